@@ -10,7 +10,7 @@ import click
 from click.core import ParameterSource
 
 from mbrparse.cli.commands import option_group, options
-from mbrparse.cli.file_options import continuation_option, joiner_option, label_marks
+from mbrparse.cli.label_options import LabelOptions
 from mbrparse.cli.option_types import InputFile, Text
 from mbrparse.cli.options import (
     NearestChoice,
@@ -184,8 +184,9 @@ def binarize(
 
 @click.command()
 @click.argument("input", default="-")
-@options(output_option(), continuation_option(), joiner_option(), encoding_option())
-def debinarize(input: str, output: str, joiner: str | None, continuation: str | None, encoding: str) -> None:
+@options(output_option(), encoding_option())
+@option_group("foreign", LabelOptions)
+def debinarize(input: str, output: str, encoding: str, foreign: LabelOptions) -> None:
     """Turn binarized trees (or a parser's output) back into n-ary ones.
 
     Continuations are removed, annotations dropped, joined chains expanded; empty parses stay.
@@ -194,20 +195,21 @@ def debinarize(input: str, output: str, joiner: str | None, continuation: str | 
     from mbrparse.io.files import open_output, source_name
     from mbrparse.treebank.binarize import debinarize as undo
     from mbrparse.treebank.brackets import read_parse_file, write_tree
-    from mbrparse.treebank.labels import translated
+    from mbrparse.treebank.foreign_trees import phrase_labels, translated, watched
 
     check_outputs([("--output", output)], rewritten=[("INPUT", input)])
-    marks = label_marks(joiner, continuation)
+    marks = foreign.marks()
     source, line = source_name(input), 0
+    read = read_parse_file(input, encoding)
+    if marks is None:
+        read = watched(read, lambda one: phrase_labels(one.tree), source, note)
     with open_output(output) as stream:
-        for line, tree in with_progress(read_parse_file(input, encoding), "debinarizing"):
+        for line, tree in with_progress(read, "debinarizing"):
             try:
                 ours = tree if tree is None or marks is None else translated(tree, marks)
                 write_tree(None if ours is None else undo(ours), stream)
             except LabelError as error:
-                remedy = (
-                    "for another program's labels, give --joiner with what joins its chains ('' for nothing)"
-                )
+                remedy = "for another program's labels, give --label-style, or --joiner ('' for nothing)"
                 raise LabelError(error.message, source=source, line=line, remedy=remedy) from None
         if line == 0:
             raise CorpusError("no trees in the input", source=source)

@@ -77,11 +77,10 @@ def option_group(
 
     ``kind`` is a dataclass. Its fields are named as the parameters of the options, which are their defaults;
     the fields ``without`` get None, and no option. ``section`` is the heading above the options in the help
-    of a ``SectionedCommand``.
+    of a ``SectionedCommand``; a class's own options come before inherited ones.
     """
-    decorators: dict[str, Any] = {
-        field.name: field.default for field in fields(kind) if field.name not in without
-    }
+    listed = sorted(fields(kind), key=lambda field: field.name not in kind.__annotations__)
+    decorators: dict[str, Any] = {field.name: field.default for field in listed if field.name not in without}
     for field, decorator in decorators.items():
         if isinstance(decorator, functools.partial):  # an option that is called as its field
             decorators[field] = decorator(f"--{field.replace('_', '-')}")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from mbrparse.cli.label_options import LabelOptions
 from mbrparse.cli.option_types import InputFile, Text
 from mbrparse.cli.options import Named, count_option, encoding_option, option
 from mbrparse.io.files import STANDARD
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class ComparisonOptions:
+class ComparisonOptions(LabelOptions):
     """What counts, how it is averaged, and what differences are tested."""
 
     profile: str | None = option(
@@ -139,6 +140,7 @@ class ComparisonOptions:
             baseline=self.baseline,
             resamples=self.resamples,
             seed=self.seed,
+            marks=self.marks(),
             **more,
         )
 

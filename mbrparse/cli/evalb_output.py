@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from mbrparse.evaluate.evalb.parameters import EvalbParameters
     from mbrparse.evaluate.evalb.score import Score
+    from mbrparse.treebank.labels import LabelMarks
 
 
 def evalb_parameters(path: str, encoding: str) -> EvalbParameters:
@@ -33,17 +34,19 @@ def print_as_evalb(
     encoding: str,
     output: str,
     per_sentence: str | None,
+    marks: LabelMarks | None,
 ) -> bool:
     """EVALB's own output, the coverage on standard error. Whether every sentence counts."""
     from mbrparse.evaluate.evalb.evalb_counts import EvalbCounts, evalb_row, evalb_scores
     from mbrparse.evaluate.evalb.score import Report
     from mbrparse.evaluate.profiles.counts import counts_table
-    from mbrparse.evaluate.trees.sources import gold_file, parse_files
+    from mbrparse.evaluate.trees.sources import gold_file, parse_files, with_our_labels
 
     report = Report(parameters.cutoff)
     messages: list[str] = []
     rows: list[list[EvalbCounts]] = []
-    [source] = parse_files([parses], encoding)
+    sources = [gold_file(gold, encoding), *parse_files([parses], encoding)]
+    correct, source = (with_our_labels(one, marks, True, note) for one in sources)
 
     def complain(message: str) -> None:
         messages.append(message)
@@ -54,7 +57,7 @@ def print_as_evalb(
             rows.append([evalb_row(source.name, number, score)])
             yield score
 
-    [scores] = evalb_scores(gold_file(gold, encoding), [source], parameters, complain)
+    [scores] = evalb_scores(correct, [source], parameters, complain)
     if per_sentence is not None:
         scores = kept(scores)
     with ExitStack() as outputs:

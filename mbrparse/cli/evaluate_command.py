@@ -123,7 +123,9 @@ def evaluate(
     ):
         complete = _print_tables(gold, parses, systems, parameters, comparison, tables, jobs)
     else:
-        complete = print_as_evalb(gold, parses[0], parameters, encoding, tables.output, tables.per_sentence)
+        complete = print_as_evalb(
+            gold, parses[0], parameters, encoding, tables.output, tables.per_sentence, comparison.marks()
+        )
     if tables.strict and not complete:
         context.exit(1)
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from mbrparse.cli.label_options import LABEL_OPTIONS, LabelOptions
 from mbrparse.cli.objective_options import combinations_checked
 from mbrparse.cli.option_types import InputFile, Text, numbers
 from mbrparse.cli.options import Named, encoding_option, note, option, output_option, refuse_options
@@ -28,13 +29,6 @@ CHART_OPTIONS = (
 )
 
 
-def continuation_option() -> Any:
-    """``--continuation``, of labels of another program (``label_marks``)."""
-    return option(
-        "--continuation", type=Text(), help="The ending of another program's continuations, such as '|<'."
-    )
-
-
 def grammar_option(**attributes: Any) -> Any:
     """``-g/--grammar``."""
     what = "A grammar of mbrparse train, or one in NLTK's format."
@@ -47,17 +41,8 @@ def normalize_option() -> Any:
     return option("--normalize", is_flag=True, help=what)
 
 
-def joiner_option() -> Any:
-    """``--joiner``, of labels of another program (``label_marks``)."""
-    return option(
-        "--joiner",
-        type=Text(),
-        help="What joins unary chains in another program's labels, such as :: ('': nothing).",
-    )
-
-
 @dataclass(frozen=True)
-class InputOptions:
+class InputOptions(LabelOptions):
     """What is parsed with, and how the input is read."""
 
     grammar: str | None = grammar_option()
@@ -72,8 +57,6 @@ class InputOptions:
         type=Text("W,W", numbers),
         help="The weights of several --posteriors, which are divided by their sum.  [default: equal]",
     )
-    continuation: str | None = continuation_option()
-    joiner: str | None = joiner_option()
     form: Any = option(
         "--input",
         "form",
@@ -82,10 +65,13 @@ class InputOptions:
     )
     encoding: str = encoding_option()
 
-    def check(self, input: str) -> None:
-        """Raise UsageError unless there is either a grammar, or posteriors and no option of charts."""
+    def check(self, input: str, labels: bool = False) -> None:
+        """Raise UsageError unless there is either a grammar, or posteriors and no option of charts.
+
+        With ``labels`` options of labels are for something else, too.
+        """
         if not self.posteriors:
-            refuse_options(("joiner", "continuation", "mix"), "--posteriors")
+            refuse_options(("mix", *(() if labels else LABEL_OPTIONS)), "--posteriors")
             if self.grammar is None:
                 raise click.UsageError("Missing option '-g' / '--grammar' (or '--posteriors').")
             return
@@ -112,25 +98,17 @@ class InputOptions:
         """The posteriors, read and mixed."""
         from mbrparse.decode.posteriors.mixture import checked_weights, mix_posteriors
 
-        marks = label_marks(self.joiner, self.continuation)
+        marks = self.marks()
         with combinations_checked():
             checked_weights(self.mix, len(self.posteriors), "files of posteriors")
         return mix_posteriors([read_given(path, marks) for path in self.posteriors], self.mix, note)
-
-
-def label_marks(joiner: str | None, continuation: str | None) -> LabelMarks | None:
-    """How another program writes its labels; None without options that say so."""
-    from mbrparse.treebank.labels import LabelMarks
-
-    if joiner is None and continuation is None:
-        return None
-    return LabelMarks(joiner or "", continuation or "")
 
 
 def read_given(path: str, marks: LabelMarks | None = None) -> GivenPosteriors:
     """Read posteriors; note what is ignored, that no span covers a whole sentence, and what cannot be."""
     from mbrparse.decode.posteriors.posteriors_file import read_posteriors
     from mbrparse.decode.posteriors.posteriors_notes import impossible
+    from mbrparse.treebank.labels import foreign_note
 
     given = read_posteriors(path, marks)
     if given.ignored:
@@ -145,6 +123,8 @@ def read_given(path: str, marks: LabelMarks | None = None) -> GivenPosteriors:
             f"{given.source}: most words are constituents by themselves; if these entries are tags, say so "
             "in an array 'tag' (docs/posteriors.md)"
         )
+    if found := foreign_note(given.phrase_labels()):
+        note(f"{given.source}: {found}")
     for line in impossible(given):
         note(f"{given.source}: {line}: no marginals of trees (docs/posteriors.md)")
     return given
@@ -180,10 +160,13 @@ class OutputOptions:
         help="Write the posteriors of labelled spans, in the form that --posteriors reads.",
     )
 
-    def posteriors_writer(self, grammar: Grammar, options: ParserOptions) -> PosteriorsWriter:
+    def posteriors_writer(
+        self, grammar: Grammar, options: ParserOptions, marks: LabelMarks | None
+    ) -> PosteriorsWriter:
         """What collects the posteriors for --write-posteriors; refuses what the file cannot hold."""
         from mbrparse.decode.posteriors.posteriors_writer import PosteriorsWriter
         from mbrparse.io.errors import PosteriorsError
+        from mbrparse.treebank.labels import PLAIN
 
         if self.write_posteriors == STANDARD:
             raise click.UsageError("--write-posteriors needs a file: standard output is for trees.")
@@ -196,7 +179,7 @@ class OutputOptions:
                 source=self.write_posteriors,
                 remedy="train on trees without: mbrparse binarize --unary top, bottom or join",
             )
-        return PosteriorsWriter(grammar.pcfg.labels, options.needs_consistency)
+        return PosteriorsWriter(grammar.pcfg.labels, options.needs_consistency, marks=marks or PLAIN)
 
 
 def output_paths(output: str, names: Sequence[str]) -> list[str]:

@@ -53,8 +53,8 @@ def parse(
     from mbrparse.decode.parser.sentences import read_chunks
     from mbrparse.grammar.files.grammars import read_any_grammar
 
-    source.check(input)
     part = machines.part(objectives.pooled)
+    source.check(input, labels=trees.write_posteriors is not None and part is None)
     paths = [] if part is not None else output_paths(trees.output, objectives.distinct)
     files = [("--details", trees.details), ("--write-posteriors", trees.write_posteriors)]
     files += [("--candidates", candidates.candidates), ("--log", machines.log)]
@@ -97,7 +97,7 @@ def parse(
         known = grammar = read_any_grammar(source.grammar, normalize=source.normalize, log=note)
         draws = grammar.kind == "dop" and options.draws
         if trees.write_posteriors is not None:
-            collected = trees.posteriors_writer(grammar, options), trees.write_posteriors
+            collected = trees.posteriors_writer(grammar, options, source.marks()), trees.write_posteriors
     candidates.check(draws)
     job = Job(known, options, trees.details is not None, collected is not None)
     watch = Watch(input, machines.log)

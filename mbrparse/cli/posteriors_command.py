@@ -11,6 +11,7 @@ import click
 
 from mbrparse.cli.commands import option_group, options
 from mbrparse.cli.file_options import InputOptions
+from mbrparse.cli.label_options import LABEL_OPTIONS
 from mbrparse.cli.objective_options import combinations_checked
 from mbrparse.cli.option_types import ImageFile
 from mbrparse.cli.options import (
@@ -37,7 +38,7 @@ _WIDEST = 2000
 
 @click.command()
 @click.argument("input", required=False)
-@option_group("source", InputOptions, without=("continuation", "joiner"))
+@option_group("source", InputOptions)
 @options(
     count_option("--line", help="The number of the sentence, from 1.", default=1),
     option(
@@ -79,7 +80,7 @@ def posteriors(
     if (source.grammar is None) == (not source.posteriors):
         raise click.UsageError("Give either --grammar or --posteriors.")
     if not source.posteriors:
-        refuse_options(("mix",), "--posteriors")
+        refuse_options(("mix", *LABEL_OPTIONS), "--posteriors")
     if source.grammar is None and max_seconds is not None:
         raise click.UsageError("--max-seconds needs --grammar: it is for charts.")
     text = STANDARD if not source.posteriors and input is None else input

@@ -88,9 +88,9 @@ def report(
     parameters = None if comparison.evalb is None else read_parameters(comparison.evalb, log, encoding)
     settings = comparison.settings(parameters)
     about = {"command": shlex.join(["mbrparse", *sys.argv[1:]]), "corpus": gold, **page.about}
-    given = None if page.posteriors is None else read_given(page.posteriors)
+    given = None if page.posteriors is None else read_given(page.posteriors, settings.marks)
     written = write_report(
-        *file_sources(gold, parses, settings, encoding),
+        *file_sources(gold, parses, settings, encoding, note),
         output,
         settings,
         ReportOptions(page.title, about, page.details, given),

@@ -9,6 +9,7 @@ import click
 
 from mbrparse.cli.commands import option_group, options
 from mbrparse.cli.file_options import InputOptions, output_paths
+from mbrparse.cli.label_options import LABEL_OPTIONS
 from mbrparse.cli.objective_options import ObjectiveOptions, combinations_checked
 from mbrparse.cli.option_types import InputFile
 from mbrparse.cli.options import (
@@ -71,7 +72,7 @@ def rerank(
     from mbrparse.treebank.candidate_files import read_candidates
 
     if known.grammar is None and not known.posteriors:
-        refuse_options(("joiner", "continuation", "mix"), "--posteriors")
+        refuse_options((*LABEL_OPTIONS, "mix"), "--posteriors")
         refuse_options(("normalize",), "--grammar")
     else:
         known.check(candidates)

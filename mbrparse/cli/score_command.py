@@ -76,6 +76,7 @@ def score(
     brackets and productions that are right, and their recall, precision and F. docs/formats.md describes the
     columns. With --posteriors in the grammar's place, expectations are those of another model, which tells no
     probabilities of sentences and trees.
+    Another program's trees are scored as original ones unless --form says binarized.
     """
     from mbrparse.decode.parser.given_trees import GivenTree, find_form
     from mbrparse.decode.parser.scoring import Scorer
@@ -83,13 +84,17 @@ def score(
     from mbrparse.io.files import open_output, source_name
     from mbrparse.io.garbage import collection_paused
     from mbrparse.treebank.brackets import read_parse_file
+    from mbrparse.treebank.foreign_trees import phrase_labels, translated_trees, watched
+    from mbrparse.treebank.labels import PLAIN
 
-    known.check(trees)
+    known.check(trees, labels=True)
     check_outputs([("--output", output)], known.files, [("TREES", trees)])
     model = known.model()
     source = source_name(trees)
+    ours = translated_trees(read_parse_file(trees, encoding), known.marks() or PLAIN, form != "binarized")
+    ours = watched(ours, lambda read: phrase_labels(read.tree), source, note)
     with collection_paused():
-        given = [GivenTree(source, line, tree) for line, tree in read_parse_file(trees, encoding)]
+        given = [GivenTree(source, line, tree) for line, tree in ours]
     if all(one.tree is None for one in given):
         raise CorpusError(
             "no trees in the input", source=source, remedy="one bracketed tree a line is wanted"

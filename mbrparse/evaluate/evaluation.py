@@ -28,8 +28,9 @@ from mbrparse.evaluate.tables.criteria import FELL_BACK
 from mbrparse.evaluate.tables.rate_tables import Format, Summary, render, summarize
 from mbrparse.evaluate.tables.significance import Significance, significance
 from mbrparse.evaluate.trees.gold import Comparison, Tally
-from mbrparse.evaluate.trees.sources import TreeSource, gold_file, parse_files
+from mbrparse.evaluate.trees.sources import TreeSource, gold_file, parse_files, with_our_labels
 from mbrparse.io.errors import MbrparseError
+from mbrparse.io.log import Log, no_log
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -191,17 +192,34 @@ def evaluate_files(
 
     ``details`` are files of ``parse --details``, one for all parse files or one for each.
     """
-    correct, sources = file_sources(gold, parses, settings, encoding)
+    correct, sources = file_sources(gold, parses, settings, encoding, log)
     names = [source.name for source in sources]
     known = read_fallbacks(names, in_order(names, details)) if details else None
     fell_back = None if known is None else lambda: known
-    several = {name: parse_files(paths, encoding, f"{name}/") for name, paths in (runs or {}).items()}
+    several = {
+        name: _with_our_labels(parse_files(paths, encoding, f"{name}/"), settings, log)
+        for name, paths in (runs or {}).items()
+    }
     return evaluate(correct, sources, settings, log, progress, fell_back, runs=several, jobs=jobs)
 
 
 def file_sources(
-    gold: str | Path, parses: Sequence[str | Path], settings: Settings, encoding: str = "utf-8"
+    gold: str | Path,
+    parses: Sequence[str | Path],
+    settings: Settings,
+    encoding: str = "utf-8",
+    log: Log = no_log,
 ) -> tuple[TreeSource, Sequence[TreeSource]]:
-    """A gold file and parse files under their names; of a file of candidates, two (``sources_of``)."""
+    """A gold file and parse files under their names; of a file of candidates, two (``sources_of``).
+
+    Labels of another program are translated, or ``log`` is told of them.
+    """
     form = settings.how.form if isinstance(settings.how, Comparison) else "original"
-    return gold_file(gold, encoding), sources_of(parses, gold, settings.criterion, form, encoding)
+    sources = [gold_file(gold, encoding), *sources_of(parses, gold, settings.criterion, form, encoding)]
+    correct, *others = _with_our_labels(sources, settings, log)
+    return correct, others
+
+
+def _with_our_labels(sources: Sequence[TreeSource], settings: Settings, log: Log) -> list[TreeSource]:
+    nary = not isinstance(settings.how, Comparison) or settings.how.form == "original"
+    return [with_our_labels(source, settings.marks, nary, log) for source in sources]

@@ -12,6 +12,7 @@ from mbrparse.evaluate.profiles.span_conventions import SpanConventions
 from mbrparse.evaluate.tables.criteria import Average, Criterion
 from mbrparse.evaluate.trees.gold import Comparison
 from mbrparse.io.errors import MbrparseError
+from mbrparse.treebank.labels import LabelMarks
 
 #: The default criteria of differences between parsers.
 USUAL = ("labelled_recall", "bracketing_f")
@@ -35,6 +36,7 @@ class Settings:
     criterion: str | None = None  #: of differences between parsers; default: see ``shown_criterion``
     everything: bool = False  #: show the differences by all criteria, and the p-values of all pairs
     frames: tuple[By, ...] = ()  #: breakdowns that are there beside the table
+    marks: LabelMarks | None = None  #: how another program writes its labels
     profile: str | None = None  #: the name of the profile if one was given, for the signature
 
     def __post_init__(self) -> None:

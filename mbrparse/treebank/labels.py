@@ -22,11 +22,11 @@ digits, so that every label survives the way there and back. Ordinary labels sta
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
 from functools import lru_cache
 
 from mbrparse.io.errors import LabelError
-from mbrparse.treebank.tree import Tree
 
 CONTINUATION = "_Cont"
 JOIN = "+"
@@ -166,21 +166,37 @@ def frame(complements: tuple[str | None, ...]) -> str:
     return FRAME + JOIN.join(sorted(escape(label) for label in complements if label is not None))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class LabelMarks:
     """How another program writes its labels; all else in them is text, and nothing is reserved.
 
     ``joiner`` stands between the labels of a chain, the topmost first (``SBAR::S``; empty: there are no
     chains). ``continuation`` is what a continuation has behind its label, or what that begins with
-    (``VP|<>``, ``VP|<NP-PP>``: ``|<``; empty: there are none).
+    (``VP|<>``, ``VP|<NP-PP>``: ``|<``), or before it (``@VP``). ``null`` is a label of what is no
+    constituent. Of these two there may be several.
     """
 
-    joiner: str = ""
-    continuation: str = ""
+    joiner: str | None = None
+    continuation: str | tuple[str, ...] = ()
+    null: str | tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name in ("continuation", "null"):
+            if isinstance(given := getattr(self, name), str):
+                object.__setattr__(self, name, (given,))
+
+    def over(self, others: LabelMarks) -> LabelMarks:
+        """These, and the others for those that are not given."""
+        joiner = others.joiner if self.joiner is None else self.joiner
+        return LabelMarks(joiner, self.continuation or others.continuation, self.null or others.null)
 
     def parts(self, label: str) -> list[str]:
         """The labels of a chain."""
         return label.split(self.joiner) if self.joiner else [label]
+
+    def in_label(self, label: str) -> bool:
+        """Whether a label has one of the marks."""
+        return label in self.null or len(self.parts(label)) > 1 or self._base(label) is not None
 
     def translate(self, label: str) -> str:
         """The label as binarized trees have it here; a continuation in a chain with others is left out.
@@ -190,20 +206,63 @@ class LabelMarks:
         ['SBAR+S', 'ADJP_Cont', 'S', 'NP%5Ex']
         """
         parts = self.parts(label)
-        whole = [part for part in parts if not self._is_continuation(part)]
-        if whole:
-            return join_chain(tuple(whole))
-        return escape(parts[0].partition(self.continuation)[0]) + CONTINUATION
+        whole = [part for part in parts if self._base(part) is None]
+        return join_chain(tuple(whole)) if whole else escape(self._base(parts[0]) or "") + CONTINUATION
 
-    def _is_continuation(self, label: str) -> bool:
-        return bool(self.continuation) and self.continuation in label
+    def written(self, label: str) -> str | None:
+        """A label of binarized trees as that program writes it; None: a continuation, which it has not.
+
+        A joined chain's continuation continues the lowest label.
+
+        >>> [LabelMarks("::", "|<").written(label) for label in ("SBAR+S", "SBAR+S_Cont", "NP%5Ex")]
+        ['SBAR::S', 'S|<>', 'NP^x']
+        """
+        symbol = parse_label(label)
+        labels = split_chain(symbol.base)
+        if not symbol.continuation:
+            return (self.joiner or JOIN).join(labels)
+        ends = (f"{mark}>" if mark.endswith("<") else mark for mark in self.continuation)
+        return next((labels[-1] + end for end in ends), None)
+
+    def _base(self, label: str) -> str | None:
+        """The label that a continuation continues; None of any other label."""
+        for mark in self.continuation:
+            if mark and mark in label:
+                before, _, behind = label.partition(mark)
+                return before or behind
+        return None
 
 
-def translated(tree: Tree, marks: LabelMarks) -> Tree:
-    """A tree of another program with its constituents' labels as binarized trees have them here.
+#: No marks.
+PLAIN = LabelMarks()
+#: The names of marks.
+MARKS = tuple(field.name for field in fields(LabelMarks))
+#: How programs write labels (supar wrote |<> for * once).
+STYLES = {
+    "supar": LabelMarks("::", ("*", "|<"), ("", "*", "|<>")),
+    "benepar": LabelMarks("::", (), ""),
+    "nltk": LabelMarks("+", "|<"),
+    "torch-struct": LabelMarks(None, (), ("NULL", "\N{EMPTY SET}", "")),
+}
+_FOREIGN = re.compile(
+    r"\w(?P<nltk>\|<(?!>|%3E))|(?P<supar>\|<|\w\*$)|\w(?P<benepar>::)\w|(?P<mark>^(@|%40)(?=\w)|(?<=\w)('|[-_]BAR)$)"
+)
 
-    >>> from mbrparse.treebank.brackets import read_tree
-    >>> print(translated(read_tree("(S::VP (V a) (VP|<> (P b) (N c)))"), LabelMarks("::", "|<")))
-    (S+VP (V a) (VP_Cont (P b) (N c)))
+
+def foreign_option(label: str) -> str | None:
+    """The option that reads a label which looks like one of another program's binarization; None: no such.
+
+    >>> [foreign_option(label) for label in ("NP|<>", "NP|<DT-NN>", "S::VP", "@NP", "NP-SBJ")]
+    ['--label-style supar', '--label-style nltk', '--label-style benepar', '--continuation "@"', None]
     """
-    return tree.fold(lambda leaf: leaf, lambda node, children: Tree(marks.translate(node.label), children))
+    found = _FOREIGN.search(label)
+    if found is None or found["mark"]:
+        return found and f'--continuation "{unescape(found["mark"])}"'
+    return f"--label-style {found.lastgroup}"
+
+
+def foreign_note(labels: Iterable[str]) -> str | None:
+    """What to say where names of phrases look like those of another program's binarization."""
+    found = ((label, foreign_option(label)) for label in sorted(labels))
+    said = (f"{unescape(label)} is taken for a phrase's name; {how} reads it" for label, how in found if how)
+    return next(said, None)

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from mbrparse.decode.posteriors.posteriors_file import read_posteriors
 from mbrparse.treebank.binarize import debinarize
-from mbrparse.treebank.labels import LabelMarks, translated
+from mbrparse.treebank.foreign_trees import translated
+from mbrparse.treebank.labels import LabelMarks
 from mbrparse.treebank.tree import Tree
 
 LABELS = ["SBAR::S", "VP|<>", "NP^x", "S::VP|<>", "S", "NN"]
@@ -68,7 +69,7 @@ def test_refused_labels_come_with_the_option(command: Command, tmp_path: Path, s
     path = write(tmp_path / "p.npz")
     error = command("parse", sentence, "--posteriors", path).error
     assert "label 'VP|<>' holds the mark of an annotation" in error
-    assert "say so with --joiner and what joins its chains" in error
+    assert "say so with --label-style supar" in error
     assert command("parse", sentence, "--posteriors", path, "--joiner", "").code == 0
     for label in ("S++VP", "S::"):
         path = write(tmp_path / "p.npz", labels=["S", "VP", label, "A", "B", "NN"])
@@ -111,9 +112,7 @@ def test_trees_of_another_program(command: Command) -> None:
     done = command("debinarize", *OPTIONS, stdin=text)
     assert done.out == "(SBAR (S (X she) (V saw) (N@x stars at) (A night)))\n(())\n"
     error = command("debinarize", stdin="(^S a b)\n").error
-    assert error.endswith(
-        "for another program's labels, give --joiner with what joins its chains ('' for nothing)"
-    )
+    assert error.endswith("for another program's labels, give --label-style, or --joiner ('' for nothing)")
 
 
 names = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="|:"), max_size=4)

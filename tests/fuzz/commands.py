@@ -128,6 +128,8 @@ COMMANDS = _weighed(f"""
 4 parse bin.tokens --posteriors posteriors.npz --debinarize
 4 parse bin.mrg --posteriors posteriors.npz --posteriors posteriors.npz --mix .7,.3 -o out
 4 parse foreign.tokens --posteriors foreign.npz --continuation |<> --joiner :: --debinarize -o out
+2 parse foreign.tokens --posteriors foreign.npz --label-style supar --null NP^x -o out
+2 parse bin.mrg -g tags.txt --write-posteriors out.npz --label-style supar -o out
 3 parse foreign.tokens --posteriors foreign.npz --objective labelled-f --joiner :: -o out
 6 parse bin.mrg -g tags.txt --engine best-first --statistics bin.stat -o out
 3 parse bin.mrg -g words.txt --engine best-first --merit prefix --until mass:0.9 -o out
@@ -182,6 +184,10 @@ COMMANDS = _weighed(f"""
 3 show bin.mrg one.mrg two.mrg --differing --png out.png --pdf out.pdf --latex out.tex
 2 show bin.mrg candidates.tsv --count 2
 3 show trees.mrg
+2 posteriors foreign.tokens --posteriors foreign.npz --label-style supar
+3 evaluate foreign.mrg foreign.mrg --form original --label-style supar --null S
+2 report foreign.mrg foreign.mrg --form original --label-style supar -o out.html
+2 score foreign.mrg -g unary.txt --label-style supar
 1 completion bash
 3 {PALINDROMES}
 """)
@@ -208,6 +214,7 @@ VALUES = {
     "--joiner": "+ :: _",
     "--label": "S NP_Cont X",
     "--merit": "boundary-trigram beta stack prefix normalized-beta trigram left-boundary",
+    "--null": "VP|<> S NULL",
     "--mix": ".5,.5 1,0 2,1",
     "--risk": "labelled-f bracketed-recall labelled-tree consistent-brackets-recall",
     "--root": "ROOT S X",

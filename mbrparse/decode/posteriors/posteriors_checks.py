@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mbrparse.io.errors import LabelError, PosteriorsError
-from mbrparse.treebank.labels import JOIN, LabelMarks, parse_label, unescape
+from mbrparse.treebank.labels import JOIN, LabelMarks, foreign_option, parse_label, unescape
 
 # How far rounding may bring a posterior above one, by bytes of a number: sums over a softmax, for instance.
 TOLERANCE = {8: 1e-6, 4: 1e-3}
@@ -231,8 +231,8 @@ def _trouble(name: str, wide: bool, marks: LabelMarks | None) -> tuple[str, str]
     """Why a label cannot stand in a tree, and the remedy."""
     if not name:
         return "is empty", (
-            "a model's label for what is no constituent is left out, or called by the name of a "
-            "continuation, X_Cont, which --debinarize takes out"
+            "if it is a model's label of what is no constituent, say so with --label-style benepar or "
+            "--null ''"
         )
     # Also what --debinarize would write.
     if _BREAKS & set(name if marks is not None else name + unescape(name)):
@@ -248,10 +248,10 @@ def _trouble(name: str, wide: bool, marks: LabelMarks | None) -> tuple[str, str]
     except LabelError:
         symbol = None
     if symbol is None or symbol.annotations:
+        option = foreign_option(name) or "--joiner and what joins its chains, such as '::' ('' for nothing)"
         return "holds the mark of an annotation, one of ^ > ~ & @", (
-            "if it is part of another program's label, say so with --joiner and what joins its chains, such "
-            "as '::' ('' for nothing); otherwise sum over what is annotated and name the label alone (a "
-            "continuation of S is S_Cont)"
+            f"if it is part of another program's label, say so with {option}; otherwise sum over what is "
+            "annotated and name the label alone (a continuation of S is S_Cont)"
         )
     if not all(symbol.base.split(JOIN)):
         return "is a chain with an end missing", f"S+VP is S over VP; {_CHAIN}"

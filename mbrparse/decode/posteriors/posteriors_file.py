@@ -13,7 +13,8 @@ g         float [entries]    its posterior, in single or double precision
 It may also hold ``consistent``, float [spans]: for all spans of all sentences, in the order of sentence,
 start, end, the probability that no constituent crosses the span; ``tag``, bool [entries]: which entries over
 one word are tags. Those that are none are constituents, all of them without this array; and ``chains``, text
-[chains]: labels that stand over one span in their order, as S+VP.
+[chains]: labels that stand over one span in their order, as S+VP. Texts
+named ``joiner``, ``continuation`` and ``null`` say how another program writes labels (``LabelMarks``).
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ from mbrparse.grammar.charts.factory import TIE
 from mbrparse.grammar.pcfg import FloatArray, IntArray
 from mbrparse.io.errors import PosteriorsError
 from mbrparse.io.files import open_input, source_name
-from mbrparse.treebank.labels import LabelMarks, escape
+from mbrparse.treebank.labels import MARKS, PLAIN, LabelMarks, escape, is_continuation_label
 
 DIMENSIONS = {
     "lengths": "sentences",
@@ -57,16 +58,17 @@ DIMENSIONS = {
     "g": "entries",
 }
 #: What a file may hold beside.
-OPTIONAL = {"consistent": "spans", "tag": "entries", "chains": "chains"}
+OPTIONAL = {"consistent": "spans", "tag": "entries", "chains": "chains"} | dict.fromkeys(MARKS, "texts")
 _LENGTHS = DIMENSIONS | OPTIONAL
 _EMPTY = {"labels": np.str_, "g": np.float64, "consistent": np.float64, "tag": np.bool_, "chains": np.str_}
 # Kinds of numpy, how messages call them, how to come to one.
 _KINDS = {
-    "labels": ("U", "text is wanted", "write np.array(labels, dtype=str)"),
+    **dict.fromkeys(
+        ("labels", "chains", *MARKS), ("U", "text is wanted", "write np.array({name}, dtype=str)")
+    ),
     "g": ("f", "floats of single or double precision are wanted", "write g.astype(np.float32)"),
     "consistent": ("f", "floats are wanted", "write consistent.astype(np.float64)"),
     "tag": ("b", "booleans are wanted", "write tag.astype(bool)"),
-    "chains": ("U", "text is wanted", "write np.array(chains, dtype=str)"),
 }
 _INTEGERS = ("iu", "integers are wanted", "write it as {name}.astype(np.int32)")
 
@@ -78,7 +80,7 @@ _HOW_TO_WRITE = (
 _MOST = 0.7
 
 #: Arrays whose length nothing else bounds.
-MAX_BYTES = {"lengths": 1 << 28, "labels": 1 << 28, "chains": 1 << 28}
+MAX_BYTES = dict.fromkeys(("lengths", "labels", "chains", *MARKS), 1 << 28)
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,8 +116,14 @@ class GivenPosteriors:
 
     def seems_tagged(self) -> bool:
         """Whether tags were taken for constituents: most words seem to be constituents by themselves."""
-        single = self.phrase & (self.ends - self.starts == 1)
+        whole = np.array([not is_continuation_label(label) for label in self.labels], np.bool_)
+        single = self.phrase & (self.ends - self.starts == 1) & whole[self.label_ids]
         return not self.tells_tags and float(self.g[single].sum()) > _MOST * float(self.lengths.sum())
+
+    def phrase_labels(self) -> list[str]:
+        """The labels of constituents over two words or more, in text order."""
+        wide = self.phrase & (self.ends - self.starts > 1)
+        return [self.labels[label] for label in np.unique(self.label_ids[wide])]
 
     def consistent_spans(self, sentence: int) -> FloatArray | None:
         """Of one sentence, by cell, the probabilities that no constituent crosses a span, if known."""
@@ -143,9 +151,9 @@ class GivenPosteriors:
 def read_posteriors(path: str | Path, marks: LabelMarks | None = None) -> GivenPosteriors:
     """Read and check a file of posteriors (``-``: standard input).
 
-    With ``marks`` its labels are another program's, and are translated; posteriors of labels that become
-    equal are added. Raises FileError, and PosteriorsError for an invalid file or values that are no
-    posteriors.
+    With ``marks``, or those that it names, its labels are another program's, and are translated; posteriors
+    of labels that become equal are added, those of null labels left out. Raises FileError, and
+    PosteriorsError for an invalid file or values that are no posteriors.
     """
     source = source_name(path)
     try:
@@ -170,6 +178,13 @@ def checked_posteriors(
 ) -> GivenPosteriors:
     """The posteriors of the arrays of a file; raises PosteriorsError for values that are none."""
     consistent, chains = arrays.pop("consistent", None), arrays.pop("chains", None)
+    told = {name: tuple(arrays.pop(name).ravel().tolist()) for name in MARKS if name in arrays}
+    if told:
+        marks = (marks or PLAIN).over(LabelMarks(next(iter(told.pop("joiner", ())), None), **told))
+    if marks is not None and marks.null:
+        nulls = np.flatnonzero(np.isin(arrays["labels"], marks.null))
+        kept = ~np.isin(arrays["label"], nulls) | arrays.get("tag", np.False_)
+        arrays |= {name: array[kept] for name, array in arrays.items() if _LENGTHS[name] == "entries"}
     raw = RawPosteriors(**arrays)
     check_entries(raw, source)
     if consistent is not None:
@@ -300,7 +315,8 @@ def _checked_size(name: str, header: ArrayHeader | None, source: str) -> int:
             source=source,
             remedy=remedy.format(name=name),
         )
-    if len(header.shape) != 1:
+    size = math.prod(header.shape)
+    if len(header.shape) != 1 and name not in MARKS:
         raise PosteriorsError(
             f"array {name!r} has the shape {list(header.shape)}, where [{_LENGTHS[name]}] is wanted",
             source=source,
@@ -308,19 +324,19 @@ def _checked_size(name: str, header: ArrayHeader | None, source: str) -> int:
         )
     # numpy makes an empty list an array of floats.
     right = header.dtype.kind in kinds and (name != "g" or header.dtype.itemsize in TOLERANCE)
-    if header.shape[0] and not right:
+    if size and not right:
         raise PosteriorsError(
             f"array {name!r} is of {header.dtype}, where {says}",
             source=source,
             remedy=remedy.format(name=name),
         )
-    if header.shape[0] * header.dtype.itemsize > MAX_BYTES.get(name, math.inf):
+    if size * header.dtype.itemsize > MAX_BYTES.get(name, math.inf):
         raise PosteriorsError(
-            f"array {name!r} unpacks to {header.shape[0] * header.dtype.itemsize:,} bytes",
+            f"array {name!r} unpacks to {size * header.dtype.itemsize:,} bytes",
             source=source,
             remedy="a file of so much is no file of posteriors of sentences; cut it into several if it is",
         )
-    return header.shape[0]
+    return size
 
 
 def _read_array(archive: Any, name: str, source: str) -> npt.NDArray[Any]:
@@ -330,7 +346,7 @@ def _read_array(archive: Any, name: str, source: str) -> npt.NDArray[Any]:
         raise
     except Exception:  # a damaged member: zlib's, zipfile's, struct's, numpy's own
         _refuse_file(f"is damaged: array {name!r} cannot be read", source)
-    return array if len(array) else np.zeros(0, _EMPTY.get(name, np.int64))
+    return array if array.size else np.zeros(0, _EMPTY.get(name, np.int64))
 
 
 def _refuse_file(message: str, source: str) -> NoReturn:

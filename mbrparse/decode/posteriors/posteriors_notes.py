@@ -41,8 +41,7 @@ def impossible(given: GivenPosteriors) -> Iterator[str]:
     joined chains and tags do, as often as all of them together.
     """
     phrases, tags = _spans(given, given.phrase), _spans(given, ~given.phrase)
-    labels = (given.labels[label] for label in np.unique(given.label_ids[given.phrase]))
-    joined = next((label for label in labels if JOIN in label), None)
+    joined = next((label for label in given.phrase_labels() if JOIN in label), None)
     single = f"where chains are joined, as in {joined}, a span has one label"
     for spans, says in ((tags, "a word has one tag"), *([(phrases, single)] if joined else [])):
         if len(rows := np.flatnonzero(spans.total > 1 + _SLACK)):

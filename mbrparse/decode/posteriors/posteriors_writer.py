@@ -7,14 +7,17 @@ import shutil
 import stat
 import tempfile
 import zipfile
+from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any, BinaryIO
 
 import numpy as np
 
+from mbrparse.decode.posteriors.posteriors_file import added_up
 from mbrparse.grammar.charts.base.span_summary import SpanEntries
-from mbrparse.grammar.pcfg import FloatArray
+from mbrparse.grammar.pcfg import FloatArray, IntArray
 from mbrparse.io.files import as_temporary_errors
+from mbrparse.treebank.labels import MARKS, PLAIN, LabelMarks
 
 
 class PosteriorsWriter:
@@ -23,12 +26,22 @@ class PosteriorsWriter:
     Until then each array grows in a temporary file without a name: memory holds one sentence.
     """
 
-    def __init__(self, labels: tuple[str, ...], consistent: bool = False, least: float = 0.0) -> None:
+    def __init__(
+        self, labels: Sequence[str], consistent: bool = False, least: float = 0.0, marks: LabelMarks = PLAIN
+    ) -> None:
         """With ``consistent`` sentences have the probabilities that nothing crosses a span.
 
-        Entries less probable than ``least`` are left out. Raises FileError where there is no temporary file.
+        Labels are written, and the file says so, with another program's ``marks``; continuations that have
+        none are left out, as are entries less probable than ``least``. Raises FileError where there is no
+        temporary file.
         """
-        self._labels = labels
+        self._ids, texts = None, list[str | None](labels)
+        if marks != PLAIN:
+            written = [marks.written(label) for label in labels]
+            texts = list(dict.fromkeys(written))
+            self._ids = np.array([-1 if text is None else texts.index(text) for text in written])
+        self._texts: dict[str, Any] = {"labels": [text or "" for text in texts]}
+        self._texts |= {name: text for name in MARKS if (text := getattr(marks, name)) not in (None, ())}
         self._crossing = consistent
         self._least = least
         self._sentences = 0
@@ -48,6 +61,8 @@ class PosteriorsWriter:
                 unknown = np.zeros(length * (length + 1) // 2)
                 columns["consistent"].add(unknown if consistent is None else np.minimum(consistent, 1.0))
             if entries is not None:
+                if self._ids is not None:
+                    entries = self._renamed(entries, self._ids[entries.label_ids])
                 probable = entries.g >= self._least
                 columns["sentence"].add(np.full(np.count_nonzero(probable), self._sentences))
                 columns["start"].add(entries.starts[probable])
@@ -57,6 +72,15 @@ class PosteriorsWriter:
                 columns["g"].add(np.minimum(entries.g[probable].astype(np.float64), 1.0))
                 columns["tag"].add(entries.lexical[probable] > 0)
         self._sentences += 1
+
+    def _renamed(self, entries: SpanEntries, label_ids: IntArray) -> SpanEntries:
+        """With these labels; those that become equal are added up."""
+        tag = entries.lexical > 0
+        order = np.lexsort((tag, label_ids, entries.ends, entries.starts))
+        order = order[label_ids[order] >= 0]
+        order, g = added_up(order, (entries.starts, entries.ends, label_ids, tag), entries.g)
+        places = entries.starts[order], entries.ends[order], label_ids[order]
+        return SpanEntries(*places, g, entries.lexical[order])
 
     def write(self, stream: BinaryIO) -> None:
         """Write the file, once, as ``numpy.savez_compressed`` writes it; to a device without going back."""
@@ -68,8 +92,9 @@ class PosteriorsWriter:
                 with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
                     column.write(member)
                 if name == "lengths":
-                    with archive.open("labels.npy", "w", force_zip64=True) as member:
-                        np.lib.format.write_array(member, np.array(self._labels, np.str_))
+                    for text, values in self._texts.items():
+                        with archive.open(f"{text}.npy", "w", force_zip64=True) as member:
+                            np.lib.format.write_array(member, np.array(values, np.str_))
 
 
 def _is_device(stream: BinaryIO) -> bool:

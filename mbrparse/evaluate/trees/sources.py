@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
 from mbrparse.evaluate.trees.agreement import Place, Unit, no_trees
 from mbrparse.io.errors import CorpusError, InputMismatchError, MbrparseError
 from mbrparse.io.files import STANDARD, read_lines, source_name
+from mbrparse.io.log import Log
 from mbrparse.treebank.any_tree import AnyTree, any_trees
 from mbrparse.treebank.brackets import EMPTY_PARSE, ReadTree, read_parse_file
+from mbrparse.treebank.foreign_trees import phrase_labels, translated_trees, watched
+from mbrparse.treebank.labels import LabelMarks
 from mbrparse.treebank.outlines import Outline, first_difference, outline, yields_agree
 from mbrparse.treebank.tree import Tree
+
+_OPENING = re.compile(r"\(([^\s()]+)\s*\(")  # of constituents
 
 
 @dataclass(frozen=True)
@@ -48,6 +54,21 @@ def tree_file(name: str, path: str | Path, encoding: str = "utf-8") -> TreeSourc
         lambda: read_parse_file(path, encoding),
         lambda: read_lines(path, encoding),
     )
+
+
+def with_our_labels(source: TreeSource, marks: LabelMarks | None, nary: bool, log: Log) -> TreeSource:
+    """The same with ``translated_trees``; ``log`` is told where labels still look like another program's."""
+
+    def trees() -> Iterator[ReadTree]:
+        found = source.trees() if marks is None else translated_trees(source.trees(), marks, nary)
+        return watched(found, lambda read: phrase_labels(read.tree), source.source, log)
+
+    def lines() -> Iterator[str]:
+        if marks is None:
+            return watched(source.lines(), _OPENING.findall, source.source, log)
+        return (f"{EMPTY_PARSE if tree is None else tree}\n" for _, tree in trees())
+
+    return replace(source, trees=trees, lines=lines)
 
 
 def trees_in_memory(name: str, source: str, sentences: Sequence[AnyTree | None]) -> TreeSource:

@@ -1,0 +1,250 @@
+"""Labels of other programs, named by --label-style, by single marks, or in the file of posteriors."""
+
+import itertools
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from commandline import Command
+
+from mbrparse.treebank.brackets import read_tree
+from mbrparse.treebank.labels import STYLES
+from mbrparse.treebank.tree import Tree, constituents
+
+GOLD = [
+    "(S (NP (DT the) (JJ old) (NN dog)) (VP (VBD saw) (S (VP (TO to) (VB run) (RB fast)))) (. .))",
+    "(S (NP (PRP she)) (VP (VBD slept) (RB well)))",
+]
+
+
+def binarized(tree: Tree, mark: str) -> Tree:
+    """As supar binarizes: to the left, words among siblings under a continuation, chains joined by ``::``."""
+    label = tree.label
+    while len(tree.children) == 1 and tree.children[0].children:
+        tree = tree.children[0]
+        label += f"::{tree.label}"
+    if len(tree.children) < 2:
+        return Tree(label, tree.children)
+    continued = tree.label + mark
+    below = [binarized(one, mark) if one.children else Tree(continued, [one]) for one in tree.children]
+    left = below[0]
+    for one in below[1:-1]:
+        left = Tree(continued, [left, one])
+    return Tree(label, [left, below[-1]])
+
+
+def entries(trees: list[Tree]) -> dict[str, Any]:
+    """Posteriors of one for all constituents."""
+    rows = [(number, *one) for number, tree in enumerate(trees) for one in constituents(tree)]
+    labels = sorted({row[3] for row in rows})
+    sentence, start, end, names = zip(*rows, strict=True)
+    return {
+        "lengths": [len(tree.leaves()) for tree in trees], "labels": labels, "sentence": sentence,
+        "start": start, "end": end, "label": [labels.index(name) for name in names], "g": np.ones(len(rows)),
+    }  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def files(folder: Path) -> None:
+    gold = [read_tree(line) for line in GOLD]
+    new, old = ([binarized(tree, mark) for tree in gold] for mark in ("*", "|<>"))
+    (folder / "gold").write_text("".join(f"{line}\n" for line in GOLD))
+    (folder / "text").write_text("".join(" ".join(tree.words()) + "\n" for tree in gold))
+    for name, trees in (("new", new), ("old", old)):
+        (folder / name).write_text("".join(f"{tree}\n" for tree in trees))
+        np.savez(folder / f"{name}.npz", **entries(trees))
+
+
+def bare(tree: str) -> str:
+    """A tree without its tags."""
+    return str(
+        read_tree(tree).fold(lambda leaf: Tree(str(leaf.word)), lambda node, below: Tree(node.label, below))
+    )
+
+
+N_ARY = [bare(line) for line in GOLD]
+
+
+def labelled(out: str) -> list[set[Any]]:
+    return [{tuple(one) for one in constituents(read_tree(line))} for line in out.splitlines()]
+
+
+@pytest.mark.parametrize("name", ["new", "old"])
+def test_parse(command: Command, name: str) -> None:
+    """All that the trees have, and no continuation, is found again."""
+    typed = f"parse text --posteriors {name}.npz --label-style supar --objective labelled-f"
+    done = command(typed)
+    assert labelled(done.output) == labelled("\n".join(N_ARY))
+    assert done.err == "mbrparse: 2 sentences, 0 fell back\n"
+    free = command(f"parse text --posteriors {name}.npz --label-style supar --debinarize").output
+    wide = [{one for one in spans if one[1] - one[0] > 1} for spans in labelled("\n".join(N_ARY))]
+    assert [{one for one in spans if one[1] - one[0] > 1} for spans in labelled(free)] == wide
+
+
+def test_posteriors(command: Command) -> None:
+    done = command("posteriors --posteriors new.npz --label-style supar --format tsv text")
+    assert "S+VP" in done.output
+    assert "*" not in done.out
+    assert command("posteriors -g g --label-style supar text").usage_error.endswith("needs --posteriors.")
+
+
+@pytest.mark.parametrize("form", ["--form original", "--evalb COLLINS.prm", "--profile evalb"])
+@pytest.mark.parametrize("name", ["new", "old"])
+def test_evaluate(command: Command, form: str, name: str) -> None:
+    typed = f"evaluate gold {name} --format json {form}"
+    done = command(f"{typed} --label-style supar")
+    row = json.loads(done.output)["rows"][0]
+    assert row["rates"]["labelled_tree" if "original" in form else "bracketing_f"] == 1
+    assert "label-style" not in done.err
+    assert f"{name}: " in command(typed).err
+    assert "--label-style supar reads it" in command(typed).err
+
+
+def test_evaluate_as_evalb(command: Command) -> None:
+    typed = "evaluate --evalb COLLINS.prm gold new"
+    assert "Bracketing FMeasure       = 100.00" in command(f"{typed} --label-style supar").output
+    done = command(typed)
+    assert "Bracketing FMeasure       = 100.00" not in done.output
+    assert done.err.count("--label-style supar reads it") == 1
+
+
+def test_report(command: Command) -> None:
+    typed = "report gold new --form original --posteriors new.npz --label-style supar -o page.html"
+    assert "label-style" not in command(typed).err
+    page = Path("page.html").read_text()
+    assert "S*" not in page
+    assert "S::VP" not in page
+
+
+def test_score(command: Command) -> None:
+    Path("flat").write_text("".join(f"{line}\n" for line in GOLD))
+    assert command("binarize flat --unary keep -o bin").code == 0
+    assert command("train bin -o g").code == 0
+    ours = [json.loads(line) for line in command("score gold -g g").output.splitlines()]
+    for name in ("new", "old"):
+        done = command(f"score {name} -g g --label-style supar")
+        assert [json.loads(line) for line in done.output.splitlines()] == ours
+        assert "label-style" not in done.err
+    assert ours[0]["tree_log_probability"] is not None
+
+
+def test_write_posteriors(command: Command) -> None:
+    """The file says how labels are written, and reads back as without a style."""
+    command("binarize gold --unary join -o bin")
+    command("train bin -o g")
+    trees = command("parse bin -g g --debinarize").output
+    command("parse bin -g g --write-posteriors theirs.npz --label-style supar -o out")
+    with np.load("theirs.npz") as found:
+        assert {"S*", "S::VP"} <= set(found["labels"])
+        assert (found["joiner"], set(found["continuation"])) == ("::", {"*", "|<"})
+    done = command("parse bin --posteriors theirs.npz --debinarize")
+    assert (done.output, done.err) == (trees, "mbrparse: 2 sentences, 0 fell back\n")
+    command("parse bin -g g --write-posteriors null.npz --label-style benepar -o out")
+    flat = command("parse bin --posteriors null.npz --debinarize").output
+    assert flat == trees
+    assert command("parse bin -g g --label-style supar").usage_error.endswith(
+        "--label-style needs --posteriors."
+    )
+    sharded = "--shard 1/2 --work w --label-style supar --write-posteriors p.npz"
+    assert command(f"parse bin -g g {sharded}").usage_error.endswith("--label-style needs --posteriors.")
+
+
+def test_debinarize(command: Command) -> None:
+    for name in ("new", "old"):
+        assert command(f"debinarize {name} --label-style supar").output == "".join(
+            f"{line}\n" for line in GOLD
+        )
+    done = command("debinarize new")
+    assert "new: NP* is taken for a phrase's name; --label-style supar reads it\n" in done.err
+
+
+def test_marks_in_the_file(command: Command) -> None:
+    """They are as good as the options, which win."""
+    with np.load("old.npz") as found:
+        arrays = dict(found)
+    np.savez("told.npz", **arrays, joiner="::", continuation=["|<"], null=["|<>"])
+    expected = command("parse text --posteriors old.npz --label-style supar").output
+    done = command("parse text --posteriors told.npz")
+    assert (done.output, "ignored" in done.err) == (expected, False)
+    other = command("parse text --posteriors told.npz", "--joiner", "").output
+    assert "S::VP" in other
+    assert "|<" not in other
+    np.savez("wrong.npz", **arrays, joiner=3)
+    error = command("parse text --posteriors wrong.npz").error
+    assert "array 'joiner' is of int64, where text is wanted; write np.array(joiner, dtype=str)" in error
+
+
+def test_a_null_label_is_no_constituent(command: Command) -> None:
+    """As in benepar's charts: an empty label over what binarizing put in."""
+    arrays: dict[str, Any] = {
+        "lengths": [3],
+        "labels": ["", "S::NP", "NN"],
+        "sentence": [0] * 3,
+        "g": [1.0, 0.75, 1.0],
+    }
+    arrays |= {"start": [0, 0, 2], "end": [2, 3, 3], "label": [0, 1, 2], "tag": [False, False, True]}
+    np.savez("null.npz", **arrays)
+    error = command("parse --posteriors null.npz", stdin="a b c\n").error
+    assert "label '' is empty" in error
+    assert "--label-style benepar" in error
+    for options in (["--label-style", "benepar"], ["--null", "", "--joiner", "::"]):
+        done = command("parse --posteriors null.npz --debinarize", *options, stdin="a b c\n")
+        assert done.output == "(S (NP a b (NN c)))\n"
+    np.savez("named.npz", **{**arrays, "labels": ["NULL", "S", "NN"]})
+    typed = "parse --posteriors named.npz --debinarize --label-style torch-struct"
+    assert command(typed, stdin="a b c\n").output == "(S a b (NN c))\n"
+
+
+LOOKS = {
+    "NP|<>": "--label-style supar",
+    "NP*": "--label-style supar",
+    "NP|<DT-NN>": "--label-style nltk",
+    "S::VP": "--label-style benepar",
+    "@NP": '--continuation "@"',
+    "NP'": '''--continuation "'"''',
+    "NP_BAR": '--continuation "_BAR"',
+}
+
+
+@pytest.mark.parametrize("label", LOOKS)
+def test_what_looks_foreign_is_never_written_in_silence(command: Command, label: str) -> None:
+    """It is refused, or there is a note, once; either names the option, and that mends it."""
+    arrays: dict[str, Any] = {
+        "lengths": [3, 3],
+        "labels": ["S", label],
+        "sentence": [0, 0, 1, 1],
+        "g": np.ones(4),
+    }
+    np.savez("p.npz", **arrays, start=[0, 0, 0, 0], end=[3, 2, 3, 2], label=[0, 1, 0, 1])
+    typed = "parse --posteriors p.npz --debinarize"
+    for options in ((), ("--joiner", "")):
+        done = command(typed, *options, stdin="a b c\n" * 2)
+        assert done.err.count(LOOKS[label]) == 1, done
+    mended = command(typed, *LOOKS[label].replace('"', "").split(" "), stdin="a b c\n" * 2)
+    assert mended.err == "mbrparse: 2 sentences, 0 fell back\n"
+    assert mended.output == ("(S a b c)\n" if label != "S::VP" else "(S (S (VP a b)) c)\n") * 2
+
+
+def test_ordinary_labels_need_no_note(command: Command) -> None:
+    for label in ("NP-SBJ", "WP$", "X_Cont", "S+VP", "CS", "-NONE-"):
+        arrays: dict[str, Any] = {"lengths": [3], "labels": ["S", label], "sentence": [0, 0], "g": np.ones(2)}
+        np.savez("p.npz", **arrays, start=[0, 0], end=[3, 2], label=[0, 1])
+        assert (
+            command("parse --posteriors p.npz", stdin="a b c\n").err == "mbrparse: 1 sentences, 0 fell back\n"
+        )
+
+
+@pytest.mark.parametrize("style", STYLES)
+def test_what_is_written_is_read_again(style: str) -> None:
+    marks = STYLES[style]
+    for first, second in itertools.product(("NP", "S+VP", "A%5EB"), ("", "_Cont")):
+        written = marks.written(first + second)
+        if written is None:
+            assert second
+            assert not marks.continuation
+        elif second:
+            assert marks.translate(written) == first.split("+")[-1] + "_Cont"
+        elif marks.joiner or "+" not in first:
+            assert marks.translate(written) == first
