@@ -270,6 +270,7 @@ def test_what_is_wrong_is_said(arguments: dict[str, Any], message: str) -> None:
     said = str(raised.value)
     assert message in said
     assert said.partition(": ")[0] in ("marginals", "lengths", "labels", "ends", "null")
+    assert "--" not in said
     assert "\n" not in said
 
 
