@@ -16,7 +16,7 @@ from naive_votes import LABELS, Brackets, items, sentence_trees, text
 
 import mbrparse as mp
 from mbrparse.decode.base.objectives import OBJECTIVES, Item, Objective, Space
-from mbrparse.io.errors import InputMismatchError, OptionsError
+from mbrparse.io.errors import BracketError, InputMismatchError, OptionsError
 
 OURS = Objective("ours", Space.NARY, ((Item.LABELLED_SPAN, 0.5), (Item.SPAN, 0.25)), -0.2)
 LEFT, RIGHT, FLAT = "(S (A a b) c d)", "(S a (B b c d))", "(S a b (A c d))"
@@ -263,9 +263,22 @@ def test_options_of_models(tmp_path: Path) -> None:
     assert "Missing option '-g'" in run("score", written(tmp_path)).usage_error
 
 
+def test_in_python_trees_of_any_kind_and_files(tmp_path: Path) -> None:
+    path = written(tmp_path)
+    pairs = [[(-1.0, LEFT), (-1.5, RIGHT), (-1.5, "(S a (B (A b c) d))")], [(-1.0, "(S x y)")]]
+    for candidates in (path, Path(path), pairs, iter(pairs)):
+        found = mp.rerank(candidates, objective="labelled-f")
+        assert [str(one.tree) for one in found] == [RIGHT, "(S x y)"]
+    with pytest.raises(BracketError, match=r"candidates\.tsv:1: not a line of candidates"):
+        mp.rerank(written(tmp_path, LEFT))
+
+
 def test_in_python_what_is_no_probability() -> None:
-    with pytest.raises(OptionsError, match="a log probability is a number"):
-        mp.rerank([[(math.nan, mp.read_tree("(S a b)"))]])
+    for wrong in ((math.nan, "(S a b)"), "(S a b)", ("half", "(S a b)")):
+        with pytest.raises(OptionsError, match=r"sentence 1: .* is no candidate; it is a pair of a log prob"):
+            mp.rerank([[wrong]])  # type: ignore[list-item]
+    with pytest.raises(OptionsError, match="not a list"):
+        mp.rerank([[(-1.0, "(S a b)")]], [])  # type: ignore[arg-type]
     with pytest.raises(InputMismatchError, match="sentence 1"):
         mp.rerank([[(-1.0, mp.read_tree("(S a b)")), (-1.0, mp.read_tree("(S a c)"))]])
     assert [one.tree for one in mp.rerank([[], [(-1.0, None)]])] == [None, None]

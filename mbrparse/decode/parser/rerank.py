@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
+from itertools import chain, repeat
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,8 +21,10 @@ from mbrparse.decode.posteriors.tree_posteriors import SentenceTree, TreeItems
 from mbrparse.grammar.charts.factory import TIE
 from mbrparse.grammar.pcfg import PCFG, FloatArray
 from mbrparse.io.errors import OptionsError
+from mbrparse.io.files import source_name
+from mbrparse.treebank.any_tree import any_tree
 from mbrparse.treebank.brackets import EMPTY_PARSE
-from mbrparse.treebank.candidate_files import CandidateLine
+from mbrparse.treebank.candidate_files import CandidateLine, read_candidates
 from mbrparse.treebank.tree import Tree
 
 #: What a row of ``score`` says of a tree's items.
@@ -40,6 +43,7 @@ _OF_TREES = {Item.RULE, Item.PROJECTED_TREE}
 _OF_RULES = {Item.PARENT_CHILD, Item.PRODUCTION, Item.SPLIT_PRODUCTION}
 _TOGETHER = 100  # sentences
 NO_CANDIDATE = "no candidate"
+_HERE = "<candidates>"
 FALL_BACK = "log probability -inf"  # as parse --candidates writes a fall-back
 
 
@@ -75,13 +79,13 @@ class Reranker:
         **limits: Any,
     ) -> None:
         """``limits`` are max_length and max_seconds of a ``Scorer``."""
+        self._options = {"items": any(_items(row).intersection(_OF_RULES) for row in objectives), **limits}
+        self._scorer = None if known is None else Scorer(known, form, **self._options)
         for row in objectives:
             _check(row, known, form)
         if (risk is None) is any(row.kind is Kind.RISK for row in objectives):
             raise OptionsError("--objective minimum-risk and --risk go together")
         self._objectives, self._form, self._risk = objectives, form, risk
-        self._options = {"items": any(_items(row).intersection(_OF_RULES) for row in objectives), **limits}
-        self._scorer = None if known is None else Scorer(known, form, **self._options)
 
     def choices(self, sentences: Iterable[Sequence[CandidateLine]], source: str) -> Iterator[list[Reranked]]:
         """Yield each sentence's choices, one for each objective.
@@ -195,7 +199,7 @@ def lines_of(choices: Sequence[Reranked], objectives: Sequence[Objective]) -> Li
 
 
 def rerank(
-    candidates: Sequence[Sequence[tuple[float, Tree | None]]],
+    candidates: str | Path | Iterable[Iterable[tuple[float, Any]]],
     known: PCFG | GivenPosteriors | None = None,
     objective: str | Objective = "labelled-recall",
     *,
@@ -206,7 +210,8 @@ def rerank(
 
     Args:
         candidates: For each sentence pairs of a natural log probability and a tree, the best first
-            (``Parse.candidates``); None is an empty parse.
+            (``Parse.candidates``); None is an empty parse, and trees may be in brackets or NLTK's. Or a file
+            of candidates.
         known: A grammar or posteriors (``read_posteriors``) under which expected scores are computed;
             without, the candidates' own probabilities.
         objective: A name of ``OBJECTIVES``, or a row of one's own.
@@ -214,21 +219,34 @@ def rerank(
         risk: Of minimum-risk, such as ``TreeRates("labelled_f")``.
 
     Raises:
+        BracketError, CorpusError, FileError: A file or a tree that cannot be read.
         OptionsError: An objective that cannot be told, or a log probability that is none.
         InputMismatchError: Trees of other words, or not of the form.
 
-    >>> from mbrparse.treebank.brackets import read_tree
     >>> texts = "(S (A a b) (B c d))", "(S a (A b c d))", "(S a (A (B b c) d))"
-    >>> [one] = rerank([[(-1.0, read_tree(text)) for text in texts]], objective="labelled-f")
+    >>> [one] = rerank([[(-1.0, text) for text in texts]], objective="labelled-f")
     >>> print(one.tree, one.place)
     (S a (A b c d)) 1
     """
-    if any(not log_prob < np.inf for log_prob, _ in chain.from_iterable(candidates)):
-        raise OptionsError("a log probability is a number, or -inf")
-    block = [
-        [CandidateLine(number, number, *pair) for pair in pairs or [(-np.inf, None)]]
-        for number, pairs in enumerate(candidates, 1)
-    ]
-    given = [GivenTree("<candidates>", one.line, one.tree) for one in chain.from_iterable(block)]
+    if isinstance(candidates, (str, Path)):
+        block, source = list(read_candidates(candidates)), source_name(candidates)
+    else:
+        block, source = [list(map(_line, repeat(n), pairs)) for n, pairs in enumerate(candidates, 1)], _HERE
+    # A sentence without any has one that is no tree.
+    block = [lines or [CandidateLine(n, n, -np.inf, None)] for n, lines in enumerate(block, 1)]
+    given = [GivenTree(source, one.line, one.tree) for one in chain.from_iterable(block)]
     reranker = Reranker([objective_of(objective)], known, find_form(given, form).form, risk)
-    return [choice for [choice] in reranker.choices(block, "<candidates>")]
+    return [choice for [choice] in reranker.choices(block, source)]
+
+
+def _line(number: int, pair: tuple[float, Any]) -> CandidateLine:
+    try:
+        log_prob, tree = pair
+        if not log_prob < np.inf:
+            raise ValueError
+    except (TypeError, ValueError):
+        raise OptionsError(
+            f"sentence {number}: {pair!r} is no candidate",
+            remedy="it is a pair of a log probability (a number, or -inf) and a tree or None",
+        ) from None
+    return CandidateLine(number, number, log_prob, None if tree is None else any_tree(tree, _HERE))
