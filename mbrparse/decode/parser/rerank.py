@@ -102,46 +102,41 @@ class Reranker:
             if scorer is None:  # only these sentences are known
                 scorer, before = Scorer(self._own(block, source), self._form, **self._options), 0
             for candidates, rows in zip(block, scorer.rows_of_sentences(given, before), strict=True):
-                log_probs = np.array([one.log_prob for one in candidates])
                 if self._scorer is None:
-                    for row, share in zip(rows, shares(log_probs).tolist(), strict=True):
+                    for row, share in zip(rows, shares(_log_probs(candidates)).tolist(), strict=True):
                         row |= {"posterior": share, "sentence": row["sentence"] + done}
-                yield [self._choice(row, candidates, rows, log_probs) for row in self._objectives]
+                yield [self._choice(row, candidates, rows) for row in self._objectives]
 
     def _own(self, block: Sequence[Sequence[CandidateLine]], source: str) -> GivenPosteriors:
-        trees = [
-            SentenceTree(number, one.tree, source, one.line)
-            for number, candidates in enumerate(block)
-            for one in candidates
-        ]
+        pairs = [(number, one) for number, candidates in enumerate(block) for one in candidates]
+        trees = (SentenceTree(number, one.tree, source, one.line) for number, one in pairs)
         items = TreeItems.of_trees(trees, source, self._form == "binarized")
-        weights = [shares(np.array([one.log_prob for one in candidates])) for candidates in block]
-        return items.posteriors(np.concatenate(weights))
+        return items.posteriors(np.concatenate([shares(_log_probs(candidates)) for candidates in block]))
 
     def _choice(
-        self,
-        objective: Objective,
-        candidates: Sequence[CandidateLine],
-        rows: Sequence[Row],
-        log_probs: FloatArray,
+        self, objective: Objective, candidates: Sequence[CandidateLine], rows: Sequence[Row]
     ) -> Reranked:
         there = [place for place, one in enumerate(candidates) if one.tree is not None]
-        by_risk = objective.kind is Kind.RISK
+        log_probs, risk = _log_probs(candidates), self._risk if objective.kind is Kind.RISK else None
         reason = None if there else NO_CANDIDATE
-        if there and not by_risk:
-            reason = next((rows[place]["reason"] for place in there if rows[place]["reason"]), None)
-        if there and (by_risk or self._scorer is None) and not np.isfinite(log_probs[there]).any():
+        if (risk or self._scorer is None) and there and not np.isfinite(log_probs[there]).any():
             reason = FALL_BACK
+        elif there and not risk:
+            reason = next((rows[place]["reason"] for place in there if rows[place]["reason"]), None)
         if reason is not None:
             return Reranked(candidates[0].tree, 0, (), reason, rows[0])
         scores = np.full(len(candidates), -np.inf)
-        if by_risk and self._risk is not None:
+        if risk:
             trees = [tree for one in candidates if (tree := one.tree) is not None]
-            scores[there] = expected_scores(trees, log_probs[there], self._risk)
+            scores[there] = expected_scores(trees, log_probs[there], risk)
         else:
             scores[there] = [_expected(objective, rows[place]) for place in there]
         place = first_best(scores, TIE["double"])
         return Reranked(candidates[place].tree, place, tuple(scores.tolist()), None, rows[place])
+
+
+def _log_probs(candidates: Sequence[CandidateLine]) -> FloatArray:
+    return np.array([one.log_prob for one in candidates])
 
 
 def _items(objective: Objective) -> set[Item]:
