@@ -146,6 +146,10 @@ class OutputOptions:
         default="right-branching",
         help="What to write for a sentence without a parse.",
     )
+    mark_fallback: bool = option(
+        is_flag=True, help="Write ^FALLBACK behind the root's label of such a tree; evaluate looks past it."
+    )
+    strict: bool = option(is_flag=True, help="Exit with code 3 if any sentence fell back.")
     labels: str = option(
         choices=["guessed", "none"],
         default="guessed",

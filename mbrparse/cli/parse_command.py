@@ -99,7 +99,7 @@ def parse(
         if trees.write_posteriors is not None:
             collected = trees.posteriors_writer(grammar, options, source.marks()), trees.write_posteriors
     candidates.check(draws)
-    job = Job(known, options, trees.details is not None, collected is not None)
+    job = Job(known, options, trees.details is not None, collected is not None, trees.mark_fallback)
     watch = Watch(input, machines.log)
     with (
         compilation_noted(),
@@ -119,7 +119,9 @@ def parse(
         else:
             account = ParseAccount.of(results)
             note(f"shard {part} is done; when all are, mbrparse merge writes their files")
-    note(str(account))
+    account.tell(note)
+    if trees.strict and account.reasons:
+        raise click.exceptions.Exit(3)
 
 
 @click.command()
@@ -175,4 +177,4 @@ def merge(
     for name, (path, there) in kept.items():
         if there and path is None:
             note(f"not written, though the parts have it: {name} FILE")
-    note(str(account))
+    account.tell(note)

@@ -92,4 +92,4 @@ def rerank(
     with compilation_noted():
         choices = with_progress(reranker.choices(blocks, source), "reranking", len(blocks))
         account = write_parses((lines_of(one, rows) for one in choices), paths, details)
-    note(str(account))
+    account.tell(note)

@@ -31,6 +31,10 @@ _EDGE = re.compile(r"(?<![^ \t\n()])\r+|\r+(?![^ \t\n()])")
 _BETWEEN = "\f\v"
 
 
+#: What marks the root of a fall-back: an annotation, which debinarizing and evaluation drop.
+FALLBACK = "^FALLBACK"
+
+
 class ReadTree(NamedTuple):
     """A tree (None: an empty parse) and the 1-based line that it begins on."""
 
@@ -142,6 +146,23 @@ def read_parse_file(path: str | Path, encoding: str = "utf-8") -> Iterator[ReadT
     if reader.depth:
         raise reader.unclosed()
     yield from (ReadTree(empty, None) for empty in blank if one_a_line)
+
+
+def marked_fallback(text: str) -> str:
+    """The line of a tree with a marked root.
+
+    >>> marked_fallback("(S x y)"), marked_fallback("(())")
+    ('(S^FALLBACK x y)', '(())')
+    """
+    return text if text == EMPTY_PARSE else text.replace(" ", f"{FALLBACK} ", 1)
+
+
+def without_mark(read: ReadTree) -> ReadTree:
+    """The tree without the mark of ``marked_fallback``."""
+    line, tree = read
+    if tree is None or not tree.label.endswith(FALLBACK):
+        return read
+    return ReadTree(line, Tree(tree.label.removesuffix(FALLBACK), tree.children, word=tree.word))
 
 
 def is_comment(line: str) -> bool:

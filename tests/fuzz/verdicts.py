@@ -38,7 +38,7 @@ def failure(trial: Trial, outcome: Outcome, folder: Path) -> str | None:
         return f"{trial.streams}: {name} {command}" if trial.streams else f"{name}{_where(err)}"
     if "Warning:" in err or "Exception ignored" in err:
         return f"warning {command}: {_first_of(err, 'Warning:', 'Exception ignored')}"
-    if outcome.code not in (0, 1, 2):
+    if outcome.code not in ((0, 1, 2, 3) if "--strict" in trial.arguments else (0, 1, 2)):
         return f"exit code {outcome.code} {command}"
     if outcome.outlived:
         return f"outlived {command}"

@@ -13,6 +13,7 @@ from mbrparse.decode.base.trees import TreeForm, TreeParts
 from mbrparse.grammar.charts.base.span_summary import SpanEntries
 from mbrparse.grammar.pcfg import FloatArray
 from mbrparse.io.files import atomic_outputs, open_output, open_output_bytes
+from mbrparse.io.log import Log
 from mbrparse.treebank.brackets import EMPTY_PARSE
 from mbrparse.treebank.labels import is_continuation, parse_label, split_chain, unescape
 from mbrparse.treebank.tree import Tree, bracket_free, leaf_text
@@ -20,6 +21,10 @@ from mbrparse.treebank.tree import Tree, bracket_free, leaf_text
 if TYPE_CHECKING:
     from mbrparse.decode.nary.nary_decoder import ConstituentSummary
     from mbrparse.decode.posteriors.posteriors_writer import PosteriorsWriter
+
+
+#: So many fall-backs are told one by one.
+_TOLD = 5
 
 
 class Lines(NamedTuple):
@@ -44,6 +49,8 @@ class ParseAccount:
     reasons: Counter[str] = field(default_factory=Counter)
     certified: dict[str, list[bool]] = field(default_factory=dict)
     """By objective, whether each tree with a certificate is certified."""
+    first: list[str] = field(default_factory=list)
+    """A line for people for each of the first fall-backs."""
 
     def __str__(self) -> str:
         """One line for people.
@@ -60,10 +67,11 @@ class ParseAccount:
 
     @classmethod
     def of(cls, results: Iterable[Lines]) -> ParseAccount:
-        """Count lines that are not written."""
+        """Count lines that are not written, and whose numbers are not known."""
         account = cls()
         for lines in results:
             account.add(lines)
+        account.first.clear()
         return account
 
     def add(self, lines: Lines) -> None:
@@ -73,6 +81,15 @@ class ParseAccount:
             self.certified.setdefault(name, []).append(certified)
         if lines.reason is not None:
             self.reasons[lines.reason] += 1
+            if len(self.first) < _TOLD:
+                self.first.append(
+                    f"sentence {self.sentences} was not parsed, its tree is a fall-back: {lines.reason}"
+                )
+
+    def tell(self, log: Log) -> None:
+        """Log the first fall-backs, then the counts."""
+        for line in (*self.first, str(self)):
+            log(line)
 
 
 def write_parses(

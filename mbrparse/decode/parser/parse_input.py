@@ -24,7 +24,7 @@ from mbrparse.io.log import Log, Progress, ProgressState, no_log, no_progress
 from mbrparse.run.in_order import WORKER_DIED, Chunk, Part, Parts, Task, in_order
 from mbrparse.run.jobs import Jobs, open_pool
 from mbrparse.run.pool import TaskFunction
-from mbrparse.treebank.brackets import EMPTY_PARSE
+from mbrparse.treebank.brackets import EMPTY_PARSE, marked_fallback
 
 if TYPE_CHECKING:
     from mbrparse.decode.parser.details import Details
@@ -37,12 +37,13 @@ _TOGETHER = 16
 
 @dataclass(frozen=True)
 class Job:
-    """A grammar or posteriors, options, and what lines hold besides trees: details, posteriors of spans."""
+    """A grammar or posteriors, options, and what lines hold: details, posteriors of spans, marks."""
 
     source: Grammar | GivenPosteriors
     options: ParserOptions
     details: bool = False
     posteriors: bool = False
+    marked: bool = False  #: the roots of fall-backs
 
 
 def parse_all(
@@ -189,7 +190,7 @@ class Worker:
         self._parser = Parser(job.source, options=replace(job.options, expectations=wanted))
         self.source = self._parser.source
         self.pooling = self._parser.pooling
-        self._posteriors = job.posteriors
+        self._posteriors, self._marked = job.posteriors, job.marked
         self._text = BracketText()
         self._consistent = job.options.needs_consistency
         self._details: Details | None = None
@@ -226,6 +227,9 @@ class Worker:
 
     def _line(self, parse: Parse, trees: Sequence[str]) -> Lines:
         """What is written of a parse; the details lack the sentence's number (see ``numbered``)."""
+        if self._marked:
+            found = zip(trees, parse.decoded, strict=True)
+            trees = [marked_fallback(text) if decoded is None else text for text, decoded in found]
         lines = Lines(
             tuple(trees),
             None if self._details is None else json.dumps(self._details.row(parse), allow_nan=False),

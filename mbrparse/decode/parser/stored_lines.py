@@ -51,6 +51,7 @@ def settings_of(job: Job, candidates: bool) -> Settings:
         **{row.name: _plain(row) for row in options.objectives},
         "details": job.details,
         "candidates": candidates,
+        "marked": job.marked,
         "posteriors written": None,
     }
     if job.posteriors and not isinstance(source, GivenPosteriors):

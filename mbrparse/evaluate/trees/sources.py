@@ -14,7 +14,7 @@ from mbrparse.io.errors import CorpusError, InputMismatchError, MbrparseError
 from mbrparse.io.files import STANDARD, read_lines, source_name
 from mbrparse.io.log import Log
 from mbrparse.treebank.any_tree import AnyTree, any_trees
-from mbrparse.treebank.brackets import EMPTY_PARSE, ReadTree, read_parse_file
+from mbrparse.treebank.brackets import EMPTY_PARSE, ReadTree, read_parse_file, without_mark
 from mbrparse.treebank.foreign_trees import phrase_labels, translated_trees, watched
 from mbrparse.treebank.labels import LabelMarks
 from mbrparse.treebank.outlines import Outline, first_difference, outline, yields_agree
@@ -51,7 +51,7 @@ def tree_file(name: str, path: str | Path, encoding: str = "utf-8") -> TreeSourc
         name,
         source_name(path),
         "line",
-        lambda: read_parse_file(path, encoding),
+        lambda: map(without_mark, read_parse_file(path, encoding)),
         lambda: read_lines(path, encoding),
     )
 

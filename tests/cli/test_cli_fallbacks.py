@@ -1,0 +1,114 @@
+"""Fall-backs: told with number and word, marked in trees, and an exit code on demand."""
+
+import json
+from pathlib import Path
+
+import pytest
+from commandline import COMPILING, Command
+
+TOY = """\
+S -> NP VP [1.0]
+NP -> Det N [0.8] | 'she' [0.2]
+VP -> V NP [1.0]
+Det -> 'the' [1.0]
+N -> 'dog' [1.0]
+V -> 'saw' [1.0]
+"""
+TEXT = "she saw the dog\nshe saw the wolf\nthe dog she saw\n"
+PARSED = "(S (NP she) (VP (V saw) (NP (Det the) (N dog))))"
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("toy.nltk").write_text(TOY)
+
+
+def told(err: str) -> list[str]:
+    return err.replace(COMPILING, "").splitlines()
+
+
+def test_number_and_word_are_told(command: Command) -> None:
+    done = command("parse -g toy.nltk", stdin=TEXT)
+    assert done.output.splitlines()[0] == PARSED
+    assert told(done.err) == [
+        "mbrparse: sentence 2 was not parsed, its tree is a fall-back: unknown terminal wolf",
+        "mbrparse: sentence 3 was not parsed, its tree is a fall-back: no parse",
+        "mbrparse: 3 sentences, 2 fell back (unknown terminal wolf: 1, no parse: 1)",
+    ]
+    assert told(command("parse -g toy.nltk", stdin="she saw the dog").err) == [
+        "mbrparse: 1 sentences, 0 fell back"
+    ]
+
+
+def test_of_many_the_first_are_told(command: Command) -> None:
+    lines = told(command("parse -g toy.nltk", stdin="she saw the dog\n" * 3 + "dog dog\n" * 600).err)
+    assert [line.split()[2] for line in lines[:-1]] == ["4", "5", "6", "7", "8"]
+    assert lines[-1] == "mbrparse: 603 sentences, 600 fell back (no parse: 600)"
+
+
+def test_explain_never_shows_a_fall_back(command: Command) -> None:
+    error = command("explain -g toy.nltk she saw the wolf -o page.html").last_error
+    assert error.startswith("mbrparse: the grammar has no 'wolf'; its terminals are words such as dog, ")
+    assert "the grammar has no tree of 'dog saw'" in command("explain -g toy.nltk dog saw").last_error
+    assert not Path("page.html").exists()
+
+
+def test_marks(command: Command) -> None:
+    plain = command("parse -g toy.nltk", stdin=TEXT).output.splitlines()
+    marked = command("parse -g toy.nltk --mark-fallback", stdin=TEXT).output.splitlines()
+    assert marked == [plain[0], *("(S^FALLBACK " + line.removeprefix("(S ") for line in plain[1:])]
+    objectives = "--objective labelled-f --objective viterbi --debinarize --mark-fallback -o {objective}"
+    assert command("parse -g toy.nltk", *objectives.split(), stdin=TEXT).code == 0
+    for path in map(Path, ("labelled-f", "labelled-tree")):
+        assert [line.startswith("(S^FALLBACK ") for line in path.read_text().splitlines()] == [
+            False,
+            True,
+            True,
+        ]
+    empty = command("parse -g toy.nltk --mark-fallback --fallback empty", stdin=TEXT).output
+    assert empty.splitlines() == [plain[0], "(())", "(())"]
+
+
+@pytest.mark.parametrize("form", ["binarized", "original"])
+def test_marked_trees_are_evaluated_and_debinarized_alike(form: str, command: Command) -> None:
+    option = "--debinarize" if form == "original" else ""
+    for name, mark in (("plain", ""), ("marked", "--mark-fallback")):
+        assert command(f"parse -g toy.nltk {option} {mark} -o {name}", stdin=TEXT).code == 0
+    assert Path("plain").read_text() != Path("marked").read_text()
+    assert command("debinarize marked").output == command("debinarize plain").output
+    gold = "\n".join(
+        [PARSED, PARSED.replace("dog", "wolf"), "(S (NP (D the) (N dog)) (NP (NP she) (V saw)))"]
+    )
+    Path("gold").write_text(gold + "\n")
+    rows = [
+        json.loads(
+            command(f"evaluate gold {name} --form {form} --unaries --format json --resamples 0").output
+        )
+        if form == "binarized"
+        else json.loads(command(f"evaluate gold {name} --form {form} --format json --resamples 0").output)
+        for name in ("plain", "marked")
+    ]
+    assert str(rows[0]).replace("plain", "marked") == str(rows[1])
+
+
+def test_strict(command: Command) -> None:
+    done = command("parse -g toy.nltk --strict", stdin=TEXT)
+    assert (done.code, done.out.count("\n")) == (3, 3)
+    assert done.err.endswith("2 fell back (unknown terminal wolf: 1, no parse: 1)\n")
+    assert command("parse -g toy.nltk --strict", stdin="she saw the dog\n").code == 0
+    assert command("parse -g toy.nltk --strict -o out", stdin=TEXT).code == 3
+    assert len(Path("out").read_text().splitlines()) == 3
+
+
+def test_shards_keep_marks_and_merge_tells(command: Command) -> None:
+    Path("text").write_text(TEXT)
+    whole = command("parse -g toy.nltk --mark-fallback text").output
+    shard = command("parse -g toy.nltk --mark-fallback text --strict --shard 1/1 --work part")
+    assert shard.code == 3
+    assert "sentence 2" not in shard.err
+    merged = command("merge part")
+    assert merged.output == whole
+    assert "mbrparse: sentence 2 was not parsed, its tree is a fall-back: unknown terminal wolf" in merged.err
+    resumed = command("parse -g toy.nltk text --work part --resume")
+    assert resumed.code == 1
