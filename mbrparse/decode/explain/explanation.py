@@ -1,17 +1,15 @@
-"""Everything that a grammar says of one sentence, as plain data, and as a page."""
+"""Explaining a sentence: everything that a grammar says of it."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from html import escape
-from pathlib import Path
 
 from mbrparse.decode.base.objectives import Objective
 from mbrparse.decode.base.span_posteriors import Posteriors
 from mbrparse.decode.explain.chart_cells import chart_cells
 from mbrparse.decode.explain.objective_results import objective_results
-from mbrparse.decode.explain.page import Explained, Reading, page
+from mbrparse.decode.explain.page import Explanation, Reading
 from mbrparse.decode.parser.parse_result import Parse
 from mbrparse.decode.parser.parser import Parser
 from mbrparse.decode.parser.sentences import batch_of_sentences
@@ -19,33 +17,12 @@ from mbrparse.grammar.charts.factory import ChartFactory
 from mbrparse.grammar.grammar_kinds import Grammar
 from mbrparse.grammar.pcfg import PCFG, UNKNOWN_TERMINAL
 from mbrparse.io.errors import MbrparseError, OptionsError, shortened
-from mbrparse.io.files import open_output
 from mbrparse.treebank.tree import Tree, constituents
 
 #: The objectives that are explained if none are named.
 USUAL = ("labelled-tree", "labelled-recall", "bracketed-recall", "general-recall", "labelled-f")
 #: A chart of more words could not be read.
 LONGEST = 40
-
-
-class Explanation(Explained):
-    """One sentence explained, as data (see ``Explained``), and as a page, which notebooks show."""
-
-    def html(self) -> str:
-        """The page: all in one, nothing is loaded from elsewhere."""
-        return page(self)
-
-    def write(self, path: str | Path) -> None:
-        """Write the page; raises FileError."""
-        with open_output(path) as stream:
-            stream.write(self.html())
-
-    def _repr_html_(self) -> str:
-        style = "width:100%;height:46rem;border:1px solid #888"
-        return f'<iframe title="Explained" style="{style}" srcdoc="{escape(self.html())}"></iframe>'
-
-    def __repr__(self) -> str:
-        return f"<explanation of {' '.join(self.words)!r}: {len(self.readings)} readings>"
 
 
 def explain(

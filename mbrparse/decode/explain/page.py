@@ -6,7 +6,9 @@ import itertools
 import json
 import math
 from dataclasses import dataclass
+from html import escape
 from importlib.resources import files
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from mbrparse.decode.base.objectives import Item
@@ -15,6 +17,7 @@ from mbrparse.decode.base.trees import LabelledSpans
 from mbrparse.decode.explain.chart_cells import Cell, Entry
 from mbrparse.decode.explain.objective_results import Result
 from mbrparse.io.errors import visible
+from mbrparse.io.files import open_output
 from mbrparse.treebank.tree import Tree
 from mbrparse.treebank.tree_drawing import draw_tree
 
@@ -33,11 +36,12 @@ class Reading(NamedTuple):
 
 
 @dataclass(frozen=True, repr=False)
-class Explained:
-    """What a page shows. Positions are half-open and begin at 0, logarithms are natural.
+class Explanation:
+    """One sentence explained, as data, and as a page, which notebooks show.
 
-    ``cells`` are in the order in which a chart is filled: word by word, each time from the shortest span that
-    ends there to the longest. ``readings`` are the most probable trees.
+    Positions are half-open and begin at 0, logarithms are natural. ``cells`` are in the order in which a
+    chart is filled: word by word, each time from the shortest span that ends there to the longest.
+    ``readings`` are the most probable trees.
     """
 
     words: tuple[str, ...]
@@ -53,28 +57,39 @@ class Explained:
         left = 1 - math.fsum(reading.posterior for reading in self.readings)
         return left if left > 1e-9 else 0.0
 
+    def html(self) -> str:
+        """The page: all in one, nothing is loaded from elsewhere."""
+        import jinja2
 
-def page(found: Explained) -> str:
-    """The page as text."""
-    import jinja2
+        data = files(__package__) / "data"
+        environment = jinja2.Environment(
+            autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
+        )
+        environment.filters |= {"probability": probability, "number": _number, "drawn": draw_tree}
+        environment.filters["visible"] = lambda value: visible(str(value))
+        chart = {"words": list(map(visible, self.words)), "cells": list(map(_cell, self.cells))}
+        return environment.from_string((data / "explain.html").read_text("utf-8")).render(
+            found=self,
+            words=chart["words"],
+            items=_items(self),
+            hows=list(map(_how, self.results)),
+            # As a script's text: what could end it is written as an escape.
+            data=json.dumps(chart).replace("<", "\\u003c"),
+            style=(data / "explain.css").read_text("utf-8"),
+            script=(data / "explain.js").read_text("utf-8"),
+        )
 
-    data = files(__package__) / "data"
-    environment = jinja2.Environment(
-        autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
-    )
-    environment.filters |= {"probability": probability, "number": _number, "drawn": draw_tree}
-    environment.filters["visible"] = lambda value: visible(str(value))
-    chart = {"words": list(map(visible, found.words)), "cells": list(map(_cell, found.cells))}
-    return environment.from_string((data / "explain.html").read_text("utf-8")).render(
-        found=found,
-        words=chart["words"],
-        items=_items(found),
-        hows=list(map(_how, found.results)),
-        # As a script's text: what could end it is written as an escape.
-        data=json.dumps(chart).replace("<", "\\u003c"),
-        style=(data / "explain.css").read_text("utf-8"),
-        script=(data / "explain.js").read_text("utf-8"),
-    )
+    def write(self, path: str | Path) -> None:
+        """Write the page; raises FileError."""
+        with open_output(path) as stream:
+            stream.write(self.html())
+
+    def _repr_html_(self) -> str:
+        style = "width:100%;height:46rem;border:1px solid #888"
+        return f'<iframe title="Explained" style="{style}" srcdoc="{escape(self.html())}"></iframe>'
+
+    def __repr__(self) -> str:
+        return f"<explanation of {' '.join(self.words)!r}: {len(self.readings)} readings>"
 
 
 def probability(log_prob: float) -> str:
@@ -119,7 +134,7 @@ def _entry(entry: Entry) -> dict[str, Any]:
     }
 
 
-def _items(found: Explained) -> list[dict[str, Any]]:
+def _items(found: Explanation) -> list[dict[str, Any]]:
     """A row for each constituent of the objectives' trees and of the readings, the most probable first."""
     listed = [one.constituents for one in found.results] + [one.constituents for one in found.readings]
     trees = [[(start, end, label) for start, end, label in spans] for spans in listed]
