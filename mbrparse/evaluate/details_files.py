@@ -82,9 +82,8 @@ def detail_rows(path: str | Path) -> Iterator[dict[str, Any]]:
 class Expected(NamedTuple):
     """The expectations of one parser about a sentence and its tree; None where the file has none.
 
-    ``nodes`` are the tree's constituents with their posteriors, the root first; ``labelled`` and
-    ``bracketed`` are expected numbers of matches, among ``constituents`` of the true tree: of the
-    ``nary`` one, or the binary one.
+    ``nodes`` are the tree's constituents with their posteriors, the root first; ``labelled`` is the expected
+    number of matches among ``constituents`` of the true tree: of the ``nary`` one, or the binary one.
     """
 
     reason: str | None
@@ -93,7 +92,6 @@ class Expected(NamedTuple):
     posterior: float | None = None
     constituents: float | None = None
     labelled: float | None = None
-    bracketed: float | None = None
     nodes: Sequence[tuple[Node, float]] = ()
     nary: bool = False
 
@@ -137,15 +135,14 @@ def _expected(row: dict[str, Any], pair: Pair) -> Expected:
         posterior=_number(tree.get("posterior")),
         constituents=_number(tree.get("constituents")),
         labelled=_number(tree.get("expected_labelled")),
-        bracketed=_number(tree.get("expected_bracketed")),
         nodes=nodes_of(tree),
         nary=tree.get("nary") is True,
     )
 
 
-def nodes_of(tree: dict[str, Any]) -> list[tuple[Node, float]]:
+def nodes_of(tree: Any) -> list[tuple[Node, float]]:
     """The constituents of a tree of details, with their posteriors."""
-    nodes = tree.get("nodes")
+    nodes = tree.get("nodes") if isinstance(tree, dict) else None
     found = []
     for node in nodes if isinstance(nodes, list) else []:
         match node:

@@ -33,50 +33,44 @@ def paired(
     that holds no parser's trees.
     """
     usual = dict(zip(sources, in_order(list(sources), paths), strict=True))
-    agree: defaultdict[str, Counter[Pair]] = defaultdict(Counter)
     held: Counter[tuple[str, Pair]] = Counter()
-    known: Counter[str | Path] = Counter()
+    agree: Counter[tuple[str, Pair]] = Counter()
     for path in dict.fromkeys(paths):
-        for sentence, row in enumerate(detail_rows(path)):
-            for objective, tree in row.get("trees", {}).items():
-                nodes = nodes_of(tree) if isinstance(tree, dict) else []
-                known[path] += bool(nodes)
-                for name, of_parser in trees.items():
-                    there = of_parser[sentence] if nodes and sentence < len(of_parser) else None
-                    if there is not None:
-                        held[name, Pair(path, objective)] += 1
-                        agree[name][Pair(path, objective)] += posteriors_of(nodes, there) is not None
-    found: list[Pair | None] = []
-    lost: list[str] = []
-    for name, source in sources.items():
-        own = usual[name]
+        for row, *shown in zip(detail_rows(path), *trees.values(), strict=False):
+            there = [(name, tree) for name, tree in zip(trees, shown, strict=True) if tree is not None]
+            parts = [(name, [sorted(tree), _wide(tree)]) for name, tree in there]
+            for objective, nodes in ((one, nodes_of(tree)) for one, tree in row.get("trees", {}).items()):
+                forms = [sorted(node for node, _ in form) for form in (nodes, _original(nodes))]
+                for name, part in parts if nodes else ():
+                    held[name, Pair(path, objective)] += 1
+                    agree[name, Pair(path, objective)] += any(form in part for form in forms)
+    known = {pair.path for _, pair in held}
+    found: dict[str, Pair | None] = {}
+    for name, own in usual.items():
         ranks = {
             pair: (count / held[name, pair], count, pair.path == own.path, pair.objective == name)
-            for pair, count in agree[name].items()
-            if count
+            for (of, pair), count in agree.items()
+            if of == name and count
         }
-        best = max(ranks, key=lambda pair: ranks[pair], default=None)
-        if best is None and known[own.path]:
-            lost.append(f"{source}: {_listed(paths)} holds none of its trees, so nothing is expected of them")
-        if best is not None and agree[name][best] < held[name, best]:
-            number = held[name, best]
-            others = f"{number - agree[name][best]:,} of {number:,} trees"
-            log(f"{source}: {others} differ from those of {_listed([best.path])}, and are left out there")
-        found.append(best if best is not None or known[own.path] else own)
-    for path in paths:
-        if known[path] and all(pair is None or pair.path != path for pair in found):
-            raise InputMismatchError(
-                f"none of these trees is one of {', '.join(sources.values())}, as they are paired",
-                source=source_name(path),
-                remedy="give what parse --details wrote with these parses",
-            )
-    for message in lost:
-        log(message)
-    return found
+        found[name] = max(ranks, key=lambda pair: ranks[pair], default=None if own.path in known else own)
+    for path in known - {pair.path for pair in found.values() if pair is not None}:
+        raise InputMismatchError(
+            f"none of these trees is one of {', '.join(sources.values())}, as they are paired",
+            source=source_name(path),
+            remedy="give what parse --details wrote with these parses",
+        )
+    for name, pair in found.items():
+        if pair is None:
+            files = ", ".join(source_name(path) for path in dict.fromkeys(paths))
+            log(f"{sources[name]}: {files} holds none of its trees, so nothing is expected of them")
+        elif others := held[name, pair] - agree[name, pair]:
+            differ = f"{others:,} of {held[name, pair]:,} trees differ from those of {source_name(pair.path)}"
+            log(f"{sources[name]}: {differ}, and are left out there")
+    return list(found.values())
 
 
-def _listed(paths: Sequence[str | Path]) -> str:
-    return ", ".join(source_name(path) for path in dict.fromkeys(paths))
+def _wide(tree: Sequence[Node]) -> list[Node]:
+    return sorted(node for node in tree if node[1] - node[0] > 1)
 
 
 def posteriors_of(nodes: Nodes, tree: Sequence[Node]) -> list[float | None] | None:
@@ -97,15 +91,11 @@ def posteriors_of(nodes: Nodes, tree: Sequence[Node]) -> list[float | None] | No
     for node, g in nodes:
         shared.append((node, min(max(g - before[node], 0.0), 1.0)))
         before[node] += 1
-    ones = [node for node in tree if node[1] - node[0] == 1]
     for form in (shared, _original(shared)):
-        if len(form) not in (len(tree), len(tree) - len(ones)):
-            continue
-        left: defaultdict[Node, list[float]] = defaultdict(list)
-        for node, g in form:
-            left[node].append(g)
-        known = Counter(tree) - Counter(ones if len(form) < len(tree) else ())
-        if known == Counter(node for node, _ in form):
+        if sorted(node for node, _ in form) in (sorted(tree), _wide(tree)):
+            left: defaultdict[Node, list[float]] = defaultdict(list)
+            for node, g in form:
+                left[node].append(g)
             return [left[node].pop(0) if left[node] else None for node in tree]
     return None
 

@@ -136,22 +136,18 @@ def calibration_tables(found: dict[str, Calibration]) -> list[Breakdown]:
     """Of all parsers: expectation errors, the reliability in each bin, and what is left out."""
     kinds = [(name, kind, one) for name, each in found.items() for kind, one in each.kinds.items()]
     out = [(name, *reason) for name, each in found.items() for reason in each.left_out.items()]
-    rates = tuple(shown_rate(name.lower(), name) for name in RATES)
-    tables: list[tuple[str, list[str], list[tuple[Any, ...]]]] = [
-        (
-            "Calibration",
-            ["name", "of", "number", *(rate.name for rate in rates)],
-            [(name, kind, one.number, *one.means()) for name, kind, one in kinds],
-        ),
-        (
-            "Reliability",
-            ["name", "of", "bin", "number", "expected", "found"],
-            [(name, kind, BOUNDS[row[0]], *row[1:]) for name, kind, one in kinds for row in one.rows()],
-        ),
-        (
-            "Left out",
-            ["name", "reason", "sentences", "first"],
-            [(name, reason, len(sentences), sentences[0]) for name, reason, sentences in out],
-        ),
+    shown = tuple(shown_rate(name.lower(), name) for name in RATES)
+    rates = " ".join(rate.name for rate in shown)
+    errors = [(name, kind, one.number, *one.means()) for name, kind, one in kinds]
+    bins = [(name, kind, BOUNDS[row[0]], *row[1:]) for name, kind, one in kinds for row in one.rows()]
+    left = [(name, reason, len(sentences), sentences[0]) for name, reason, sentences in out]
+    tables: list[tuple[str, str, Sequence[Sequence[Any]]]] = [
+        ("Calibration", f"name of number {rates}", errors),
+        ("Reliability", "name of bin number expected found", bins),
+        ("Left out", "name reason sentences first", left),
     ]
-    return [Breakdown(title, Columns.of_rows(names, rows), rates, 2) for title, names, rows in tables if rows]
+    return [
+        Breakdown(title, Columns.of_rows(names.split(), rows), shown, 2)
+        for title, names, rows in tables
+        if rows
+    ]
