@@ -30,9 +30,9 @@ from mbrparse.grammar.training.tag_statistics import count_statistics, read_stat
 from mbrparse.grammar.words.tagger import Tagger, tagger_path
 from mbrparse.io.errors import MbrparseError
 from mbrparse.io.program import program
-from mbrparse.io.state_files import DIGEST
+from mbrparse.io.state_files import DIGEST, write_state
 from mbrparse.run.manifest import PROGRAM
-from mbrparse.run.results import run_all, write_result
+from mbrparse.run.results import run_all
 from mbrparse.treebank.brackets import read_tree
 from mbrparse.treebank.corpora import SourceTree
 
@@ -221,7 +221,7 @@ def test_damaged_results(
     folder = tmp_path_factory.mktemp("runs")
     path = folder / "run-01.json"
     depends = {PROGRAM: program(), "seed": 0, "merits": ["stack"]}
-    write_result(path, depends, result)
+    write_state(path, {"settings": depends, "result": result})
     assert list(run_all(trial, folder, 1, depends, 1)) == [(1, result)]
     path.write_bytes(data.draw(damaged(path.read_text())))
     found = outcome(lambda: list(run_all(trial, folder, 1, depends, 1)))

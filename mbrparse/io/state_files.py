@@ -39,11 +39,10 @@ def read_state(path: str | Path, schema: Schema, kind: str, remedy: str) -> dict
     try:
         with open_input(path) as stream:
             data = stream.read()
-        content = state_of(data.decode("utf-8"), schema)
+        return state_of(data.decode("utf-8"), schema)
     except (SchemaError, UnicodeDecodeError, OSError) as error:
         why = f": {error}" if isinstance(error, SchemaError) else ""
         raise FileError(f"not {kind}{why}", source=str(path), remedy=remedy) from None
-    return content
 
 
 def state_of(text: str, schema: Schema) -> dict[str, Any]:
@@ -59,7 +58,7 @@ def state_of(text: str, schema: Schema) -> dict[str, Any]:
     if not isinstance(content, dict):
         raise SchemaError(f"{shown(content)}, where an object is wanted")
     digest = content.pop(DIGEST, None)
-    if digest is not None and digest != _digest(json.dumps(content)):
+    if digest is not None and digest != short_digest(json.dumps(content).encode()):
         raise SchemaError("it was changed since it was written")
     schema(content)
     return content
@@ -74,11 +73,12 @@ def write_state(path: str | Path, content: dict[str, Any]) -> None:
 def state_text(content: dict[str, Any]) -> str:
     """An object and its digest in one line, as ``state_of`` reads them."""
     text = json.dumps(content)
-    return f'{text[:-1]}, "{DIGEST}": "{_digest(text)}"}}\n'
+    return f'{text[:-1]}, "{DIGEST}": "{short_digest(text.encode())}"}}\n'
 
 
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+def short_digest(content: bytes) -> str:
+    """Sixteen hexadecimal digits, by which a change of the content is found."""
+    return hashlib.sha256(content).hexdigest()[:16]
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

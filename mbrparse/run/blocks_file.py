@@ -6,7 +6,6 @@ A record is a line of JSON and the block's rows, compressed. A last line says th
 
 from __future__ import annotations
 
-import hashlib
 import os
 import zlib
 from collections.abc import Iterator, Sequence
@@ -15,7 +14,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 from mbrparse.io.files import open_input
 from mbrparse.io.replacements import as_file_errors
-from mbrparse.io.state_files import SchemaError, record, state_of, state_text, text, whole
+from mbrparse.io.state_files import SchemaError, record, short_digest, state_of, state_text, text, whole
 
 _HEAD = {"block": whole(), "sentences": whole(), "read": text, "bytes": whole(), "content": text}
 _END = {"blocks": whole(), "read": text}
@@ -83,7 +82,7 @@ class BlocksFile:
         """Append a finished block."""
         data = zlib.compress("\n".join(rows).encode(), 1) if rows else b""
         head = {"block": number, "sentences": len(rows), "read": read}
-        self._append({**head, "bytes": len(data), "content": _digest(data)}, data)
+        self._append({**head, "bytes": len(data), "content": short_digest(data)}, data)
 
     def finish(self, end: End) -> None:
         """Append that all blocks are there."""
@@ -110,10 +109,6 @@ def _next(stream: BinaryIO) -> Block | End | None:
     if "blocks" in head:
         return End(**head)
     data = stream.read(head["bytes"])
-    if len(data) != head["bytes"] or _digest(data) != head["content"]:
+    if len(data) != head["bytes"] or short_digest(data) != head["content"]:
         return None
     return Block(head["block"], head["sentences"], head["read"], stream.tell(), data)
-
-
-def _digest(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()[:16]

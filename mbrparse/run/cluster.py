@@ -149,7 +149,7 @@ class Cluster(Pool):
         future.number = self._last_number
         self._running[future.number] = future
         try:
-            future.remote, future.content = self._client.submit(*future.task)
+            future.remote, future.content = self._client.submit(future.number, *future.task)
         except Exception:
             # The client has closed itself, since the scheduler did not come back in time.
             future.content = Future()
@@ -227,18 +227,13 @@ class _ClusterFuture(CallerRunFuture[Any]):
     def __init__(self, pool: Cluster, made: Packed | None, call: bytes, shared: list[Packed]) -> None:
         super().__init__()
         self._pool = pool
-        self._task = made, call, shared
+        self.task = made, call, shared  #: which ``ClusterClient.submit`` gets, with the number
         self.number = 0  #: which changes when the task is sent again
         self.remote: Any = None  #: Dask's future
         self.content: Future[bytes] = Future()  #: of the packed Answer
         self.deaths = 0  #: of workers that had the task
         self.deaths_alone = 0  #: of workers that had no other
         self.alone = False  #: whether it runs while no other task does
-
-    @property
-    def task(self) -> tuple[int, Packed | None, bytes, list[Packed]]:
-        """The arguments of ``ClusterClient.submit``."""
-        return self.number, *self._task
 
     @property
     def is_answered(self) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import pickle
 import platform
 import threading
@@ -13,6 +12,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from mbrparse.io.program import program
+from mbrparse.io.state_files import short_digest
 
 #: How many functions a thread keeps: training has two, one for each of its texts.
 KEPT = 4
@@ -44,7 +44,7 @@ class Packed(NamedTuple):
     def of(cls, value: Any) -> Packed:
         """Pack a value."""
         data = pack(value)
-        return cls(hashlib.sha256(data).hexdigest()[:16], data)
+        return cls(short_digest(data), data)
 
 
 class _MadeFunctions(threading.local):

@@ -104,11 +104,6 @@ def read_result(path: Path, settings: Settings, schema: Schema) -> Result | None
     return result
 
 
-def write_result(path: Path, settings: Settings, result: Result) -> None:
-    """Write a result and its settings."""
-    write_state(path, {"settings": settings, "result": result})
-
-
 def read_json(path: Path, schema: Schema) -> dict[str, Any]:
     """Read an object of this schema; raises FileError for anything else."""
     return read_state(path, schema, "a result of this experiment", "remove it")
@@ -137,7 +132,7 @@ def run_all(
     yield from ((run, result) for run, result in kept.items() if result is not None)
     missing = [run for run, result in kept.items() if result is None]
     for run, result in _finished(trial, missing, jobs, log):
-        write_result(files[run], settings, result)
+        write_state(files[run], {"settings": settings, "result": result})
         yield run, result
 
 
@@ -153,7 +148,7 @@ def _finished(
         return
     retried: set[int] = set()
     lost: dict[int, str] = {}
-    function = TaskFunction(partial(_identity, trial), trial)
+    function = TaskFunction(partial(partial, trial), trial)
     with open_pool(jobs, function, log) as pool:
         under_way: dict[Future[Result], int] = {pool.submit(function, run): run for run in runs}
         waiting = list(under_way)
@@ -177,7 +172,3 @@ def _finished(
             remedy="is there enough memory? The other runs are kept: the same command goes on, and --jobs 1 "
             "needs less",
         )
-
-
-def _identity(trial: Callable[[int], Result]) -> Callable[[int], Result]:
-    return trial

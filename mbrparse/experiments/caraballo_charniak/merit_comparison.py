@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +25,7 @@ from mbrparse.grammar.training.tag_statistics import (
 from mbrparse.io.errors import CorpusError
 from mbrparse.io.files import atomic_outputs, open_output
 from mbrparse.io.log import Log, no_log
+from mbrparse.io.state_files import short_digest
 from mbrparse.run.jobs import Jobs
 from mbrparse.run.results import Result, run_all
 from mbrparse.treebank.binarize import binarize, debinarize
@@ -71,14 +71,17 @@ def compare_merits(spec: str, folder: Path, how: Comparison, jobs: Jobs = 1, log
         )
     rules, counts = _rules_and_statistics(train, how)
     trial = MeritTrial(PCFG.from_rules(rules), counts, gold, how.merits, how.mass, how.beta_threshold)
+    made_of = {
+        "grammar": (rules.start, sorted(rules.rules.items())),
+        "statistics": [sorted(part.items()) for part in (counts.ngrams, counts.left, counts.right)],
+        # All that are held out: --sentences may grow from run to run.
+        "sentences": [str(tree) for tree in test],
+    }
     settings = {
         "merits": list(how.merits),
         "mass": how.mass,
         "beta threshold": how.beta_threshold,
-        "grammar": _digest((rules.start, sorted(rules.rules.items()))),
-        "statistics": _digest([sorted(part.items()) for part in (counts.ngrams, counts.left, counts.right)]),
-        # Of all that are held out: --sentences may grow from run to run.
-        "sentences": _digest([str(tree) for tree in test]),
+        **{name: short_digest(repr(content).encode()) for name, content in made_of.items()},
     }
     results: dict[int, Result] = {}
     for number, result in run_all(trial, folder / "sentences", len(gold), settings, jobs, log):
@@ -129,7 +132,3 @@ def _report(rows: Sequence[Row], merits: Sequence[str], folder: Path, title: str
         stream.write("\n".join(csv_grid(sentence_rows(rows, merits))) + "\n")
     draw(rows, merits, folder, title)
     return "\n\n".join(texts)
-
-
-def _digest(content: object) -> str:
-    return hashlib.sha256(repr(content).encode()).hexdigest()[:16]

@@ -65,11 +65,6 @@ class Parsing:
     seconds: float
     jobs: int
 
-    @classmethod
-    def read(cls, path: Path) -> Parsing:
-        """Read what an earlier run has written; raises FileError for anything else."""
-        return cls(**read_json(path, _PARSING))
-
     @property
     def fell_back(self) -> int:
         """The number of sentences without a parse."""
@@ -124,7 +119,7 @@ class Steps:
             write_rules(rules, self.grammar)
             self.log(f"{self.kind.name}: {len(rules.rules)} rules")
         if self.report.exists():
-            return Parsing.read(self.report)
+            return Parsing(**read_json(self.report, _PARSING))
         return self._parse(jobs)
 
     def _prepared(self, trees: Sequence[SourceTree], part: str) -> Iterator[Tree]:

@@ -6,7 +6,6 @@ and 48 tags: all 15**3 + 15 * 48 rules of Chomsky normal form.
 
 from __future__ import annotations
 
-import hashlib
 import random
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -28,6 +27,7 @@ from mbrparse.io.files import atomic_outputs
 from mbrparse.io.log import Log, Progress, no_log, no_progress
 from mbrparse.io.path_kinds import is_file
 from mbrparse.io.program import program
+from mbrparse.io.state_files import short_digest
 from mbrparse.run.jobs import Jobs
 from mbrparse.run.manifest import PROGRAM, Settings
 from mbrparse.treebank.corpora import read_inputs
@@ -91,7 +91,7 @@ def train_files(
     begun: Settings = {"nonterminals": how.nonterminals, "seed": how.seed, "initial grammar": None}
     if given is not None:
         content = repr((given.start, sorted(given.rules.items())))
-        begun = {"initial grammar": hashlib.sha256(content.encode()).hexdigest()[:16]}
+        begun = {"initial grammar": short_digest(content.encode())}
     sentences = read(inputs, how.brackets)
     heldout = [] if how.heldout is None else read([how.heldout], False)
     training = Training(

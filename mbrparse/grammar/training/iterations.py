@@ -57,6 +57,17 @@ from mbrparse.run.manifest import Settings, check_settings
 VERSION = 1
 #: The figures of an iteration.
 Row = dict[str, Any]
+_TRAINING_FIGURES = {
+    "iteration": whole(),
+    "log_likelihood": number(),
+    "cross_entropy": number(),
+    "left_out": whole(),
+}
+_HELDOUT_FIGURES = {
+    "heldout_log_likelihood": number(),
+    "heldout_cross_entropy": number(undefined=True),  # where no sentence can be derived
+    "heldout_left_out": whole(),
+}
 
 
 def digest(sentences: Iterable[BracketedSentence]) -> str:
@@ -99,23 +110,12 @@ def read_checkpoint(path: Path, settings: Settings, grammar: PCFG) -> tuple[list
 
 
 def _shape(settings: Schema, grammar: PCFG) -> Schema:
-    row = {
-        "iteration": whole(),
-        "log_likelihood": number(),
-        "cross_entropy": number(),
-        "left_out": whole(),
-    }
-    heldout = {
-        "heldout_log_likelihood": number(),
-        "heldout_cross_entropy": number(undefined=True),  # where no sentence can be derived
-        "heldout_left_out": whole(),
-    }
     sizes = [len(values) for values in probabilities(grammar)]
     parts = record(
         {
             "mbrparse-checkpoint": one_of([VERSION]),
             "settings": settings,
-            "curve": listed(record(row, heldout)),
+            "curve": listed(record(_TRAINING_FIGURES, _HELDOUT_FIGURES)),
             "iteration": whole(),
             "rules": parallel(*(listed(number(0, 1 + SUM_TOLERANCE), size) for size in sizes)),
             "counts": optional(parallel(*(listed(number(0), size) for size in sizes))),
@@ -141,17 +141,6 @@ def _normalized(grammar: PCFG, rules: RuleValues) -> bool:
 
 def _values(lists: list[list[float]]) -> RuleValues:
     return RuleValues(*(np.array(values, np.float64) for values in lists))
-
-
-COLUMNS = (
-    "iteration",
-    "log_likelihood",
-    "cross_entropy",
-    "left_out",
-    "heldout_log_likelihood",
-    "heldout_cross_entropy",
-    "heldout_left_out",
-)
 
 
 @dataclass(frozen=True)
@@ -279,7 +268,9 @@ def _figures(fit: Fit) -> Row:
 def write_curve(curve: Sequence[Row], path: str | Path) -> None:
     """Write the rows as CSV; log likelihoods are natural, cross-entropies in bits per terminal."""
     with open_output(path) as stream:
-        writer = csv.DictWriter(stream, COLUMNS, restval="", lineterminator="\n")
+        writer = csv.DictWriter(
+            stream, [*_TRAINING_FIGURES, *_HELDOUT_FIGURES], restval="", lineterminator="\n"
+        )
         writer.writeheader()
         writer.writerows(curve)
 

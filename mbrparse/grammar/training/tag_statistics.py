@@ -47,7 +47,7 @@ from mbrparse.io.errors import GrammarError
 from mbrparse.io.files import open_output, read_lines, source_name
 from mbrparse.treebank.corpora import SourceTree
 from mbrparse.treebank.labels import escape
-from mbrparse.treebank.tree import Tree
+from mbrparse.treebank.tree import Tree, constituents
 
 # Terminals are written in quotes, so that no tag is called this.
 BOUNDARY = "boundary"
@@ -152,25 +152,15 @@ def _count_ngrams(tags: Sequence[str], ngrams: Counter[Trigram]) -> None:
 
 def _spans(tree: Tree, words: bool) -> tuple[list[str], list[tuple[int, int, str]]]:
     """A tree's terminals, and each symbol that a chart would hold: (start, end, symbol)."""
+    spans: list[tuple[int, int, str]] = [*constituents(tree)]
+    # An only child is a preterminal whatever the terminals are (grammar.training.induce).
+    alone = {start for start, end, _ in spans if end - start == 1}
     terminals: list[str] = []
-    spans: list[tuple[int, int, str]] = []
-    stack: list[Tree | tuple[int, str]] = [tree]
-    while stack:
-        item = stack.pop()
-        if isinstance(item, tuple):
-            spans.append((item[0], len(terminals), item[1]))
-        elif item.children:
-            stack.append((len(terminals), item.label))
-            stack.extend(reversed(item.children))
-        else:
-            above = stack[-1] if stack else None
-            # An only child is a preterminal whatever the terminals are (grammar.training.induce).
-            only = isinstance(above, tuple) and above[0] == len(terminals)
-            over_word = words and item.word is not None
-            terminal = quote(item.word if over_word and item.word is not None else item.label)
-            symbol = escape(item.label) if over_word or only else terminal
-            spans.append((len(terminals), len(terminals) + 1, symbol))
-            terminals.append(terminal)
+    for place, leaf in enumerate(tree.leaves()):
+        word = leaf.word if words else None
+        terminals.append(quote(leaf.label if word is None else word))
+        is_symbol = word is not None or place in alone
+        spans.append((place, place + 1, escape(leaf.label) if is_symbol else terminals[-1]))
     return terminals, spans
 
 

@@ -5,7 +5,6 @@ NLTK is imported when the first sentence is tagged, or when a tagger is trained.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import random
 from collections.abc import Collection, Iterable, Sequence
@@ -24,6 +23,7 @@ from mbrparse.io.state_files import (
     number,
     one_of,
     record,
+    short_digest,
     shown,
     state_of,
     text,
@@ -112,7 +112,7 @@ class Tagger:
     @cached_property
     def digest(self) -> str:
         """A short digest of the text, which a grammar's file names."""
-        return hashlib.sha256(self.text.encode()).hexdigest()[:16]
+        return short_digest(self.text.encode())
 
     @property
     def tags(self) -> list[str]:
