@@ -1,4 +1,4 @@
-"""Runs of an experiment: parses of held-out trees are judged, rates compared, tables and plots written."""
+"""Runs of an experiment: treebanks read, parses of held-out trees judged, rates compared, tables written."""
 
 from __future__ import annotations
 
@@ -14,9 +14,39 @@ from mbrparse.evaluate.profiles.counts import SentenceCounts
 from mbrparse.evaluate.tables.criteria import DASH
 from mbrparse.evaluate.tables.grids import LAYOUTS, Grid, PrintFormat, csv_grid
 from mbrparse.evaluate.trees.gold import PAPER_FORM, GoldSentence
+from mbrparse.io.errors import CorpusError
 from mbrparse.io.files import atomic_outputs, open_output, open_output_bytes
 from mbrparse.io.local_settings import no_local_settings
+from mbrparse.io.log import Log, Progress, no_progress
 from mbrparse.treebank.corpora import SourceTree
+from mbrparse.treebank.prepare import OnError, Preparation, PreparationStatistics, prepare_corpora
+from mbrparse.treebank.splits import split_fraction
+from mbrparse.treebank.tree import Tree
+
+
+def read_treebanks(
+    specs: Sequence[str],
+    max_length: int | None,
+    log: Log,
+    encoding: str = "utf-8",
+    on_error: OnError = "skip",
+    progress: Progress = no_progress,
+) -> list[Tree]:
+    """The binarized trees of treebanks; ``log`` gets a line on those that were left out."""
+    statistics = PreparationStatistics()
+    how = Preparation(max_length=max_length)
+    prepared = prepare_corpora(specs, how, statistics, encoding=encoding, on_error=on_error)
+    trees = list(progress(prepared, "reading"))
+    log(str(statistics))
+    return trees
+
+
+def hold_out(trees: Sequence[Tree], fraction: str, remedy: str) -> tuple[list[Tree], list[Tree]]:
+    """The trees to count rules from, and the last part; raises CorpusError where that is empty."""
+    parts = split_fraction(len(trees), fraction)
+    if not parts.test:
+        raise CorpusError(f"{len(trees)} trees leave none to hold out", remedy=remedy)
+    return [trees[place] for place in parts.train], [trees[place] for place in parts.test]
 
 
 class HeldOut:

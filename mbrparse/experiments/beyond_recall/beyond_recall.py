@@ -37,10 +37,9 @@ from mbrparse.experiments.beyond_recall.compared_objectives import (
     expected_rates,
     sweep,
 )
-from mbrparse.experiments.trial_runs import plotting, save, tidy, write_table
+from mbrparse.experiments.trial_runs import hold_out, plotting, read_treebanks, save, tidy, write_table
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.training.induce import induce
-from mbrparse.io.errors import CorpusError
 from mbrparse.io.files import atomic_outputs, open_output
 from mbrparse.io.log import Log, no_log
 from mbrparse.io.replacements import make_folder
@@ -48,26 +47,7 @@ from mbrparse.run.jobs import Jobs
 from mbrparse.run.results import claim_folder, clear_left_overs, fingerprint
 from mbrparse.treebank.brackets import write_tree
 from mbrparse.treebank.corpora import SourceTree
-from mbrparse.treebank.prepare import Preparation, PreparationStatistics, prepare_corpora
-from mbrparse.treebank.splits import split_fraction
 from mbrparse.treebank.tree import Tree
-
-
-def read_treebank(
-    spec: str, test_fraction: str, max_length: int, encoding: str, log: Log
-) -> tuple[list[Tree], list[Tree]]:
-    """Read, binarize and divide a corpus: trees to count rules from, and the last part, which is held out.
-
-    Raises CorpusError where nothing is held out.
-    """
-    statistics = PreparationStatistics()
-    how = Preparation(max_length=max_length)
-    trees = list(prepare_corpora([spec], how, statistics, encoding=encoding, on_error="skip"))
-    log(str(statistics))
-    parts = split_fraction(len(trees), test_fraction)
-    if not parts.test:
-        raise CorpusError(f"{len(trees)} trees leave none to hold out", remedy="raise --test-fraction")
-    return [trees[place] for place in parts.train], [trees[place] for place in parts.test]
 
 
 class ObjectiveParses:
@@ -124,7 +104,8 @@ def compare_beyond_recall(
     curve, and the plot curve. What is there of an earlier run is not done again. Raises CorpusError where
     nothing is held out, InputMismatchError where the folder is of other settings.
     """
-    train, test = read_treebank(spec, test_fraction, max_length, encoding, log)
+    trees = read_treebanks([spec], max_length, log, encoding)
+    train, test = hold_out(trees, test_fraction, "raise --test-fraction")
     parses = ObjectiveParses(folder)
     parses.make(train, test, jobs, log)
     judged = [judge(compared, parses, resamples, seed, log) for compared in OBJECTIVE_TABLES]

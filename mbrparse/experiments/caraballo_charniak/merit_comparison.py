@@ -11,7 +11,7 @@ from mbrparse.decode.best_first.best_first_charts import refuse_unary_rules
 from mbrparse.evaluate.tables.grids import csv_grid
 from mbrparse.experiments.caraballo_charniak.merit_tables import TABLES, Row, curves_rows, draw, sentence_rows
 from mbrparse.experiments.caraballo_charniak.merit_trial import MeritTrial
-from mbrparse.experiments.trial_runs import write_table
+from mbrparse.experiments.trial_runs import read_treebanks, write_table
 from mbrparse.grammar.grammar_file import read_rules_with_tagger
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import RuleSet
@@ -30,7 +30,6 @@ from mbrparse.run.jobs import Jobs
 from mbrparse.run.results import Result, run_all
 from mbrparse.treebank.binarize import binarize, debinarize
 from mbrparse.treebank.corpora import SourceTree
-from mbrparse.treebank.prepare import Preparation, PreparationStatistics, prepare_corpora
 from mbrparse.treebank.splits import split_fraction
 from mbrparse.treebank.tree import Tree
 
@@ -98,11 +97,7 @@ def compare_merits(spec: str, folder: Path, how: Comparison, jobs: Jobs = 1, log
 
 def _parts(spec: str, how: Comparison, log: Log) -> tuple[list[Tree], list[Tree]]:
     """Cleaned n-ary trees to train on and to parse."""
-    statistics = PreparationStatistics()
-    longest = Preparation(max_length=how.max_length)
-    found = prepare_corpora([spec], longest, statistics, encoding=how.encoding, on_error="skip")
-    trees = [debinarize(tree) for tree in found]
-    log(str(statistics))
+    trees = [debinarize(tree) for tree in read_treebanks([spec], how.max_length, log, how.encoding)]
     parts = split_fraction(len(trees), how.test_fraction)
     test = [trees[place] for place in parts.test if len(trees[place].leaves()) >= how.min_length]
     return [trees[place] for place in parts.train], test

@@ -19,10 +19,13 @@ SHOWN = (100, 200, 500, 1000, 2000, 5000, 10_000, 50_000)
 FULL = 0.99
 
 
-def lengths(rows: Sequence[Row], width: int = 5) -> list[tuple[int, int]]:
-    """The ranges of length that rows are grouped by, the shortest first: 1-5, 6-10, ..., 26-30."""
-    groups = sorted({(row["length"] - 1) // width for row in rows})
-    return [(group * width + 1, (group + 1) * width) for group in groups]
+def by_length(rows: Sequence[Row]) -> dict[str, list[Row]]:
+    """The rows of each range of five lengths, the shortest first: 1-5, 6-10, ..., 26-30."""
+    groups: dict[str, list[Row]] = {}
+    for row in sorted(rows, key=lambda row: row["length"]):
+        low = (row["length"] - 1) // 5 * 5 + 1
+        groups.setdefault(f"{low}-{low + 4}", []).append(row)
+    return groups
 
 
 def share(rows: Sequence[Row], merit: str, figure: str) -> float:
@@ -60,16 +63,14 @@ def shares_table(rows: Sequence[Row], merits: Sequence[str]) -> Table:
 
 def lengths_table(rows: Sequence[Row], merits: Sequence[str]) -> Table:
     """Per cent of the exhaustive parse's edges, by sentence length."""
-    groups = lengths(rows)
-    inside = [[row for row in rows if low <= row["length"] <= high] for low, high in groups]
-    return grid_of(
-        [
-            ["edges, per cent", *(f"{low}-{high}" for low, high in groups)],
-            *([merit, *(_percent(share(group, merit, "edges")) for group in inside)] for merit in merits),
-            ["sentences", *(len(group) for group in inside)],
-            ["exhaustive edges a sentence", *(_mean_edges(group) for group in inside)],
-        ]
-    )
+    groups = by_length(rows)
+    inside = groups.values()
+    grid: list[list[object]] = [["edges, per cent", *groups]]
+    grid += ([merit, *(_percent(share(group, merit, "edges")) for group in inside)] for merit in merits)
+    means = (sum(row["exhaustive"]["edges"] for row in group) / len(group) for group in inside)
+    grid.append(["sentences", *map(len, inside)])
+    grid.append(["exhaustive edges a sentence", *(f"{mean:.0f}" for mean in means)])
+    return grid_of(grid)
 
 
 def curves_table(rows: Sequence[Row], merits: Sequence[str]) -> Table:
@@ -109,10 +110,6 @@ TABLES: dict[str, Callable[[Sequence[Row], Sequence[str]], Table]] = {
 }
 
 
-def _mean_edges(group: Sequence[Row]) -> str:
-    return f"{sum(row['exhaustive']['edges'] for row in group) / len(group):.0f}"
-
-
 def _percent(value: float) -> str:
     return "-" if math.isnan(value) else f"{100 * value:.1f}"
 
@@ -132,49 +129,46 @@ STYLES: dict[str, tuple[str, str]] = {
 }
 
 
+def _style(merit: str) -> dict[str, Any]:
+    """How a merit's line is drawn."""
+    colour, dash = STYLES.get(merit, ("black", "-"))
+    wide = 2.4 if merit == "boundary-trigram" else 1.5
+    return {"color": colour, "linestyle": dash, "linewidth": wide, "label": merit}
+
+
 def draw(rows: Sequence[Row], merits: Sequence[str], folder: Path, title: str) -> None:
     """Write curves.svg, curves.png, lengths.svg and lengths.png into a folder."""
-    for name, figure in (("curves", _curves), ("lengths", _lengths)):
-        paths = [folder / f"{name}.svg", folder / f"{name}.png"]
-        save(figure(rows, merits, title), paths, dpi=130)
+    panels = {"curves": (3, 13.5, _curves), "lengths": (2, 11, _lengths)}
+    for name, (count, width, fill) in panels.items():
+        figure, axes = plotting().subplots(1, count, figsize=(width, 4.8), layout="constrained")
+        fill(rows, merits, axes)
+        for panel in axes:
+            tidy(panel)
+        legend = axes[0].get_legend_handles_labels()
+        figure.legend(*legend, loc="outside lower center", ncols=5, frameon=False)
+        figure.suptitle(title, fontsize=11)
+        save(figure, [folder / f"{name}.svg", folder / f"{name}.png"], dpi=130)
 
 
-def _curves(rows: Sequence[Row], merits: Sequence[str], title: str) -> Any:
-    figure, axes = plotting().subplots(1, 3, figsize=(13.5, 4.8), layout="constrained")
+def _curves(rows: Sequence[Row], merits: Sequence[str], axes: Any) -> None:
     most = max(row["exhaustive"]["edges"] for row in rows)
     places = [place for place, edges in enumerate(CHECKPOINTS) if edges <= 2 * most]
     headings = ("Unlabelled recall", "Unlabelled precision of the parsed", "Sentences parsed")
     for which, (panel, heading) in enumerate(zip(axes, headings, strict=True)):
         for merit in merits:
-            colour, dash = STYLES.get(merit, ("black", "-"))
             values = [100 * point(rows, merit, place)[which] for place in places]
-            edges = [CHECKPOINTS[place] for place in places]
-            wide = 2.4 if merit == "boundary-trigram" else 1.5
-            panel.plot(edges, values, dash, color=colour, linewidth=wide, label=merit)
+            panel.plot([CHECKPOINTS[place] for place in places], values, **_style(merit))
         panel.set(title=heading, xlabel="edges", xscale="log", ylabel="per cent", ylim=(0, 102))
-        tidy(panel)
-    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=5, frameon=False)
-    figure.suptitle(title, fontsize=11)
-    return figure
 
 
-def _lengths(rows: Sequence[Row], merits: Sequence[str], title: str) -> Any:
-    figure, axes = plotting().subplots(1, 2, figsize=(11, 4.8), layout="constrained")
-    groups = lengths(rows)
-    inside = [[row for row in rows if low <= row["length"] <= high] for low, high in groups]
-    names = [f"{low}-{high}" for low, high in groups]
+def _lengths(rows: Sequence[Row], merits: Sequence[str], axes: Any) -> None:
+    groups = by_length(rows)
+    names, inside = list(groups), groups.values()
     for merit in merits:
-        colour, dash = STYLES.get(merit, ("black", "-"))
-        wide = 2.4 if merit == "boundary-trigram" else 1.5
-        style = {"color": colour, "linewidth": wide, "label": merit}
-        axes[0].plot(names, [100 * share(group, merit, "edges") for group in inside], dash, **style)
+        axes[0].plot(names, [100 * share(group, merit, "edges") for group in inside], **_style(merit))
         means = [sum(row["merits"][merit]["edges"] for row in group) / len(group) for group in inside]
-        axes[1].plot(names, means, dash, **style)
+        axes[1].plot(names, means, **_style(merit))
     axes[0].set(title="Edges to the share of mass", ylabel="per cent of exhaustive", ylim=(0, 102))
     axes[1].set(title="Edges a sentence", ylabel="edges", yscale="log")
     for panel in axes:
         panel.set_xlabel("terminals")
-        tidy(panel)
-    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=5, frameon=False)
-    figure.suptitle(title, fontsize=11)
-    return figure

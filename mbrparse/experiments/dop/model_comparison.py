@@ -19,7 +19,7 @@ from mbrparse.experiments.dop.fragment_speed import (
 from mbrparse.experiments.dop.learning_curves import HEADINGS, CurveTrial, curve_table, draw, points
 from mbrparse.experiments.dop.model_tables import judge, model_data, model_table, paired_data, paired_table
 from mbrparse.experiments.dop.model_trial import Design, Model, ModelTrial, Search
-from mbrparse.experiments.trial_runs import write_table
+from mbrparse.experiments.trial_runs import read_treebanks, write_table
 from mbrparse.grammar.dop.addressed_treebank import Weighting
 from mbrparse.io.errors import CorpusError
 from mbrparse.io.files import atomic_outputs, open_output
@@ -28,7 +28,6 @@ from mbrparse.run.jobs import Jobs
 from mbrparse.run.manifest import Settings
 from mbrparse.run.results import Result, Trial, fingerprint, run_all
 from mbrparse.treebank.corpora import SourceTree
-from mbrparse.treebank.prepare import Preparation, PreparationStatistics, prepare_corpora
 from mbrparse.treebank.splits import part_size
 
 
@@ -76,12 +75,8 @@ def compare_models(
     ``curves`` and ``speed`` and the plot ``curves``. What is there is not done again. Raises CorpusError
     where there are fewer sentences than a split wants, InputMismatchError at results of other settings.
     """
-    statistics = PreparationStatistics()
-    how = Preparation(max_length=parts.max_length)
-    prepared = prepare_corpora(inputs, how, statistics, encoding=encoding, on_error="skip")
-    found = enumerate(progress(prepared, "reading"), start=1)
-    trees = [SourceTree(inputs[0], number, tree) for number, tree in found]
-    log(str(statistics))
+    found = read_treebanks(inputs, parts.max_length, log, encoding, progress=progress)
+    trees = [SourceTree(inputs[0], number, tree) for number, tree in enumerate(found, start=1)]
     design = _design(parts, len(trees))
     models = (Model(), *map(Model, dict.fromkeys(weightings)))
     common = {**asdict(design), "trees": fingerprint([tree.tree for tree in trees])}

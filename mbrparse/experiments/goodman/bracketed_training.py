@@ -26,6 +26,7 @@ from mbrparse.experiments.trial_runs import (
     Summary,
     paired_test,
     plotting,
+    read_treebanks,
     save,
     show_probability,
     summarize,
@@ -45,7 +46,6 @@ from mbrparse.io.state_files import Schema, listed, number, record, whole
 from mbrparse.run.jobs import Jobs
 from mbrparse.run.results import Result, run_all
 from mbrparse.treebank.corpora import SourceTree
-from mbrparse.treebank.prepare import Preparation, PreparationStatistics, prepare_corpora
 
 DECODERS = ("labelled-tree", "bracketed-recall")
 CRITERIA = ("consistent_brackets_recall", "consistent_brackets_tree", "bracketed_recall")
@@ -217,12 +217,8 @@ def compare_decoders(
     The folder gets a result for each run, ``table1`` in all formats and ``figure2``. Raises CorpusError
     where there are fewer trees than one run wants.
     """
-    statistics = PreparationStatistics()
-    how = Preparation(max_length=max_length)
-    prepared = prepare_corpora(inputs, how, statistics, encoding=encoding, on_error="skip")
-    found = enumerate(progress(prepared, "reading"), start=1)
-    trees = [SourceTree(inputs[0], number, tree) for number, tree in found]
-    log(str(statistics))
+    found = read_treebanks(inputs, max_length, log, encoding, progress=progress)
+    trees = [SourceTree(inputs[0], number, tree) for number, tree in enumerate(found, start=1)]
     if design.train + design.test > len(trees):
         raise CorpusError(
             f"{design.train} training and {design.test} test sentences asked for, "

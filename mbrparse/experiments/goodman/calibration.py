@@ -15,14 +15,13 @@ from typing import Literal, NamedTuple
 
 from mbrparse.decode.parser.parser import Parser
 from mbrparse.evaluate.tables.grids import LAYOUTS, csv_grid, grid_of
+from mbrparse.experiments.trial_runs import hold_out, read_treebanks
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.sample import Sampler
 from mbrparse.grammar.training.induce import induce
 from mbrparse.io.errors import CorpusError
 from mbrparse.io.log import Log, Progress, no_log, no_progress
 from mbrparse.treebank.corpora import SourceTree
-from mbrparse.treebank.prepare import Preparation, PreparationStatistics, prepare_corpora
-from mbrparse.treebank.splits import split_fraction
 from mbrparse.treebank.tree import Tree, constituents
 
 BATCH = 512
@@ -88,20 +87,14 @@ def calibrate(
 
     Raises CorpusError where nothing is held out, or no sentence can be parsed.
     """
-    statistics = PreparationStatistics()
-    trees = list(prepare_corpora([spec], Preparation(max_length=max_length), statistics))
-    log(str(statistics))
-    parts = split_fraction(len(trees), test_fraction)
-    if not parts.test:
-        raise CorpusError(
-            f"{len(trees)} trees leave none to hold out",
-            remedy="raise --test-fraction or --max-length, or give a larger treebank",
-        )
-    rules = induce((SourceTree(spec, 0, trees[position]) for position in parts.train), "tags")
+    trees = read_treebanks([spec], max_length, log, on_error="stop")
+    remedy = "raise --test-fraction or --max-length, or give a larger treebank"
+    train, test = hold_out(trees, test_fraction, remedy)
+    rules = induce((SourceTree(spec, 0, tree) for tree in train), "tags")
     parser = Parser(PCFG.from_rules(rules), *CALIBRATED)
     drawn = (tree for tree in Sampler(rules, seed).trees(samples) if len(tree.leaves()) <= max_length)
     sampled = compare_recalls(parser, "sampled", progress(drawn, "sampled sentences", samples))
-    return sampled + compare_recalls(parser, "held-out", [trees[position] for position in parts.test])
+    return sampled + compare_recalls(parser, "held-out", test)
 
 
 def compare_recalls(parser: Parser, name: str, trees: Iterable[Tree]) -> list[Calibrated]:
