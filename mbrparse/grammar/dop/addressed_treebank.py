@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -109,10 +110,10 @@ def address_trees(
     >>> [treebank.labels[label] for label in treebank.label], treebank.count.tolist()
     (['NP', 'VP', 'S'], [2.0, 1.0, 1.0])
     """
-    building = _Building(terminal_kind == "words")
+    found = _Addresses(terminal_kind == "words")
     start: Counter[str] = Counter()
     for tree in trees:
-        building.add(tree)
+        found.add(tree)
         start[tree.tree.label] += 1
     if not start:
         raise GrammarError("no trees to train on", remedy="give binarized trees: mbrparse binarize")
@@ -121,30 +122,43 @@ def address_trees(
         weighting,
         max_depth,
         dict(start),
-        *addresses_of(building.addresses, list(building.terminals)),
-        np.array(building.counts, np.float64),
+        *addresses_of(found.addresses, list(found.terminals)),
+        np.bincount(found.of_nodes).astype(np.float64),
         unknown,
     )
 
 
-class _Building:
+class _Addresses:
+    """The addresses of subtrees, by label and children; ``of_nodes`` has that of each node."""
+
     def __init__(self, words: bool) -> None:
         self._words = words
         self.addresses: dict[tuple[str, int, int], int] = {}
-        self.counts: list[int] = []
+        self.of_nodes: list[int] = []
         self.terminals: dict[str, int] = {}
 
     def add(self, placed: SourceTree) -> None:
-        """Count every node of a tree."""
-        if not placed.tree.children:
-            raise self._error(placed, "a tree without constituents")
+        """Give every node of a tree its address."""
+        source, line, tree = placed
+        wrong = partial(GrammarError, source=source, line=line)
+        if not tree.children:
+            raise wrong("a tree without constituents", remedy=_REMEDY)
         # Nodes in preorder are put together from the back, the left child on top of the right one.
         done: list[int] = []
-        for node in reversed(list(placed.tree.preorder())):
-            if not node.children:
+        for node in reversed(list(tree.preorder())):
+            children = len(node.children)
+            if not children:
                 done.append(self._leaf(node))
                 continue
-            self._check(placed, node)
+            if not node.label or is_terminal(node.label):
+                raise wrong(f"constituent label {node.label!r} cannot stand in a grammar", remedy=_REMEDY)
+            if children == 1:
+                raise wrong(
+                    f"{node.label} is a unary node, which fragments of binary trees have no place for",
+                    remedy="binarize with --unary top, bottom or join",
+                )
+            if children > 2:
+                raise wrong(f"constituent {node.label} has {children} children, not 2", remedy=_REMEDY)
             left, right = done.pop(), done.pop()
             done.append(self._address(node.label, left, right))
 
@@ -157,29 +171,9 @@ class _Building:
         return ~self.terminals.setdefault(name, len(self.terminals))
 
     def _address(self, label: str, left: int, right: int) -> int:
-        address = self.addresses.setdefault((label, left, right), len(self.counts))
-        if address == len(self.counts):
-            self.counts.append(0)
-        self.counts[address] += 1
+        address = self.addresses.setdefault((label, left, right), len(self.addresses))
+        self.of_nodes.append(address)
         return address
-
-    def _check(self, placed: SourceTree, node: Tree) -> None:
-        children = len(node.children)
-        if not node.label or is_terminal(node.label):
-            raise self._error(placed, f"constituent label {node.label!r} cannot stand in a grammar")
-        if children == 1:
-            raise GrammarError(
-                f"{node.label} is a unary node, which fragments of binary trees have no place for",
-                source=placed.source,
-                line=placed.line,
-                remedy="binarize with --unary top, bottom or join",
-            )
-        if children > 2:
-            raise self._error(placed, f"constituent {node.label} has {children} children, not 2")
-
-    @staticmethod
-    def _error(placed: SourceTree, message: str) -> GrammarError:
-        return GrammarError(message, source=placed.source, line=placed.line, remedy=_REMEDY)
 
 
 def addresses_of(

@@ -7,6 +7,8 @@ a node where fragments can only end, has no address. Equal rules are written onc
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -43,15 +45,13 @@ def reduced_rules(grammar: DopGrammar) -> Iterator[tuple[Rule, float]]:
     for address, (left, right, up) in enumerate(rows):
         if is_cut[address]:
             continue
-        others = [] if right == NO_CHILD else [ways(right)]
-        for first, share in ways(left):
-            for rest, other in [((), 1.0)] if not others else [((name,), part) for name, part in others[0]]:
-                children = (first, *rest)
-                if used[address]:
-                    yield Rule(names[address], children), share * other
-                if up > 0:
-                    rule = Rule(labels[address], children)
-                    merged[rule] = merged.get(rule, 0.0) + up * share * other
+        for chosen in itertools.product(*(ways(child) for child in (left, right) if child != NO_CHILD)):
+            children, shares = zip(*chosen, strict=True)
+            if used[address]:
+                yield Rule(names[address], children), math.prod(shares)
+            if up > 0:
+                rule = Rule(labels[address], children)
+                merged[rule] = merged.get(rule, 0.0) + math.prod(shares, start=up)
     yield from merged.items()
 
 
