@@ -15,9 +15,10 @@ _LONG = re.compile(rf"\S{{{_LONGEST},}}")
 # A command to type, which stays as it is, or an option that is an argument in Python, with its value.
 _OPTION = re.compile(
     r"\b(?:mbrparse |parse -|grammar convert )[^;,()]*"
-    r"|--(continuation|debinarize|encoding|engine|exact|fallback|form|grammar|items|joiner|k-best|labels|max-error|max-length|max-samples|max-seconds|merit|normalize|null"
-    r"|objective|on-error|pooled|posteriors|precision|prune|risk|sampled-posteriors|samples|seed|space|terminals"
-    r"|unaries)\b(?: (original|symbol|single|double|skip|none|exhaustive|best-first|latin-1)\b)?"
+    r"|--(continuation|debinarize|encoding|engine|exact|fallback|form|grammar|items|joiner|k-best|label-style|labels|max-error|max-length|max-samples|max-seconds|merit|normalize|null"
+    r"|objective|on-error|pooled|posteriors|precision|prune|risk|sampled-posteriors|samples|seed|space"
+    r"|terminals|unaries)\b"
+    r"(?: (original|symbol|single|double|skip|none|exhaustive|best-first|latin-1|supar|benepar|nltk)\b)?"
 )
 _ARGUMENTS = {
     "--labels none": "unlabelled=True",
@@ -33,7 +34,7 @@ _ARGUMENTS = {
 
 def _argument(option: re.Match[str]) -> str:
     """What Python calls an option of the command line, with its value."""
-    name, value = option[1] and option[1].replace("-", "_"), option[2]
+    name, value = option[1] and option[1].replace("-", "_").replace("label_style", "marks"), option[2]
     usual = f"{name}={value!r}" if value else name
     return option[0] if name is None else _ARGUMENTS.get(option[0], usual)
 

@@ -165,6 +165,34 @@ def test_labels_of_another_program() -> None:
     values[0, 0, 2] = 0.5
     found = mp.posteriors(values, [2], ["S::VP", "NP|<>"], marks=mp.LabelMarks("::", "|<"))
     assert found.labels == ("NP_Cont", "S+VP")
+    assert mp.posteriors(values, [2], ["S::VP", "NP|<>"], marks="supar").labels == found.labels
+
+
+@pytest.mark.parametrize(
+    ("labels", "marks", "remedy"),
+    [
+        (["S::VP", "NP|<>"], None, "say so with marks='supar'"),
+        (["S", "VP|<NP-PP>"], None, "say so with marks='nltk'"),
+        (["S", ""], None, "say so with marks='benepar' or null ''"),
+        (["S", "@NP"], None, 'say so with continuation "@"'),
+        (["S", "VP"], "spacy", "marks is 'spacy': give a LabelMarks or one of supar, benepar, nltk, torch-"),
+    ],
+)
+def test_what_reads_labels_of_another_program(labels: list[str], marks: str | None, remedy: str) -> None:
+    values = np.zeros((1, 2, 3, 2))
+    values[0, 0, 2] = 0.5
+    with pytest.raises(mp.MbrparseError) as raised:
+        mp.posteriors(values, [2], labels, marks=marks)
+    assert remedy in str(raised.value)
+
+
+def test_null_labels_of_another_program() -> None:
+    """Marks may name them, as ``null`` does."""
+    values = marginals(null=0.25)
+    expected = mp.posteriors(values, LENGTHS, LABELS, null="NULL")
+    for marks in ("torch-struct", mp.LabelMarks(null="NULL")):
+        found = mp.posteriors(values, LENGTHS, LABELS, marks=marks)
+        assert (found.labels, found.g.tolist()) == (expected.labels, expected.g.tolist())
 
 
 def test_from_scores_to_trees() -> None:

@@ -22,7 +22,7 @@ def posteriors(
     *,
     tags: Collection[str] = (),
     threshold: float = 1e-4,
-    marks: LabelMarks | None = None,
+    marks: LabelMarks | str | None = None,
 ) -> GivenPosteriors:
     """Check another model's posteriors, for ``Parser`` and all else that takes those of a file.
 
@@ -31,7 +31,7 @@ def posteriors(
     of words, ``labels`` names. An end is the position after the last word ("exclusive": arrays have a
     column for it) or the last word ("inclusive"). ``null`` is the label that says "no constituent", or its
     position. The labels ``tags`` are tags over one word; others are constituents there too. Posteriors up to
-    ``threshold`` are left out. ``marks`` say how another program writes its labels. Raises PosteriorsError.
+    ``threshold`` are left out. ``marks`` are those of another program's labels. Raises PosteriorsError.
     """
     names = [str(label) for label in labels]
     arrays, words, dropped = span_arrays("marginals", marginals, lengths, ends, null, names)
@@ -45,8 +45,7 @@ def posteriors(
         end = ends_at[span] + (ends == "inclusive")
         entries.append((np.full(len(span), sentence), starts[span], end, label, rows[span, label]))
     found = dict(zip([*DIMENSIONS][2:], map(np.concatenate, zip(*entries, strict=True)), strict=True))
-    is_tag = np.array([name in tags for name in names], np.bool_)[found["label"]]
-    found["tag"] = is_tag & (found["end"] - found["start"] == 1)
+    found["tag"] = np.isin(names, [*tags])[found["label"]] & (found["end"] - found["start"] == 1)
     return checked_posteriors({"lengths": words, "labels": np.array(names), **found}, "marginals", marks)
 
 

@@ -44,9 +44,9 @@ from mbrparse.decode.posteriors.posteriors_checks import (
 from mbrparse.grammar.charts.base.span_summary import SpanEntries
 from mbrparse.grammar.charts.factory import TIE
 from mbrparse.grammar.pcfg import FloatArray, IntArray
-from mbrparse.io.errors import PosteriorsError
+from mbrparse.io.errors import OptionsError, PosteriorsError
 from mbrparse.io.files import open_input, source_name
-from mbrparse.treebank.labels import MARKS, PLAIN, LabelMarks, escape, is_continuation_label
+from mbrparse.treebank.labels import MARKS, PLAIN, STYLES, LabelMarks, escape, is_continuation_label
 
 DIMENSIONS = {
     "lengths": "sentences",
@@ -148,12 +148,12 @@ class GivenPosteriors:
         return self.labels[int(np.bincount(self.label_ids[whole], self.g[whole]).argmax())]
 
 
-def read_posteriors(path: str | Path, marks: LabelMarks | None = None) -> GivenPosteriors:
+def read_posteriors(path: str | Path, marks: LabelMarks | str | None = None) -> GivenPosteriors:
     """Read and check a file of posteriors (``-``: standard input).
 
-    With ``marks``, or those that it names, its labels are another program's, and are translated; posteriors
-    of labels that become equal are added, those of null labels left out. Raises FileError, and
-    PosteriorsError for an invalid file or values that are no posteriors.
+    With ``marks``, or those that it names, its labels are another program's ("supar", "benepar", "nltk" and
+    "torch-struct" are known), and are translated; posteriors of labels that become equal are added, those of
+    null labels left out. Raises FileError, and PosteriorsError for an invalid file or no posteriors.
     """
     source = source_name(path)
     try:
@@ -166,7 +166,7 @@ def read_posteriors(path: str | Path, marks: LabelMarks | None = None) -> GivenP
         ) from None
 
 
-def _read(path: str | Path, source: str, marks: LabelMarks | None) -> GivenPosteriors:
+def _read(path: str | Path, source: str, marks: LabelMarks | str | None) -> GivenPosteriors:
     with open_input(path) as stream:
         # Zip archives are read from their end, so pipes are read whole first.
         arrays, ignored = _read_arrays(stream if stream.seekable() else io.BytesIO(stream.read()), source)
@@ -174,9 +174,12 @@ def _read(path: str | Path, source: str, marks: LabelMarks | None) -> GivenPoste
 
 
 def checked_posteriors(
-    arrays: dict[str, npt.NDArray[Any]], source: str, marks: LabelMarks | None, ignored: tuple[str, ...] = ()
+    arrays: dict[str, npt.NDArray[Any]], source: str, marks: LabelMarks | str | None, ignored: Any = ()
 ) -> GivenPosteriors:
     """The posteriors of the arrays of a file; raises PosteriorsError for values that are none."""
+    if isinstance(marks, str) and marks not in STYLES:
+        raise OptionsError(f"marks is {marks!r}: give a LabelMarks or one of {', '.join(STYLES)}")
+    marks = STYLES[marks] if isinstance(marks, str) else marks
     consistent, chains = arrays.pop("consistent", None), arrays.pop("chains", None)
     told = {name: tuple(arrays.pop(name).ravel().tolist()) for name in MARKS if name in arrays}
     if told:

@@ -54,9 +54,8 @@ def _probabilities(weights: FloatArray, nary: bool) -> FloatArray:
     row, so that each tree is split in one way. All trees have the words, which weigh nothing here. What is
     no span, or not filled yet, is -inf, so sums over all split points are right.
     """
-    size = weights.shape[1] - 1
+    words = np.arange(size := weights.shape[1] - 1)
     constituent, rest, above = (np.full_like(weights, -np.inf) for _ in range(3))
-    words = np.arange(size)
     constituent[:, words, words + 1] = rest[:, words, words + 1] = 0
     for width in range(2, size + 1):
         i, j = words[: size - width + 1], words[: size - width + 1] + width
