@@ -28,9 +28,10 @@ from mbrparse.grammar.pcfg import PCFG
 from mbrparse.treebank.binarize import Binarization, HeadDriven, debinarize
 from mbrparse.treebank.corpora import read_corpus
 from mbrparse.treebank.heads import head_rules
+from mbrparse.treebank.outlines import constituents
 from mbrparse.treebank.prepare import Preparation, PreparationStatistics, prepare
 from mbrparse.treebank.splits import split_fraction
-from mbrparse.treebank.tree import Tree, constituents
+from mbrparse.treebank.tree import Tree
 
 THRESHOLDS = (0.0, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2)
 OBJECTIVES = {"labelled-tree": "Viterbi", "labelled-recall": "labelled recall", "max-rule-sum": "max-rule"}

@@ -16,9 +16,10 @@ from mbrparse.grammar.training.induce import induce
 from mbrparse.treebank.binarize import binarize
 from mbrparse.treebank.brackets import read_parse_file
 from mbrparse.treebank.corpora import SourceTree
+from mbrparse.treebank.outlines import constituents
 from mbrparse.treebank.prepare import Preparation, PreparationStatistics, prepare
 from mbrparse.treebank.splits import split_fraction
-from mbrparse.treebank.tree import Tree, constituents
+from mbrparse.treebank.tree import Tree
 
 NAMES = ("labelled-tree", "labelled-recall", "bracketed-recall")
 #: labelled tree, labelled recall, bracketed recall, consistent brackets recall and tree, per cent

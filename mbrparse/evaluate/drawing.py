@@ -19,8 +19,8 @@ from mbrparse.treebank.brackets import read_parse_file
 from mbrparse.treebank.candidate_files import is_candidate_file, read_candidates
 from mbrparse.treebank.clean import unwrap
 from mbrparse.treebank.labels import project
-from mbrparse.treebank.outlines import yields_agree
-from mbrparse.treebank.tree import Tree, constituents
+from mbrparse.treebank.outlines import constituents, yields_agree
+from mbrparse.treebank.tree import Tree
 from mbrparse.treebank.tree_drawing import MAX_DEPTH, Picture, lay_out, levels, line_of_text, stacked
 from mbrparse.treebank.tree_latex import forest
 

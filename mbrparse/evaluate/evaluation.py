@@ -214,12 +214,11 @@ def file_sources(
 
     Labels of another program are translated, or ``log`` is told of them.
     """
-    form = settings.how.form if isinstance(settings.how, Comparison) else "original"
-    sources = [gold_file(gold, encoding), *sources_of(parses, gold, settings.criterion, form, encoding)]
-    correct, *others = _with_our_labels(sources, settings, log)
+    parsed = sources_of(parses, gold, settings.criterion, settings.form, encoding)
+    correct, *others = _with_our_labels([gold_file(gold, encoding), *parsed], settings, log)
     return correct, others
 
 
 def _with_our_labels(sources: Sequence[TreeSource], settings: Settings, log: Log) -> list[TreeSource]:
-    nary = not isinstance(settings.how, Comparison) or settings.how.form == "original"
+    nary = settings.form == "original"
     return [with_our_labels(source, settings.marks, nary, log) for source in sources]

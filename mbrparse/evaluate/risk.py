@@ -13,13 +13,13 @@ import numpy.typing as npt
 from mbrparse.evaluate.tables.count_table import Columns
 from mbrparse.evaluate.tables.criteria import MORE, PAPER, quotients, sides
 from mbrparse.evaluate.trees.agreement import Form, Place, check_yield
-from mbrparse.evaluate.trees.gold import Comparison, GoldSentence, OriginalForms, compared_labels
+from mbrparse.evaluate.trees.gold import Comparison, GoldSentence, compared_labels, trees_in
 from mbrparse.evaluate.trees.matches import Brackets, Matches
 from mbrparse.evaluate.trees.sources import TreeSource, gold_file, parse_files
 from mbrparse.io.errors import MbrparseError
 from mbrparse.io.files import STANDARD
 from mbrparse.io.log import no_log
-from mbrparse.treebank.brackets import EMPTY_PARSE, ReadTree
+from mbrparse.treebank.brackets import ReadTree
 from mbrparse.treebank.candidate_files import CandidateLine, is_candidate_file, read_candidates
 from mbrparse.treebank.outlines import outline
 from mbrparse.treebank.tree import Tree
@@ -51,10 +51,11 @@ class TreeRates:
                 f"no criterion is called {criterion!r}", remedy=f"one of {', '.join(_CRITERIA)}"
             )
         self._criterion = _CRITERIA[name]
+        self.form = form
         self._how = Comparison(form, unaries=form == "binarized")
 
     def __repr__(self) -> str:
-        return f"TreeRates({self._criterion.name!r}, {self._how.form!r})"
+        return f"TreeRates({self._criterion.name!r}, {self.form!r})"
 
     def __call__(self, trees: Sequence[Tree]) -> Iterator[FloatArray]:
         """Yield the rates of each tree [correct], 0 to 1; 1 where there is nothing to count.
@@ -72,10 +73,6 @@ class TreeRates:
         """The rates of trees of one sentence, whose correct tree this is; places are for messages."""
         return self._rates([self._gold(correct)], self._read(guessed, places, correct, here))
 
-    def compared(self, source: TreeSource) -> Iterator[ReadTree]:
-        """The trees of a source in the form that is compared."""
-        return OriginalForms(no_log).trees(source) if self._how.form == "original" else source.trees()
-
     def _read(
         self, trees: Sequence[Tree], places: Sequence[Place], correct: Tree, here: Place
     ) -> list[Brackets]:
@@ -83,11 +80,11 @@ class TreeRates:
         for tree, place in zip(trees, places, strict=True):
             read = outline(tree)
             check_yield(leaves, read.leaves, place, here)
-            found.append(Brackets(read.spans, compared_labels(read, self._how.form, place)))
+            found.append(Brackets(read.spans, compared_labels(read, self.form, place)))
         return found
 
     def _gold(self, tree: Tree) -> GoldSentence:
-        return GoldSentence(1, 1, tree, self._how, _PLACE.source, _PLACE.unit)
+        return GoldSentence(tree, self._how, _PLACE)
 
     def _rates(self, correct: Sequence[GoldSentence], guessed: Sequence[Brackets]) -> FloatArray:
         """The rate of each guess, by each correct tree."""
@@ -128,12 +125,8 @@ def sources_of(
         correct = gold_file(gold, encoding)
         first, best = partial(_first, candidates), partial(_best, source, candidates, correct, rates)
         for name, trees in ((source.name, first), (f"{source.name}:oracle", best)):
-            sources.append(replace(source, name=name, trees=trees, lines=partial(_lines, trees)))
+            sources.append(replace(source, name=name, trees=trees, file_lines=None))
     return sources
-
-
-def _lines(trees: Callable[[], Iterator[ReadTree]]) -> Iterator[str]:
-    return (f"{EMPTY_PARSE if tree is None else tree}\n" for _, tree in trees())
 
 
 def _first(read: ReadCandidates) -> Iterator[ReadTree]:
@@ -151,7 +144,7 @@ def _best(source: TreeSource, read: ReadCandidates, gold: TreeSource, rates: Tre
         source,
         trees=lambda: (ReadTree(one.line, one.tree) for candidates in read() for one in candidates),
     )
-    correct, compared = (rates.compared(one) for one in (gold, everything))
+    correct, compared = (trees_in(rates.form, no_log)(one) for one in (gold, everything))
     for candidates in read():
         line, right = next(correct, ReadTree(0, None))
         trees = [next(compared).tree for _ in candidates]

@@ -10,6 +10,7 @@ from mbrparse.evaluate.profiles.leaf_ancestor import OF_WORDS
 from mbrparse.evaluate.profiles.profile_table import How
 from mbrparse.evaluate.profiles.span_conventions import SpanConventions
 from mbrparse.evaluate.tables.criteria import Average, Criterion
+from mbrparse.evaluate.trees.agreement import Form
 from mbrparse.evaluate.trees.gold import Comparison
 from mbrparse.io.errors import MbrparseError
 from mbrparse.treebank.labels import LabelMarks
@@ -72,6 +73,11 @@ class Settings:
     def labelled(self) -> bool:
         """Whether labels are compared."""
         return not isinstance(self.how, SpanConventions)
+
+    @property
+    def form(self) -> Form:
+        """The form that trees are compared in."""
+        return self.how.form if isinstance(self.how, Comparison) else "original"
 
     def signature(self) -> dict[str, str]:
         """The part of a table's signature that says how constituents are compared."""

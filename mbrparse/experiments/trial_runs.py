@@ -13,6 +13,7 @@ from mbrparse.decode.base.trees import LabelledSpans
 from mbrparse.evaluate.profiles.counts import SentenceCounts
 from mbrparse.evaluate.tables.criteria import DASH
 from mbrparse.evaluate.tables.grids import LAYOUTS, Grid, PrintFormat, csv_grid
+from mbrparse.evaluate.trees.agreement import Place
 from mbrparse.evaluate.trees.gold import PAPER_FORM, GoldSentence
 from mbrparse.io.errors import CorpusError
 from mbrparse.io.files import atomic_outputs, open_output, open_output_bytes
@@ -58,19 +59,17 @@ class HeldOut:
     def __init__(self, trees: Sequence[SourceTree]) -> None:
         self.trees = trees
         self.sentences = [tree.leaves() for _, _, tree in trees]
-        self._gold = [
-            GoldSentence(number, line, tree, PAPER_FORM, source)
-            for number, (source, line, tree) in enumerate(trees, start=1)
-        ]
+        self._gold = [GoldSentence(tree, PAPER_FORM, Place(source, line)) for source, line, tree in trees]
 
     def judge(self, name: str, guesses: Sequence[LabelledSpans]) -> list[SentenceCounts]:
         """A row of counts for the constituents of each sentence's parse, under this name."""
         rows = []
-        for gold, spans in zip(self._gold, guesses, strict=True):
+        sentences = zip(self.trees, self._gold, guesses, strict=True)
+        for number, (tree, gold, spans) in enumerate(sentences, start=1):
             matches = gold.reference.matches(
                 [(start, end) for start, end, _ in spans], [label for _, _, label in spans]
             )
-            place = (gold.number, gold.line, gold.number, len(gold.leaves), 1)
+            place = (number, tree.line, number, len(gold.leaves), 1)
             rows.append(SentenceCounts(name, *place, gold.constituents, len(spans), *matches))
         return rows
 

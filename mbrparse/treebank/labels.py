@@ -132,6 +132,7 @@ def is_continuation(text: str) -> bool:
     return parse_label(text).continuation
 
 
+@lru_cache(maxsize=65536)
 def is_continuation_label(label: str) -> bool:
     """Whether any label is a continuation's: one that breaks the rules for labels, as a tag may, is none."""
     try:

@@ -28,7 +28,7 @@ class Outline(NamedTuple):
 
 
 def outline(tree: Tree, wrappers: Set[str] = WRAPPERS) -> Outline:
-    """Read a tree; the same constituents as ``treebank.constituents`` finds under the wrappers.
+    """Read a tree; what is above the wrappers' only children is passed over.
 
     >>> from mbrparse.treebank.brackets import read_tree
     >>> outline(read_tree("(TOP (S x (A x x)))"))[1:]
@@ -66,6 +66,25 @@ def outline(tree: Tree, wrappers: Set[str] = WRAPPERS) -> Outline:
         ends[number] = len(leaves)
         children, place, number = stack.pop()
     return Outline(leaves, list(zip(starts, ends, strict=True)), labels, odd)
+
+
+class Constituent(NamedTuple):
+    """A labelled span: 0-based, half-open positions between terminals."""
+
+    start: int
+    end: int
+    label: str
+
+
+def constituents(tree: Tree) -> list[Constituent]:
+    """Every constituent of a tree, wrappers too, parents before children, left to right; terminals are none.
+
+    >>> from mbrparse.treebank.brackets import read_tree
+    >>> constituents(read_tree("(S x (A x x))"))
+    [Constituent(start=0, end=3, label='S'), Constituent(start=1, end=3, label='A')]
+    """
+    read = outline(tree, wrappers=frozenset())
+    return [Constituent(*span, label) for span, label in zip(read.spans, read.labels, strict=True)]
 
 
 def yields_agree(gold: Sequence[Tree], guess: Sequence[Tree]) -> bool:

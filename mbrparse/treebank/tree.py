@@ -1,9 +1,9 @@
-"""Phrase-structure trees, and their constituents."""
+"""Phrase-structure trees."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from mbrparse.io.errors import MbrparseError
 
@@ -208,36 +208,3 @@ def _from_preorder(nodes: list[tuple[str, str | None, int]]) -> Tree:
         children = [stack.pop() for _ in range(arity)]
         stack.append(Tree(label, children, word=word))
     return stack[0]
-
-
-class Constituent(NamedTuple):
-    """A labelled span: 0-based, half-open positions between terminals."""
-
-    start: int
-    end: int
-    label: str
-
-
-def constituents(tree: Tree) -> list[Constituent]:
-    """Every constituent of a tree, parents before children, left to right; terminals are none.
-
-    >>> from mbrparse.treebank.brackets import read_tree
-    >>> constituents(read_tree("(S x (A x x))"))
-    [Constituent(start=0, end=3, label='S'), Constituent(start=1, end=3, label='A')]
-    """
-    found: list[tuple[int, str]] = []
-    ends: list[int] = []
-    terminals = 0
-    stack: list[Tree | int] = [tree]
-    while stack:
-        item = stack.pop()
-        if isinstance(item, int):
-            ends[item] = terminals
-        elif not item.children:
-            terminals += 1
-        else:
-            stack.append(len(found))
-            found.append((terminals, item.label))
-            ends.append(0)
-            stack.extend(reversed(item.children))
-    return [Constituent(start, end, label) for (start, label), end in zip(found, ends, strict=True)]

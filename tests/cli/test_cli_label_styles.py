@@ -11,7 +11,8 @@ from commandline import Command
 
 from mbrparse.treebank.brackets import read_tree
 from mbrparse.treebank.labels import STYLES
-from mbrparse.treebank.tree import Tree, constituents
+from mbrparse.treebank.outlines import constituents
+from mbrparse.treebank.tree import Tree
 
 GOLD = [
     "(S (NP (DT the) (JJ old) (NN dog)) (VP (VBD saw) (S (VP (TO to) (VB run) (RB fast)))) (. .))",

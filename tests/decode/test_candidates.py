@@ -24,7 +24,8 @@ from mbrparse.evaluate.risk import TreeRates
 from mbrparse.grammar.charts.forest_charts import ForestCharts
 from mbrparse.grammar.pcfg import PCFG, FloatArray
 from mbrparse.io.errors import OptionsError
-from mbrparse.treebank.tree import Tree, constituents
+from mbrparse.treebank.outlines import constituents
+from mbrparse.treebank.tree import Tree
 
 Spans = tuple[tuple[int, int, str], ...]
 

@@ -23,7 +23,7 @@ from mbrparse.grammar.charts.dop.dop_charts import DopCharts
 from mbrparse.grammar.dop.addressed_treebank import Weighting
 from mbrparse.grammar.dop.dop_grammar import DopGrammar
 from mbrparse.grammar.rules import TerminalKind
-from mbrparse.treebank.tree import constituents
+from mbrparse.treebank.outlines import constituents
 
 COUNT = 1_000
 short = cases.filter(lambda case: max(len(words_of(tree)) for tree in case[1]) <= 5)

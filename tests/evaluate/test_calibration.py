@@ -21,7 +21,8 @@ from mbrparse.evaluate.settings import Settings
 from mbrparse.evaluate.tables.criteria import COVERAGE, PAPER
 from mbrparse.evaluate.trees.gold import Comparison
 from mbrparse.evaluate.trees.sources import trees_in_memory
-from mbrparse.treebank.tree import Tree, constituents
+from mbrparse.treebank.outlines import constituents
+from mbrparse.treebank.tree import Tree
 
 CALIBRATION = "evaluate gold.mrg parses.mrg --form original --details details.jsonl --calibration"
 

@@ -13,7 +13,8 @@ from test_report_command import blocks
 
 from mbrparse.evaluate.details_pairing import posteriors_of
 from mbrparse.treebank.binarize import debinarize
-from mbrparse.treebank.tree import Tree, constituents
+from mbrparse.treebank.outlines import constituents
+from mbrparse.treebank.tree import Tree
 
 OBJECTIVES = ("labelled-tree", "labelled-recall")
 

@@ -22,7 +22,8 @@ from mbrparse.evaluate.trees.gold import ComparedTrees, Comparison, equal_pairs
 from mbrparse.evaluate.trees.matches import Brackets
 from mbrparse.evaluate.trees.sources import trees_in_memory
 from mbrparse.io.log import no_log
-from mbrparse.treebank.tree import Tree, constituents
+from mbrparse.treebank.outlines import constituents
+from mbrparse.treebank.tree import Tree
 
 LENGTHS = st.lists(st.integers(2, 7), min_size=1, max_size=4)
 

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from naive_judgements import crosses
 
+from mbrparse.evaluate.trees.agreement import Place
 from mbrparse.evaluate.trees.gold import Comparison, GoldSentence
 from mbrparse.evaluate.trees.matches import Matches
 from mbrparse.treebank.binarize import binarize, debinarize
@@ -15,7 +16,7 @@ from mbrparse.treebank.corpora import SourceTree
 from mbrparse.treebank.labels import project
 from mbrparse.treebank.outlines import outline
 from mbrparse.treebank.prepare import Preparation, PreparationStatistics, prepare
-from mbrparse.treebank.tree import Tree, constituents
+from mbrparse.treebank.tree import Tree
 
 LENGTHS = st.integers(2, 9)
 
@@ -28,6 +29,14 @@ def in_common(gold: Sequence[object], guess: Sequence[object]) -> int:
             left.remove(item)
             count += 1
     return count
+
+
+def constituents(tree: Tree, start: int = 0) -> list[tuple[int, int, str]]:
+    found, end = [], start
+    for child in tree.children:
+        found += constituents(child, end)
+        end += len(child.leaves())
+    return [] if tree.is_leaf else [(start, end, tree.label), *found]
 
 
 def naive_matches(gold: Tree, guess: Tree, reference: Tree, label: Callable[[str], str]) -> Matches:
@@ -44,7 +53,7 @@ def naive_matches(gold: Tree, guess: Tree, reference: Tree, label: Callable[[str
 def matches(gold: Tree, guess: Tree, how: Comparison) -> Matches:
     read = outline(guess)
     labels = read.labels if how.form == "original" else [project(label) for label in read.labels]
-    return GoldSentence(1, 1, gold, how, "gold").reference.matches(read.spans, labels)
+    return GoldSentence(gold, how, Place("gold", 1)).reference.matches(read.spans, labels)
 
 
 @given(LENGTHS.flatmap(lambda n: st.tuples(trees(n), trees(n))))
@@ -108,7 +117,7 @@ def test_kept_unaries_of_the_sample(treebank_sample: tuple[Tree, ...]) -> None:
     raw = [SourceTree("", number, tree) for number, tree in enumerate(treebank_sample[:500])]
     binarized = list(prepare(raw, Preparation("keep"), PreparationStatistics()))
     assert any(len(node.children) == 1 for tree in binarized for node in tree.preorder())
-    for number, (source, tree) in enumerate(zip(raw, binarized, strict=True)):
-        gold = GoldSentence(number, 1, tree, how, "gold")
+    for source, tree in zip(raw, binarized, strict=True):
+        gold = GoldSentence(tree, how, Place("gold", 1))
         assert gold.constituents == len(constituents(tree))
         assert debinarize(tree) == clean(source.tree, "keep")

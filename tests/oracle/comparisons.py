@@ -41,7 +41,8 @@ from mbrparse.grammar.projection import has_annotations
 from mbrparse.grammar.rules import RuleSet, TerminalKind, is_terminal, unquote
 from mbrparse.io.errors import GrammarError
 from mbrparse.treebank.corpora import SourceTree
-from mbrparse.treebank.tree import Tree, constituents
+from mbrparse.treebank.outlines import constituents
+from mbrparse.treebank.tree import Tree
 
 EVERYTHING = Wanted(derivations=True, entries=True)
 BEST_FIRST = BestFirst("beta", Until("exhausted"))

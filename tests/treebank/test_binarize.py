@@ -13,7 +13,8 @@ from mbrparse.io.errors import LabelError
 from mbrparse.treebank.binarize import Binarization, Direction, binarize, debinarize
 from mbrparse.treebank.brackets import read_tree
 from mbrparse.treebank.clean import UnaryPolicy, clean
-from mbrparse.treebank.tree import Tree, constituents
+from mbrparse.treebank.outlines import constituents
+from mbrparse.treebank.tree import Tree
 
 INF = math.inf
 

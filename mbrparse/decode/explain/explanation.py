@@ -17,7 +17,8 @@ from mbrparse.grammar.charts.factory import ChartFactory
 from mbrparse.grammar.grammar_kinds import Grammar
 from mbrparse.grammar.pcfg import PCFG, UNKNOWN_TERMINAL
 from mbrparse.io.errors import MbrparseError, OptionsError, shortened
-from mbrparse.treebank.tree import Tree, constituents
+from mbrparse.treebank.outlines import constituents
+from mbrparse.treebank.tree import Tree
 
 #: The objectives that are explained if none are named.
 USUAL = ("labelled-tree", "labelled-recall", "bracketed-recall", "general-recall", "labelled-f")

@@ -14,7 +14,8 @@ from mbrparse.decode.base.trees import LabelledSpans
 from mbrparse.io.errors import InputMismatchError, LabelError
 from mbrparse.treebank.clean import TRACE, WRAPPERS, unwrap
 from mbrparse.treebank.labels import escape, is_continuation_label, join_chain, project
-from mbrparse.treebank.tree import Constituent, Tree, constituents
+from mbrparse.treebank.outlines import Constituent, constituents
+from mbrparse.treebank.tree import Tree
 
 Form = Literal["binarized", "original"]
 

@@ -20,15 +20,14 @@ from mbrparse.evaluate.trees.gold import (
     ComparedTrees,
     Comparison,
     GoldSentence,
-    OriginalForms,
     Tally,
     compared_labels,
     equal_pairs,
+    trees_in,
 )
 from mbrparse.evaluate.trees.matches import Brackets
 from mbrparse.evaluate.trees.sources import Alignment, TreeSource
 from mbrparse.io.log import Log, no_log
-from mbrparse.treebank.brackets import ReadTree
 
 
 class SentenceCounts(NamedTuple):
@@ -63,15 +62,14 @@ def count_matches(
     Raises CorpusError (no trees, an empty gold tree), InputMismatchError (trees that do not belong
     together), BracketError, FileError or LabelError, all with their place.
     """
-    original = how.form == "original"
-    alignment = Alignment(gold, parses, OriginalForms(log).trees if original else _as_they_are)
+    alignment = Alignment(gold, parses, trees_in(how.form, log))
     forms = [BinarizedForm() for _ in parses]
     for number, line, tree in alignment.gold_trees():
-        sentence = GoldSentence(number, line, tree, how, gold.source, gold.unit)
+        sentence = GoldSentence(tree, how, gold.place(line))
         rows = []
         for source, form, parse in zip(parses, forms, alignment.parses(sentence.leaves), strict=True):
             place = source.place(parse.line)
-            if not original:
+            if how.form == "binarized":
                 form.add(parse.outline, place)
             guess = Brackets(parse.outline.spans, compared_labels(parse.outline, how.form, place))
             matches = sentence.reference.matches(*guess)
@@ -87,10 +85,6 @@ def count_matches(
         yield rows
     for form in forms:
         form.check()
-
-
-def _as_they_are(source: TreeSource) -> Iterator[ReadTree]:
-    return source.trees()
 
 
 def counts_table(rows: Iterable[Sequence[NamedTuple]]) -> Columns:

@@ -16,7 +16,7 @@ import numpy as np
 
 from mbrparse.evaluate.profiles.span_conventions import SpanConventions
 from mbrparse.evaluate.tables.criteria import COVERAGE, Criterion, f_score, ratio, tree
-from mbrparse.evaluate.trees.gold import ComparedTrees, OriginalForms, equal_places
+from mbrparse.evaluate.trees.gold import ComparedTrees, equal_places, trees_in
 from mbrparse.evaluate.trees.matches import Brackets
 from mbrparse.evaluate.trees.sources import Alignment, TreeSource
 from mbrparse.io.errors import CorpusError
@@ -54,7 +54,7 @@ def count_spans(
     ``tallies`` (by each name) get the gold's and the parses' labels of spans that match without
     them. Raises as ``count_matches`` does, and CorpusError where no sentence counts.
     """
-    alignment = Alignment(gold, parses, OriginalForms(log).trees)
+    alignment = Alignment(gold, parses, trees_in("original", log))
     counted = 0
     for number, line, correct_tree in alignment.gold_trees():
         leaves = correct_tree.leaves()

@@ -65,7 +65,7 @@ class KeptTrees:
                 self._keep(_tree(line))
                 yield line
 
-        return replace(source, trees=trees, lines=lines)
+        return replace(source, trees=trees, file_lines=lines)
 
     def _keep(self, tree: Tree | None) -> None:
         if tree is None:

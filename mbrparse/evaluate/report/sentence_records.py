@@ -30,7 +30,6 @@ from mbrparse.evaluate.evaluation import Evaluation
 from mbrparse.evaluate.report.calibration_tables import Calibration, calibration_tables
 from mbrparse.evaluate.report.judged_trees import JudgedTree, LabelNumbers
 from mbrparse.evaluate.report.kept_comparison import KeptComparison
-from mbrparse.evaluate.trees.gold import Comparison
 from mbrparse.io.errors import InputMismatchError
 
 #: Less probable spans are not drawn.
@@ -110,9 +109,8 @@ class SentenceRecords:
     def __init__(self, compared: KeptComparison, posteriors: SpanArrays | None = None) -> None:
         self._compared = compared
         self._posteriors = posteriors
-        how = compared.settings.how
-        binarized = isinstance(how, Comparison) and how.form == "binarized"
-        self.calibrations = {name: Calibration(not binarized) for name in compared.names}
+        original = compared.settings.form == "original"
+        self.calibrations = {name: Calibration(original) for name in compared.names}
         #: whether anything was expected of any tree
         self.known = False
 

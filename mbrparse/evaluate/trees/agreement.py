@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Literal, NamedTuple, TypeVar
 
-from mbrparse.io.errors import CorpusError, InputMismatchError, LabelError, MbrparseError
-from mbrparse.treebank.labels import is_continuation
+from mbrparse.io.errors import CorpusError, InputMismatchError, MbrparseError
+from mbrparse.treebank.labels import is_continuation_label
 from mbrparse.treebank.outlines import Outline, first_difference, yields_agree
 from mbrparse.treebank.tree import Tree
 
@@ -53,15 +52,6 @@ def check_gold(tree: Outline, place: Place, unaries: bool = False) -> None:
             )
 
 
-@lru_cache(maxsize=65536)
-def looks_continued(label: str) -> bool:
-    """Whether a label is a continuation's, whatever form its tree is in."""
-    try:
-        return is_continuation(label)
-    except LabelError:  # an original label may be anything
-        return False
-
-
 class BinarizedForm:
     """Finds parses in original form where the gold is binarized.
 
@@ -75,7 +65,7 @@ class BinarizedForm:
 
     def add(self, tree: Outline, place: Place) -> None:
         """Read a parse."""
-        self._continued = self._continued or any(map(looks_continued, tree.labels))
+        self._continued = self._continued or any(map(is_continuation_label, tree.labels))
         if not self._continued and self._nary is None:
             nodes = (node for node in tree.odd if len(node.children) > 2)
             self._nary = next(((place, node) for node in nodes), None)

@@ -8,13 +8,13 @@ fall-backs among them. Without a continuation its trees stay as they are: what l
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
 from typing import Literal, NamedTuple, Protocol, get_args
 
-from mbrparse.evaluate.trees.agreement import Form, Place, Unit, check_gold, looks_continued
+from mbrparse.evaluate.trees.agreement import Form, Place, check_gold
 from mbrparse.evaluate.trees.matches import Brackets, Reference
 from mbrparse.evaluate.trees.sources import TreeSource
 from mbrparse.io.errors import LabelError, MbrparseError
@@ -22,7 +22,7 @@ from mbrparse.io.log import Log
 from mbrparse.treebank.binarize import debinarize
 from mbrparse.treebank.brackets import ReadTree
 from mbrparse.treebank.clean import unwrap
-from mbrparse.treebank.labels import is_continuation, parse_label, project, split_chain
+from mbrparse.treebank.labels import is_continuation, is_continuation_label, parse_label, project, split_chain
 from mbrparse.treebank.outlines import Outline, Span, outline
 from mbrparse.treebank.tree import Tree
 
@@ -68,14 +68,14 @@ def equal_places(gold: Sequence[Hashable], guess: Sequence[Hashable]) -> list[tu
 
 def debinarized(trees: ComparedTrees) -> ComparedTrees:
     """The same without continuations, where there are any: n-ary trees."""
-    if not any(map(looks_continued, [*trees.gold.labels, *trees.guess.labels])):
+    if not any(map(is_continuation_label, [*trees.gold.labels, *trees.guess.labels])):
         return trees
     gold, guess = _without_continuations(trees.gold), _without_continuations(trees.guess)
     return trees._replace(gold=gold, guess=guess, pairs=equal_pairs(gold, guess))
 
 
 def _without_continuations(tree: Brackets) -> Brackets:
-    kept = [place for place, label in enumerate(tree.labels) if not (place and looks_continued(label))]
+    kept = [place for place, label in enumerate(tree.labels) if not (place and is_continuation_label(label))]
     return Brackets([tree.spans[place] for place in kept], [tree.labels[place] for place in kept])
 
 
@@ -143,11 +143,7 @@ class GoldSentence:
     Raises InputMismatchError where it is not in the form of the comparison.
     """
 
-    def __init__(
-        self, number: int, line: int, tree: Tree, how: Comparison, source: str, unit: Unit = "line"
-    ) -> None:
-        self.number, self.line = number, line
-        place = Place(source, line, unit)
+    def __init__(self, tree: Tree, how: Comparison, place: Place) -> None:
         read = outline(tree)
         self.leaves = read.leaves
         if how.form == "binarized":
@@ -193,7 +189,7 @@ class OriginalForms:
         trees = source.trees()
         waiting: list[ReadTree] = []
         for read in trees:
-            if read.tree is not None and any(map(looks_continued, _labels(read.tree))):
+            if read.tree is not None and any(map(is_continuation_label, _labels(read.tree))):
                 break
             if waiting or (read.tree is not None and any(map(_would_change, _labels(read.tree)))):
                 waiting.append(read)
@@ -227,6 +223,11 @@ class OriginalForms:
         return original
 
 
+def trees_in(form: Form, log: Log) -> Callable[[TreeSource], Iterator[ReadTree]]:
+    """How the trees of a comparison's sources are read in a form."""
+    return OriginalForms(log).trees if form == "original" else lambda source: source.trees()
+
+
 def _labels(tree: Tree) -> Iterator[str]:
     return (node.label for node in unwrap(tree).preorder() if not node.is_leaf)
 
@@ -242,5 +243,5 @@ def _would_change(label: str) -> bool:
 
 def _first_chain(tree: Tree) -> str | None:
     """The first joined chain among a tree's constituents."""
-    bases = (parse_label(label).base for label in _labels(tree) if not looks_continued(label))
+    bases = (parse_label(label).base for label in _labels(tree) if not is_continuation_label(label))
     return next((base for base in bases if len(split_chain(base)) > 1), None)

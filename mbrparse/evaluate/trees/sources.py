@@ -27,15 +27,21 @@ _OPENING = re.compile(r"\(([^\s()]+)\s*\(")  # of constituents
 class TreeSource:
     """Trees of sentences, one after the other: a file's, or those of a list.
 
-    ``trees()`` yields each tree (None: no parse) with its line or number, from 1; ``lines()`` yields the
-    lines of the file as they are.
+    ``trees()`` yields each tree (None: no parse) with its line or number, from 1; ``file_lines()`` yields the
+    lines of a file as they are.
     """
 
     name: str  #: in tables and signatures
     source: str  #: in messages
     unit: Unit  #: what its trees are counted by
     trees: Callable[[], Iterator[ReadTree]]
-    lines: Callable[[], Iterator[str]]
+    file_lines: Callable[[], Iterator[str]] | None = None
+
+    def lines(self) -> Iterator[str]:
+        """The lines of the file, or of one that would hold these trees."""
+        if self.file_lines is not None:
+            return self.file_lines()
+        return (f"{EMPTY_PARSE if tree is None else tree}\n" for _, tree in self.trees())
 
     def place(self, number: int) -> Place:
         """The position of the tree with this line or number."""
@@ -64,11 +70,9 @@ def with_our_labels(source: TreeSource, marks: LabelMarks | None, nary: bool, lo
         return watched(found, lambda read: phrase_labels(read.tree), source.source, log)
 
     def lines() -> Iterator[str]:
-        if marks is None:
-            return watched(source.lines(), _OPENING.findall, source.source, log)
-        return (f"{EMPTY_PARSE if tree is None else tree}\n" for _, tree in trees())
+        return watched(source.lines(), _OPENING.findall, source.source, log)
 
-    return replace(source, trees=trees, lines=lines)
+    return replace(source, trees=trees, file_lines=lines if marks is None else None)
 
 
 def trees_in_memory(name: str, source: str, sentences: Sequence[AnyTree | None]) -> TreeSource:
@@ -80,10 +84,7 @@ def trees_in_memory(name: str, source: str, sentences: Sequence[AnyTree | None])
     def trees() -> Iterator[ReadTree]:
         return (ReadTree(number, tree) for number, tree in enumerate(any_trees(sentences, source), start=1))
 
-    def lines() -> Iterator[str]:
-        return (f"{EMPTY_PARSE if tree is None else tree}\n" for _, tree in trees())
-
-    return TreeSource(name, source, "sentence", trees, lines)
+    return TreeSource(name, source, "sentence", trees)
 
 
 def gold_file(path: str | Path, encoding: str = "utf-8") -> TreeSource:

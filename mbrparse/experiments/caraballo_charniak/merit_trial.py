@@ -22,7 +22,8 @@ from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.training.tag_statistics import Statistics
 from mbrparse.io.state_files import Schema, listed, number, parallel, record, truth, whole
 from mbrparse.treebank.labels import is_continuation
-from mbrparse.treebank.tree import Tree, constituents
+from mbrparse.treebank.outlines import constituents
+from mbrparse.treebank.tree import Tree
 
 BASELINE = "stack"
 # 10, 14, 20, 28, ... : two points for each doubling, up to ten million edges.

@@ -22,7 +22,8 @@ from mbrparse.grammar.training.induce import induce
 from mbrparse.io.errors import CorpusError
 from mbrparse.io.log import Log, Progress, no_log, no_progress
 from mbrparse.treebank.corpora import SourceTree
-from mbrparse.treebank.tree import Tree, constituents
+from mbrparse.treebank.outlines import constituents
+from mbrparse.treebank.tree import Tree
 
 BATCH = 512
 Z99 = NormalDist().inv_cdf(0.995)

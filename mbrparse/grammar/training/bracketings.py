@@ -19,7 +19,8 @@ from mbrparse.io.errors import BracketError
 from mbrparse.treebank.clean import clean
 from mbrparse.treebank.corpora import SourceTree
 from mbrparse.treebank.labels import is_continuation_label
-from mbrparse.treebank.tree import Tree, constituents
+from mbrparse.treebank.outlines import constituents
+from mbrparse.treebank.tree import Tree
 
 Span = tuple[int, int]
 

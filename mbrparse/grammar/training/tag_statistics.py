@@ -47,7 +47,8 @@ from mbrparse.io.errors import GrammarError
 from mbrparse.io.files import open_output, read_lines, source_name
 from mbrparse.treebank.corpora import SourceTree
 from mbrparse.treebank.labels import escape
-from mbrparse.treebank.tree import Tree, constituents
+from mbrparse.treebank.outlines import constituents
+from mbrparse.treebank.tree import Tree
 
 # Terminals are written in quotes, so that no tag is called this.
 BOUNDARY = "boundary"
