@@ -1,8 +1,8 @@
 """How fast votes are combined: ``python benchmarks/combination.py [TREES]``.
 
 Ten systems are made of the trees (default: flights, un-binarized, repeated to 2,000) by taking constituents
-out, putting others in and renaming some, each with its own probability. For each setting: the seconds of the
-command, the best of three, less those of the same command with the first sentence alone, its start-up.
+out, putting others in and renaming some, each with its own probability. For each setting: the CPU seconds of
+the command, the best of three, less those of the same command with the first sentence alone, its start-up.
 """
 
 from __future__ import annotations
@@ -61,13 +61,13 @@ def main() -> None:
             whole.write_text("".join(lines))
             first.write_text(lines[0])
         for setting in SETTINGS:
-            wall, begun = (
+            cpu, begun = (
                 min(
                     run("combine", *paths, *setting.split(), "-o", Path(folder, "out")).wall for _ in range(3)
                 )
                 for paths in (files, firsts)
             )
-            print(f"  {setting:<48}{wall - begun:>8.2f} s beyond start-up ({begun:.2f} s)", flush=True)
+            print(f"  {setting:<48}{cpu - begun:>8.2f} s of CPU beyond start-up ({begun:.2f} s)", flush=True)
 
 
 if __name__ == "__main__":

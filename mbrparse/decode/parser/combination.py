@@ -17,16 +17,17 @@ import numpy as np
 
 from mbrparse.decode.base.objectives import Kind, Objective
 from mbrparse.decode.base.parser_options import ParserOptions, Risk, objective_of
-from mbrparse.decode.candidates.candidate_trees import shares
+from mbrparse.decode.candidates.candidate_trees import expected_scores, first_best, shares
 from mbrparse.decode.parser.parse_files import Lines
 from mbrparse.decode.parser.parse_input import Job, Worker, numbered
 from mbrparse.decode.parser.sentences import Batch
 from mbrparse.decode.posteriors.mixture import checked_weights
 from mbrparse.decode.posteriors.tree_posteriors import SentenceTree, TreeItems
+from mbrparse.grammar.charts.factory import TIE
 from mbrparse.grammar.pcfg import FloatArray
-from mbrparse.io.errors import CorpusError, InputMismatchError
+from mbrparse.io.errors import CorpusError, InputMismatchError, OptionsError
 from mbrparse.io.log import Log, Progress, no_log, no_progress
-from mbrparse.treebank.brackets import ReadTree, read_trees
+from mbrparse.treebank.brackets import EMPTY_PARSE, ReadTree, read_trees
 from mbrparse.treebank.candidate_files import CandidateLine
 from mbrparse.treebank.labels import is_continuation_label, unescape
 from mbrparse.treebank.tree import Tree
@@ -37,6 +38,7 @@ Systems = Sequence[tuple[str, Sequence[ReadTree]]]
 Weights = Mapping[str, FloatArray]
 WeightsBy = Literal["system", "label"]
 
+NO_PARSE = "no parse"
 # Sentences that are decoded together.
 _TOGETHER = 512
 
@@ -83,16 +85,14 @@ class Votes:
         progress: Progress = no_progress,
         log: Log = no_log,
     ) -> Iterator[Lines]:
-        """Yield the line of each sentence; minimum-risk chooses among the trees as a ``Reranker`` does.
+        """Yield the line of each sentence; minimum-risk chooses among the trees.
 
         Raises OptionsError for objectives that votes cannot serve.
         """
         if objective.kind is Kind.RISK:
-            from mbrparse.decode.parser.rerank import Reranker, lines_of
-
-            choices = Reranker([objective], risk=risk).choices(self._candidates(), self.items.source)
-            found = (lines_of(each, [objective]) for each in choices)
-            return progress(map(_told, found), "combining")
+            if risk is None:
+                raise OptionsError("--objective minimum-risk and --risk go together")
+            return numbered(progress(self._least_risk(risk), "combining", len(self.items.leaves)))
         weights = self.weights if self.item_weights is None else np.ones(len(self.trees))
         posteriors = self.items.posteriors(weights, self.item_weights)
         worker = Worker(Job(posteriors, ParserOptions((objective,), risk=risk), details))
@@ -107,13 +107,20 @@ class Votes:
             batch = Batch(leaves[first : first + _TOGETHER], first, True, self.items.source)
             yield from map(_told, worker.lines(batch))
 
-    def _candidates(self) -> Iterator[list[CandidateLine]]:
+    def _least_risk(self, risk: Risk) -> Iterator[Lines]:
         with np.errstate(divide="ignore"):
-            logs = np.log(self.items.shares(self.weights)).tolist()
+            log_shares = np.log(self.items.shares(self.weights))
         order = np.argsort(self.items.sentence, kind="stable").tolist()
-        listed = [(self.trees[row], logs[row]) for row in order]
-        for sentence, rows in groupby(listed, key=lambda row: row[0].sentence):
-            yield [CandidateLine(one.line, sentence + 1, log, one.tree) for one, log in rows]
+        for _, rows in groupby(order, key=lambda row: self.trees[row].sentence):
+            places = [row for row in rows if self.items.parsed[row]]
+            trees = [tree for row in places if (tree := self.trees[row].tree) is not None]
+            if not trees:
+                yield Lines((EMPTY_PARSE,), json.dumps({"reason": NO_PARSE}), NO_PARSE)
+                continue
+            scores = expected_scores(trees, log_shares[places], risk)
+            best = first_best(scores, TIE["double"])
+            told = {"expected_score": float(scores[best]), "source": self.trees[places[best]].source}
+            yield _told(Lines((str(trees[best]),), json.dumps({"trees": {"minimum-risk": told}}), None))
 
 
 def precision(gold: Sequence[ReadTree], source: str, systems: Systems, by: WeightsBy = "system") -> Weights:
