@@ -19,7 +19,6 @@ from mbrparse.treebank.labels import JOIN
 _SLACK = 0.01  # sums over many labels in half precision come that near
 _CHAIN = 4  # labels over a span; no treebank has more on average
 _LONGEST = 1000  # words: crossing spans of longer sentences are not looked for
-_CELLS = 1 << 21  # of the charts that are looked at together
 
 _Places = npt.NDArray[np.int64]
 
@@ -87,37 +86,29 @@ def _too_many(given: GivenPosteriors, spans: _Spans, mass: FloatArray) -> Iterat
 def _crossing(given: GivenPosteriors, spans: _Spans, mass: FloatArray) -> Iterator[str]:
     """Spans that cross are never in one tree, so together they are in at most all trees."""
     wrong: list[int] = []
-    for length in np.unique(given.lengths):
-        alike = np.flatnonzero(given.lengths == (length if 2 < length <= _LONGEST else -1))
-        size = max(_CELLS // max(int(length), 1) ** 2, 1)
-        for begin in range(0, len(alike), size):
-            chart = _chart(spans, mass, some := alike[begin : begin + size], int(length))
-            wrong += some[(chart + _crossing_most(chart)).max(axis=(1, 2)) > 1 + _SLACK].tolist()
+    says = ""
+    first = np.searchsorted(spans.sentence, np.arange(len(given.lengths) + 1))
+    for sentence in np.flatnonzero((given.lengths > 2) & (given.lengths <= _LONGEST)):
+        rows = slice(first[sentence], first[sentence + 1])
+        chart = np.zeros((int(given.lengths[sentence]) + 1,) * 2)  # by start and end
+        chart[spans.start[rows], spans.end[rows]] = mass[rows]
+        both = chart + _crossing_most(chart)
+        if both.max() > 1 + _SLACK:
+            wrong.append(int(sentence))
+            if not says:
+                i, j = np.unravel_index(int(both.argmax()), chart.shape)
+                inner = chart[i + 1 : j, j + 1 :]
+                k, end = np.unravel_index(int(inner.argmax()), inner.shape)
+                says = f"({i}, {j}) and ({i + 1 + k}, {j + 1 + end}) have {chart[i, j]:.2f}"
+                says += f" and {inner.max():.2f}"
     if wrong:
-        here = min(wrong)
-        chart = _chart(spans, mass, np.array([here]), int(given.lengths[here]))
-        _, i, j = np.unravel_index(int((chart + _crossing_most(chart)).argmax()), chart.shape)
-        inner = chart[0, i + 1 : j, j + 1 :]
-        k, end = np.unravel_index(int(inner.argmax()), inner.shape)
-        yield (
-            f"{_named(np.array(wrong))}: spans ({i}, {j}) and ({i + 1 + k}, {j + 1 + end}) have "
-            f"{chart[0, i, j]:.2f} and {inner.max():.2f}, but they cross, and no tree has both"
-        )
-
-
-def _chart(spans: _Spans, mass: FloatArray, sentences: _Places, length: int) -> FloatArray:
-    """[sentence, start, end]."""
-    chart = np.zeros((len(sentences), length + 1, length + 1))
-    for place, sentence in enumerate(sentences):
-        rows = slice(*np.searchsorted(spans.sentence, [sentence, sentence + 1]))
-        chart[place, spans.start[rows], spans.end[rows]] = mass[rows]
-    return chart
+        yield f"{_named(np.array(wrong))}: spans {says}, but they cross, and no tree has both"
 
 
 def _crossing_most(chart: FloatArray) -> FloatArray:
-    """By sentence, start and end: the largest of the spans from inside a span to beyond its end."""
+    """By start and end: the largest of the spans from inside a span to beyond its end."""
     beyond, crossing = np.zeros_like(chart), np.zeros_like(chart)
-    beyond[:, :, :-1] = np.maximum.accumulate(chart[:, :, :0:-1], axis=2)[:, :, ::-1]
+    beyond[:, :-1] = np.maximum.accumulate(chart[:, :0:-1], axis=1)[:, ::-1]
     beyond = np.triu(beyond, 1)  # of those that start before this end
-    crossing[:, :-1] = np.maximum.accumulate(beyond[:, :0:-1], axis=1)[:, ::-1]
+    crossing[:-1] = np.maximum.accumulate(beyond[:0:-1])[::-1]
     return crossing
