@@ -216,8 +216,12 @@ def _check_label(label: str) -> None:
 @click.argument("grammar")
 @click.option("-n", "count", type=click.IntRange(min=0), required=True, help="How many trees.")
 @click.option("--seed", type=int, help="Seed of the random numbers (default: a new one, printed).")
-@options(normalize_option(), output_option())
-def sample(grammar: str, count: int, seed: int | None, normalize: bool, output: str) -> None:
+@options(
+    option("--words", is_flag=True, help="Write the words alone, a sentence a line."),
+    normalize_option(),
+    output_option(),
+)
+def sample(grammar: str, count: int, seed: int | None, words: bool, normalize: bool, output: str) -> None:
     """Sample trees from a grammar. Its rules may have any length.
 
     GRAMMAR is a file in mbrparse's format or in NLTK's, or embedded:flights.
@@ -235,5 +239,8 @@ def sample(grammar: str, count: int, seed: int | None, normalize: bool, output: 
     sampler = Sampler(rules, seed)
     with open_output(output) as stream:
         for tree in with_progress(sampler.trees(count), "sampling", count):
-            write_tree(tree, stream)
+            if words:
+                stream.write(" ".join(tree.words()) + "\n")
+            else:
+                write_tree(tree, stream)
     note(f"sampled {count} trees with seed {seed}")
