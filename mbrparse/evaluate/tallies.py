@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from mbrparse.evaluate.trees.gold import ComparedTrees, debinarized, parents
 from mbrparse.evaluate.trees.matches import Brackets
-from mbrparse.treebank.categories import Categories
+from mbrparse.treebank.categories import PENN_CATEGORIES
 from mbrparse.treebank.outlines import Span
 
 
@@ -116,8 +116,6 @@ def width_name(first: int) -> str:
 CONJUNCTIONS = frozenset({"CC", "CCONJ", "CONJ", "KON"})
 PP = "PP"
 
-_category = Categories().category
-
 
 class Attachment(NamedTuple):
     """What is counted: a PP's parent, or a coordination's own label."""
@@ -165,7 +163,7 @@ class AttachmentTally:
 class _Tree:
     def __init__(self, tree: Brackets) -> None:
         self.spans = tree.spans
-        self.labels = [_category(label) for label in tree.labels]
+        self.labels = [PENN_CATEGORIES.category(label) for label in tree.labels]
         self.parents = parents(tree.spans)
         self.children: defaultdict[int, list[int]] = defaultdict(list)
         for place, parent in enumerate(self.parents):

@@ -16,7 +16,7 @@ import numpy as np
 from mbrparse.evaluate.evalb.line import EvalbLine, StrayWordError, read_line
 from mbrparse.evaluate.evalb.parameters import EvalbParameters
 from mbrparse.evaluate.evalb.score import Score, Status, score
-from mbrparse.evaluate.tables.criteria import COVERAGE, Criterion, ratio
+from mbrparse.evaluate.tables.criteria import COVERAGE, Criterion, exact, f_score, ratio
 from mbrparse.evaluate.trees.agreement import Place, no_trees
 from mbrparse.evaluate.trees.gold import ComparedTrees
 from mbrparse.evaluate.trees.sources import TreeSource
@@ -218,17 +218,8 @@ EVALB_COVERAGE = replace(COVERAGE, heading="coverage")
 EVALB: tuple[Criterion, ...] = (
     ratio("bracketing_recall", "recall", "matched", "gold"),
     ratio("bracketing_precision", "precision", "matched", "test"),
-    Criterion(
-        "bracketing_f",
-        "F",
-        lambda counts: 2 * counts["matched"],
-        lambda counts: counts["gold"] + counts["test"],
-    ),
-    _sentences(
-        "complete_match",
-        "complete",
-        lambda counts: (counts["matched"] == counts["gold"]) & (counts["gold"] == counts["test"]),
-    ),
+    f_score("bracketing_f", "F", "matched", "test"),
+    _sentences("complete_match", "complete", exact("matched", "test")),
     Criterion(
         "average_crossing",
         "crossing",

@@ -9,15 +9,26 @@ repeated: labels and pairs add up, of numbers the last one holds.
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from mbrparse.io.errors import FileError, shortened
 from mbrparse.io.files import open_output, read_lines, source_name
 
 #: White space as EVALB (C's isspace) knows it. Words may hold other kinds (U+3000, no-break space).
 WHITE = " \t\n\v\f\r"
+
+# The keys of numbers, of labels and of pairs, with the parameters that they set.
+_NUMBERS = {"DEBUG": "debug", "MAX_ERROR": "max_error", "CUTOFF_LEN": "cutoff", "LABELED": "labelled"}
+_LABELS = {
+    "DELETE_LABEL": "deleted",
+    "DELETE_LABEL_FOR_LENGTH": "deleted_for_length",
+    "QUOTE_LABEL": "quotes",
+}
+_PAIRS = {"EQ_LABEL": "equal_labels", "EQ_WORD": "equal_words"}
 
 #: EVALB's own integers have 32 bits.
 _DIGITS = 10
@@ -137,42 +148,28 @@ def read_parameters(
     """
     path = shipped(path) or path
     source = source_name(path)
-    numbers = {"DEBUG": 0, "MAX_ERROR": 10, "CUTOFF_LEN": 40, "LABELED": 1}
-    labels: dict[str, set[str]] = {
-        "DELETE_LABEL": set(),
-        "DELETE_LABEL_FOR_LENGTH": set(),
-        "QUOTE_LABEL": set(),
-    }
-    pairs: dict[str, set[tuple[str, str]]] = {"EQ_LABEL": set(), "EQ_WORD": set()}
+    numbers: dict[str, int] = {}
+    sets: defaultdict[str, set[Any]] = defaultdict(set)
     for line, text in enumerate(read_lines(path, encoding), start=1):
         setting = text.rstrip(WHITE)
         if len(setting) < 3 or setting.startswith("#"):
             continue
         key, value = _key_and_value(setting)
-        if not value and (key in numbers or key in labels or key in pairs):
+        if not value and key in _NUMBERS | _LABELS | _PAIRS:
             raise FileError(f"{key} without a value", source=source, line=line, remedy=f"write {key} VALUE")
-        if key in numbers:
-            numbers[key] = _number(key, value, source, line)
-        elif key in labels:
-            labels[key].add(value)
-        elif key not in pairs:
+        if key in _NUMBERS:
+            numbers[_NUMBERS[key]] = _number(key, value, source, line)
+        elif key in _LABELS:
+            sets[_LABELS[key]].add(value)
+        elif key not in _PAIRS:
             warn(f"{source}:{line}: Unknown keyword ({setting}) in parameter file")
         elif len(pair := re.split(f"[{WHITE}]+", value)) != 2:
             warn(f"{source}:{line}: {key} requires two values")
         else:
-            pairs[key] |= {(pair[0], pair[1]), (pair[1], pair[0])}
-    return EvalbParameters(
-        name=Path(source).name,
-        debug=numbers["DEBUG"],
-        max_error=numbers["MAX_ERROR"],
-        cutoff=numbers["CUTOFF_LEN"],
-        labelled=numbers["LABELED"] != 0,
-        deleted=frozenset(labels["DELETE_LABEL"]),
-        deleted_for_length=frozenset(labels["DELETE_LABEL_FOR_LENGTH"]),
-        quotes=frozenset(labels["QUOTE_LABEL"]),
-        equal_labels=frozenset(pairs["EQ_LABEL"]),
-        equal_words=frozenset(pairs["EQ_WORD"]),
-    )
+            sets[_PAIRS[key]] |= {(pair[0], pair[1]), (pair[1], pair[0])}
+    labelled = numbers.pop("labelled", 1) != 0
+    found: dict[str, Any] = numbers | {name: frozenset(values) for name, values in sets.items()}
+    return EvalbParameters(name=Path(source).name, labelled=labelled, **found)
 
 
 def _key_and_value(setting: str) -> tuple[str, str]:
@@ -210,11 +207,8 @@ def write_collins(path: str | Path) -> EvalbParameters:
         stream.write("# EVALB's COLLINS.prm, without its end at the 11th error\n")
         for key, number in (("MAX_ERROR", NEVER), ("CUTOFF_LEN", parameters.cutoff), ("LABELED", 1)):
             stream.write(f"{key} {number}\n")
-        for key, labels in (
-            ("DELETE_LABEL", parameters.deleted),
-            ("DELETE_LABEL_FOR_LENGTH", parameters.deleted_for_length),
-        ):
-            stream.writelines(f"{key} {label}\n" for label in sorted(labels))
+        for key, name in _LABELS.items():
+            stream.writelines(f"{key} {label}\n" for label in sorted(getattr(parameters, name)))
         for one, other in sorted(parameters.equal_labels):
             if one < other:
                 stream.write(f"EQ_LABEL {one} {other}\n")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Literal, get_args
 
 from mbrparse.evaluate.trees.matches import Brackets
@@ -89,9 +90,7 @@ class SpanConventions:
         [(0, 4), (0, 1), (1, 4), (2, 4), (2, 4)]
         """
         read = outline(tree, wrappers={""})
-        place = [0]  # of each terminal among the words that count
-        for keeps in kept:
-            place.append(place[-1] + keeps)
+        place = list(accumulate(kept, initial=0))  # of each terminal among the words that count
         everything = (0, place[-1])
         spans, labels = [], []
         seen = set()

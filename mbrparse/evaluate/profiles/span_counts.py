@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from mbrparse.evaluate.profiles.span_conventions import SpanConventions
-from mbrparse.evaluate.tables.criteria import COVERAGE, Criterion, f_score, ratio, tree
+from mbrparse.evaluate.tables.criteria import COVERAGE, Criterion, exact, f_score, ratio, tree
 from mbrparse.evaluate.trees.gold import ComparedTrees, equal_places, trees_in
 from mbrparse.evaluate.trees.matches import Brackets
 from mbrparse.evaluate.trees.sources import Alignment, TreeSource
@@ -133,12 +133,7 @@ SENTENCE_RECALL = _mean("sentence_recall", "sent. recall", _recall)
 CORPUS_F = f_score("corpus_f", "corpus F", "matched")
 CORPUS_PRECISION = ratio("corpus_precision", "corpus prec.", "matched", "guess")
 CORPUS_RECALL = ratio("corpus_recall", "corpus recall", "matched", "gold")
-_complete = tree(
-    "complete_match",
-    "complete",
-    lambda counts: (counts["matched"] == counts["gold"]) & (counts["gold"] == counts["guess"]),
-)
-COMPLETE = replace(_complete, denominator=_counted)
+COMPLETE = replace(tree("complete_match", "complete", exact("matched")), denominator=_counted)
 
 _matched, _gold, _guess = _with_whole("matched"), _with_whole("gold"), _with_whole("guess")
 #: EVALB's figures of the same spans and the whole sentences.

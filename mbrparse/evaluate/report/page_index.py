@@ -20,7 +20,7 @@ from mbrparse.evaluate.report.sentence_records import SentenceRecords
 from mbrparse.evaluate.tables.significance_report import letters
 
 if TYPE_CHECKING:
-    from mbrparse.evaluate.tables.count_table import Column, Columns
+    from mbrparse.evaluate.tables.criteria import Criterion
 
 
 def page_index(compared: KeptComparison, records: SentenceRecords, chunk: int) -> dict[str, Any]:
@@ -36,7 +36,14 @@ def page_index(compared: KeptComparison, records: SentenceRecords, chunk: int) -
     """
     evaluation = compared.evaluation
     counts = evaluation.table
-    columns = _Columns()
+    columns: dict[tuple[float, ...], int] = {}  # each is kept once
+
+    def numbers_of(criterion: Criterion) -> list[list[int]]:
+        """By parser the numbers of the columns that a criterion divides."""
+        sides = criterion.numerator(counts), criterion.denominator(counts)
+        by_parser = ([_integers(side[rows].tolist()) for side in sides] for rows in counts.blocks().values())
+        return [[columns.setdefault(column, len(columns)) for column in pair] for pair in by_parser]
+
     criteria = [
         {
             "name": criterion.name,
@@ -44,11 +51,7 @@ def page_index(compared: KeptComparison, records: SentenceRecords, chunk: int) -
             "percent": criterion.percent,
             "lower": criterion.lower_is_better or criterion.name == "fell_back",
             "context": criterion.context,
-            "columns": columns.of(
-                counts,
-                criterion.numerator(counts),
-                criterion.denominator(counts),
-            ),
+            "columns": numbers_of(criterion),
         }
         for criterion in evaluation.summary.criteria
     ]
@@ -56,7 +59,6 @@ def page_index(compared: KeptComparison, records: SentenceRecords, chunk: int) -
     length = counts["length" if "length" in counts else "terminals"]
     size = len(counts) // len(compared.names)
     significance = evaluation.summary.significance
-    numbers = compared.labels
     errors = {by: [_errors(compared, name, by) for name in compared.names] for by in GROUPS}
     confused = [_confused(compared, name) for name in compared.names]
     return {
@@ -68,12 +70,12 @@ def page_index(compared: KeptComparison, records: SentenceRecords, chunk: int) -
         "chunk": chunk,
         "told": [one["name"] for one in criteria].index(shown.name),
         "criteria": criteria,
-        "columns": columns.columns,
+        "columns": list(columns),
         "lengths": length[:size].tolist(),
         "errors": errors,
         "confused": confused,
         "bins": [one.bins for one in records.calibrations.values()] if records.known else None,
-        "labels": numbers.labels,
+        "labels": compared.labels.labels,
     }
 
 
@@ -82,29 +84,8 @@ def texts(compared: KeptComparison) -> list[str]:
     return ["" if shown is None else " ".join(shown.words) for shown in compared.gold]
 
 
-class _Columns:
-    """Columns of numbers, each kept once."""
-
-    def __init__(self) -> None:
-        self.columns: list[list[float]] = []
-        self._places: dict[tuple[float, ...], int] = {}
-
-    def of(self, counts: Columns, *sides: Column) -> list[list[int]]:
-        """By parser the numbers of the columns."""
-        return [
-            [self._place(_integers(side[rows].tolist())) for side in sides]
-            for rows in counts.blocks().values()
-        ]
-
-    def _place(self, column: list[float]) -> int:
-        place = self._places.setdefault(tuple(column), len(self.columns))
-        if place == len(self.columns):
-            self.columns.append(column)
-        return place
-
-
-def _integers(column: Iterable[float]) -> list[float]:
-    return [int(number) if float(number).is_integer() else float(number) for number in column]
+def _integers(column: Iterable[float]) -> tuple[float, ...]:
+    return tuple(int(number) if float(number).is_integer() else float(number) for number in column)
 
 
 def _errors(compared: KeptComparison, name: str, by: By) -> dict[str, list[int]]:

@@ -67,10 +67,10 @@ def ratio(name: str, heading: str, matched: str, of: str) -> Criterion:
     return Criterion(name, heading, lambda counts: counts[matched], lambda counts: counts[of])
 
 
-def f_score(name: str, heading: str, matched: str) -> Criterion:
+def f_score(name: str, heading: str, matched: str, guess: str = "guess") -> Criterion:
     """The harmonic mean of precision and recall, 2 matched / (N_C + N_G)."""
     return Criterion(
-        name, heading, lambda counts: 2 * counts[matched], lambda counts: counts["gold"] + counts["guess"]
+        name, heading, lambda counts: 2 * counts[matched], lambda counts: counts["gold"] + counts[guess]
     )
 
 
@@ -85,13 +85,14 @@ def _sentences(counts: Columns) -> Column:
     return np.ones(len(counts), dtype=int)
 
 
-def _exact(matched: str) -> Callable[[Columns], Column]:
-    return lambda counts: (counts[matched] == counts["gold"]) & (counts["gold"] == counts["guess"])
+def exact(matched: str, guess: str = "guess") -> Callable[[Columns], Column]:
+    """The test for sentences in which all constituents of both trees match."""
+    return lambda counts: (counts[matched] == counts["gold"]) & (counts["gold"] == counts[guess])
 
 
 #: The columns of Goodman's Table 2, in its order.
 PAPER: tuple[Criterion, ...] = (
-    tree("labelled_tree", "lab. tree", _exact("labelled")),
+    tree("labelled_tree", "lab. tree", exact("labelled")),
     ratio("labelled_recall", "lab. recall", "labelled", "gold"),
     ratio("bracketed_recall", "brack. recall", "bracketed", "gold"),
     ratio("consistent_brackets_recall", "cons. recall", "consistent", "guess"),
@@ -103,7 +104,7 @@ CONSISTENT = ("consistent_brackets_recall", "consistent_brackets_tree")
 
 #: What ``--all`` adds.
 MORE: tuple[Criterion, ...] = (
-    tree("bracketed_tree", "brack. tree", _exact("bracketed")),
+    tree("bracketed_tree", "brack. tree", exact("bracketed")),
     ratio("labelled_precision", "lab. prec.", "labelled", "guess"),
     f_score("labelled_f", "lab. F", "labelled"),
     ratio("bracketed_precision", "brack. prec.", "bracketed", "guess"),

@@ -149,10 +149,7 @@ def _randomize(
     pool: Pool | None,
 ) -> Floats:
     """The p-values of all pairs of files, [file, file, criterion]."""
-    _, files, criteria = above.shape
-    extreme = np.zeros((files, files, criteria), dtype=int)
-    for found in of_blocks(Randomization(above, below, observed), resamples, random, pool):
-        extreme += found
+    extreme: Any = sum(of_blocks(Randomization(above, below, observed), resamples, random, pool))
     extreme += extreme.transpose(1, 0, 2)
     np.einsum("iik->ik", extreme)[:] = resamples
     return p_value(extreme, observed[:, None] - observed[None], resamples)
@@ -243,7 +240,7 @@ def of_blocks(
         return
     from mbrparse.run.pool import TaskFunction, WorkerDied, WorkersError
 
-    work = TaskFunction(partial(_Redrawn, how))
+    work = TaskFunction(partial(partial, _redrawn, how))
     futures = []
     for size in sizes:
         futures.append(pool.submit(work, random.bit_generator.state, size))
@@ -257,13 +254,8 @@ def of_blocks(
             ) from None
 
 
-class _Redrawn:
-    """Draws and evaluates a block of resamples, in a worker."""
-
-    def __init__(self, how: Bootstrap | Randomization) -> None:
-        self._how = how
-
-    def __call__(self, state: Any, size: int) -> Any:
-        random = np.random.default_rng()
-        random.bit_generator.state = state
-        return self._how.found(self._how.draw(random, size))
+def _redrawn(how: Bootstrap | Randomization, state: Any, size: int) -> Any:
+    """Draw and evaluate a block of resamples, in a worker."""
+    random = np.random.default_rng()
+    random.bit_generator.state = state
+    return how.found(how.draw(random, size))
