@@ -42,8 +42,9 @@ if TYPE_CHECKING:
     from mbrparse.treebank.binarize import Binarization, binarize, debinarize
     from mbrparse.treebank.brackets import read_tree
     from mbrparse.treebank.labels import LabelMarks
+    from mbrparse.treebank.splits import split
     from mbrparse.treebank.tree import Tree
-    from mbrparse.treebank.tree_lists import read_parses, read_trees, split
+    from mbrparse.treebank.tree_lists import read_parses, read_trees
 
 __all__ = [
     "OBJECTIVES",
@@ -115,7 +116,7 @@ _MODULES = {
     "rerank": "decode.parser.rerank",
     "score": "decode.parser.scoring",
     "span_marginals": "decode.posteriors.span_marginals",
-    "split": "treebank.tree_lists",
+    "split": "treebank.splits",
     "train": "grammar.files.grammars",
     "write_grammar": "grammar.files.grammars",
 }

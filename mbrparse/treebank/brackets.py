@@ -114,13 +114,9 @@ def read_tree(text: str) -> Tree:
     return trees[0]
 
 
-def read_tree_file(
-    path: str | Path,
-    encoding: str = "utf-8",
-    on_error: Callable[[BracketError], None] | None = None,
-) -> Iterator[ReadTree]:
+def read_tree_file(path: str | Path, encoding: str = "utf-8") -> Iterator[ReadTree]:
     """Yield the trees of a file (``-``: standard input); raises BracketError, FileError."""
-    return read_trees(read_lines(path, encoding), source_name(path), on_error)
+    return read_trees(read_lines(path, encoding), source_name(path))
 
 
 def read_parse_file(path: str | Path, encoding: str = "utf-8") -> Iterator[ReadTree]:

@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 from mbrparse.io.errors import CorpusError, FileError
 from mbrparse.io.files import source_name
 from mbrparse.treebank.alpino import read_alpino
-from mbrparse.treebank.brackets import read_trees
 from mbrparse.treebank.corpus_files import TREE_SUFFIXES, TreeFile, tree_files
 from mbrparse.treebank.known_corpora import CORPORA, Corpus, StyleName, known_corpus
 from mbrparse.treebank.penn_historical import read_icepahc, read_penn_historical
@@ -83,7 +82,8 @@ def read_corpus(
         names = ", ".join(known.spec for known in CORPORA if known.has_lemmas)
         raise CorpusError(f"{spec} gives no lemmas that leaves could hold", remedy=f"these do: {names}")
     if spec.startswith("embedded:"):
-        return _read_embedded(spec)
+        lines = io.StringIO(_embedded(spec, ".mrg").read_text("utf-8"))
+        return _read_lines(lines, spec, read_penn, reading)
     if spec.startswith("nltk:"):
         return _read_nltk(spec, reading)
     if corpus is None:
@@ -148,11 +148,6 @@ def wsj_files(spec: str, sections: str | None) -> list[str]:
             raise CorpusError(f"section {number:02} holds no .mrg file", source=spec)
         found.extend(files)
     return found
-
-
-def _read_embedded(spec: str) -> Iterator[SourceTree]:
-    lines = io.StringIO(_embedded(spec, ".mrg").read_text("utf-8"))
-    return (SourceTree(spec, line, tree) for line, tree in read_trees(lines, spec) if tree is not None)
 
 
 def embedded_grammar(spec: str) -> str:

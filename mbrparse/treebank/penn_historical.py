@@ -49,10 +49,7 @@ def read_penn_historical(lines: Iterable[str], source: str, reading: Reading) ->
         removed[f"({label}) without a word"] += 1
 
     for line, tree in read_trees(_without_comments(lines), source, reading.on_error, childless=childless):
-        if tree is None:
-            removed["token without text"] += 1
-            continue
-        text = _text(tree, reading)
+        text = None if tree is None else _text(tree, reading)
         if text is None:
             removed["token without text"] += 1
         else:

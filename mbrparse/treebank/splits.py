@@ -8,9 +8,12 @@ import re
 import statistics
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import NamedTuple
+from numbers import Integral
+from typing import NamedTuple, SupportsIndex, TypeVar
 
 from mbrparse.io.errors import CorpusError, shortened
+
+Item = TypeVar("Item")
 
 _FEW = 30
 _DIGITS = 16
@@ -82,6 +85,43 @@ def length_note(lengths: Sequence[int], split: Split) -> str | None:
         f"warning: test sentences have {test:.1f} words, training sentences {train:.1f}: if the corpus is "
         "sorted, draw the test part at random (--seed)"
     )
+
+
+def split(
+    trees: Sequence[Item], test_fraction: float | str | Fraction | SupportsIndex, *, seed: int | None = None
+) -> tuple[list[Item], list[Item]]:
+    """Split trees (or anything else) into a training and a test part, both in the given order.
+
+    Args:
+        trees: The sentences, N of them.
+        test_fraction: The share of test sentences, between 0 and 1, or as an int their number. A share
+            counts as it is written: of 100 sentences, 0.29 are 29, though as a float it is a little less.
+            Of N sentences, floor(N * share) are taken.
+        seed: Of a random draw, the same from release to release; without, the last sentences are taken.
+
+    Returns:
+        The training part and the test part.
+
+    Raises:
+        CorpusError: No sentences, fewer than the test part, or a share that is none.
+
+    >>> from mbrparse.treebank.tree_lists import read_trees
+    >>> train, test = split(read_trees("embedded:flights"), 0.1)
+    >>> len(train), len(test)
+    (1350, 149)
+    >>> split("abcde", 2), split("abcde", 0.4, seed=1)
+    ((['a', 'b', 'c'], ['d', 'e']), (['c', 'd', 'e'], ['a', 'b']))
+    """
+    count = len(trees)
+    if not count:
+        raise CorpusError("no trees to split")
+    if not isinstance(test_fraction, Integral):
+        parts = split_fraction(count, str(test_fraction), seed)
+    elif seed is None:
+        parts = split_last(count, int(test_fraction))
+    else:
+        parts = split_random(count, int(test_fraction), seed)
+    return [trees[place] for place in parts.train], [trees[place] for place in parts.test]
 
 
 def _share(fraction: str, what: str) -> Fraction:

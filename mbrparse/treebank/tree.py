@@ -164,24 +164,20 @@ class Tree:
         """The same tree as ours; raises MbrparseError at a node without children."""
         import nltk
 
-        built: list[list[Tree]] = [[]]
-        stack: list[tuple[Any, bool]] = [(tree, False)]
+        nodes: list[tuple[str, str | None, int]] = []
+        stack: list[Any] = [tree]
         while stack:
-            node, visited = stack.pop()
+            node = stack.pop()
             if not isinstance(node, nltk.Tree):
-                built[-1].append(cls(str(node)))
-            elif visited:
-                children = built.pop()
-                built[-1].append(cls(str(node.label()), children))
+                nodes.append((str(node), None, 0))
             elif len(node) == 1 and not isinstance(node[0], nltk.Tree):
-                built[-1].append(cls(str(node.label()), word=str(node[0])))
+                nodes.append((str(node.label()), str(node[0]), 0))
             elif len(node) == 0:
                 raise MbrparseError(f"constituent {node.label()!r} without children")
             else:
-                built.append([])
-                stack.append((node, True))
-                stack.extend((child, False) for child in reversed(node))
-        return built[0][0]
+                nodes.append((str(node.label()), None, len(node)))
+                stack.extend(reversed(node))
+        return _from_preorder(nodes)
 
 
 # The slots' own setters go past the class's __setattr__, which refuses, and are the fastest way.
@@ -203,6 +199,7 @@ def leaf_text(leaf: Tree) -> str:
 
 
 def _from_preorder(nodes: list[tuple[str, str | None, int]]) -> Tree:
+    """The tree of these labels, words and numbers of children, parents before children."""
     stack: list[Tree] = []
     for label, word, arity in reversed(nodes):
         children = [stack.pop() for _ in range(arity)]

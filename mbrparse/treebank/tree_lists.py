@@ -1,12 +1,9 @@
-"""Treebanks as lists of trees: read and prepared, or as a parser wrote them, and split in two."""
+"""Treebanks as lists of trees: read and prepared, or as a parser wrote them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from fractions import Fraction
-from numbers import Integral
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import SupportsIndex, TypeVar
 
 from mbrparse.io.errors import CorpusError, MbrparseError
 from mbrparse.io.files import source_name
@@ -16,11 +13,8 @@ from mbrparse.treebank.categories import STRIP, read_label_map
 from mbrparse.treebank.clean import UnaryPolicy
 from mbrparse.treebank.corpora import SourceTree, read_corpus
 from mbrparse.treebank.prepare import LONGER, OnError, Preparation, PreparationStatistics, prepare_corpora
-from mbrparse.treebank.splits import split_fraction, split_last, split_random
 from mbrparse.treebank.styles import Leaves
 from mbrparse.treebank.tree import Tree
-
-Item = TypeVar("Item")
 
 
 def read_trees(
@@ -134,39 +128,3 @@ def read_parses(path: str | Path, *, encoding: str = "utf-8") -> list[Tree | Non
     [<Tree (S x y)>, None]
     """
     return [tree for _, tree in read_parse_file(path, encoding)]
-
-
-def split(
-    trees: Sequence[Item], test_fraction: float | str | Fraction | SupportsIndex, *, seed: int | None = None
-) -> tuple[list[Item], list[Item]]:
-    """Split trees (or anything else) into a training and a test part, both in the given order.
-
-    Args:
-        trees: The sentences, N of them.
-        test_fraction: The share of test sentences, between 0 and 1, or as an int their number. A share
-            counts as it is written: of 100 sentences, 0.29 are 29, though as a float it is a little less.
-            Of N sentences, floor(N * share) are taken.
-        seed: Of a random draw, the same from release to release; without, the last sentences are taken.
-
-    Returns:
-        The training part and the test part.
-
-    Raises:
-        CorpusError: No sentences, fewer than the test part, or a share that is none.
-
-    >>> train, test = split(read_trees("embedded:flights"), 0.1)
-    >>> len(train), len(test)
-    (1350, 149)
-    >>> split("abcde", 2), split("abcde", 0.4, seed=1)
-    ((['a', 'b', 'c'], ['d', 'e']), (['c', 'd', 'e'], ['a', 'b']))
-    """
-    count = len(trees)
-    if not count:
-        raise CorpusError("no trees to split")
-    if not isinstance(test_fraction, Integral):
-        parts = split_fraction(count, str(test_fraction), seed)
-    elif seed is None:
-        parts = split_last(count, int(test_fraction))
-    else:
-        parts = split_random(count, int(test_fraction), seed)
-    return [trees[place] for place in parts.train], [trees[place] for place in parts.test]

@@ -13,8 +13,9 @@ from mbrparse.io.errors import BracketError, CorpusError, FileError, MbrparseErr
 from mbrparse.treebank.binarize import Binarization, HeadDriven
 from mbrparse.treebank.heads import head_rules
 from mbrparse.treebank.prepare import PreparationStatistics
+from mbrparse.treebank.splits import split
 from mbrparse.treebank.tree import Tree
-from mbrparse.treebank.tree_lists import read_parses, read_trees, split
+from mbrparse.treebank.tree_lists import read_parses, read_trees
 
 TREES = """\
 ( (S (NP-SBJ (DT the) (JJ old) (NN dog)) (VP (VBZ barks) (ADVP-MNR (RB loudly)))) )
