@@ -200,7 +200,12 @@ def open_output(path: str | Path) -> Iterator[TextIO]:
 
 @contextmanager
 def open_output_bytes(path: str | Path) -> Iterator[BinaryIO]:
-    """Open a file for bytes, complete or absent as ``open_output`` has it; raises FileError."""
+    """Open a file or standard output for bytes, complete or absent as ``open_output``; raises FileError."""
+    if str(path) == STANDARD:
+        with _write_errors(path):
+            yield sys.stdout.buffer
+            sys.stdout.buffer.flush()
+        return
     with _write_errors(path), _descriptor(path) as handle, open(handle, "wb", closefd=False) as stream:
         yield stream
 

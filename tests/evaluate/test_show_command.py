@@ -1,11 +1,13 @@
 """``mbrparse show``: drawings, marks, and what cannot be drawn."""
 
 import re
+import sys
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+from children import finished
 from commandline import Command
 from evaluation_cases import write
 from hypothesis import given
@@ -204,6 +206,15 @@ def test_pdf(command: Command) -> None:
     assert data.startswith(b"%PDF-")
     assert data.count(b"/Type /Page ") == 1
     assert command("show wide.mrg --pdf wide.pdf").code == 0
+
+
+@pytest.mark.parametrize(("form", "begins"), [("pdf", b"%PDF-"), ("png", b"\x89PNG"), ("latex", b"% needs ")])
+def test_images_on_standard_output(form: str, begins: bytes) -> None:
+    """A child of its own: its standard output takes bytes."""
+    line = f'"{sys.executable}" -m mbrparse show gold.mrg --{form} - > written'
+    assert finished("sh", "-c", line).returncode == 0
+    assert Path("written").read_bytes().startswith(begins)
+    assert not Path("-").exists()
 
 
 def read_forest(text: str) -> list[Any]:
