@@ -15,9 +15,8 @@ _LONG = re.compile(rf"\S{{{_LONGEST},}}")
 # A command to type, which stays as it is, or an option that is an argument in Python, with its value.
 _OPTION = re.compile(
     r"\b(?:mbrparse |parse -|grammar convert )[^;,()]*"
-    r"|--(continuation|debinarize|encoding|engine|exact|fallback|form|grammar|items|joiner|k-best|label-style|labels|max-error|max-length|max-samples|max-seconds|merit|normalize|null"
-    r"|objective|on-error|pooled|posteriors|precision|prune|risk|sampled-posteriors|samples|seed|space"
-    r"|terminals|unaries)\b"
+    r"|--(continuation|debinarize|encoding|engine|exact|fallback|form|grammar|items|joiner|k-best|label-style|labels|max-error|max-length|max-samples|max-seconds|merit|normalize|null|terminals|unaries"
+    r"|objective|on-error|pooled|posteriors|precision|prune|risk|sampled-posteriors|samples|seed|space)\b"
     r"(?: (original|symbol|single|double|skip|none|exhaustive|best-first|latin-1|supar|benepar|nltk)\b)?"
 )
 _ARGUMENTS = {

@@ -268,8 +268,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "lengths a mask": ({"lengths": np.ones((2, 5), int)}, "lengths: is no list of integers from 0"),
     "labels too few": (
         {"labels": LABELS[:4]},
-        "where exclusive ends and 4 labels need [5, 6, 4], or padding; give ends='inclusive' if an end is "
-        "the last word itself, labels a name for each label",
+        "where exclusive ends and 4 labels need [5, 6, 4], or padding; give ends='inclusive' if",
     ),
     "labels twice": (
         {"labels": ["NP", "NP", "S", "VP", "X"]},

@@ -68,8 +68,7 @@ def span_arrays(
         if len(shape) != 3 or shape[0] < least[0] or shape[1] < least[1] or shape[2] != count:
             found = f"sentence {number} of {length} words has the shape {shape}"
             wanted = f"where {ends} ends and {count} labels need {least}, or padding"
-            remedy = "give ends='inclusive' if an end is the last word itself, labels a name for each label"
-            refuse(name, f"{found}, {wanted}", f"{remedy}, one more dimension if there are no labels")
+            refuse(name, f"{found}, {wanted}", "give ends='inclusive' if an end is the last word itself")
     known = labels if isinstance(null, str) else range(count)
     if null is not None and null not in known:
         refuse("null", f"is {null!r}, which none of the {count} labels is", "positions count from 0")
