@@ -36,7 +36,7 @@ def test_an_error_is_one_line() -> None:
     error = MbrparseError(f"no {HOSTILE}", source="a\nb", line=2, remedy="a\rb")
     assert str(error) == rf"a\nb:2: no {SHOWN}; a\rb"
     assert error.source == "a\nb"
-    assert str(OptionsError(f"--{HOSTILE}")) == SHOWN
+    assert str(OptionsError(f"--{HOSTILE}")) == f"--{SHOWN}"
     assert visible("\udcff \u3000\u200b é") == "\\udcff \u3000\u200b é"
 
 

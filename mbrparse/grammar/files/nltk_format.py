@@ -13,7 +13,7 @@ from decimal import Decimal
 from difflib import get_close_matches
 from math import fsum
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from mbrparse.grammar.fields_file import FieldsReader, read_number
 from mbrparse.grammar.files.formats import ROOT, check_root, fold_root, is_name
@@ -35,28 +35,37 @@ _TOKEN = re.compile(
     r"""\s*(?:(?P<arrow>->)|(?P<bar>\|)|\[(?P<probability>[^\]\[]*)\]"""
     r"""|'(?P<single>[^']*)'|"(?P<double>[^"]*)"|(?P<name>[^\s|\[\]'"]+))"""
 )
+_FORM = "a rule reads LHS -> RHS... [PROBABILITY] | ..."
 _ESCAPED = re.compile(r"/u([0-9a-f]{1,20})/")
 #: A line that begins a grammar in this format: %start, or a symbol and what is meant for an arrow.
 _BEGINNING = re.compile(r"""\s*(?:%|[^\s|\[\]'"]+?\s*(?:-+>|=+>|→|⟶|::=))""")
-_ARROWS = re.compile("-{2,}>|=+>|→|⟶|::?=?|-")
 _CURLY = "\u2018\u2019\u201a\u201b\u201c\u201d\u201e\u201f\u2039\u203a`\xb4\xab\xbb"  # ‘ ’ and others
-_FORM = "LHS -> RHS... [PROBABILITY] | ..."
-
-
-class _Written(NamedTuple):
-    """A rule as it was written; ``line`` is 0 for a rule that has none."""
-
-    rule: Rule
-    probability: float
-    line: int = 0
+#: What is wrong with a line that cannot be read, the likeliest first; {0} is what matches.
+_MISTAKES = tuple(
+    (re.compile(pattern), message, remedy)
+    for pattern, message, remedy in (
+        (rf"[{_CURLY}]([^\s{_CURLY}']+)[{_CURLY}']", "typographic quotes: {0}", "write '{1}'"),
+        (r"^(\S+)\s+(-{2,}>|=+>|→|⟶|::?=?|-)(?=\s)", "{2} is not the arrow of a rule", "write {1} ->"),
+        (r"^([^\s'\"]+?)(?:-+>|=+>|→|⟶)(\S*)", "no blanks around the arrow of {0}", "write {1} -> {2}"),
+        (r"\[\s*(\d*),(\d+)\s*\]", "{0} has a decimal comma", "write [{1}.{2}]"),
+        (r"\[\s*[\d.,]+\s*%\s*\]", "{0} is a percentage", "write a number from 0 to 1, such as [0.5]"),
+        (r"\[\s*\d+\s*/\s*\d+\s*\]", "{0} is a fraction", "write [0.3333]; --normalize mends the rounding"),
+        (
+            r"\[(?!\s*\d*\.?\d*(?:[eE][-+]?\d+)?\s*\]|\s*[\d.]+\s*$)[^\]\[]*\]|\[\s*\]",
+            "{0} is not a probability",
+            "write a number from 0 to 1, such as [0.5]",
+        ),
+        (r"\[\s*([\d.]+)\s*(?=$|\|)", "{0} has no closing bracket", "write [{1}]"),
+        (r"(?<=\s)([\d.]+)\]", "{0} has no opening bracket", "write [{1}]"),
+        (r"(?<=\s)[({<]?(\d*\.?\d+)[)}>]?\s*(?=$|\|)", "the probability {1} has no brackets", "write [{1}]"),
+    )
+)
+# A rule as it was written, and its line; 0 for one that has none.
+_Written = tuple[Rule, float, int]
 
 
 def is_nltk(line: str) -> bool:
-    """Whether the first line of a file, comments aside, begins a grammar in NLTK's format.
-
-    >>> is_nltk("S -> NP VP [1.0]"), is_nltk("mbrparse-grammar 1")
-    (True, False)
-    """
+    """Whether the first line of a file, comments aside, begins a grammar in NLTK's format."""
     return _BEGINNING.match(line) is not None
 
 
@@ -81,33 +90,24 @@ def read_nltk(
 
 def rules_of_nltk(grammar: Any, *, normalize: bool = False, log: Log = no_log) -> RuleSet:
     """The rules of an ``nltk.PCFG``; raises GrammarError for one that charts cannot be computed with."""
-    written = [
-        _Written(
-            Rule(str(rule.lhs()), tuple(quote(c) if isinstance(c, str) else str(c) for c in rule.rhs())),
-            float(rule.prob()),
-        )
-        for rule in grammar.productions()
-    ]
+    written: list[_Written] = []
+    for rule in grammar.productions():
+        children = tuple(quote(child) if isinstance(child, str) else str(child) for child in rule.rhs())
+        written.append((Rule(str(rule.lhs()), children), float(rule.prob()), 0))
     return _rule_set(written, str(grammar.start()), "<grammar>", None, ROOT, normalize, log)
 
 
 def write_nltk(rules: RuleSet, path: str | Path, root: str = ROOT) -> None:
     """Write NLTK's PCFG text; characters that its names lack are written as /u and hexadecimals."""
     check_root(rules, root)
+    starts = [(Rule(root, (name,)), weight) for name, weight in sorted(rules.start.items())]
     lines = [
-        f"{_symbol(root)} -> {_symbol(name)} [{_decimal(w.probability)}]"
-        for name, w in sorted(rules.start.items())
+        # NLTK reads no exponents.
+        f"{_symbol(parent)} -> {' '.join(map(_symbol, children))} [{Decimal(repr(weight.probability)):f}]\n"
+        for (parent, children), weight in [*starts, *sorted(rules.rules.items())]
     ]
-    for rule, weight in sorted(rules.rules.items()):
-        children = " ".join(_symbol(child) for child in rule.children)
-        lines.append(f"{_symbol(rule.parent)} -> {children} [{_decimal(weight.probability)}]")
     with open_output(path) as stream:
-        stream.writelines(f"{line}\n" for line in lines)
-
-
-def _decimal(probability: float) -> str:
-    """A number without an exponent, which NLTK does not read."""
-    return f"{Decimal(repr(probability)):f}"
+        stream.writelines(lines)
 
 
 def _rule_set(
@@ -120,7 +120,7 @@ def _rule_set(
     log: Log,
 ) -> RuleSet:
     if not written:
-        raise GrammarError("no rules", source=source, remedy=f"a rule reads {_FORM}")
+        raise GrammarError("no rules", source=source, remedy=_FORM)
     _check_symbols(written, start, source)
     if not normalize:
         _check_sums(written, source)
@@ -132,55 +132,48 @@ def _rule_set(
         kind = "tags" if direct else "words"
     # NLTK's numbers are probabilities, not counts.
     starts, counts = fold_root(totals, root, start)
-    rules = RuleSet(
-        kind,
-        {name: Weight(probability) for name, probability in starts.items()},
-        {rule: Weight(probability) for rule, probability in counts.items()},
-    )
-    if normalize:
-        rules = rules.normalized(source, log)
-    rules.check(source)
-    return rules
+    rules = {rule: Weight(probability) for rule, probability in counts.items()}
+    found = RuleSet(kind, {name: Weight(p) for name, p in starts.items()}, rules)
+    found = found.normalized(source, log) if normalize else found
+    found.check(source)
+    return found
 
 
 def _check_symbols(written: list[_Written], start: str | None, source: str) -> None:
     """Raise GrammarError for the first symbol without a rule, and name the one that was meant."""
-    parents = {one.rule.parent: one.rule.parent for one in written}
-    uses = [(name, one) for one in written for name in one.rule.children if not is_terminal(name)]
-    if start is not None:
-        uses.append((start, _Written(Rule("%start", (start,)), 1.0)))
-    for name, (rule, _, line) in uses:
-        if name in parents:
-            continue
-        folded = {parent.casefold(): parent for parent in parents}
-        near = get_close_matches(name.casefold(), folded, n=1, cutoff=0.65)
-        used = str(rule) if rule.parent != "%start" else f"%start {start}"
-        raise GrammarError(
-            f"the symbol {shortened(name)} of {shortened(used, 80)} has no rule"
-            + (f": did you mean {folded[near[0]]}?" if near else ""),
-            source=source,
-            line=line or None,
-            remedy=f"give it one, or write a word in quotes: {quote(shortened(name))}",
-        )
+    parents = {rule.parent: 0 for rule, _, _ in written}
+    folded = {parent.casefold(): parent for parent in parents}
+    begin = [] if start is None else [(f"%start {start}", (start,), 0)]
+    for rule, children, line in [(str(rule), rule.children, line) for rule, _, line in written] + begin:
+        for name in children:
+            if name in parents or is_terminal(name):
+                continue
+            near = get_close_matches(name.casefold(), folded, n=1, cutoff=0.65)
+            raise GrammarError(
+                f"the symbol {shortened(name)} of {shortened(rule, 80)} has no rule"
+                + (f": did you mean {folded[near[0]]}?" if near else ""),
+                source=source,
+                line=line or None,
+                remedy=f"give it one, or write a word in quotes: {quote(shortened(name))}",
+            )
 
 
 def _check_sums(written: list[_Written], source: str) -> None:
-    groups: defaultdict[str, list[_Written]] = defaultdict(list)
-    for one in written:
-        groups[one.rule.parent].append(one)
+    groups: defaultdict[str, list[tuple[float, int]]] = defaultdict(list)
+    for rule, probability, line in written:
+        groups[rule.parent].append((probability, line))
     for parent, group in groups.items():
-        total = fsum(one.probability for one in group)
-        if abs(total - 1) <= SUM_TOLERANCE:
-            continue
-        lines = list(dict.fromkeys(one.line for one in group))
-        listed = ", ".join(map(str, lines[:9])) + (", ..." if len(lines) > 9 else "")
-        raise GrammarError(
-            f"the rules of {parent} sum to {total:.6g}, {abs(1 - total):.4g} too "
-            f"{'little' if total < 1 else 'much'}" + (f" (lines {listed})" if len(lines) > 1 else ""),
-            source=source,
-            line=lines[0] or None,
-            remedy="correct a number, or rescale them: --normalize",
-        )
+        total = fsum(probability for probability, _ in group)
+        if abs(total - 1) > SUM_TOLERANCE:
+            lines = list(dict.fromkeys(line for _, line in group))
+            listed = f" (lines {', '.join(map(str, lines[:9]))}{', ...' if len(lines) > 9 else ''})"
+            raise GrammarError(
+                f"the rules of {parent} sum to {total:.6g}, {abs(1 - total):.4g} too "
+                f"{'little' if total < 1 else 'much'}{listed if len(lines) > 1 else ''}",
+                source=source,
+                line=lines[0] or None,
+                remedy="correct a number, or rescale them: --normalize",
+            )
 
 
 class _Reader(FieldsReader):
@@ -189,25 +182,23 @@ class _Reader(FieldsReader):
     def __init__(self, source: str) -> None:
         super().__init__(source)
         self.start: str | None = None
+        self._text = ""
 
     def rules(self, lines: Iterable[str]) -> Iterator[_Written]:
         """Yield the rules, and keep the start symbol."""
         begun = ""
         for self.line, line in enumerate(lines, start=1):
-            text = begun + line.strip()
-            begun = ""
-            if not text or text.startswith("#"):
-                continue
-            if text.endswith("\\"):
-                begun = text[:-1] + " "
-            elif text.startswith("%"):
-                match = re.fullmatch(r"%\s*start\s+(\S+)", text)
+            self._text, begun = begun + line.strip(), ""
+            if self._text.endswith("\\"):
+                begun = self._text[:-1] + " "
+            elif self._text.startswith("%"):
+                match = re.fullmatch(r"%\s*start\s+(\S+)", self._text)
                 if match is None:
                     raise self.error("unknown directive", "%start SYMBOL")
                 self.start = self._name(match.group(1))
-            else:
-                for rule, probability in self._rules_of(text):
-                    yield _Written(rule, probability, self.line)
+            elif self._text and not self._text.startswith("#"):
+                for rule, probability in self._rules_of(self._text):
+                    yield rule, probability, self.line
         if begun:
             raise self.error("the file ends after a line that a backslash continues")
 
@@ -219,92 +210,57 @@ class _Reader(FieldsReader):
         while position < len(text):
             match = _TOKEN.match(text, position)
             if match is None:
-                raise self._unreadable(text[position:].strip())
+                raise self._wrong(f"cannot read {shortened(text[position:].strip(), 20)!r}")
             position = match.end()
             name = match["name"]
             if name is not None and weighted and not children and name.startswith("#"):
                 return  # a comment behind a rule
-            if name is not None and not arrow and _ARROWS.fullmatch(name):
-                raise self.error(f"{name} is not the arrow of a rule", "write ->")
-            if match["arrow"]:
-                if parent is None or arrow:
-                    raise self._no_arrow(parent)
+            if match["arrow"] and parent is not None and not arrow:
                 arrow = True
-            elif name is not None and not arrow:
-                if parent is not None:
-                    raise self._no_arrow(parent)
+            elif not arrow:
+                if parent is not None or name is None:
+                    begins = (
+                        "has one symbol, then ->"
+                        if parent or match["arrow"]
+                        else "begins with its left-hand side and ->"
+                    )
+                    raise self._wrong(f"a rule {begins}")
                 parent = self._name(name)
-            elif parent is None or not arrow:
-                raise self.error("a rule begins with its left-hand side and ->", _FORM)
             elif match["probability"] is not None:
-                if not children:
-                    raise self.error("an empty right-hand side", _FORM)
-                yield Rule(parent, tuple(children)), self._probability(match["probability"])
+                number = read_number(match["probability"].strip())
+                if number is None or not children:
+                    raise self._wrong("an empty right-hand side")
+                yield Rule(str(parent), tuple(children)), number
                 children, weighted = [], True
-            elif match["bar"]:
-                if children:
-                    raise self._unweighted(children, "an alternative")
+            elif match["bar"] or match["arrow"]:
+                if children or match["arrow"]:
+                    raise self._wrong("an alternative without its probability")
                 weighted = False
             elif name is not None:
                 children.append(self._name(name))
             else:
-                children.append(self._terminal(match["single"] or match["double"] or ""))
-        if not arrow and parent is not None and ">" in parent:
-            raise self._no_arrow(parent)
+                terminal = match["single"] or match["double"] or ""
+                if not terminal or " " in terminal or "\t" in terminal:
+                    raise self._wrong(f"terminal {terminal!r} is empty or holds a blank")
+                children.append(quote(terminal))
         if children or not arrow:
-            raise self._unweighted(children, "a rule")
+            raise self._wrong("a rule without its probability")
 
-    def _probability(self, text: str) -> float:
-        number = read_number(text.strip())
-        if number is not None:
-            return number
-        shown = f"[{shortened(text)}]"
-        if match := re.fullmatch(r"\s*(\d{0,9}),(\d{1,20})\s*", text):
-            raise self.error(f"{shown} has a decimal comma", f"write [{match[1]}.{match[2]}]")
-        if match := re.fullmatch(r"\s*(\d{1,9}(?:[.,]\d{1,20})?)\s*%\s*", text):
-            share = float(match[1].replace(",", ".")) / 100
-            raise self.error(f"{shown} is a percentage", f"write [{share:g}]")
-        if (match := re.fullmatch(r"\s*(\d{1,9})\s*/\s*(\d{1,9})\s*", text)) and int(match[2]):
-            share = int(match[1]) / int(match[2])
-            raise self.error(f"{shown} is a fraction", f"write [{share:.4g}]; --normalize mends the rounding")
-        raise self.error(f"{shown} is not a probability", "write a number from 0 to 1: [0.5]")
-
-    def _terminal(self, text: str) -> str:
-        if not text or " " in text or "\t" in text:
-            raise self.error(
-                f"terminal {text!r} is empty or holds a blank", "write each word in its own quotes"
-            )
-        return quote(text)
-
-    def _no_arrow(self, parent: str | None) -> GrammarError:
-        if parent is not None and (match := re.search("[-=]+>", parent)):
-            remedy = f"write {parent[: match.start()]} -> {parent[match.end() :]}".rstrip()
-            return self.error(f"no blanks around the arrow of {shortened(parent)}", remedy)
-        return self.error("a rule has one symbol, then ->", _FORM)
-
-    def _unweighted(self, children: list[str], what: str) -> GrammarError:
-        """The error of a rule that has no probability, or one that has no brackets."""
-        if children and (match := re.fullmatch(r"[({<]?(\d*\.?\d+)[)}>]?", children[-1])):
-            return self.error(f"{what} whose probability has no brackets", f"write [{match[1]}]")
-        shown = f": {shortened(' '.join(children))}" if children else ""
-        return self.error(f"{what} without its probability{shown}", f"write {_FORM}")
-
-    def _unreadable(self, rest: str) -> GrammarError:
-        shown = repr(shortened(rest, 20))
-        if match := re.match(r"\[\s*([\d.,]+)", rest):
-            return self.error(f"{shown} has no closing bracket", f"write [{match[1]}]")
-        if rest[0] == "]":
-            return self.error("a ] without its [", "write the probability as [0.5]")
-        return self.error(f"cannot read {shown}", "close the quotes" if rest[0] in "'\"" else _FORM)
+    def _wrong(self, message: str) -> GrammarError:
+        """The error of a line: what is likely wrong with it, or else the message."""
+        for pattern, likely, remedy in _MISTAKES:
+            if found := pattern.search(self._text):
+                parts = [shortened(part).strip() for part in (found[0], *found.groups())]
+                return self.error(likely.format(*parts), remedy.format(*parts).rstrip())
+        return self.error(message, _FORM)
 
     def _name(self, text: str) -> str:
         def character(match: re.Match[str]) -> str:
             code = int(match.group(1), 16)
             return "\ud800" if code > sys.maxunicode else chr(code)
 
-        if text[0] in _CURLY or text[-1] in _CURLY:
-            word = text.strip(_CURLY)
-            raise self.error(f"typographic quotes: {shortened(text)}", f"write {quote(shortened(word))}")
+        if text[0] in _CURLY:
+            raise self._wrong(f"typographic quotes: {shortened(text)}")
         name = _ESCAPED.sub(character, text)
         if not is_name(name):
             raise self.error(
