@@ -555,6 +555,6 @@ def test_a_limit_is_a_number_above_zero(command: Command, tmp_path: Path, second
     for name in ("parse", "score", "posteriors"):
         done = command(name, "-g", tmp_path / "grammar", "--max-seconds", seconds, stdin="(S x x)\n")
         assert done.code == 2
-        assert "--max_seconds is a number above zero" in done.err
+        assert "--max-seconds is a number above zero" in done.err
     with pytest.raises(OptionsError, match="max_seconds is a number above zero"):
         Parser(GRAMMAR, max_seconds=float(seconds))

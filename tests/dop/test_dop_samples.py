@@ -283,9 +283,9 @@ def _with_words(tree: Node) -> Node:
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"max_samples": 0}, "max-samples is one or more"),
-        ({"max_error": 1.0}, "max-error is a number from 0 to below 1"),
-        ({"max_error": math.nan}, "max-error is a number from 0 to below 1"),
+        ({"max_samples": 0}, "max_samples is one or more"),
+        ({"max_error": 1.0}, "max_error is a number from 0 to below 1"),
+        ({"max_error": math.nan}, "max_error is a number from 0 to below 1"),
     ],
 )
 def test_options_without_a_meaning_are_refused(wrong: Settings, message: str) -> None:
