@@ -6,7 +6,7 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,18 +20,8 @@ if TYPE_CHECKING:
     from mbrparse.evaluate.tables.rate_tables import Summary
 
 
-@dataclass(frozen=True)
-class ShownCalibration:
-    """One parser's reliability by sentences and by constituents, with lines that sum them up."""
-
-    name: str
-    sentences: Table
-    constituents: Table
-    lines: list[str]
-
-
-def calibration(name: str, found: Calibration) -> ShownCalibration:
-    """The rates of the bins that hold something, and lines of means and of what is left out."""
+def calibration(name: str, found: Calibration) -> dict[str, Any]:
+    """Tables of the bins that hold something, and lines of means and of what is left out."""
     lines = [
         f"{kind}: "
         + ", ".join(f"{what} {percent(rate)}" for what, rate in zip(RATES, one.means(), strict=True))
@@ -42,8 +32,11 @@ def calibration(name: str, found: Calibration) -> ShownCalibration:
         for why, which in found.left_out.items()
     ]
     constituents, sentences = (found.kinds[kind] for kind in KINDS[:2])
-    tables = _bins(sentences, "sentences", name), _bins(constituents, "constituents")
-    return ShownCalibration(visible(name), *tables, lines)
+    tables = {
+        "sentences": _bins(sentences, "sentences", name),
+        "constituents": _bins(constituents, "constituents"),
+    }
+    return {"name": visible(name), **tables, "lines": lines}
 
 
 def _bins(bins: Reliability, of: str, name: str | None = None) -> Table:
