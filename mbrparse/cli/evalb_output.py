@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, TextIO
 
@@ -13,7 +12,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from mbrparse.evaluate.evalb.parameters import EvalbParameters
-    from mbrparse.evaluate.evalb.score import Score
     from mbrparse.treebank.labels import LabelMarks
 
 
@@ -37,14 +35,11 @@ def print_as_evalb(
     marks: LabelMarks | None,
 ) -> bool:
     """EVALB's own output, the coverage on standard error. Whether every sentence counts."""
-    from mbrparse.evaluate.evalb.evalb_counts import EvalbCounts, evalb_row, evalb_scores
-    from mbrparse.evaluate.evalb.score import Report
-    from mbrparse.evaluate.profiles.counts import counts_table
+    from mbrparse.evaluate.evalb.evalb_counts import evalb_scores
+    from mbrparse.evaluate.evalb.evalb_report import Report
     from mbrparse.evaluate.trees.sources import gold_file, parse_files, with_our_labels
 
-    report = Report(parameters.cutoff)
     messages: list[str] = []
-    rows: list[list[EvalbCounts]] = []
     sources = [gold_file(gold, encoding), *parse_files([parses], encoding)]
     correct, source = (with_our_labels(one, marks, True, note) for one in sources)
 
@@ -52,14 +47,8 @@ def print_as_evalb(
         messages.append(message)
         log(message)
 
-    def kept(scores: Iterable[Score]) -> Iterator[Score]:
-        for number, score in enumerate(scores, start=1):
-            rows.append([evalb_row(source.name, number, score)])
-            yield score
-
     [scores] = evalb_scores(correct, [source], parameters, complain)
-    if per_sentence is not None:
-        scores = kept(scores)
+    report = Report(source.name, parameters.cutoff)
     with ExitStack() as outputs:
         outputs.enter_context(atomic_outputs())
         counts = None if per_sentence is None else outputs.enter_context(open_output(per_sentence))
@@ -67,9 +56,10 @@ def print_as_evalb(
         for line in report.lines(with_progress(scores, "evaluate")):
             stream.write(line)
         if counts is not None:
-            write_counts(counts_table(rows).to_frame(), counts)
-    note(report.coverage())
-    return not messages and report.all.valid == report.all.sentences
+            write_counts(report.counts.to_frame(), counts)
+    coverage, is_complete = report.coverage()
+    note(coverage)
+    return not messages and is_complete
 
 
 def write_counts(counts: pd.DataFrame, stream: TextIO) -> None:

@@ -13,8 +13,8 @@ from naive_evalb import Row, Rules, compare
 
 from mbrparse.evaluate.evalb import parameters
 from mbrparse.evaluate.evalb.evalb_counts import evalb_scores
+from mbrparse.evaluate.evalb.evalb_report import HEADING
 from mbrparse.evaluate.evalb.parameters import SHIPPED, SPMRL, EvalbParameters, read_parameters
-from mbrparse.evaluate.evalb.score import HEADING
 from mbrparse.evaluate.trees.sources import gold_file, parse_files
 from mbrparse.io.errors import FileError
 
@@ -183,6 +183,14 @@ def test_different_numbers_of_lines(command: Command, more: str) -> None:
     assert f"2 : Number of lines unmatch (too many lines in {more} file)\n" in done.err
     table = evalb(command, "", texts["gold"], texts["test"], "--format json")
     assert "test.txt:2: " in table.error
+
+
+def test_no_lines_of_parses(command: Command) -> None:
+    done = evalb(command, "", f"{GOLD}\n", "", "--per-sentence counts.csv")
+    assert (done.code, rows(done)) == (0, [])
+    assert done.out.count("Number of sentence        =      0\n") == 2
+    assert Path("counts.csv").read_text("utf-8").startswith("name,sentence,")
+    assert len(Path("counts.csv").read_text("utf-8").splitlines()) == 1
 
 
 def test_quotes_are_mended(command: Command) -> None:
