@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from mbrparse.run.jobs import Jobs
 
 Rows: TypeAlias = Iterable[Sequence[Row]]
+#: By each parser's name, whether its sentences fell back.
+FellBack: TypeAlias = Callable[[], Mapping[str, Sequence[bool]]]
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -92,7 +94,7 @@ def evaluate(
     settings: Settings,
     log: Callable[[str], None],
     progress: Callable[[Rows], Rows] = lambda rows: rows,
-    fell_back: Callable[[], Mapping[str, Sequence[bool]]] | None = None,
+    fell_back: FellBack | None = None,
     tallies: Mapping[str, Tally] | None = None,
     runs: Mapping[str, Sequence[TreeSource]] | None = None,
     jobs: Jobs = 1,

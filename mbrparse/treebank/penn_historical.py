@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from mbrparse.treebank.brackets import ReadTree, read_trees
-from mbrparse.treebank.styles import Leaves, Reading
+from mbrparse.treebank.styles import Leaves, Reading, leaf_word
 from mbrparse.treebank.tree import Tree
 
 #: What is no part of the text, whole: numbers of tokens, codes, line breaks, descriptions of the file.
@@ -120,7 +120,7 @@ def _text(tree: Tree, reading: Reading) -> Tree | None:
         kept = [child for child in children if child is not None]
         parts = {child.label: child.word for child in kept}
         if "ORTHO" in parts and parts.keys() <= {"ORTHO", "LEMMA"}:
-            return Tree(node.label, word=_deep_text(parts["ORTHO"] or "", parts.get("LEMMA"), leaves))
+            return Tree(node.label, word=leaf_word(parts["ORTHO"] or "", parts.get("LEMMA"), leaves))
         if not kept and node.label:
             removed["constituent left empty"] += 1
         return Tree(node.label, kept) if kept else None
@@ -143,9 +143,3 @@ def _leaf_text(token: str, leaves: Leaves | None) -> str:
     if leaves in ("word", "lemma"):
         token = split_lemma(token)[leaves == "lemma"]
     return _NAMED.sub(lambda match: _TEXT_OF_CODE[match[1]], token)
-
-
-def _deep_text(word: str, lemma: str | None, leaves: Leaves | None) -> str:
-    if leaves == "both" and lemma:
-        return f"{word}-{lemma}"
-    return lemma if leaves == "lemma" and lemma else word

@@ -75,7 +75,7 @@ def read_cess(lines: Iterable[str], source: str, reading: Reading) -> Iterator[R
         if len(kept) == 2 and all(child.is_leaf and child.word is None for child in kept):
             word, lemma = (_BRACKETS.get(child.label, child.label) for child in kept)
             removed[{"word": "lemma", "lemma": "word", "both": "space before a lemma"}[leaves]] += 1
-            return Tree(node.label, word=_chosen(word, lemma, leaves))
+            return Tree(node.label, word=leaf_word(word, lemma, leaves))
         if not kept:
             removed["constituent left empty"] += 1
         return Tree(node.label, kept) if kept else None
@@ -84,8 +84,11 @@ def read_cess(lines: Iterable[str], source: str, reading: Reading) -> Iterator[R
         yield ReadTree(line, None if tree is None else tree.fold(leaf, inner))
 
 
-def _chosen(word: str, lemma: str, leaves: Leaves) -> str:
-    return f"{word}-{lemma}" if leaves == "both" else word if leaves == "word" else lemma
+def leaf_word(word: str, lemma: str | None, leaves: Leaves | None) -> str:
+    """What a leaf holds of a word and its lemma; where there is none, the word."""
+    if leaves == "both" and lemma:
+        return f"{word}-{lemma}"
+    return lemma if leaves == "lemma" and lemma else word
 
 
 COMMENT = "#"

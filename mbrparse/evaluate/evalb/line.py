@@ -30,6 +30,7 @@ _TOKEN = re.compile(
     r"|(\))"
     rf"|([^{WHITE}()]+)"  # a word that belongs to no bracket
 )
+_QUOTES = frozenset(("'", '"', "/"))
 _MORE = "More than two elements in a bracket"
 _TERMINAL, _OPENING, _CLOSING = 2, 3, 4
 
@@ -89,7 +90,7 @@ def read_line(text: str, parameters: EvalbParameters, error: Callable[[str], Non
             tag, word = token.group(1, 2)
             if tag not in parameters.deleted_for_length:
                 line.length += 1
-            if tag in quotes and parameters.is_quote(tag, word):
+            if tag in quotes and word in _QUOTES:
                 inside = [open_brackets[level] for level in range(depth)]
                 line.quotes.append(Quote(word, tag, len(words), len(starts), inside))
             if parameters.terminals_stay or tag not in parameters.deleted:
@@ -157,8 +158,4 @@ def _put_back(line: EvalbLine, number: int) -> None:
         line.ends[bracket] += 1
     for bracket in quote.inside:
         line.ends[bracket] += 1
-    line.quotes[number:] = [_moved(later) for later in line.quotes[number:]]
-
-
-def _moved(quote: Quote) -> Quote:
-    return quote._replace(place=quote.place + 1)
+    line.quotes[number:] = [later._replace(place=later.place + 1) for later in line.quotes[number:]]

@@ -36,8 +36,6 @@ _DIGITS = 10
 #: EVALB's own files, which come with mbrparse (public domain).
 SHIPPED = ("COLLINS.prm", "new.prm", "sample.prm")
 
-_QUOTES = frozenset(("'", '"', "/"))
-
 
 @dataclass(frozen=True)
 class EvalbParameters:
@@ -90,10 +88,6 @@ class EvalbParameters:
     def same_word(self, one: str, other: str) -> bool:
         """Whether two words count as one."""
         return one == other or (one, other) in self.equal_words
-
-    def is_quote(self, label: str, word: str) -> bool:
-        """Whether a terminal may be a quotation mark that one side has tagged as something else."""
-        return label in self.quotes and word in _QUOTES
 
     def signature(self) -> dict[str, str]:
         """The part of a table's signature that these parameters decide."""
@@ -154,7 +148,8 @@ def read_parameters(
         setting = text.rstrip(WHITE)
         if len(setting) < 3 or setting.startswith("#"):
             continue
-        key, value = _key_and_value(setting)
+        key, *rest = re.split(f"[{WHITE}]+", setting, maxsplit=1)  # an indented line has no key
+        value = rest[0] if rest else ""
         if not value and key in _NUMBERS | _LABELS | _PAIRS:
             raise FileError(f"{key} without a value", source=source, line=line, remedy=f"write {key} VALUE")
         if key in _NUMBERS:
@@ -170,12 +165,6 @@ def read_parameters(
     labelled = numbers.pop("labelled", 1) != 0
     found: dict[str, Any] = numbers | {name: frozenset(values) for name, values in sets.items()}
     return EvalbParameters(name=Path(source).name, labelled=labelled, **found)
-
-
-def _key_and_value(setting: str) -> tuple[str, str]:
-    """The parts before and after the first white space; an indented line has no key."""
-    key, *rest = re.split(f"[{WHITE}]+", setting, maxsplit=1)
-    return key, rest[0] if rest else ""
 
 
 def _number(key: str, value: str, source: str, line: int) -> int:

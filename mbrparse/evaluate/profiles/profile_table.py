@@ -51,17 +51,14 @@ class Profile:
         return replace(self, how=replace(self.how, words="all"))
 
 
-_SENTENCE = (span_counts.SENTENCE_F, span_counts.SENTENCE_PRECISION, span_counts.SENTENCE_RECALL)
-_EVALB_OF_SPANS = (span_counts.WHOLE_F, span_counts.WHOLE_PRECISION, span_counts.WHOLE_RECALL)
-_SPAN_CONTEXT = (span_counts.COMPARED, span_counts.SPAN_COVERAGE)
-
 #: diora.prm: what EVALB deletes; terminals with these tags are no words in the first place.
 _DIORA_DELETED = frozenset({"ROOT", "S1", "-NONE-", ",", ":", "``", "''", ".", "?", "!"})
 
 
 def _of_spans(name: str, source: str, how: SpanConventions, criteria: tuple[Criterion, ...]) -> Profile:
-    more = tuple(criterion for criterion in span_counts.SPAN_CRITERIA if criterion not in criteria)
-    return Profile(name, source, how, criteria, more, _SPAN_CONTEXT)
+    everything = (*span_counts.SENTENCE, *span_counts.CORPUS, span_counts.COMPLETE)
+    more = tuple(criterion for criterion in everything if criterion not in criteria)
+    return Profile(name, source, how, criteria, more, (span_counts.COMPARED, span_counts.SPAN_COVERAGE))
 
 
 PROFILES = {
@@ -74,13 +71,13 @@ PROFILES = {
             "prpn",
             "yikangshen/PRPN 42212fb, test_phrase_grammar.py and data_ptb.py",
             SpanConventions(longest=10),
-            _SENTENCE,
+            span_counts.SENTENCE,
         ),
         _of_spans(
             "on-lstm",
             "yikangshen/Ordered-Neurons 46d63cd, test_phrase_grammar.py, data_ptb.py and utils.py",
             SpanConventions(),
-            (*_SENTENCE, *_EVALB_OF_SPANS),
+            (*span_counts.SENTENCE, *span_counts.WHOLE),
         ),
         _of_spans(
             "diora",
@@ -88,12 +85,7 @@ PROFILES = {
             SpanConventions(
                 whole="yes", one_word=True, duplicates=True, deleted=_DIORA_DELETED, bare_word=True
             ),
-            (
-                span_counts.CORPUS_F,
-                span_counts.CORPUS_PRECISION,
-                span_counts.CORPUS_RECALL,
-                span_counts.COMPLETE,
-            ),
+            (*span_counts.CORPUS, span_counts.COMPLETE),
         ),
         _of_spans(
             "compound-pcfg",

@@ -143,15 +143,9 @@ WHOLE_F = Criterion(
 WHOLE_PRECISION = Criterion("whole_precision", "EVALB prec.", _matched, _guess)
 WHOLE_RECALL = Criterion("whole_recall", "EVALB recall", _matched, _gold)
 
-SPAN_CRITERIA = (
-    SENTENCE_F,
-    SENTENCE_PRECISION,
-    SENTENCE_RECALL,
-    CORPUS_F,
-    CORPUS_PRECISION,
-    CORPUS_RECALL,
-    COMPLETE,
-)
+SENTENCE = (SENTENCE_F, SENTENCE_PRECISION, SENTENCE_RECALL)
+CORPUS = (CORPUS_F, CORPUS_PRECISION, CORPUS_RECALL)
+WHOLE = (WHOLE_F, WHOLE_PRECISION, WHOLE_RECALL)
 
 #: The share of the sentences that count that have a parse.
 SPAN_COVERAGE = replace(COVERAGE, denominator=_counted)

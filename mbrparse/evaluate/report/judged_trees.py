@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from mbrparse.evaluate.breakdowns import TABLES, By
@@ -160,3 +160,13 @@ class LabelNumbers:
     def labels(self) -> list[str]:
         """The labels by their numbers."""
         return list(self._numbers)
+
+    def named(self, nodes: Sequence[int], width: int) -> list[tuple[int, int, str]]:
+        """Start, end and label of constituents, each ``width`` numbers: label, start, end, ...
+
+        >>> labels = LabelNumbers()
+        >>> labels.named([labels.number("S"), 0, 3, -1], 4)
+        [(0, 3, 'S')]
+        """
+        labels, columns = self.labels, (nodes[place::width] for place in range(3))
+        return [(start, end, labels[number]) for number, start, end in zip(*columns, strict=True)]

@@ -10,9 +10,9 @@ from sys import intern
 from typing import NamedTuple
 
 from mbrparse.evaluate.breakdowns import OF_LABELS
-from mbrparse.evaluate.details_files import Node, Pair, in_order, read_fallbacks
+from mbrparse.evaluate.details_files import Pair, in_order, read_fallbacks
 from mbrparse.evaluate.details_pairing import paired
-from mbrparse.evaluate.evaluation import Evaluation, Rows, evaluate
+from mbrparse.evaluate.evaluation import Evaluation, FellBack, Rows, evaluate
 from mbrparse.evaluate.report.judged_trees import GROUPS, JudgedTree, JudgedTrees, LabelNumbers
 from mbrparse.evaluate.settings import Settings
 from mbrparse.evaluate.tallies import confused_pairs
@@ -35,11 +35,6 @@ class Shown(NamedTuple):
     words: tuple[str, ...]
     tags: tuple[str, ...] | None
     nodes: array[int]
-
-    def constituents(self, labels: Sequence[str]) -> list[Node]:
-        """Start, end and label of each."""
-        numbers, starts, ends = self.nodes[::3], self.nodes[1::3], self.nodes[2::3]
-        return [(start, end, labels[n]) for n, start, end in zip(numbers, starts, ends, strict=True)]
 
 
 class KeptTrees:
@@ -128,7 +123,7 @@ class KeptComparison:
         return JudgedTrees(self.labels, None).judged(trees, confused_pairs(trees))
 
     def _brackets(self, tree: Shown) -> Brackets:
-        nodes = tree.constituents(self.labels.labels)
+        nodes = self.labels.named(tree.nodes, 3)
         return Brackets([(start, end) for start, end, _ in nodes], [label for *_, label in nodes])
 
 
@@ -139,7 +134,7 @@ def compare_sources(
     log: Callable[[str], None],
     progress: Callable[[Rows], Rows] = lambda rows: rows,
     details: Sequence[str | Path] = (),
-    fell_back: Callable[[], Mapping[str, Sequence[bool]]] | None = None,
+    fell_back: FellBack | None = None,
 ) -> KeptComparison:
     """Evaluate, and keep what a page shows; raises what ``evaluate`` and ``paired`` raise."""
     labels = LabelNumbers()
@@ -152,8 +147,7 @@ def compare_sources(
     def of_details() -> Mapping[str, Sequence[bool]]:
         """The fall-backs, once the trees are read that say which details are theirs."""
         trees = {
-            name: [shown and shown.constituents(labels.labels) for shown in one.kept]
-            for name, one in kept.items()
+            name: [shown and labels.named(shown.nodes, 3) for shown in one.kept] for name, one in kept.items()
         }
         pairs[:] = paired({source.name: source.source for source in parses}, details, trees, log)
         usual = in_order(names, details)

@@ -14,7 +14,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from mbrparse.evaluate.details_files import expectations
-from mbrparse.evaluate.evaluation import Rows
+from mbrparse.evaluate.evaluation import FellBack, Rows
 from mbrparse.evaluate.report import figures
 from mbrparse.evaluate.report.kept_comparison import KeptComparison, compare_sources
 from mbrparse.evaluate.report.page_index import packed, packed_chunks, page_index, texts
@@ -56,9 +56,7 @@ class ReportOptions:
     about: Mapping[str, str] = field(default_factory=dict)
     details: Sequence[str | Path] = ()
     posteriors: SpanArrays | None = None
-    fell_back: Callable[[], Mapping[str, Sequence[bool]]] | None = (
-        None  #: of each parser, where no details say it
-    )
+    fell_back: FellBack | None = None  #: where no details say it
     in_one_file: bool = False  #: however many sentences there are
 
 

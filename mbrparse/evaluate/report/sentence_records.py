@@ -151,7 +151,8 @@ class SentenceRecords:
             values = expected._asdict()
             found = found or {}
             found["expected"] = {key: _rounded(values[key]) for key in _SHOWN if values[key] is not None}
-            masses = None if judged is None else posteriors_of(expected.nodes, self._spans(judged))
+            spans = judged and self._compared.labels.named(judged.nodes, 4)
+            masses = None if spans is None else posteriors_of(expected.nodes, spans)
             self.calibrations[name].add(expected, masses, judged)
             if masses is not None and expected.nodes:
                 found["g"] = [None if mass is None else round(PARTS * mass) for mass in masses]
@@ -159,14 +160,6 @@ class SentenceRecords:
 
     def _numbers(self, labels: Iterable[str]) -> list[int]:
         return [self._compared.labels.number(label) for label in labels]
-
-    def _spans(self, judged: JudgedTree) -> list[tuple[int, int, str]]:
-        labels = self._compared.labels.labels
-        nodes = judged.nodes
-        return [
-            (start, end, labels[number])
-            for number, start, end in zip(nodes[::4], nodes[1::4], nodes[2::4], strict=True)
-        ]
 
 
 def calibrated(compared: KeptComparison) -> Evaluation:
