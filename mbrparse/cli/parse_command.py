@@ -158,7 +158,7 @@ def merge(
 
     merged = ShardFolders(parts, CODEC, with_progress)
     writer = writer_of(merged.manifest)
-    paths = output_paths(output, merged.manifest.objectives)
+    paths = output_paths(output, merged.manifest.settings["objectives"])
     kept = {
         "--details": (details, merged.manifest.settings["details"]),
         "--write-posteriors": (write_posteriors, writer is not None),

@@ -65,21 +65,16 @@ class PalindromeTrial:
             "source": {"cross_entropy": -sum(map(log2_probability, test)) / letters, "accuracy": 1.0}
         }
         for name, sentences in (("bracketed", train), ("raw", without_brackets(train))):
-            trained = self._trained(grammar, sentences)
+            corpus = encode_corpus(grammar, sentences)
+            *_, (estimate, _) = reestimate(grammar, corpus, first_estimate(grammar), self.iterations)
+            trained = PCFG.from_rules(to_rules(grammar, estimate))
             strings = encode_corpus(trained, without_brackets(test))
+            log_probs = expect(trained, probabilities(trained), strings).log_probs
             result[name] = {
-                "cross_entropy": fit(
-                    strings, expect(trained, probabilities(trained), strings).log_probs
-                ).cross_entropy,
+                "cross_entropy": fit(strings, log_probs).cross_entropy,
                 "accuracy": bracketing_accuracy(trained, test),
             }
         return result
-
-    def _trained(self, grammar: PCFG, sentences: Sequence[BracketedSentence]) -> PCFG:
-        corpus = encode_corpus(grammar, sentences)
-        estimates = reestimate(grammar, corpus, first_estimate(grammar), self.iterations)
-        *_, (estimate, _) = estimates
-        return PCFG.from_rules(to_rules(grammar, estimate))
 
 
 def palindrome(source: random.Random) -> BracketedSentence:

@@ -81,5 +81,4 @@ def _forget_parent() -> None:
         signal.set_wakeup_fd(-1)
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_parent)
+os.register_at_fork(after_in_child=_forget_parent)

@@ -189,11 +189,6 @@ class Manifest:
         content = {"format": FORMAT, "shard": str(self.shard), "settings": self.settings}
         write_state(folder / NAME, content)
 
-    @property
-    def objectives(self) -> list[str]:
-        """The names of the objectives, in their order."""
-        return list(self.settings["objectives"])
-
 
 def _check(content: Any) -> None:
     # A file of another format may differ in all else, too: its format is what is reported.

@@ -149,8 +149,7 @@ class _Worker:
 
 def _block_sigint() -> None:
     """Processes inherit this from the thread that starts them: Ctrl-C does not reach them."""
-    if hasattr(signal, "pthread_sigmask"):
-        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
 
 
 def _serve(make: Callable[[], Callable[..., Any]], connection: Connection) -> None:

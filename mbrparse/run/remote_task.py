@@ -47,14 +47,8 @@ class Packed(NamedTuple):
         return cls(short_digest(data), data)
 
 
-class _MadeFunctions(threading.local):
-    """The functions that this thread has made, by digest: no two threads share a parser."""
-
-    def __init__(self) -> None:
-        self.functions: dict[str, Callable[..., Any]] = {}
-
-
-_made = _MadeFunctions()
+#: Its attributes are the functions that a thread has made, by digest: no two threads share a parser.
+_made = threading.local()
 
 
 @cache
@@ -108,22 +102,18 @@ def perform(
         started = time.perf_counter()
         return pack(Answer(function(*arguments, **named), None, time.perf_counter() - started))
     except MemoryError:
-        _made.functions.clear()
+        vars(_made).clear()
         return pack(Answer(None, OutOfMemory("out of memory"), time.perf_counter() - started))
     except Exception as error:
-        return _failure(error)
-
-
-def _failure(error: Exception) -> bytes:
-    try:
-        return pack(Answer(None, error, 0.0))
-    except Exception:
-        return pack(Answer(None, RuntimeError(f"the result of a task cannot be sent: {error}"), 0.0))
+        try:
+            return pack(Answer(None, error, 0.0))
+        except Exception:
+            return pack(Answer(None, RuntimeError(f"the result of a task cannot be sent: {error}"), 0.0))
 
 
 def _function(key: str, make: bytes) -> Callable[..., Any]:
     """The function of this digest, made once; the least recently used one is dropped for it."""
-    functions = _made.functions
+    functions: dict[str, Callable[..., Any]] = vars(_made)
     function = functions.pop(key, None)
     if function is None:
         while len(functions) >= KEPT:

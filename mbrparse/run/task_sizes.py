@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import NamedTuple
 
+import numpy as np
+
 from mbrparse.run.in_order import Chunk, Part, Task, most_under_way
 from mbrparse.run.pool import Pool
 
@@ -47,8 +49,7 @@ class CostModel:
     def __init__(self) -> None:
         self._linear, self._cubic = 0.0, _FIRST_CUBIC
         # Sums over tasks: moments, seconds, and products of moments weighted by 1 / seconds.
-        self._x = self._y = self._seconds = 0.0
-        self._xx = self._xy = self._yy = 0.0
+        self._moments, self._seconds, self._products = np.zeros(2), 0.0, np.zeros((2, 2))
 
     @property
     def fitted(self) -> bool:
@@ -61,22 +62,18 @@ class CostModel:
 
     def learn(self, moments: Moments, seconds: float) -> None:
         """Fit the coefficients to one task more; its error is taken to grow with the seconds."""
-        x, y = moments
-        if x <= 0 or seconds <= 0:
+        if moments.linear <= 0 or seconds <= 0:
             return
-        self._x, self._y, self._seconds = self._x + x, self._y + y, self._seconds + seconds
-        self._xx += x * x / seconds
-        self._xy += x * y / seconds
-        self._yy += y * y / seconds
-        determinant = self._xx * self._yy - self._xy * self._xy
+        self._moments += moments
+        self._seconds += seconds
+        self._products += np.outer(moments, moments) / seconds
         linear = cubic = -1.0
-        if determinant > 1e-9 * self._xx * self._yy:
-            linear = (self._x * self._yy - self._y * self._xy) / determinant
-            cubic = (self._y * self._xx - self._x * self._xy) / determinant
+        if np.linalg.det(self._products) > 1e-9 * self._products.diagonal().prod():
+            linear, cubic = np.linalg.solve(self._products, self._moments).tolist()
         if linear < 0:
-            linear, cubic = 0.0, self._seconds / self._y
+            linear, cubic = 0.0, self._seconds / float(self._moments[1])
         elif cubic < 0:
-            linear, cubic = self._seconds / self._x, 0.0
+            linear, cubic = self._seconds / float(self._moments[0]), 0.0
         self._linear, self._cubic = linear, cubic
 
 

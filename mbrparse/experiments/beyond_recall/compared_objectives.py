@@ -50,18 +50,6 @@ def _consistent(row: Row, objective: str) -> tuple[float, float]:
     )
 
 
-EXPECTED_F = ExpectedRate("promised_labelled_f", "promised F", _f)
-# F itself (exact), or the ratio of its expected parts.
-EXPECTED_SENTENCE_F = ExpectedRate(
-    "promised_sentence_f", "promised sentence F", partial(_score_of, "labelled-f")
-)
-EXPECTED_CONSISTENT = ExpectedRate("promised_consistent_brackets", "promised cons. recall", _consistent)
-# The probability that no bracket crosses anything.
-EXPECTED_TREE = ExpectedRate(
-    "promised_consistent_tree", "promised cons. tree", partial(_score_of, "consistent-brackets-tree")
-)
-
-
 def expected_rates(
     wanted: Sequence[ExpectedRate], objectives: Sequence[str], details: Path
 ) -> dict[tuple[str, str], float]:
@@ -136,7 +124,11 @@ NARY = ObjectiveTable(
         Measure("labelled_f", "sentence", "sentence F"),
         Measure("labelled_tree", "pooled", "exact"),
     ),
-    (EXPECTED_F, EXPECTED_SENTENCE_F),
+    (
+        ExpectedRate("promised_labelled_f", "promised F", _f),
+        # F itself (exact), or the ratio of its expected parts.
+        ExpectedRate("promised_sentence_f", "promised sentence F", partial(_score_of, "labelled-f")),
+    ),
 )
 
 BINARY = ObjectiveTable(
@@ -156,7 +148,13 @@ BINARY = ObjectiveTable(
         Measure("bracketed_recall", "pooled", "brack. recall"),
         Measure("labelled_recall", "pooled", "lab. recall"),
     ),
-    (EXPECTED_CONSISTENT, EXPECTED_TREE),
+    (
+        ExpectedRate("promised_consistent_brackets", "promised cons. recall", _consistent),
+        # The probability that no bracket crosses anything.
+        ExpectedRate(
+            "promised_consistent_tree", "promised cons. tree", partial(_score_of, "consistent-brackets-tree")
+        ),
+    ),
 )
 
 OBJECTIVE_TABLES = (NARY, BINARY)
@@ -167,11 +165,7 @@ def all_objectives() -> tuple[Objective, ...]:
     return tuple(dict.fromkeys(row for compared in OBJECTIVE_TABLES for row in compared.rows))
 
 
-def sweep(costs: Sequence[float] = COSTS) -> tuple[Objective, ...]:
-    """General Recall with every cost of a node, named ``cost-0.05`` and so on.
-
-    >>> sweep((0.25,))[0].name
-    'cost-0.25'
-    """
+def sweep() -> tuple[Objective, ...]:
+    """General Recall with every cost of a node, named ``cost-0.05`` and so on."""
     row = OBJECTIVES["general-recall"]
-    return tuple(replace(row, name=f"cost-{cost:.2f}", node_constant=-cost) for cost in costs)
+    return tuple(replace(row, name=f"cost-{cost:.2f}", node_constant=-cost) for cost in COSTS)

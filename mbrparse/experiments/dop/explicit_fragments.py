@@ -15,7 +15,7 @@ import math
 from dataclasses import replace
 from typing import Any
 
-from mbrparse.grammar.dop.addressed_treebank import NO_CHILD, AddressedTreebank
+from mbrparse.grammar.dop.addressed_treebank import AddressedTreebank
 from mbrparse.grammar.dop.dop_grammar import number_of_fragments
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import Rule, quote, relative_frequencies
@@ -78,12 +78,12 @@ def _weights(treebank: AddressedTreebank) -> dict[_Fragment, float]:
     for _ in range(treebank.bound or 1):
         # Each round makes fragments of one more depth; without a bound, children come before parents.
         below = at if treebank.bound is None else at.copy()
-        for address, (label, left, right, _) in enumerate(rows):
+        for address, (label, children, _) in enumerate(rows):
             ways: list[list[tuple[_Part, float]]] = []
-            for child in (left, right):
+            for child in children:
                 if child < 0:
                     ways.append([(child, 1.0)])
-                elif child != NO_CHILD:
+                else:
                     parts = ((part, half * share) for part, share in below[child].items())
                     ways.append([(labels[child], half), *parts])
             at[address] = {
@@ -91,7 +91,7 @@ def _weights(treebank: AddressedTreebank) -> dict[_Fragment, float]:
                 for chosen in itertools.product(*ways)
             }
     weights: dict[_Fragment, float] = {}
-    for fragments, (_, _, _, count) in zip(at, rows, strict=True):
+    for fragments, (_, _, count) in zip(at, rows, strict=True):
         whole = 1.0 if treebank.weighting == "plain" else sum(fragments.values())
         for fragment, share in fragments.items():
             weights[fragment] = weights.get(fragment, 0.0) + count * share / whole

@@ -145,8 +145,7 @@ def paired_table(judged: Judged) -> Grid:
 
 def paired_data(judged: Judged) -> Grid:
     """The same for programs, 0 to 1, with the spread over the splits."""
-    heading = ["row", "less", "criterion", "minimum", "maximum", "mean", "sd", "t", "p"]
-    rows: list[list[object]] = [[*heading]]
+    rows: list[list[object]] = [["row", "less", "criterion", "minimum", "maximum", "mean", "sd", "t", "p"]]
     for one, other in comparisons(judged):
         for criterion in PAPER:
             values = judged.differences(one, other, criterion.name)

@@ -25,7 +25,6 @@ DECODERS = {
     "labelled-tree": "most probable derivation",
     "most-probable-tree": "Monte Carlo",
 }
-_OF_PCFG = ("labelled-recall", "labelled-tree")
 
 
 @dataclass(frozen=True)
@@ -51,7 +50,7 @@ class Model:
     @property
     def decoders(self) -> tuple[str, ...]:
         """The objectives that it is decoded for, Labelled Recall first."""
-        return _OF_PCFG if self.weighting is None else tuple(DECODERS)
+        return ("labelled-recall", "labelled-tree") if self.weighting is None else tuple(DECODERS)
 
     def grammar(self, treebank: AddressedTreebank, max_depth: int | None) -> Grammar:
         """What is made of trees to train on, whatever the treebank's own weighting and depth."""

@@ -109,21 +109,21 @@ class Reproduction:
     @property
     def page(self) -> Path:
         """The page with all sentences behind the table."""
-        return self._file("report.html")
+        return self.folder / "report.html"
 
     @property
     def stages(self) -> tuple[Stage, ...]:
         """All of them, in order."""
         return (
-            Stage("binarize", (self._file("binarized.mrg"),), self._binarize),
-            Stage("split", (self._file("train.mrg"), self._file("test.mrg")), self._split),
-            Stage("train", (self._file("grammar.txt"),), self._train),
+            Stage("binarize", (self.folder / "binarized.mrg",), self._binarize),
+            Stage("split", (self.folder / "train.mrg", self.folder / "test.mrg"), self._split),
+            Stage("train", (self.folder / "grammar.txt",), self._train),
             Stage(
                 "parse",
-                (*self._parses, self._file("details.jsonl"), self._file("posteriors.npz")),
+                (*self._parses, self.folder / "details.jsonl", self.folder / "posteriors.npz"),
                 self._parse,
             ),
-            Stage("evaluate", (self._file("table.txt"),), self._evaluate),
+            Stage("evaluate", (self.folder / "table.txt",), self._evaluate),
             Stage("report", (self.page,), self._report),
         )
 
@@ -148,23 +148,20 @@ class Reproduction:
         for number, stage in enumerate(left, start=len(done) + 1):
             self.log(f"stage {number} of {len(stages)}: {stage.name}")
             stage.run()
-        return "".join(read_lines(self._file("table.txt")))
+        return "".join(read_lines(self.folder / "table.txt"))
 
     def _claim(self, files: list[Path]) -> None:
         """Take the folder for this corpus and these settings."""
-        settings, path = self.corpus.settings(), self._file("settings.json")
+        settings, path = self.corpus.settings(), self.folder / "settings.json"
         # A run that left nothing, of a misspelt corpus perhaps, has claimed nothing.
         empty = path.exists() and not any(file.exists() for file in files)
         if empty and read_json(path, mapping(anything)).keys() >= settings.keys():
             path.unlink()
         claim_folder(self.folder, settings, [file.name for file in files])
 
-    def _file(self, name: str) -> Path:
-        return self.folder / name
-
     @property
     def _parses(self) -> tuple[Path, ...]:
-        return tuple(self._file(f"{name}.mrg") for name in ALGORITHMS)
+        return tuple(self.folder / f"{name}.mrg" for name in ALGORITHMS)
 
     def _binarize(self) -> None:
         corpus, statistics = self.corpus, PreparationStatistics()
@@ -178,7 +175,7 @@ class Reproduction:
             sections=corpus.sections,
             on_error=corpus.on_error,
         )
-        with open_output(self._file("binarized.mrg")) as stream:
+        with open_output(self.folder / "binarized.mrg") as stream:
             for tree in self.progress(prepared, "binarizing"):
                 write_tree(tree, stream)
         for line in (str(statistics), *statistics.notes()):
@@ -187,13 +184,13 @@ class Reproduction:
     @atomic_outputs()
     def _split(self) -> None:
         trees, lengths = [], []
-        for _, tree in read_tree_file(self._file("binarized.mrg")):
+        for _, tree in read_tree_file(self.folder / "binarized.mrg"):
             if tree is not None:
                 trees.append(str(tree))
                 lengths.append(len(tree.leaves()))
         parts = split_fraction(len(trees), self.corpus.test_fraction, self.corpus.seed)
         for name, part in zip(("train.mrg", "test.mrg"), parts, strict=True):
-            with open_output(self._file(name)) as stream:
+            with open_output(self.folder / name) as stream:
                 stream.writelines(f"{trees[place]}\n" for place in part)
         self.log(f"{len(parts[0])} training trees, {len(parts[1])} test trees")
         remark = None if self.corpus.seed is not None else length_note(lengths, parts)
@@ -201,41 +198,41 @@ class Reproduction:
             self.log(remark)
 
     def _train(self) -> None:
-        path = self._file("train.mrg")
+        path = self.folder / "train.mrg"
         count = self._lines(path)
         trees = (SourceTree(str(path), line, tree) for line, tree in read_tree_file(path) if tree is not None)
         rules = train_by_counting(self.progress(trees, "training", count), "tags").rules
-        write_rules(rules, self._file("grammar.txt"))
+        write_rules(rules, self.folder / "grammar.txt")
         self.log(f"{count} trees, {len(rules.rules)} rules")
 
     def _parse(self) -> None:
-        grammar = read_grammar(self._file("grammar.txt"))
+        grammar = read_grammar(self.folder / "grammar.txt")
         options = ParserOptions(tuple(OBJECTIVES[name] for name in ALGORITHMS))
-        test = self._file("test.mrg")
+        test = self.folder / "test.mrg"
         job = Job(grammar, options, details=True, posteriors=True)
         results = parse_all(job, read_chunks(test), self.jobs, self.log)
         shown = self.progress(results, "parsing", self._lines(test))
         # What a page draws of them; all would fill the disk.
-        posteriors = PosteriorsWriter(grammar.labels, least=THRESHOLD), self._file("posteriors.npz")
-        self.log(str(write_parses(shown, self._parses, self._file("details.jsonl"), posteriors)))
+        posteriors = PosteriorsWriter(grammar.labels, least=THRESHOLD), self.folder / "posteriors.npz"
+        self.log(str(write_parses(shown, self._parses, self.folder / "details.jsonl", posteriors)))
 
     def _evaluate(self) -> None:
-        count = self._lines(self._file("test.mrg"))
+        count = self._lines(self.folder / "test.mrg")
         result = evaluate_files(
-            str(self._file("test.mrg")),
+            str(self.folder / "test.mrg"),
             [str(path) for path in self._parses],
             _SETTINGS,
             self.log,
             lambda rows: self.progress(rows, "evaluating", count),
-            details=[str(self._file("details.jsonl"))],
+            details=[str(self.folder / "details.jsonl")],
         )
-        with open_output(self._file("table.txt")) as stream:
+        with open_output(self.folder / "table.txt") as stream:
             stream.write(result.render("text"))
 
     def _report(self) -> None:
-        gold, parses = file_sources(self._file("test.mrg"), self._parses, _SETTINGS)
-        train = self._lines(self._file("train.mrg"))
-        rules = read_rules(self._file("grammar.txt"))
+        gold, parses = file_sources(self.folder / "test.mrg", self._parses, _SETTINGS)
+        train = self._lines(self.folder / "train.mrg")
+        rules = read_rules(self.folder / "grammar.txt")
         options = ReportOptions(
             title=f"Goodman's three algorithms on {Path(self.corpus.name).name}",
             about={
@@ -243,11 +240,11 @@ class Reproduction:
                 **self.corpus.described(),
                 "grammar": f"{len(rules.rules):,} rules, counted from {train:,} trees",
             },
-            details=[self._file("details.jsonl")],
-            posteriors=read_posteriors(self._file("posteriors.npz")),
+            details=[self.folder / "details.jsonl"],
+            posteriors=read_posteriors(self.folder / "posteriors.npz"),
             in_one_file=True,
         )
-        count = self._lines(self._file("test.mrg"))
+        count = self._lines(self.folder / "test.mrg")
         write_report(
             gold,
             parses,

@@ -61,18 +61,18 @@ class AddressedTreebank:
         """How many trees there are."""
         return sum(self.start.values())
 
-    def rows(self) -> Iterator[tuple[int, int, int, float]]:
-        """The label, the children and the count of each address."""
+    def rows(self) -> Iterator[tuple[int, tuple[int, ...], float]]:
+        """The label, the children (one or two) and the count of each address."""
         columns = (self.label, self.left, self.right, self.count)
-        return zip(*(column.tolist() for column in columns), strict=True)
+        for label, left, right, count in zip(*(column.tolist() for column in columns), strict=True):
+            yield label, (left,) if right == NO_CHILD else (left, right), count
 
     @property
     def bound(self) -> int | None:
         """The depth of fragments, where there are deeper ones that it leaves out; else None."""
         heights: list[int] = []
-        for _, left, right, _ in self.rows():
-            below = (heights[child] for child in (left, right) if 0 <= child != NO_CHILD)
-            heights.append(1 + max(below, default=0))
+        for _, children, _ in self.rows():
+            heights.append(1 + max((heights[child] for child in children if child >= 0), default=0))
         return self.max_depth if self.max_depth is not None and self.max_depth < max(heights) else None
 
     def treebank_rules(self, names: Sequence[str] | None = None) -> RuleSet:
@@ -84,8 +84,7 @@ class AddressedTreebank:
         labels = [name_of[self.labels[label]] for label in self.label.tolist()]
         terminals = list(map(quote, self.terminals))
         counts: dict[Rule, float] = {}
-        for parent, (_, left, right, count) in zip(labels, self.rows(), strict=True):
-            children = (left,) if right == NO_CHILD else (left, right)
+        for parent, (_, children, count) in zip(labels, self.rows(), strict=True):
             named = (terminals[~child] if child < 0 else labels[child] for child in children)
             rule = Rule(parent, tuple(named))
             counts[rule] = counts.get(rule, 0.0) + count
@@ -98,7 +97,6 @@ def address_trees(
     terminal_kind: TerminalKind,
     weighting: Weighting = "plain",
     max_depth: int | None = None,
-    unknown: UnknownWords | None = None,
 ) -> AddressedTreebank:
     """Give each distinct subtree of binarized trees an address, in the order of their first occurrence.
 
@@ -124,7 +122,6 @@ def address_trees(
         dict(start),
         *addresses_of(found.addresses, list(found.terminals)),
         np.bincount(found.of_nodes).astype(np.float64),
-        unknown,
     )
 
 

@@ -55,8 +55,7 @@ def _write(treebank: AddressedTreebank, stream: TextIO) -> None:
         stream.write(f"start {name} {format_number(count)}\n")
     stream.write(f"addresses {len(treebank.count)}\n")
     names = list(map(quote, treebank.terminals))
-    for label, left, right, count in treebank.rows():
-        children = (left,) if right == NO_CHILD else (left, right)
+    for label, children, count in treebank.rows():
         texts = (names[~child] if child < 0 else str(child + 1) for child in children)
         stream.write(f"{format_number(count)} {treebank.labels[label]} {' '.join(texts)}\n")
     stream.write("end\n")

@@ -63,11 +63,6 @@ def reduced_grammar(grammar: DopGrammar) -> PCFG:
     return PCFG.from_rules(RuleSet(treebank.terminal_kind, start, rules, treebank.unknown))
 
 
-def count_rules(treebank: AddressedTreebank) -> int:
-    """How many rules the reduction has."""
-    return sum(1 for _ in reduced_rules(DopGrammar.of_treebank(treebank)))
-
-
 def write_reduction(treebank: AddressedTreebank, rules_path: str, lexicon_path: str, root: str) -> None:
     """Write the reduction as bitpar's two files, probabilities in the place of counts.
 

@@ -206,8 +206,8 @@ def describe_treebank(treebank: AddressedTreebank) -> dict[str, str]:
 
     Fragments are counted at every node that has them; the reduction's rules are those of ``grammar convert``.
     """
-    from mbrparse.grammar.dop.dop_grammar import number_of_fragments
-    from mbrparse.grammar.dop.reduction import count_rules
+    from mbrparse.grammar.dop.dop_grammar import DopGrammar, number_of_fragments
+    from mbrparse.grammar.dop.reduction import reduced_rules
 
     fragments = number_of_fragments(treebank)
     start = sorted(treebank.start.items(), key=lambda item: (-item[1], item[0]))
@@ -222,7 +222,7 @@ def describe_treebank(treebank: AddressedTreebank) -> dict[str, str]:
         "nodes": format_number(float(treebank.count.sum())),
         "addresses": str(len(treebank.count)),
         "fragments": str(fragments) if fragments < 10**15 else f"{Decimal(fragments):.3e}",
-        "rules of the reduction": str(count_rules(treebank)),
+        "rules of the reduction": str(sum(1 for _ in reduced_rules(DopGrammar.of_treebank(treebank)))),
         "start": ", ".join(f"{name} {count / treebank.trees:.4f}" for name, count in start),
     }
 

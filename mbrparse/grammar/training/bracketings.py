@@ -8,6 +8,7 @@ a bracket with k children is a small chart over k positions, and a sentence is a
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -20,7 +21,6 @@ from mbrparse.treebank.clean import clean
 from mbrparse.treebank.corpora import SourceTree
 from mbrparse.treebank.labels import is_continuation_label
 from mbrparse.treebank.outlines import constituents
-from mbrparse.treebank.tree import Tree
 
 Span = tuple[int, int]
 
@@ -57,17 +57,12 @@ def bracketed_sentences(
         cleaned = clean(tree, unary="join", functions="keep")
         if cleaned is not None:
             terminals = cleaned.tags() if terminal_kind == "tags" else cleaned.words()
-            spans = brackets_of(cleaned) if brackets else frozenset()
+            spans = frozenset(
+                (start, end)
+                for start, end, label in constituents(cleaned)
+                if brackets and end - start > 1 and not is_continuation_label(label)
+            )
             yield BracketedSentence(terminals, spans, source, line)
-
-
-def brackets_of(tree: Tree) -> frozenset[Span]:
-    """The spans of a tree's constituents of width 2 or more that are no continuations."""
-    return frozenset(
-        (start, end)
-        for start, end, label in constituents(tree)
-        if end - start > 1 and not is_continuation_label(label)
-    )
 
 
 def local_charts(sentence: BracketedSentence) -> list[tuple[int, list[int]]]:
@@ -82,6 +77,12 @@ def local_charts(sentence: BracketedSentence) -> list[tuple[int, list[int]]]:
     >>> local_charts(BracketedSentence(("a", "b", "c", "d"), frozenset({(1, 3)})))
     [(4, [1, 2]), (5, [0, 4, 3])]
     """
+    wrong = partial(
+        BracketError,
+        source=sentence.source,
+        line=sentence.line,
+        remedy="brackets must nest, as positions between terminals, 0-based and half-open",
+    )
     length = len(sentence.terminals)
     charts: list[tuple[int, list[int]]] = []
     if length < 2:
@@ -103,27 +104,18 @@ def local_charts(sentence: BracketedSentence) -> list[tuple[int, list[int]]]:
     spans = {span for span in sentence.brackets if span[1] - span[0] > 1} | {(0, length)}
     for start, end in sorted(spans, key=lambda span: (span[0], -span[1])):
         if start < 0 or end > length:
-            raise _error(sentence, f"bracket {(start, end)} leaves the sentence of {length} terminals")
+            raise wrong(f"bracket {(start, end)} leaves the sentence of {length} terminals")
         while opened and opened[-1][1] <= start:
             close()
         if opened:
             parent_start, parent_end, children, reached = opened[-1]
             if end > parent_end:
-                raise _error(sentence, f"brackets {(parent_start, parent_end)} and {(start, end)} cross")
+                raise wrong(f"brackets {(parent_start, parent_end)} and {(start, end)} cross")
             children.extend(range(reached[0], start))
         opened.append((start, end, [], [start]))
     while opened:
         close()
     return charts
-
-
-def _error(sentence: BracketedSentence, message: str) -> BracketError:
-    return BracketError(
-        message,
-        source=sentence.source,
-        line=sentence.line,
-        remedy="brackets must nest, as positions between terminals, 0-based and half-open",
-    )
 
 
 def divide_by_length(

@@ -45,8 +45,7 @@ def induce(trees: Iterable[SourceTree], terminal_kind: TerminalKind) -> RuleSet:
     """
     start: Counter[str] = Counter()
     # Plain tuples, since a Rule for each node would take twice the time.
-    inner: Counter[tuple[str, str, str]] = Counter()
-    unary: Counter[tuple[str, str]] = Counter()
+    inner: Counter[tuple[str, ...]] = Counter()
     lexical: Counter[tuple[str, str]] = Counter()
     words = terminal_kind == "words"
 
@@ -71,10 +70,10 @@ def induce(trees: Iterable[SourceTree], terminal_kind: TerminalKind) -> RuleSet:
             if len(children) == 2:
                 inner[node.label, name(children[0]), name(children[1])] += 1
             elif children[0].children:
-                unary[node.label, children[0].label] += 1
+                inner[node.label, children[0].label] += 1
             else:
                 tag, word = children[0].label, children[0].word if words else None
-                unary[node.label, escape(tag)] += 1
+                inner[node.label, escape(tag)] += 1
                 lexical[tag, tag if word is None else word] += 1
                 continue
             for child in children:
@@ -85,10 +84,8 @@ def induce(trees: Iterable[SourceTree], terminal_kind: TerminalKind) -> RuleSet:
     if not start:
         raise GrammarError("no trees to train on", remedy="give binarized trees: mbrparse binarize")
     counts: dict[Rule, float] = {
-        Rule(parent, (left, right)): count for (parent, left, right), count in inner.items()
+        Rule(parent, tuple(children)): count for (parent, *children), count in inner.items()
     }
-    for (parent, only), count in unary.items():
-        counts[Rule(parent, (only,))] = count
     for (tag, terminal), count in lexical.items():
         counts[Rule(escape(tag), (quote(terminal),))] = count
     return relative_frequencies(terminal_kind, dict(start), counts)
