@@ -29,7 +29,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from mbrparse.grammar.fields_file import FieldsReader, format_number, is_whole
-from mbrparse.grammar.rules import SUM_TOLERANCE, Key, Rule, RuleSet, TerminalKind, Weight
+from mbrparse.grammar.rules import SUM_TOLERANCE, TERMINAL_KINDS, Key, Rule, RuleSet, TerminalKind, Weight
 from mbrparse.grammar.words.unknown import Collins, UnknownWords, read_fields
 from mbrparse.io.files import atomic_outputs, open_output, read_lines, source_name
 from mbrparse.io.log import Log, no_log
@@ -38,7 +38,6 @@ MAGIC = "mbrparse-grammar"
 DOP_MAGIC = "mbrparse-dop"  # see grammar.dop.dop_file
 VERSION = 1
 ARROW = "->"
-_KINDS: dict[str, TerminalKind] = {"tags": "tags", "words": "words"}
 
 # probability and count as written: None for "-"
 _Written = tuple[float | None, float | None]
@@ -117,8 +116,8 @@ class _Reading(FieldsReader):
         rules: list[tuple[Rule, _Written]] = []
         for fields in rows:
             match fields:
-                case ["terminals", name] if name in _KINDS:
-                    kind = _KINDS[name]
+                case ["terminals", name] if name in TERMINAL_KINDS:
+                    kind = TERMINAL_KINDS[name]
                 case ["unknown", *model]:
                     if unknown is not None:
                         raise self.error("a second line 'unknown'")

@@ -19,6 +19,8 @@ from mbrparse.io.log import Log, no_log
 from mbrparse.treebank.labels import SIBLING, Symbol, escape, parse_label
 
 TerminalKind = Literal["tags", "words"]
+#: The kinds by their names in files.
+TERMINAL_KINDS: dict[str, TerminalKind] = {"tags": "tags", "words": "words"}
 SUM_TOLERANCE = 1e-6
 Key = TypeVar("Key", str, "Rule")
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 import stat
+from contextlib import suppress
 from pathlib import Path
 
 STANDARD = "-"
@@ -29,13 +30,10 @@ def open_descriptor(path: str | Path) -> int | None:
         status = os.stat(path)
     except OSError:
         return None
-    if stat.S_ISREG(status.st_mode):
-        for descriptor in (1, 2):
-            try:
-                if os.path.samestat(status, os.fstat(descriptor)):
-                    return descriptor
-            except OSError:
-                continue
+    for descriptor in (1, 2) if stat.S_ISREG(status.st_mode) else ():
+        with suppress(OSError):
+            if os.path.samestat(status, os.fstat(descriptor)):
+                return descriptor
     return None
 
 

@@ -15,11 +15,11 @@ from mbrparse.evaluate.evalb.evalb_counts import EVALB, EVALB_COVERAGE
 from mbrparse.evaluate.evalb.parameters import EvalbParameters, write_collins
 from mbrparse.evaluate.evaluation import evaluate_files
 from mbrparse.evaluate.settings import Settings
-from mbrparse.evaluate.tables.criteria import DASH, Criterion
+from mbrparse.evaluate.tables.criteria import DASH
 from mbrparse.evaluate.tables.grids import LAYOUTS, Cell, Grid, PrintFormat, grid_of
-from mbrparse.evaluate.tables.rate_tables import Format, Summary, render, summarize
+from mbrparse.evaluate.tables.rate_tables import Format, Summary, cells, render, summarize
 from mbrparse.evaluate.tables.significance import significance
-from mbrparse.evaluate.tables.significance_report import LEGEND, letters, mark
+from mbrparse.evaluate.tables.significance_report import LEGEND, details
 from mbrparse.experiments.simaan.parser_kinds import (
     ALGORITHMS,
     Division,
@@ -145,15 +145,10 @@ def _account(judged: Judged) -> str:
 
 def _grid(summary: Summary, published: dict[str, Published]) -> Grid:
     """Our rows with letters and marks, his below."""
-    found = summary.significance
     grid = grid_of([("", "", *CRITERIA.values(), EVALB_COVERAGE.heading)])
-    names = letters(found, len(summary.rates))
-    shown = [criterion for criterion in summary.criteria if criterion.name in CRITERIA or criterion.context]
-    for file, (name, rates) in enumerate(zip(ALGORITHMS.values(), summary.rates.records(), strict=True)):
-        figures = [
-            Cell(criterion.show(rates[criterion.name]), mark(found, file, criterion)) for criterion in shown
-        ]
-        grid.append([Cell(name), Cell(names[file]), *figures])
+    _, *rows = cells(summary, [*CRITERIA, EVALB_COVERAGE.name])
+    for name, (_, letter, *figures) in zip(ALGORITHMS.values(), rows, strict=True):
+        grid.append([Cell(name), letter, *(figure._replace(best=False) for figure in figures)])
     for name, row in published.items():
         grid.append([Cell(name), Cell(""), *map(Cell, row), Cell(DASH)])
     return grid
@@ -161,24 +156,12 @@ def _grid(summary: Summary, published: dict[str, Published]) -> Grid:
 
 def _differences(summary: Summary) -> Grid:
     """How F differs from that of the first algorithm, with its interval and p-values."""
-    found = summary.significance
-    assert found is not None
-    [(place, criterion)] = [(p, c) for p, c in _criteria() if c.name == "bracketing_f"]
+    assert summary.significance is not None
+    [f] = [criterion.heading for criterion in EVALB if criterion.name == "bracketing_f"]
+    of_f = [row for row in details(summary.significance, summary.rates) if row[1].text == f]
     first, *others = ALGORITHMS.values()
-    heading = ("", f"difference to {first}", "95% interval", "p (bootstrap)", "p (randomization)")
-    rows: list[tuple[str, ...]] = [heading]
-    for file, name in enumerate(others, start=1):
-        at = file, place
-        low, high = found.difference_low[at], found.difference_high[at]
-        interval = f"{criterion.show(float(low))}..{criterion.show(float(high))}"
-        values = (f"{float(array[at]):.4f}" for array in (found.p_bootstrap, found.p_randomization))
-        rows.append((name, criterion.show(float(found.difference[at])), interval, *values))
-    return grid_of(rows)
-
-
-def _criteria() -> Iterator[tuple[int, Criterion]]:
-    """His criteria and their places among EVALB's."""
-    return ((place, criterion) for place, criterion in enumerate(EVALB) if criterion.name in CRITERIA)
+    grid = grid_of([("", f"difference to {first}", "95% interval", "p (bootstrap)", "p (randomization)")])
+    return grid + [[Cell(name), *row[4:]] for name, row in zip(others, of_f[1:], strict=True)]
 
 
 def _rows(found: Sequence[Judged]) -> Iterator[dict[str, Any]]:
@@ -193,7 +176,9 @@ def _rows(found: Sequence[Judged]) -> Iterator[dict[str, Any]]:
                 row |= {"objective": objective, "fell_back": judged.parsing.fell_back}
                 row |= {column: count for column, count in totals[file].items() if column != "name"}
                 row["coverage"] = rates[file]["coverage"]
-                for place, criterion in _criteria():
+                for place, criterion in enumerate(EVALB):
+                    if criterion.name not in CRITERIA:
+                        continue
                     row[criterion.name] = rates[file][criterion.name]
                     row[f"{criterion.name}_p_bootstrap"] = tested.p_bootstrap[file, place]
                     row[f"{criterion.name}_p_randomization"] = tested.p_randomization[file, place]

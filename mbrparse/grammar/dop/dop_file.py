@@ -21,14 +21,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TextIO, get_args
+from typing import get_args
 
 import numpy as np
 
 from mbrparse.grammar.dop.addressed_treebank import NO_CHILD, AddressedTreebank, Weighting, addresses_of
 from mbrparse.grammar.fields_file import FieldsReader, format_number, is_whole, read_number
 from mbrparse.grammar.grammar_file import DOP_MAGIC
-from mbrparse.grammar.rules import TerminalKind, is_terminal, quote, unquote
+from mbrparse.grammar.rules import TERMINAL_KINDS, TerminalKind, is_terminal, quote, unquote
 from mbrparse.grammar.words.unknown import Collins, UnknownWords, read_fields
 from mbrparse.io.errors import shortened
 from mbrparse.io.files import atomic_outputs, open_output, source_name
@@ -38,27 +38,24 @@ VERSION = 1
 
 def write_treebank(treebank: AddressedTreebank, path: str | Path) -> None:
     """Write a DOP grammar (``-``: standard output), complete or not at all, with its tagger beside it."""
+    names = list(map(quote, treebank.terminals))
     with atomic_outputs():
         if isinstance(treebank.unknown, Collins) and treebank.unknown.tagger is not None:
             treebank.unknown.tagger.write(path)
         with open_output(path) as stream:
-            _write(treebank, stream)
-
-
-def _write(treebank: AddressedTreebank, stream: TextIO) -> None:
-    stream.write(f"{DOP_MAGIC} {VERSION}\nterminals {treebank.terminal_kind}\nweights {treebank.weighting}\n")
-    if treebank.max_depth is not None:
-        stream.write(f"max-depth {treebank.max_depth}\n")
-    if treebank.unknown is not None:
-        stream.write(f"unknown {' '.join(treebank.unknown.fields)}\n")
-    for name, count in sorted(treebank.start.items()):
-        stream.write(f"start {name} {format_number(count)}\n")
-    stream.write(f"addresses {len(treebank.count)}\n")
-    names = list(map(quote, treebank.terminals))
-    for label, children, count in treebank.rows():
-        texts = (names[~child] if child < 0 else str(child + 1) for child in children)
-        stream.write(f"{format_number(count)} {treebank.labels[label]} {' '.join(texts)}\n")
-    stream.write("end\n")
+            stream.write(f"{DOP_MAGIC} {VERSION}\nterminals {treebank.terminal_kind}\n")
+            stream.write(f"weights {treebank.weighting}\n")
+            if treebank.max_depth is not None:
+                stream.write(f"max-depth {treebank.max_depth}\n")
+            if treebank.unknown is not None:
+                stream.write(f"unknown {' '.join(treebank.unknown.fields)}\n")
+            for name, count in sorted(treebank.start.items()):
+                stream.write(f"start {name} {format_number(count)}\n")
+            stream.write(f"addresses {len(treebank.count)}\n")
+            for label, children, count in treebank.rows():
+                texts = (names[~child] if child < 0 else str(child + 1) for child in children)
+                stream.write(f"{format_number(count)} {treebank.labels[label]} {' '.join(texts)}\n")
+            stream.write("end\n")
 
 
 def read_treebank(lines: Iterable[str], path: str | Path) -> AddressedTreebank:
@@ -92,8 +89,8 @@ class _Reading(FieldsReader):
                 self._address(fields)
                 continue
             match fields:
-                case ["terminals", "tags" | "words" as name]:
-                    kind = "tags" if name == "tags" else "words"
+                case ["terminals", name] if name in TERMINAL_KINDS:
+                    kind = TERMINAL_KINDS[name]
                 case ["weights", name] if name in get_args(Weighting):
                     weighting = next(known for known in get_args(Weighting) if known == name)
                 case ["max-depth", number] if is_whole(number) and int(number) > 0:

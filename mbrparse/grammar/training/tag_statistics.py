@@ -42,7 +42,7 @@ import numpy as np
 from mbrparse.grammar.charts.factory import ChartFactory
 from mbrparse.grammar.fields_file import FieldsReader, format_number, is_whole
 from mbrparse.grammar.pcfg import PCFG, FloatArray
-from mbrparse.grammar.rules import TerminalKind, is_terminal, quote
+from mbrparse.grammar.rules import TERMINAL_KINDS, TerminalKind, is_terminal, quote
 from mbrparse.io.errors import GrammarError
 from mbrparse.io.files import open_output, read_lines, source_name
 from mbrparse.treebank.corpora import SourceTree
@@ -54,7 +54,6 @@ from mbrparse.treebank.tree import Tree
 BOUNDARY = "boundary"
 MAGIC = "mbrparse-statistics"
 VERSION = 1
-_KINDS: dict[str, TerminalKind] = {"tags": "tags", "words": "words"}
 BATCH = 64
 
 Trigram = tuple[str, str, str]
@@ -210,8 +209,8 @@ class _Reading(FieldsReader):
         sides: dict[str, Counter[SymbolTag]] = {"left": Counter(), "right": Counter()}
         for fields in rows:
             match fields:
-                case ["terminals", name] if name in _KINDS:
-                    kind = _KINDS[name]
+                case ["terminals", name] if name in TERMINAL_KINDS:
+                    kind = TERMINAL_KINDS[name]
                 case ["counts", number] if is_whole(number):
                     announced = int(number)
                 case [count, "ngram", first, second, third]:
