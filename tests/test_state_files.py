@@ -25,7 +25,7 @@ from mbrparse.grammar.files.grammars import train as count
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.training.bracketings import BracketedSentence
 from mbrparse.grammar.training.inside_outside import random_grammar
-from mbrparse.grammar.training.iterations import Training, train
+from mbrparse.grammar.training.iterations import Trained, train
 from mbrparse.grammar.training.tag_statistics import count_statistics, read_statistics, write_statistics
 from mbrparse.grammar.words.tagger import Tagger, tagger_path
 from mbrparse.io.errors import MbrparseError
@@ -114,15 +114,16 @@ INITIAL = random_grammar(2, "ab", 0, "tags")
 ITERATIONS = 3
 
 
-def training(path: Path, iterations: int = ITERATIONS) -> Training:
+def trained(path: Path, iterations: int = ITERATIONS, resume: bool = False) -> Trained:
     settings = {"seed": 0, "terminals": "tags"}
-    return Training(SENTENCES, iterations, heldout=SENTENCES[1:], checkpoint=path, settings=settings)
+    how: dict[str, Any] = {"heldout": SENTENCES[1:], "settings": settings, "resume": resume}
+    return train(INITIAL, SENTENCES, iterations, checkpoint=path, **how)
 
 
 @pytest.fixture(scope="module")
 def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     path = tmp_path_factory.mktemp("training") / "g.checkpoint"
-    train(INITIAL, training(path, 2))
+    trained(path, 2)
     return path, path.read_text()
 
 
@@ -131,9 +132,9 @@ def test_damaged_checkpoints(checkpoint: tuple[Path, str], data: st.DataObject, 
     """Without a digest, as of earlier versions, another number of the same shape is believed."""
     path, text = checkpoint
     path.write_text(text)
-    expected = train(INITIAL, training(path), resume=True)
+    expected = trained(path, resume=True)
     path.write_bytes(data.draw(damaged(text if digested else without_digest(text))))
-    found = outcome(lambda: train(INITIAL, training(path), resume=True))
+    found = outcome(lambda: trained(path, resume=True))
     if isinstance(found, MbrparseError):
         assert str(found).startswith(f"{path}: ")
         assert "to begin anew" in str(found) or not digested
@@ -167,14 +168,14 @@ def test_messages_name_the_part(
     path, text = checkpoint
     path.write_text(json.dumps(changed(json.loads(without_digest(text)), way, junk, "part")))
     with pytest.raises(MbrparseError, match=re.escape(message) + ".*leave --resume out to begin anew"):
-        train(INITIAL, training(path), resume=True)
+        trained(path, resume=True)
 
 
 def test_a_checkpoint_of_an_earlier_version_is_gone_on_from(checkpoint: tuple[Path, str]) -> None:
     path, text = checkpoint
     path.write_text(without_digest(text))
-    expected = train(INITIAL, training(path.with_name("whole")))
-    assert train(INITIAL, training(path), resume=True) == expected
+    expected = trained(path.with_name("whole"))
+    assert trained(path, resume=True) == expected
 
 
 def test_a_broken_checkpoint_is_one_line(command: Command, folder: Path) -> None:

@@ -38,10 +38,6 @@ def no_log(line: str) -> None:
     """Drop a line of information."""
 
 
-def no_progress(  # the protocol has the names
-    items: Iterable[Item],
-    title: str,  # noqa: ARG001
-    total: int | None = None,  # noqa: ARG001
-) -> Iterator[Item]:
-    """Pass items through."""
+def no_progress(items: Iterable[Item], title: str, total: int | None = None) -> Iterator[Item]:  # noqa: ARG001
+    """Pass items through, as ``Progress`` without a display."""
     return iter(items)

@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any
 
 from mbrparse.run.pool import WorkersError
-from mbrparse.run.remote_task import Packed, identity, perform, unpack, versions
+from mbrparse.run.remote_task import Packed, perform, unpack, versions
 
 try:
     import dask
@@ -96,7 +96,8 @@ class ClusterClient:
         key, make = "", None
         if made is not None:
             key, name = made.key, f"mbrparse-data-{made.key}"
-            make = self._functions.get(key) or self._submit(identity, made.data, key=name)
+            # As a task's result, workers get it from each other; if lost, it is made again.
+            make = self._functions.get(key) or self._submit(bytes, made.data, key=name)
             self._functions[key] = make
         for one in shared:
             if one.key not in self._values:

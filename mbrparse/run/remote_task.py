@@ -75,11 +75,6 @@ def unpack(data: bytes) -> Any:
     return pickle.loads(zlib.decompress(data))
 
 
-def identity(data: bytes) -> bytes:
-    """Keep data in the cluster, where workers get it from each other; if lost, it is made again."""
-    return data
-
-
 def perform(
     versions_needed: dict[str, str], key: str, make: bytes | None, call: bytes, *shared: Any
 ) -> bytes:

@@ -22,7 +22,7 @@ from mbrparse.grammar.training.bracketings import BracketedSentence, bracketed_s
 from mbrparse.grammar.training.expectation import expect, probabilities
 from mbrparse.grammar.training.induce import induce
 from mbrparse.grammar.training.inside_outside import random_grammar
-from mbrparse.grammar.training.iterations import Training, train
+from mbrparse.grammar.training.iterations import train
 from mbrparse.grammar.training.reestimate import first_estimate, reestimate, to_rules
 from mbrparse.io.errors import CorpusError, GrammarError, InputMismatchError
 from mbrparse.treebank.binarize import Binarization, binarize
@@ -66,7 +66,7 @@ def test_a_treebank_grammar_is_a_fixed_point_on_unambiguous_text(kind: TerminalK
     """Right-linear chains allow no other derivation, so that the expected counts are the treebank's."""
     trees = [SourceTree("t", n, binarize(read_tree(text))) for n, text in enumerate(TREES, start=1)]
     rules = induce(trees, kind)
-    trained = train(rules, Training(list(bracketed_sentences(trees, kind)), 2))
+    trained = train(rules, list(bracketed_sentences(trees, kind)), 2)
     assert trained.rules.rules.keys() == rules.rules.keys()
     for rule, weight in rules.rules.items():
         assert trained.rules.rules[rule].count == pytest.approx(weight.count, abs=1e-9)
@@ -101,7 +101,7 @@ def test_start_distribution_is_reestimated() -> None:
         [SourceTree("t", 1, read_tree("(A a b)")), SourceTree("t", 2, read_tree("(B a c)"))], "tags"
     )
     sentence = BracketedSentence(("a", "b"))
-    trained = train(rules, Training([sentence] * 3, 1)).rules
+    trained = train(rules, [sentence] * 3, 1).rules
     assert {name: weight.probability for name, weight in trained.start.items()} == {"A": 1.0}
 
 
@@ -122,7 +122,7 @@ def test_random_grammar_is_full_and_reproducible(tmp_path: Path) -> None:
 
 def test_tolerance_stops() -> None:
     corpus = [BracketedSentence(("a", "b"))]
-    trained = train(random_grammar(2, "ab", 1), Training(corpus, 1000, tolerance=1e-6))
+    trained = train(random_grammar(2, "ab", 1), corpus, 1000, tolerance=1e-6)
     assert 2 < len(trained.curve) < 1000
     change = trained.curve[-2]["cross_entropy"] - trained.curve[-1]["cross_entropy"]
     assert 0 <= change < 1e-6
@@ -136,27 +136,27 @@ def test_sentences_without_derivation_are_left_out_and_named() -> None:
         BracketedSentence(("a", "z"), frozenset(), "t", 6),
     ]
     told: list[str] = []
-    trained = train(rules, Training(corpus, 1), log=told.append)
+    trained = train(rules, corpus, 1, log=told.append)
     expected = "left out 2 sentences, which the grammar cannot derive with their brackets: t:4, t:6"
     assert [line for line in told if line.startswith("left out")] == [expected]
     assert [row["left_out"] for row in trained.curve] == [2, 2]
     with pytest.raises(CorpusError, match="derive none"):
-        train(rules, Training(corpus[:1], 1))
+        train(rules, corpus[:1], 1)
     with pytest.raises(CorpusError, match="no sentences"):
-        train(rules, Training([], 1))
+        train(rules, [], 1)
 
 
 def test_resume_gives_the_identical_result(tmp_path: Path) -> None:
     corpus = [nested(1 + n % 7) for n in range(40)]
     start = random_grammar(4, "ab", 2)
     common = {"settings": {"seed": 2}, "heldout": corpus[:5]}
-    whole = train(start, Training(corpus, 12, checkpoint=tmp_path / "a", **common))  # type: ignore
-    train(start, Training(corpus, 5, checkpoint=tmp_path / "b", **common))  # type: ignore
-    rest = train(start, Training(corpus, 12, checkpoint=tmp_path / "b", jobs=3, **common), resume=True)  # type: ignore
+    whole = train(start, corpus, 12, checkpoint=tmp_path / "a", **common)  # type: ignore
+    train(start, corpus, 5, checkpoint=tmp_path / "b", **common)  # type: ignore
+    rest = train(start, corpus, 12, checkpoint=tmp_path / "b", jobs=3, **common, resume=True)  # type: ignore
     assert rest == whole
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
     with pytest.raises(InputMismatchError, match=r"made with other settings \(seed: 2, now 3"):
-        train(start, Training(corpus, 12, checkpoint=tmp_path / "b", settings={"seed": 3}), resume=True)
+        train(start, corpus, 12, checkpoint=tmp_path / "b", settings={"seed": 3}, resume=True)
     assert json.loads((tmp_path / "a").read_text())["iteration"] == 12
 
 

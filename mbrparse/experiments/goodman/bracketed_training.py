@@ -14,8 +14,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from mbrparse.decode.parser.parser import Parser
 from mbrparse.evaluate.profiles.counts import SentenceCounts
 from mbrparse.evaluate.tables.count_table import Columns
@@ -121,12 +119,12 @@ class BracketedTrial:
 def _rates(rows: list[SentenceCounts]) -> dict[str, dict[str, list[float]]]:
     """decoder -> criterion -> the rate (0 to 1) after each iteration."""
     criteria = [criterion for criterion in PAPER if criterion.name in CRITERIA]
+    # A row for each iteration and decoder, in the order of the counts.
     table = rates(Columns.of_rows(SentenceCounts._fields, rows), criteria)
-    found: dict[str, dict[str, list[float]]] = {}
-    for decoder in DECODERS:
-        chosen = table.where(np.array([name.startswith(f"{decoder} ") for name in table["name"]]))
-        found[decoder] = {name: chosen[name].tolist() for name in CRITERIA}
-    return found
+    return {
+        decoder: {name: table[name].tolist()[place :: len(DECODERS)] for name in CRITERIA}
+        for place, decoder in enumerate(DECODERS)
+    }
 
 
 HEADINGS = {

@@ -70,11 +70,6 @@ class Parsing:
         """The number of sentences without a parse."""
         return sum(self.fallbacks.values())
 
-    @property
-    def speed(self) -> float:
-        """Sentences a second, for all algorithms together."""
-        return self.sentences / self.seconds
-
 
 class Steps:
     """What is done for one parser, in its ``folder``; ``log`` is called after each step.

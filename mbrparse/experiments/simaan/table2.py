@@ -134,12 +134,13 @@ def _printed(found: Sequence[Judged], title: str, form: PrintFormat) -> str:
 
 def _account(judged: Judged) -> str:
     parsing = judged.parsing
+    speed = parsing.sentences / parsing.seconds
     text = f"{parsing.sentences} sentences, {100 * parsing.unknown / parsing.words:.1f}% of words unknown, "
     text += f"{parsing.fell_back} fell back"
     if parsing.fallbacks:
         text += " (" + ", ".join(f"{why}: {count}" for why, count in parsing.fallbacks.items()) + ")"
     processes = f", {parsing.jobs} processes" if parsing.jobs > 1 else ", on a cluster" * (not parsing.jobs)
-    text += f"; {parsing.speed:.1f} sentences a second (the four algorithms together{processes})"
+    text += f"; {speed:.1f} sentences a second (the four algorithms together{processes})"
     return text + f"; {judged.left_out} parses in error for EVALB" * bool(judged.left_out)
 
 

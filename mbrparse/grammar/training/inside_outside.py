@@ -20,7 +20,7 @@ from mbrparse.grammar.training.bracketings import (
     divide_by_length,
     listed_places,
 )
-from mbrparse.grammar.training.iterations import Interrupted, Trained, Training, digest, train, write_curve
+from mbrparse.grammar.training.iterations import Interrupted, Trained, digest, train, write_curve
 from mbrparse.grammar.training.tag_statistics import expect_statistics, write_statistics
 from mbrparse.io.errors import GrammarError, InputMismatchError
 from mbrparse.io.files import atomic_outputs
@@ -94,30 +94,34 @@ def train_files(
         begun = {"initial grammar": short_digest(content.encode())}
     sentences = read(inputs, how.brackets)
     heldout = [] if how.heldout is None else read([how.heldout], False)
-    training = Training(
-        sentences,
-        how.iterations,
-        how.tolerance,
-        heldout,
-        checkpoint_path(output),
-        {
-            PROGRAM: program(),
-            **begun,
-            "terminals": kind,
-            "brackets": how.brackets,
-            "training text": digest(sentences),
-            "held-out text": digest(heldout) if heldout else None,
-        },
-        how.jobs,
-    )
+    settings = {
+        PROGRAM: program(),
+        **begun,
+        "terminals": kind,
+        "brackets": how.brackets,
+        "training text": digest(sentences),
+        "held-out text": digest(heldout) if heldout else None,
+    }
+    checkpoint = checkpoint_path(output)
     initial = given
     if initial is None:
         alphabet = {terminal for sentence in sentences for terminal in sentence.terminals}
         initial = random_grammar(how.nonterminals, alphabet, how.seed, kind)
     try:
-        trained = train(initial, training, how.resume, log)
+        trained = train(
+            initial,
+            sentences,
+            how.iterations,
+            tolerance=how.tolerance,
+            heldout=heldout,
+            checkpoint=checkpoint,
+            settings=settings,
+            jobs=how.jobs,
+            resume=how.resume,
+            log=log,
+        )
     except Interrupted as interruption:
-        if training.checkpoint is not None:
+        if checkpoint is not None:
             _write(interruption.result, output, how.curve)
         raise
     with atomic_outputs():

@@ -143,24 +143,6 @@ def _values(lists: list[list[float]]) -> RuleValues:
     return RuleValues(*(np.array(values, np.float64) for values in lists))
 
 
-@dataclass(frozen=True)
-class Training:
-    """What to train on, when to stop, and what to write.
-
-    ``tolerance``: stop when the cross-entropy (bits per terminal) changes by less. ``checkpoint``: the
-    file to write after each iteration, with the ``settings`` that the result depends on. ``heldout``:
-    sentences without brackets whose fit is measured.
-    """
-
-    sentences: Sequence[BracketedSentence]
-    iterations: int
-    tolerance: float | None = None
-    heldout: Sequence[BracketedSentence] = ()
-    checkpoint: Path | None = None
-    settings: Settings | None = None
-    jobs: Jobs = 1
-
-
 class Interrupted(Exception):  # noqa: N818  # nothing went wrong
     """Training was interrupted; ``result`` is its last complete estimate."""
 
@@ -184,19 +166,28 @@ class Trained:
 
 def train(
     initial: RuleSet,
-    how: Training,
+    sentences: Sequence[BracketedSentence],
+    iterations: int,
+    *,
+    tolerance: float | None = None,
+    heldout: Sequence[BracketedSentence] = (),
+    checkpoint: Path | None = None,
+    settings: Settings | None = None,
+    jobs: Jobs = 1,
     resume: bool = False,
     log: Log = no_log,
 ) -> Trained:
     """Re-estimate a grammar.
 
-    ``log`` gets a line for each iteration, and for sentences that cannot be derived, for workers that are
-    lost and for rules that are dropped.
+    ``tolerance``: stop when the cross-entropy (bits per terminal) changes by less. ``heldout``: sentences
+    without brackets whose fit is measured. ``checkpoint``: the file to write after each iteration, with the
+    ``settings`` that the result depends on, and to ``resume`` from. ``log`` gets a line for each iteration,
+    and for sentences that cannot be derived, for workers that are lost and for rules that are dropped.
 
     Raises CorpusError without sentences, or where none can be derived, GrammarError for unary rules;
     Interrupted on Ctrl-C, with the last complete estimate.
     """
-    if not how.sentences:
+    if not sentences:
         raise CorpusError("no sentences to train on", remedy="give trees: mbrparse train TREES ...")
     grammar = PCFG.from_rules(initial)
     if grammar.has_unaries:
@@ -205,12 +196,12 @@ def train(
             remedy="count one from trees without (mbrparse binarize --unary top, bottom or join), or leave "
             "--init out",
         )
-    corpus = encode_corpus(grammar, how.sentences)
-    heldout = encode_corpus(grammar, how.heldout)
-    settings = how.settings or {}
+    corpus = encode_corpus(grammar, sentences)
+    strings = encode_corpus(grammar, heldout)
+    settings = settings or {}
     curve, estimate = list[Row](), first_estimate(grammar)
-    if resume and how.checkpoint is not None:
-        curve, estimate = read_checkpoint(how.checkpoint, settings, grammar)
+    if resume and checkpoint is not None:
+        curve, estimate = read_checkpoint(checkpoint, settings, grammar)
     begun = estimate
     known: tuple[int, ...] = ()
 
@@ -218,14 +209,14 @@ def train(
         kept, dropped = without_improbable(estimate)
         if dropped:
             log(f"{dropped} rules whose probability fell below {SMALLEST_PROBABILITY:g} were dropped")
-        return Trained(to_rules(grammar, kept), curve, estimate.iteration, len(how.sentences))
+        return Trained(to_rules(grammar, kept), curve, estimate.iteration, len(sentences))
 
     try:
-        with open_pool(how.jobs, log=log) as pool:
-            of_heldout = EStep(grammar, heldout, pool) if heldout.sentences else None
-            for current, training_fit in reestimate(grammar, corpus, estimate, how.iterations, pool):
+        with open_pool(jobs, log=log) as pool:
+            of_heldout = EStep(grammar, strings, pool) if heldout else None
+            for current, training_fit in reestimate(grammar, corpus, estimate, iterations, pool):
                 if training_fit.left_out != known:
-                    lost = [how.sentences[i] for i in training_fit.left_out if i not in known]
+                    lost = [sentences[i] for i in training_fit.left_out if i not in known]
                     log(
                         f"left out {len(lost)} sentences, which the grammar cannot derive with their "
                         f"brackets: {listed_places(lost)}"
@@ -238,21 +229,21 @@ def train(
                         "them)",
                     )
                 estimate = current
-                if how.checkpoint is not None:
-                    write_checkpoint(how.checkpoint, settings, curve, estimate)
+                if checkpoint is not None:
+                    write_checkpoint(checkpoint, settings, curve, estimate)
                 row = {"iteration": estimate.iteration, **_figures(training_fit)}
                 if of_heldout is not None:
-                    heldout_fit = fit(heldout, of_heldout.expect(estimate.rules).log_probs)
+                    heldout_fit = fit(strings, of_heldout.expect(estimate.rules).log_probs)
                     row |= {f"heldout_{name}": value for name, value in _figures(heldout_fit).items()}
                 log(_line(row))
                 curve = [*curve, row]
                 change = math.inf if len(curve) < 2 else row["cross_entropy"] - curve[-2]["cross_entropy"]
-                if how.tolerance is not None and abs(change) < how.tolerance:
+                if tolerance is not None and abs(change) < tolerance:
                     break
     except KeyboardInterrupt:
-        if estimate is begun and not resume and how.checkpoint is not None:
+        if estimate is begun and not resume and checkpoint is not None:
             # Interrupted before the first estimate; the checkpoint there may be an older run's.
-            write_checkpoint(how.checkpoint, settings, [], begun)
+            write_checkpoint(checkpoint, settings, [], begun)
         raise Interrupted(trained()) from None
     return trained()
 
