@@ -88,33 +88,24 @@ def local_charts(sentence: BracketedSentence) -> list[tuple[int, list[int]]]:
     if length < 2:
         return charts
     cells = length
-    # Open brackets: start, end, the cells of the children so far, and where these end.
-    opened: list[tuple[int, int, list[int], list[int]]] = []
-
-    def close() -> None:
-        nonlocal cells
-        _, end, children, reached = opened.pop()
-        children.extend(range(reached[0], end))
-        charts.append((cells, children))
-        cells += len(children) * (len(children) - 1) // 2
-        if opened:
-            opened[-1][2].append(cells - 1)
-            opened[-1][3][0] = end
-
+    # Start, end and cell of each bracket that lies in no other so far, from left to right.
+    done: list[tuple[int, int, int]] = []
     spans = {span for span in sentence.brackets if span[1] - span[0] > 1} | {(0, length)}
-    for start, end in sorted(spans, key=lambda span: (span[0], -span[1])):
+    for start, end in sorted(spans, key=lambda span: (span[1], -span[0])):
         if start < 0 or end > length:
             raise wrong(f"bracket {(start, end)} leaves the sentence of {length} terminals")
-        while opened and opened[-1][1] <= start:
-            close()
-        if opened:
-            parent_start, parent_end, children, reached = opened[-1]
-            if end > parent_end:
-                raise wrong(f"brackets {(parent_start, parent_end)} and {(start, end)} cross")
-            children.extend(range(reached[0], start))
-        opened.append((start, end, [], [start]))
-    while opened:
-        close()
+        children: list[int] = []
+        reached = end
+        while done and done[-1][1] > start:
+            child_start, child_end, cell = done.pop()
+            if child_start < start:
+                raise wrong(f"brackets {(child_start, child_end)} and {(start, end)} cross")
+            children[:0] = [cell, *range(child_end, reached)]
+            reached = child_start
+        children[:0] = range(start, reached)
+        charts.append((cells, children))
+        cells += len(children) * (len(children) - 1) // 2
+        done.append((start, end, cells - 1))
     return charts
 
 

@@ -138,11 +138,8 @@ def expect_statistics(grammar: PCFG, sentences: Iterable[Sequence[str]]) -> Stat
 
 
 def _entries(symbols: Sequence[str], contexts: Sequence[str], table: FloatArray) -> dict[SymbolTag, float]:
-    rows, columns = np.nonzero(table)
-    return {
-        (symbols[row], contexts[column]): float(table[row, column])
-        for row, column in zip(rows.tolist(), columns.tolist(), strict=True)
-    }
+    places = np.argwhere(table).tolist()
+    return {(symbols[row], contexts[column]): float(table[row, column]) for row, column in places}
 
 
 def _count_ngrams(tags: Sequence[str], ngrams: Counter[Trigram]) -> None:

@@ -155,18 +155,14 @@ class Signatures:
     def learn(cls, trees: Sequence[SourceTree], rare: int) -> tuple[list[SourceTree], Signatures]:
         """The trees with their rare words replaced, and the model."""
         words = rare_words(trees, rare)
-        found = Counter(classes(word, initial) for _, word, initial in occurrences(trees, words))
-        sizes: Counter[str] = Counter()
-        for chain, times in found.items():
-            for name in set(chain):
-                sizes[name] += times
+        found = occurrences(trees, words)
+        sizes = Counter(name for _, word, initial in found for name in classes(word, initial))
         coarsest = unknown_terminal()
-        usable = {name for name, size in sizes.items() if size >= ENOUGH} | {coarsest}
-        chosen = {chain: next(name for name in chain if name in usable) for chain in found}
         seen: Counter[str] = Counter()
 
         def terminal(place: Occurrence) -> str:
-            name = chosen[classes(place.word, place.initial)]
+            enough = (name for name in classes(place.word, place.initial) if sizes[name] >= ENOUGH)
+            name = next(enough, coarsest)
             seen[name] += 1
             return coarsest if seen[name] % SHARE == 1 else name
 
