@@ -105,44 +105,41 @@ def number(low: float = -math.inf, high: float = math.inf, undefined: bool = Fal
     wanted = "a number" if low == -math.inf and high == math.inf else f"a number from {low:g} to {high:g}"
 
     def check(value: Any) -> None:
-        if isinstance(value, float) or (type(value) is int and -_LARGEST <= value <= _LARGEST):
-            if low <= value <= high and math.isfinite(value):
-                return
-            if undefined and math.isnan(value):
-                return
-        raise _wrong(value, wanted)
+        is_number = isinstance(value, float) or (type(value) is int and -_LARGEST <= value <= _LARGEST)
+        if is_number and math.isnan(value):
+            _require(undefined, value, wanted)
+        else:
+            _require(is_number and low <= value <= high and math.isfinite(value), value, wanted)
 
     return check
 
 
 def whole(low: int = 0, high: int = _LARGEST) -> Schema:
     """An integer in a closed range."""
+    wanted = f"a whole number from {low} to {high}" if high < _LARGEST else "a count"
 
     def check(value: Any) -> None:
-        if type(value) is not int or not low <= value <= high:
-            raise _wrong(value, f"a whole number from {low} to {high}" if high < _LARGEST else "a count")
+        _require(type(value) is int and low <= value <= high, value, wanted)
 
     return check
 
 
 def text(value: Any) -> None:
     """A text."""
-    if not isinstance(value, str):
-        raise _wrong(value, "text")
+    _require(isinstance(value, str), value, "text")
 
 
 def truth(value: Any) -> None:
     """True or false."""
-    if not isinstance(value, bool):
-        raise _wrong(value, "true or false")
+    _require(isinstance(value, bool), value, "true or false")
 
 
 def one_of(values: Collection[Any]) -> Schema:
     """One of these values, and of its type."""
+    wanted = " or ".join(map(shown, values)) if len(values) < 5 else "another"
 
     def check(value: Any) -> None:
-        if not any(value == one and type(value) is type(one) for one in values):
-            raise _wrong(value, " or ".join(map(shown, values)) if len(values) < 5 else "another")
+        _require(any(value == one and type(value) is type(one) for one in values), value, wanted)
 
     return check
 
@@ -161,8 +158,7 @@ def listed(schema: Schema, length: int | None = None, least: int = 0) -> Schema:
     """A list of values of one schema."""
 
     def check(value: Any) -> None:
-        if not isinstance(value, list):
-            raise _wrong(value, "a list")
+        _require(isinstance(value, list), value, "a list")
         if len(value) < least or length not in (None, len(value)):
             wanted = f"{least} or more" if length is None else length
             raise SchemaError(f"a list of {len(value)}, where one of {wanted} is wanted")
@@ -187,8 +183,7 @@ def mapping(schema: Schema) -> Schema:
     """An object whose values are of one schema, whatever their names."""
 
     def check(value: Any) -> None:
-        if not isinstance(value, dict):
-            raise _wrong(value, "an object")
+        _require(isinstance(value, dict), value, "an object")
         for name, one in value.items():
             _inside(name, schema, one)
 
@@ -199,8 +194,7 @@ def record(parts: Mapping[str, Schema], more: Mapping[str, Schema] | None = None
     """An object with these parts, of which those of ``more`` may be left out, and with no others."""
 
     def check(value: Any) -> None:
-        if not isinstance(value, dict):
-            raise _wrong(value, "an object")
+        _require(isinstance(value, dict), value, "an object")
         missing = [name for name in parts if name not in value]
         if missing:
             raise SchemaError(f"there is no {missing[0]!r}")
@@ -223,8 +217,9 @@ def anything(value: Any) -> None:
     """Whatever JSON can hold."""
 
 
-def _wrong(value: Any, wanted: str) -> SchemaError:
-    return SchemaError(f"{shown(value)}, where {wanted} is wanted")
+def _require(fits: bool, value: Any, wanted: str) -> None:
+    if not fits:
+        raise SchemaError(f"{shown(value)}, where {wanted} is wanted")
 
 
 def _inside(name: str, schema: Schema, value: Any) -> None:

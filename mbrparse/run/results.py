@@ -155,7 +155,7 @@ def _finished(
         for future in pool.completed(waiting):
             run = under_way[future]
             try:
-                result = future.result()
+                yield run, future.result()
             except WorkerDied as death:
                 if run in retried:
                     lost[run] = str(death)
@@ -164,8 +164,6 @@ def _finished(
                     again = pool.submit(function, run)
                     under_way[again] = run
                     waiting.append(again)
-                continue
-            yield run, result
     if lost:
         raise WorkersError(
             "; ".join(f"run {run}: two processes died of it ({lost[run]})" for run in sorted(lost)),
