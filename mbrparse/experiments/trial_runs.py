@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -170,6 +171,19 @@ def tidy(panel: Any) -> None:
     panel.grid(alpha=0.25)
     for side in ("top", "right"):
         panel.spines[side].set_visible(False)
+
+
+@contextmanager
+def panels(
+    folder: Path, name: str, count: int, size: tuple[float, float], title: str, dpi: int = 130
+) -> Iterator[tuple[Any, Any]]:
+    """A figure and its panels side by side, written as NAME.svg and NAME.png when they are filled."""
+    figure, axes = plotting().subplots(1, count, figsize=size, layout="constrained")
+    yield figure, axes
+    for panel in axes:
+        tidy(panel)
+    figure.suptitle(title, fontsize=11)
+    save(figure, [folder / f"{name}.svg", folder / f"{name}.png"], dpi)
 
 
 def save(figure: Any, paths: Iterable[Path], dpi: int) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from mbrparse.evaluate.tables.grids import Cell, grid_of
 from mbrparse.experiments.caraballo_charniak.merit_trial import CHECKPOINTS
-from mbrparse.experiments.trial_runs import plotting, save, tidy
+from mbrparse.experiments.trial_runs import panels
 
 Row = dict[str, Any]
 Table = list[list[Cell]]
@@ -138,16 +138,11 @@ def _style(merit: str) -> dict[str, Any]:
 
 def draw(rows: Sequence[Row], merits: Sequence[str], folder: Path, title: str) -> None:
     """Write curves.svg, curves.png, lengths.svg and lengths.png into a folder."""
-    panels = {"curves": (3, 13.5, _curves), "lengths": (2, 11, _lengths)}
-    for name, (count, width, fill) in panels.items():
-        figure, axes = plotting().subplots(1, count, figsize=(width, 4.8), layout="constrained")
-        fill(rows, merits, axes)
-        for panel in axes:
-            tidy(panel)
-        legend = axes[0].get_legend_handles_labels()
-        figure.legend(*legend, loc="outside lower center", ncols=5, frameon=False)
-        figure.suptitle(title, fontsize=11)
-        save(figure, [folder / f"{name}.svg", folder / f"{name}.png"], dpi=130)
+    for name, count, width, fill in (("curves", 3, 13.5, _curves), ("lengths", 2, 11, _lengths)):
+        with panels(folder, name, count, (width, 4.8), title) as (figure, axes):
+            fill(rows, merits, axes)
+            legend = axes[0].get_legend_handles_labels()
+            figure.legend(*legend, loc="outside lower center", ncols=5, frameon=False)
 
 
 def _curves(rows: Sequence[Row], merits: Sequence[str], axes: Any) -> None:

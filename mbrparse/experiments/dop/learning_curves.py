@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +12,10 @@ from mbrparse.evaluate.profiles.counts import SentenceCounts
 from mbrparse.evaluate.tables.count_table import Columns
 from mbrparse.evaluate.tables.criteria import PAPER, rates
 from mbrparse.evaluate.tables.grids import Grid, grid_of
-from mbrparse.experiments.dop.model_trial import Design, Model, Search, timed_parses
-from mbrparse.experiments.trial_runs import HeldOut, Summary, plotting, save, summarize, tidy
+from mbrparse.experiments.dop.model_trial import ModelTrial, timed_parses
+from mbrparse.experiments.trial_runs import HeldOut, Summary, panels, summarize
 from mbrparse.grammar.dop.addressed_treebank import AddressedTreebank, address_trees
 from mbrparse.io.state_files import Schema, listed, number, record
-from mbrparse.treebank.corpora import SourceTree
 
 #: Each next point has twice the training sentences; the last has all of them.
 DOUBLINGS = 5
@@ -27,14 +25,8 @@ _DECODER = "labelled-recall"
 CURVE_CRITERIA = ("labelled_tree", "labelled_recall")
 
 
-@dataclass(frozen=True)
-class CurveTrial:
+class CurveTrial(ModelTrial):
     """A model and the trees of all splits; calling it does all points of one of them."""
-
-    trees: Sequence[SourceTree]
-    design: Design
-    model: Model
-    search: Search
 
     @property
     def places(self) -> dict[str, list[int]]:
@@ -110,26 +102,23 @@ def curve_table(found: pd.DataFrame, curve: str) -> Grid:
     return grid_of(rows)
 
 
-def draw(found: pd.DataFrame, paths: Sequence[Path], title: str) -> None:
+def draw(found: pd.DataFrame, folder: Path, title: str) -> None:
     """Mean labelled recall along both curves; that of the PCFG is a level beside the depths."""
-    figure, axes = plotting().subplots(1, 2, figsize=(10, 4.2), layout="constrained")
     recall = found[found["criterion"] == "labelled_recall"]
-    for panel, curve in zip(axes, HEADINGS, strict=True):
-        for model, (colour, dash) in _STYLES.items():
-            style = {"color": colour, "linestyle": dash, "linewidth": 1.8}
-            mine = recall[(recall["curve"] == curve) & (recall["model"] == model)]
-            if len(mine):
-                panel.plot(mine["place"], 100 * mine["mean"], marker=".", label=model, **style)
-        panel.set(xlabel=HEADINGS[curve], ylabel="labelled recall, per cent")
-        tidy(panel)
-    pcfg = recall[(recall["curve"] == "sizes") & (recall["model"] == "PCFG")]
-    sizes = pcfg["place"].tolist()
-    axes[0].set_xscale("log")
-    axes[0].set_xticks(sizes, map(str, sizes))
-    axes[0].minorticks_off()
-    axes[0].legend(loc="lower right", frameon=False)
-    colour, dash = _STYLES["PCFG"]
-    axes[1].axhline(100 * pcfg["mean"].iloc[-1], color=colour, linestyle=dash, linewidth=1.4)
-    axes[1].set(xticks=DEPTHS)
-    figure.suptitle(title, fontsize=11)
-    save(figure, paths, dpi=130)
+    with panels(folder, "curves", 2, (10, 4.2), title) as (_, axes):
+        for panel, curve in zip(axes, HEADINGS, strict=True):
+            for model, (colour, dash) in _STYLES.items():
+                style = {"color": colour, "linestyle": dash, "linewidth": 1.8}
+                mine = recall[(recall["curve"] == curve) & (recall["model"] == model)]
+                if len(mine):
+                    panel.plot(mine["place"], 100 * mine["mean"], marker=".", label=model, **style)
+            panel.set(xlabel=HEADINGS[curve], ylabel="labelled recall, per cent")
+        pcfg = recall[(recall["curve"] == "sizes") & (recall["model"] == "PCFG")]
+        sizes = pcfg["place"].tolist()
+        axes[0].set_xscale("log")
+        axes[0].set_xticks(sizes, map(str, sizes))
+        axes[0].minorticks_off()
+        axes[0].legend(loc="lower right", frameon=False)
+        colour, dash = _STYLES["PCFG"]
+        axes[1].axhline(100 * pcfg["mean"].iloc[-1], color=colour, linestyle=dash, linewidth=1.4)
+        axes[1].set(xticks=DEPTHS)

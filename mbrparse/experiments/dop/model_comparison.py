@@ -126,7 +126,7 @@ def _of_curves(model: Model) -> str:
 
 def _curves(done: Sequence[tuple[CurveTrial, Sequence[Result]]], folder: Path, title: str) -> list[str]:
     found = points(done)
-    draw(found, [folder / "curves.svg", folder / "curves.png"], title)
+    draw(found, folder, title)
     _write_csv(folder / "curves.csv", found)
     texts = [write_table(folder, f"curve-{curve}", curve_table(found, curve)) for curve in HEADINGS]
     return ["Labelled Recall: labelled tree / labelled recall, means over the splits", *texts]

@@ -23,12 +23,10 @@ from mbrparse.experiments.trial_runs import (
     HeldOut,
     Summary,
     paired_test,
-    plotting,
+    panels,
     read_treebanks,
-    save,
     show_probability,
     summarize,
-    tidy,
     write_table,
 )
 from mbrparse.grammar.pcfg import PCFG
@@ -181,22 +179,19 @@ PANELS = {
 }
 
 
-def figure2(results: Sequence[Result], paths: Sequence[Path], title: str) -> None:
-    """Draw run 1 in bold and the spread of all (lowest to highest) behind; write each of ``paths``."""
-    figure, axes = plotting().subplots(1, 2, figsize=(10, 4.2), layout="constrained")
-    for panel, (criterion, heading) in zip(axes, PANELS.items(), strict=True):
-        for decoder, (colour, line) in STYLES.items():
-            runs = [[100 * rate for rate in result["rates"][decoder][criterion]] for result in results]
-            iterations = range(len(runs[0]))
-            low, high = ([bound(values) for values in zip(*runs, strict=True)] for bound in (min, max))
-            panel.fill_between(iterations, low, high, color=colour, alpha=0.15, linewidth=0)
-            panel.plot(iterations, runs[0], line, color=colour, linewidth=1.8, label=NAMES[decoder])
-        panel.set(title=heading, xlabel="Iteration", ylabel="per cent", xlim=(0, len(runs[0]) - 1))
-        tidy(panel)
-    axes[0].legend(loc="lower right", frameon=False)
+def figure2(results: Sequence[Result], folder: Path, title: str) -> None:
+    """Draw run 1 in bold and the spread of all (lowest to highest) behind; write figure2.svg and .png."""
     shade = f"; shaded: lowest to highest of {len(results)} runs" if len(results) > 1 else ""
-    figure.suptitle(f"{title}: run 1{shade}", fontsize=11)
-    save(figure, paths, dpi=150)
+    with panels(folder, "figure2", 2, (10, 4.2), f"{title}: run 1{shade}", dpi=150) as (_, axes):
+        for panel, (criterion, heading) in zip(axes, PANELS.items(), strict=True):
+            for decoder, (colour, line) in STYLES.items():
+                runs = [[100 * rate for rate in result["rates"][decoder][criterion]] for result in results]
+                iterations = range(len(runs[0]))
+                low, high = ([bound(values) for values in zip(*runs, strict=True)] for bound in (min, max))
+                panel.fill_between(iterations, low, high, color=colour, alpha=0.15, linewidth=0)
+                panel.plot(iterations, runs[0], line, color=colour, linewidth=1.8, label=NAMES[decoder])
+            panel.set(title=heading, xlabel="Iteration", ylabel="per cent", xlim=(0, len(runs[0]) - 1))
+        axes[0].legend(loc="lower right", frameon=False)
 
 
 def compare_decoders(
@@ -235,7 +230,7 @@ def compare_decoders(
 @atomic_outputs()
 def _report(results: Sequence[Result], folder: Path, title: str) -> str:
     table = write_table(folder, "table1", *table1(results))
-    figure2(results, [folder / "figure2.svg", folder / "figure2.png"], title)
+    figure2(results, folder, title)
     runs = f"{len(results)} run{'s' * (len(results) > 1)}"
     accuracy = summarize(final_rates(results, "labelled-tree", "consistent_brackets_recall"))
     entropy = sum(result["test_cross_entropy"] for result in results) / len(results)

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from mbrparse.decode.base.objectives import OBJECTIVES, Objective, Space
 from mbrparse.io.errors import CorpusError, MbrparseError
 from mbrparse.treebank.binarize import Binarization, HeadDriven
+from mbrparse.treebank.clean import UnaryPolicy
 from mbrparse.treebank.corpora import SourceTree, read_corpus
 from mbrparse.treebank.heads import head_rules
 from mbrparse.treebank.prepare import Preparation
@@ -66,31 +67,25 @@ class ParserKind:
 def parser_kinds() -> tuple[ParserKind, ...]:
     """M_RL with its unary productions (the paper does not say) and without, and M_H."""
     heads = HeadDriven(head_rules("collins"), tags=True, frames=True)
-    around_heads = Preparation("top", binarization=Binarization(vmarkov=2, heads=heads))
-    binarized = "binarized gold, continuations count"
-    return (
-        ParserKind(
-            "M_RL-keep",
-            f"M_RL, right linearization, unary productions kept; {binarized}",
-            Preparation("keep"),
-            False,
-            M_RL,
-        ),
-        ParserKind(
-            "M_RL-top",
-            f"M_RL, right linearization, no unary productions; {binarized}",
-            Preparation("top"),
-            False,
-            M_RL,
-        ),
-        ParserKind(
-            "M_H",
-            "M_H, around heads, with parents, head tags and frames, no unary productions; n-ary gold",
-            around_heads,
-            True,
-            M_H,
-        ),
+    around_heads = ParserKind(
+        "M_H",
+        "M_H, around heads, with parents, head tags and frames, no unary productions; n-ary gold",
+        Preparation("top", binarization=Binarization(vmarkov=2, heads=heads)),
+        True,
+        M_H,
     )
+    policies: dict[UnaryPolicy, str] = {"keep": "unary productions kept", "top": "no unary productions"}
+    right_linear = (
+        ParserKind(
+            f"M_RL-{policy}",
+            f"M_RL, right linearization, {what}; binarized gold, continuations count",
+            Preparation(policy),
+            False,
+            M_RL,
+        )
+        for policy, what in policies.items()
+    )
+    return (*right_linear, around_heads)
 
 
 def objectives(node_cost: float) -> tuple[Objective, ...]:
