@@ -16,6 +16,12 @@ EXHAUSTED = Until("exhausted")
 LabelledSpan = tuple[int, int, str]
 
 
+def sentences_of(statistics: Statistics) -> float:
+    """The number of sentences, which is that of sentence beginnings."""
+    begun = (count for (*before, _), count in statistics.ngrams.items() if before == [BOUNDARY, BOUNDARY])
+    return sum(begun)
+
+
 def pcfg_of(grammar: Grammar) -> PCFG:
     """A naive grammar as the library's, its symbols all nonterminals over words."""
     rules = {Rule(parent, (left, right)): p for (parent, left, right), p in grammar.binary.items()}

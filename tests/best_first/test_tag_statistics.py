@@ -6,7 +6,7 @@ from pathlib import Path
 import naive
 import numpy as np
 import pytest
-from best_first_cases import pcfg_of
+from best_first_cases import pcfg_of, sentences_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import grammars, sentences
@@ -39,7 +39,7 @@ TWO = trees_of("(S (NP D N) V)", "(S (NP (D the) (N dog)) (VP (V eats) (N fish))
 
 def test_counts_by_hand() -> None:
     found = count_statistics(TWO, "tags")
-    assert found.sentences == 2
+    assert sentences_of(found) == 2
     assert found.ngrams == {
         (BOUNDARY, BOUNDARY, D): 2, (BOUNDARY, D, N): 2, (D, N, V): 2,
         (N, V, BOUNDARY): 1, (N, V, N): 1, (V, N, BOUNDARY): 1,
@@ -93,7 +93,7 @@ def test_expectation_is_the_naive_one(grammar: naive.Grammar, data: st.DataObjec
     found = expect_statistics(pcfg_of(grammar), corpus)
     assert found.left == pytest.approx(left, rel=1e-8, abs=1e-12)
     assert found.right == pytest.approx(right, rel=1e-8, abs=1e-12)
-    assert found.sentences == 2
+    assert sentences_of(found) == 2
 
 
 def test_expectation_keeps_annotated_symbols_apart() -> None:

@@ -43,10 +43,8 @@ class CurveTrial(ModelTrial):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What its results depend on, beside the trees and the splits."""
-        of_model = self.model.settings(self.search)
-        of_model.pop("samples", None)  # Labelled Recall draws none
-        return of_model | self.places
+        """Those of the model but its samples, of which Labelled Recall draws none, and the places."""
+        return {name: value for name, value in super().settings.items() if name != "samples"} | self.places
 
     def __call__(self, run: int) -> dict[str, Any]:
         """The rates of one split, 0 to 1; training sentences are the first so many of its training part."""

@@ -26,7 +26,7 @@ from mbrparse.io.files import atomic_outputs, open_output
 from mbrparse.io.log import Log, Progress, no_log, no_progress
 from mbrparse.run.jobs import Jobs
 from mbrparse.run.manifest import Settings
-from mbrparse.run.results import Result, Trial, fingerprint, run_all
+from mbrparse.run.results import Result, fingerprint, run_all
 from mbrparse.treebank.corpora import SourceTree
 from mbrparse.treebank.splits import part_size
 
@@ -49,8 +49,8 @@ class SpeedLimits:
     sentences: int = 50
 
 
-#: By the name of their folder trials, how many runs of each there are, and what results depend on.
-_Works = dict[str, tuple[Trial, int, Settings]]
+#: By the name of their folder, trials, and how many runs of each there are.
+_Works = dict[str, tuple[ModelTrial | SpeedTrial, int]]
 
 
 def compare_models(
@@ -81,18 +81,14 @@ def compare_models(
     models = (Model(), *map(Model, dict.fromkeys(weightings)))
     common = {**asdict(design), "trees": fingerprint([tree.tree for tree in trees])}
     trials = [CurveTrial(trees, design, model, search) for model in models]
-    works: _Works = {
-        model.name: (ModelTrial(trees, design, model, search), runs, common | model.settings(search))
-        for model in models
-    }
+    works: _Works = {model.name: (ModelTrial(trees, design, model, search), runs) for model in models}
     if curves:
-        works |= {_of_curves(trial.model): (trial, runs, common | trial.settings) for trial in trials}
+        works |= {_of_curves(trial.model): (trial, runs) for trial in trials}
     if speed is not None:
-        bod = SpeedTrial(trees, design, speed.fragments, speed.sentences, search.samples)
-        works["speed"] = bod, 1, common | bod.settings
+        works["speed"] = SpeedTrial(trees, design, speed.fragments, speed.sentences, search.samples), 1
     found_of: dict[str, dict[int, Result]] = {name: {} for name in works}
-    total = sum(count for _, count, _ in works.values())
-    for name, run, result in progress(_done(works, folder, jobs, log), "splits", total):
+    total = sum(count for _, count in works.values())
+    for name, run, result in progress(_done(works, common, folder, jobs, log), "splits", total):
         found_of[name][run] = result
     results = {name: [of[run] for run in sorted(of)] for name, of in found_of.items()}
     title = (
@@ -148,8 +144,10 @@ def _design(parts: Parts, sentences: int) -> Design:
     return Design(train, test, parts.seed)
 
 
-def _done(works: _Works, folder: Path, jobs: Jobs, log: Log) -> Iterator[tuple[str, int, Result]]:
-    for name, (trial, runs, settings) in works.items():
-        for run, result in run_all(trial, folder / name, runs, settings, jobs, log):
+def _done(
+    works: _Works, common: Settings, folder: Path, jobs: Jobs, log: Log
+) -> Iterator[tuple[str, int, Result]]:
+    for name, (trial, runs) in works.items():
+        for run, result in run_all(trial, folder / name, runs, common | trial.settings, jobs, log):
             log(f"{name}: split {run} of {runs}")
             yield name, run, result

@@ -66,13 +66,6 @@ class Model:
             options |= {"max_samples": search.samples, "max_error": 0.0, "seed": seed}
         return Parser(grammar, decoder, **options)
 
-    def settings(self, search: Search) -> dict[str, Any]:
-        """What its results depend on."""
-        if self.weighting is None:
-            return {"model": self.name}
-        depth = search.max_depth or "none"
-        return {"model": self.name, "depth": depth, "prune": search.prune, "samples": search.samples}
-
 
 # Sentences that are parsed together.
 _BATCH = 25
@@ -103,6 +96,15 @@ class ModelTrial:
     design: Design
     model: Model
     search: Search
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What its results depend on, beside the trees and the splits."""
+        if self.model.weighting is None:
+            return {"model": self.model.name}
+        how = self.search
+        depth = how.max_depth or "none"
+        return {"model": self.model.name, "depth": depth, "prune": how.prune, "samples": how.samples}
 
     @property
     def schema(self) -> Schema:

@@ -10,7 +10,7 @@ import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from mbrparse.decode.base.objectives import OBJECTIVES
 from mbrparse.decode.base.parser_options import ParserOptions
@@ -86,8 +86,7 @@ class Corpus:
         }
 
 
-@dataclass(frozen=True)
-class Stage:
+class Stage(NamedTuple):
     """A stage, the files that it leaves (the last one says that all are there), and what it does."""
 
     name: str

@@ -53,7 +53,6 @@ class Fragments(NamedTuple):
     up: FloatArray
     keep: FloatArray
     cut: FloatArray
-    log_number: FloatArray  # of a, its natural logarithm
 
 
 def fragments_of(treebank: AddressedTreebank) -> Fragments:
@@ -78,7 +77,6 @@ def fragments_of(treebank: AddressedTreebank) -> Fragments:
         np.where(count > 0, np.maximum(up, SMALLEST), 0.0),
         keep,
         np.maximum(cut, SMALLEST),
-        log_number,
     )
 
 

@@ -76,11 +76,6 @@ class Statistics:
     left: dict[SymbolTag, float]
     right: dict[SymbolTag, float]
 
-    @property
-    def sentences(self) -> float:
-        """The number of sentences, which is that of sentence beginnings."""
-        return sum(count for (first, second, _), count in self.ngrams.items() if first == second == BOUNDARY)
-
 
 def count_statistics(trees: Iterable[SourceTree], terminal_kind: TerminalKind) -> Statistics:
     """Count the statistics of binarized trees directly; raises GrammarError if there is no tree.
