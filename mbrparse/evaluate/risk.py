@@ -12,16 +12,16 @@ import numpy.typing as npt
 
 from mbrparse.evaluate.tables.count_table import Columns
 from mbrparse.evaluate.tables.criteria import MORE, PAPER, quotients, sides
-from mbrparse.evaluate.trees.agreement import Form, Place, check_yield
+from mbrparse.evaluate.trees.agreement import Form, Place
 from mbrparse.evaluate.trees.gold import Comparison, GoldSentence, compared_labels, trees_in
 from mbrparse.evaluate.trees.matches import Brackets, Matches
 from mbrparse.evaluate.trees.sources import TreeSource, gold_file, parse_files
-from mbrparse.io.errors import MbrparseError
+from mbrparse.io.errors import InputMismatchError, MbrparseError
 from mbrparse.io.files import STANDARD
 from mbrparse.io.log import no_log
 from mbrparse.treebank.brackets import ReadTree
 from mbrparse.treebank.candidate_files import CandidateLine, is_candidate_file, read_candidates
-from mbrparse.treebank.outlines import outline
+from mbrparse.treebank.outlines import first_difference, outline, yields_agree
 from mbrparse.treebank.tree import Tree
 
 FloatArray = npt.NDArray[np.float64]
@@ -79,7 +79,12 @@ class TreeRates:
         leaves, found = correct.leaves(), []
         for tree, place in zip(trees, places, strict=True):
             read = outline(tree)
-            check_yield(leaves, read.leaves, place, here)
+            if not yields_agree(leaves, read.leaves):
+                raise place.error(
+                    InputMismatchError,
+                    f"not the sentence of {here}: {first_difference(leaves, read.leaves)}",
+                    "all candidates of a sentence have its words",
+                )
             found.append(Brackets(read.spans, compared_labels(read, self.form, place)))
         return found
 

@@ -114,18 +114,12 @@ class Runs:
         lower = np.array([criterion.lower_is_better for criterion in self.criteria])
         least = self._of_systems(lambda rates: rates.min(axis=0))
         most = self._of_systems(lambda rates: rates.max(axis=0))
-        found = self.differences
         figures = {
             "mean": self.mean,
             "deviation": self._of_systems(_deviation),
             "best": np.where(lower, least, most),
             "worst": np.where(lower, most, least),
-            "low": found.low,
-            "high": found.high,
-            "difference": found.difference,
-            "difference_low": found.difference_low,
-            "difference_high": found.difference_high,
-            "p_bootstrap": found.p_bootstrap,
+            **vars(self.differences),
             "p_wilcoxon": self.p_wilcoxon,
         }
         sizes = [len(runs) for runs in self.systems.values()]

@@ -121,7 +121,10 @@ def binarize(
         return tree
     found = _constituents(tree, how)
     if how.heads is not None:
-        _set_choices(found, choose_heads(tree, how.heads.rules) if choices is None else choices)
+        chosen = choose_heads(tree, how.heads.rules) if choices is None else choices
+        branching = (node for node in found if len(node.children) > 1)
+        for node, choice in zip(branching, chosen, strict=True):
+            node.choice = choice
     # Parents come before their children: backwards, a constituent's children are on top of those built,
     # the first on the very top.
     built: list[_Built] = []
@@ -195,12 +198,6 @@ def _constituents(tree: Tree, how: Binarization) -> list[_Constituent]:
             if not child.is_leaf
         )
     return found
-
-
-def _set_choices(found: list[_Constituent], choices: Sequence[HeadChoice]) -> None:
-    branching = [node for node in found if len(node.children) > 1]
-    for node, choice in zip(branching, choices, strict=True):
-        node.choice = choice
 
 
 def _leaf(leaf: Tree) -> _Built:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from mbrparse.io.errors import LabelError, MbrparseError
@@ -126,10 +126,6 @@ class Categories:
         """
         before, _, after = self._parts(label)
         return frozenset(part for part in _one_of(self.separators).split(before + after) if part)
-
-    def without_functions(self) -> Categories:
-        """The same, but functions go."""
-        return replace(self, keep=False)
 
     def _parts(self, label: str) -> tuple[str, str, str]:
         """The part before the category, with its separator; the category; the part after it."""

@@ -130,11 +130,9 @@ def _read_lines(lines: Iterator[str], source: str, style: Style, reading: Readin
 def wsj_files(spec: str, sections: str | None) -> list[str]:
     """The .mrg files of wsj:DIR, in order; raises CorpusError where there are none."""
     root = Path(spec.removeprefix("wsj:"))
-    for layout in ("", "parsed/mrg/wsj", "combined/wsj", "wsj"):
-        base = root / layout
-        if any(base.glob("[0-9][0-9]")):
-            break
-    else:
+    layouts = (root / layout for layout in ("", "parsed/mrg/wsj", "combined/wsj", "wsj"))
+    base = next((layout for layout in layouts if any(layout.glob("[0-9][0-9]"))), None)
+    if base is None:
         raise CorpusError(
             "no sections (folders named 00 to 24) found",
             source=spec,

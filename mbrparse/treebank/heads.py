@@ -33,7 +33,7 @@ from __future__ import annotations
 import importlib.resources
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import Literal
 
@@ -164,7 +164,7 @@ def choose_heads(tree: Tree, rules: HeadRules, how: Categories = PENN_CATEGORIES
     HeadChoice(head=0, complements=(None, None))
     """
     chosen: list[HeadChoice] = []
-    how = how.without_functions()
+    how = replace(how, keep=False)
     for node in tree.preorder():
         children = node.children
         if len(children) > 1:

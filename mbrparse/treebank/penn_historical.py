@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from mbrparse.treebank.brackets import ReadTree, read_trees
-from mbrparse.treebank.styles import Leaves, Reading, leaf_word
+from mbrparse.treebank.styles import Reading, leaf_word
 from mbrparse.treebank.tree import Tree
 
 #: What is no part of the text, whole: numbers of tokens, codes, line breaks, descriptions of the file.
@@ -108,7 +108,9 @@ def _text(tree: Tree, reading: Reading) -> Tree | None:
             removed["code inside a word" if text.strip("-$") else "code in the place of a word"] += 1
             if not text.strip("-$"):
                 return None
-        text = _leaf_text(text, leaves)
+        if leaves in ("word", "lemma"):
+            text = split_lemma(text)[leaves == "lemma"]
+        text = _NAMED.sub(lambda match: _TEXT_OF_CODE[match[1]], text)
         if text == token:
             return node
         return Tree(text) if node.word is None else Tree(node.label, word=text)
@@ -137,9 +139,3 @@ def _text(tree: Tree, reading: Reading) -> Tree | None:
 
 def _is_no_text(node: Tree) -> bool:
     return node.label.partition("-")[0] in NO_TEXT
-
-
-def _leaf_text(token: str, leaves: Leaves | None) -> str:
-    if leaves in ("word", "lemma"):
-        token = split_lemma(token)[leaves == "lemma"]
-    return _NAMED.sub(lambda match: _TEXT_OF_CODE[match[1]], token)

@@ -9,7 +9,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import chain, count
 from typing import Any, Literal, get_args
 
 from mbrparse.io.errors import BracketError, CorpusError, MbrparseError
@@ -177,9 +177,7 @@ def nltk_trees(corpus: Any, spec: str, reading: Reading) -> Iterator[tuple[int, 
     import nltk
 
     sentences = iter(corpus.parsed_sents())
-    number = 0
-    while True:
-        number += 1
+    for number in count(1):
         said = io.StringIO()
         with contextlib.redirect_stderr(said):
             sentence = next(sentences, None)

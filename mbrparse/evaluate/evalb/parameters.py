@@ -91,18 +91,14 @@ class EvalbParameters:
 
     def signature(self) -> dict[str, str]:
         """The part of a table's signature that these parameters decide."""
-        ends = {} if self.label_ends == "-=" else {"label-ends": self.label_ends}
-        tags = {"tags": "cut"} if self.tags_end else {}
-        terminals = {"terminals": "stay"} if self.terminals_stay else {}
-        unparsed = {"unparsed": "count"} if self.unparsed_count else {}
-        return {
-            "evalb": self.name,
-            "labels": "yes" if self.labelled else "no",
-            **ends,
-            **tags,
-            **terminals,
-            **unparsed,
+        unusual = {
+            "label-ends": self.label_ends != "-=" and self.label_ends,
+            "tags": self.tags_end and "cut",
+            "terminals": self.terminals_stay and "stay",
+            "unparsed": self.unparsed_count and "count",
         }
+        said = {key: text for key, text in unusual.items() if text}
+        return {"evalb": self.name, "labels": "yes" if self.labelled else "no", **said}
 
 
 #: The evaluator of the SPMRL shared tasks (Seddah et al. 2013) with its spmrl.prm, run with -X. It cuts the

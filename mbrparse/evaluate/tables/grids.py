@@ -53,8 +53,9 @@ def text_grid(grid: Grid, names: int = 1) -> list[str]:
     >>> text_grid(grid_of([["", "mean"], ["Tree"], ["recall", 90.13]]))
     ['         mean', 'Tree', 'recall  90.13']
     """
-    columns = [_with_spaced_marks(column) for column in _columns(grid)]
-    rows = iter(_aligned(columns, names, "  "))
+    # Headings take no room in any column.
+    columns = zip(*(row for row in grid if not _is_heading(row, grid)), strict=True)
+    rows = iter(_aligned(map(_with_spaced_marks, columns), names, "  "))
     return [(row[0].text if _is_heading(row, grid) else next(rows)).rstrip() for row in grid]
 
 
@@ -118,11 +119,6 @@ def _is_heading(row: Sequence[Cell], grid: Grid) -> bool:
     return len(row) == 1 < len(grid[0])
 
 
-def _columns(grid: Grid) -> list[Sequence[Cell]]:
-    """The columns without headings, which take no room in any."""
-    return list(zip(*(row for row in grid if not _is_heading(row, grid)), strict=True))
-
-
 def html_grid(grid: Grid, names: int = 1) -> list[str]:
     """An HTML table.
 
@@ -141,7 +137,7 @@ def html_grid(grid: Grid, names: int = 1) -> list[str]:
     ]
 
 
-def _aligned(columns: Sequence[Sequence[str]], names: int, between: str) -> list[str]:
+def _aligned(columns: Iterable[Sequence[str]], names: int, between: str) -> list[str]:
     padded = []
     for place, column in enumerate(columns):
         width = max(map(len, column))

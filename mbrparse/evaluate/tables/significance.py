@@ -92,7 +92,11 @@ def significance(
     observed = quotients(above.sum(axis=0), below.sum(axis=0))
     with open_pool(jobs) as pool:
         sampled = bootstrap(above, below, resamples, np.random.default_rng([seed, 0]), pool)
-        pairs = _randomize(above, below, observed, resamples, np.random.default_rng([seed, 1]), pool)
+        swaps, random = Randomization(above, below, observed), np.random.default_rng([seed, 1])
+        extreme: Any = sum(of_blocks(swaps, resamples, random, pool))
+    extreme += extreme.transpose(1, 0, 2)
+    np.einsum("iik->ik", extreme)[:] = resamples
+    pairs = p_value(extreme, observed[:, None] - observed[None], resamples)
     lower = np.array([criterion.lower_is_better for criterion in criteria])
     better = np.where(lower, observed[:, None] < observed[None], observed[:, None] > observed[None])
     found = differences(sampled, observed, names.index(baseline))
@@ -140,21 +144,6 @@ def bootstrap(
     return np.concatenate(list(of_blocks(Bootstrap(above, below), resamples, random, pool)))
 
 
-def _randomize(
-    above: Floats,
-    below: Floats,
-    observed: Floats,
-    resamples: int,
-    random: np.random.Generator,
-    pool: Pool | None,
-) -> Floats:
-    """The p-values of all pairs of files, [file, file, criterion]."""
-    extreme: Any = sum(of_blocks(Randomization(above, below, observed), resamples, random, pool))
-    extreme += extreme.transpose(1, 0, 2)
-    np.einsum("iik->ik", extreme)[:] = resamples
-    return p_value(extreme, observed[:, None] - observed[None], resamples)
-
-
 def interval(sampled: Floats, observed: Floats) -> tuple[Floats, Floats]:
     """The middle 95% of the resamples that have a rate."""
     bounds = np.full((2, *observed.shape), np.nan)
@@ -174,16 +163,16 @@ _CELLS = 2**22
 EQUAL = 1e-12
 
 
+@dataclass(frozen=True)
 class Bootstrap:
     """Sentences drawn with replacement: the rates of each resample."""
 
-    def __init__(self, above: Floats, below: Floats) -> None:
-        self._sides = above, below
-        self.sentences = len(above)
+    above: Floats
+    below: Floats
 
     def draw(self, random: np.random.Generator, size: int) -> NDArray[np.int64]:
         """The numbers of the sentences drawn, [resample, sentence]."""
-        return random.integers(0, self.sentences, size=(size, self.sentences))
+        return random.integers(0, len(self.above), size=(size, len(self.above)))
 
     def found(self, drawn: NDArray[Any]) -> Floats:
         """The rates of a block, [resample, file, criterion]."""
@@ -191,36 +180,36 @@ class Bootstrap:
         drawn += np.arange(size)[:, None] * sentences
         counts = np.bincount(drawn.ravel(), minlength=size * sentences)
         weights = counts.reshape(size, sentences).astype(float)
-        return quotients(*(np.tensordot(weights, side, axes=1) for side in self._sides))
+        return quotients(*(np.tensordot(weights, side, axes=1) for side in (self.above, self.below)))
 
 
+@dataclass(frozen=True)
 class Randomization:
     """Sentences of two files swapped by chance: how many swaps differ as much as what was observed."""
 
-    def __init__(self, above: Floats, below: Floats, observed: Floats) -> None:
-        self._sides = above, below
-        self._observed = observed
-        self.sentences = len(above)
+    above: Floats
+    below: Floats
+    observed: Floats
 
     def draw(self, random: np.random.Generator, size: int) -> NDArray[np.bool_]:
         """Which sentences are swapped, [resample, sentence]."""
-        return random.random((size, self.sentences), dtype=np.float32) < 0.5
+        return random.random((size, len(self.above)), dtype=np.float32) < 0.5
 
     def found(self, drawn: NDArray[Any]) -> NDArray[np.int64]:
         """The counts of a block, [file, file, criterion], each pair once."""
-        above, below = self._sides
-        _, files, criteria = above.shape
+        both = self.above, self.below
+        _, files, criteria = self.above.shape
         extreme = np.zeros((files, files, criteria), dtype=int)
-        totals = above.sum(axis=0), below.sum(axis=0)
+        totals = [side.sum(axis=0) for side in both]
         swapped = drawn.astype(float)
         for one in range(files):
             for other in range(one):
-                moved = [swapped @ (side[:, other] - side[:, one]) for side in self._sides]
+                moved = [swapped @ (side[:, other] - side[:, one]) for side in both]
                 rates = [
                     quotients(totals[0][file] + sign * moved[0], totals[1][file] + sign * moved[1])
                     for file, sign in ((one, 1), (other, -1))
                 ]
-                least = np.abs(self._observed[one] - self._observed[other]) - EQUAL
+                least = np.abs(self.observed[one] - self.observed[other]) - EQUAL
                 extreme[one, other] += (~(np.abs(rates[0] - rates[1]) < least)).sum(axis=0)
         return extreme
 
@@ -233,7 +222,7 @@ def of_blocks(
     A remote worker draws its block itself, from the state of the generator; drawing it here too gives the
     state for the next block. Raises WorkersError where workers die.
     """
-    most = max(1, _CELLS // how.sentences)
+    most = max(1, _CELLS // len(how.above))
     sizes = [min(most, resamples - done) for done in range(0, resamples, most)]
     if pool is None or not pool.remote:
         yield from (how.found(how.draw(random, size)) for size in sizes)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Literal, NamedTuple, TypeVar
 
 from mbrparse.io.errors import CorpusError, InputMismatchError, MbrparseError
 from mbrparse.treebank.labels import is_continuation_label
-from mbrparse.treebank.outlines import Outline, first_difference, yields_agree
+from mbrparse.treebank.outlines import Outline
 from mbrparse.treebank.tree import Tree
 
 Form = Literal["binarized", "original"]
@@ -80,16 +79,6 @@ class BinarizedForm:
             f"the parses are in original form ({node.label!r} has {len(node.children)} children here, "
             "and there is no continuation anywhere), but the gold is binarized",
             "compare binarized parses with a binarized gold, or all in original form: --form original",
-        )
-
-
-def check_yield(gold: Sequence[Tree], guess: Sequence[Tree], place: Place, here: Place) -> None:
-    """Raise InputMismatchError where a tree at ``place`` has not the leaves of the one ``here``."""
-    if not yields_agree(gold, guess):
-        raise place.error(
-            InputMismatchError,
-            f"not the sentence of {here}: {first_difference(gold, guess)}",
-            "all candidates of a sentence have its words",
         )
 
 
