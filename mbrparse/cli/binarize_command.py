@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from mbrparse.cli.commands import option_group, options
+from mbrparse.cli.commands import option_group
 from mbrparse.cli.label_options import LabelOptions
 from mbrparse.cli.option_types import InputFile, Text
 from mbrparse.cli.options import (
@@ -121,13 +121,11 @@ class BinarizeOptions:
 
 @click.command()
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
-@options(output_option())
+@output_option()
 @option_group("how", BinarizeOptions)
-@options(
-    option("--sections", type=Text("02-21"), help="Sections of wsj:DIR."),
-    encoding_option(),
-    on_error_option("At a malformed tree, stop with an error, or skip and count it."),
-)
+@option("--sections", type=Text("02-21"), help="Sections of wsj:DIR.")
+@encoding_option()
+@on_error_option("At a malformed tree, stop with an error, or skip and count it.")
 @click.pass_context
 def binarize(
     context: click.Context,
@@ -184,7 +182,8 @@ def binarize(
 
 @click.command()
 @click.argument("input", default="-")
-@options(output_option(), encoding_option())
+@output_option()
+@encoding_option()
 @option_group("foreign", LabelOptions)
 def debinarize(input: str, output: str, encoding: str, foreign: LabelOptions) -> None:
     """Turn binarized trees (or a parser's output) back into n-ary ones.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mbrparse.cli.commands import SectionedCommand, option_group, options
+from mbrparse.cli.commands import SectionedCommand, option_group
 from mbrparse.cli.objective_options import ObjectiveChoice, ObjectiveOptions, combinations_checked
 from mbrparse.cli.option_types import InputFile, Text, numbers
 from mbrparse.cli.options import (
@@ -80,10 +80,8 @@ class VoteOptions:
 @option_group("voting", VoteOptions, "Votes")
 @option_group("objectives", VotedObjective, "Objective", without=("weights", "exact", "space", "items"))
 @option_group("risk", CandidateOptions, "Objective", without=("k_best", "samples", "seed", "candidates"))
-@options(
-    output_option(),
-    option("--details", metavar="FILE", help="Write one JSON line a sentence: expected scores, shares."),
-)
+@output_option()
+@option("--details", metavar="FILE", help="Write one JSON line a sentence: expected scores, shares.")
 def combine(
     files: tuple[str, ...],
     voting: VoteOptions,

@@ -92,21 +92,11 @@ def option_group(
             return command(*arguments, **given, **{name: group})
 
         before = len(getattr(command, "__click_params__", ()))
-        wrapped: Any = options(*decorators.values())(collected)
+        wrapped: Any = collected
+        for decorator in reversed(decorators.values()):
+            wrapped = decorator(wrapped)
         for parameter in wrapped.__click_params__[before:]:
             parameter.__dict__["section"] = section
-        return cast("Command", wrapped)
-
-    return add
-
-
-def options(*decorators: Any) -> Callable[[Command], Command]:
-    """A decorator that adds several options to a command."""
-
-    def add(command: Command) -> Command:
-        wrapped: Any = command
-        for option in reversed(decorators):
-            wrapped = option(wrapped)
         return cast("Command", wrapped)
 
     return add

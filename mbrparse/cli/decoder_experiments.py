@@ -8,7 +8,6 @@ from typing import Any
 
 import click
 
-from mbrparse.cli.commands import options
 from mbrparse.cli.option_types import Text
 from mbrparse.cli.options import (
     Finite,
@@ -28,43 +27,39 @@ WEIGHTINGS: Any = ("plain", "equal", "bonnema")
 
 @click.command()
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
-@options(
-    folder_option("Folder for results, tables and the plot."),
-    count_option("--runs", help="Random splits.", default=10),
-    option("--train", default="700", type=Text("N|F"), help="Sentences trained on, or their share."),
-    option("--test", default="88", type=Text("N|F"), help="Sentences parsed, or their share."),
-    count_option("--max-length", help="Leave out longer sentences.", default=30, least=2),
-    option(
-        "--weights",
-        "weightings",
-        choices=WEIGHTINGS,
-        multiple=True,
-        help="Only these (repeatable), as for train.  [default: all]",
-    ),
-    count_option(
-        "--max-depth", help="The greatest depth of fragments, except along that curve.  [default: any]"
-    ),
-    option(
-        "--prune",
-        type=Finite(min=0, max=1, max_open=True),
-        default=0.0,
-        help="Prune the charts of DOP, as parse does.",
-    ),
-    count_option("--samples", help="Samples of each sentence.", default=1000),
-    option("--curves/--no-curves", default=True, help="Learning curves."),
-    option("--speed/--no-speed", default=True, help="Bod's chart, on one split."),
-    option(
-        "--fragments",
-        type=click.IntRange(min=1, max=1_000_000),
-        default=100_000,
-        help="Fragments in Bod's chart at most, of the greatest depth that allows it.",
-    ),
-    count_option("--sentences", help="Sentences for Bod's chart at most.", default=50),
-    count_option("--resamples", help="Resamples for significance.", default=10_000),
-    count_option("--seed", help="Seed of splits and samples.", default=0, least=0),
-    jobs_option(),
-    encoding_option(),
+@folder_option("Folder for results, tables and the plot.")
+@count_option("--runs", help="Random splits.", default=10)
+@option("--train", default="700", type=Text("N|F"), help="Sentences trained on, or their share.")
+@option("--test", default="88", type=Text("N|F"), help="Sentences parsed, or their share.")
+@count_option("--max-length", help="Leave out longer sentences.", default=30, least=2)
+@option(
+    "--weights",
+    "weightings",
+    choices=WEIGHTINGS,
+    multiple=True,
+    help="Only these (repeatable), as for train.  [default: all]",
 )
+@count_option("--max-depth", help="The greatest depth of fragments, except along that curve.  [default: any]")
+@option(
+    "--prune",
+    type=Finite(min=0, max=1, max_open=True),
+    default=0.0,
+    help="Prune the charts of DOP, as parse does.",
+)
+@count_option("--samples", help="Samples of each sentence.", default=1000)
+@option("--curves/--no-curves", default=True, help="Learning curves.")
+@option("--speed/--no-speed", default=True, help="Bod's chart, on one split.")
+@option(
+    "--fragments",
+    type=click.IntRange(min=1, max=1_000_000),
+    default=100_000,
+    help="Fragments in Bod's chart at most, of the greatest depth that allows it.",
+)
+@count_option("--sentences", help="Sentences for Bod's chart at most.", default=50)
+@count_option("--resamples", help="Resamples for significance.", default=10_000)
+@count_option("--seed", help="Seed of splits and samples.", default=0, least=0)
+@jobs_option()
+@encoding_option()
 def dop(inputs: tuple[str, ...], output: str, weightings: Any, speed: bool, **others: Any) -> None:
     """Compare DOP by each decoder and weighting with the treebank's PCFG, on random splits.
 
@@ -102,36 +97,34 @@ WSJ_ONLY = ("train_sections", "test_sections")
 
 @click.command()
 @click.argument("input")
-@options(
-    folder_option("Folder for files and tables."),
-    option(
-        "--unknown",
-        choices=["collins", "signature", "none"],
-        default="collins",
-        help="What stands for unknown words, as for train; none: their sentences fall back.",
-    ),
-    count_option(
-        "--rare",
-        least=2,
-        metavar="N",
-        help="Words seen fewer than N times are rare.  [default: collins 6, signature 2]",
-    ),
-    option(
-        "--node-cost",
-        type=Finite(min=0, max=1e6),
-        default=0.0,
-        help="Taken off the gains for each node (not MPP's): unary chains no longer grow for their own sake.",
-    ),
-    option("--train-sections", default="02-21", type=Text("N-M"), help="Sections of wsj:DIR."),
-    option("--test-sections", default="23", type=Text("N"), help="Sections of wsj:DIR."),
-    option("--test-fraction", default="0.1", type=Text("F"), help="The last part, to hold out of others."),
-    count_option("--train-trees", help="Use only the first N.", metavar="N"),
-    count_option("--test-trees", help="Only the first.", default=1000),
-    count_option("--resamples", help="Resamples for significance.", default=10_000),
-    count_option("--seed", help="Seed of the resamples.", default=0, least=0),
-    jobs_option(),
-    encoding_option(),
+@folder_option("Folder for files and tables.")
+@option(
+    "--unknown",
+    choices=["collins", "signature", "none"],
+    default="collins",
+    help="What stands for unknown words, as for train; none: their sentences fall back.",
 )
+@count_option(
+    "--rare",
+    least=2,
+    metavar="N",
+    help="Words seen fewer than N times are rare.  [default: collins 6, signature 2]",
+)
+@option(
+    "--node-cost",
+    type=Finite(min=0, max=1e6),
+    default=0.0,
+    help="Taken off the gains for each node (not MPP's): unary chains no longer grow for their own sake.",
+)
+@option("--train-sections", default="02-21", type=Text("N-M"), help="Sections of wsj:DIR.")
+@option("--test-sections", default="23", type=Text("N"), help="Sections of wsj:DIR.")
+@option("--test-fraction", default="0.1", type=Text("F"), help="The last part, to hold out of others.")
+@count_option("--train-trees", help="Use only the first N.", metavar="N")
+@count_option("--test-trees", help="Only the first.", default=1000)
+@count_option("--resamples", help="Resamples for significance.", default=10_000)
+@count_option("--seed", help="Seed of the resamples.", default=0, least=0)
+@jobs_option()
+@encoding_option()
 def simaan(
     input: str,
     output: str,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mbrparse.cli.commands import SectionedCommand, option_group, options
+from mbrparse.cli.commands import SectionedCommand, option_group
 from mbrparse.cli.comparison_options import ComparisonOptions
 from mbrparse.cli.evalb_output import evalb_parameters, print_as_evalb, write_counts
 from mbrparse.cli.option_types import InputFile, Text
@@ -71,18 +71,16 @@ class TableOptions:
 @click.command(cls=SectionedCommand)
 @click.argument("gold")
 @click.argument("parses", nargs=-1)
-@options(
-    option(
-        "--runs",
-        type=InputFile("NAME=FILE,FILE,..."),
-        multiple=True,
-        help="Parse files of several runs of one system (other seeds, say): their mean, spread and tests "
-        "over sentences and runs. PARSES beside them are systems of one run.",
-    )
+@option(
+    "--runs",
+    type=InputFile("NAME=FILE,FILE,..."),
+    multiple=True,
+    help="Parse files of several runs of one system (other seeds, say): their mean, spread and tests "
+    "over sentences and runs. PARSES beside them are systems of one run.",
 )
 @option_group("comparison", ComparisonOptions, "Comparison")
 @option_group("tables", TableOptions, "Output")
-@options(scheduler_option("whose workers resample"))
+@scheduler_option("whose workers resample")
 @click.pass_context
 def evaluate(
     context: click.Context,

@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from mbrparse.cli.commands import LazyGroup, options
+from mbrparse.cli.commands import LazyGroup
 from mbrparse.cli.option_types import InputFile, Text
 from mbrparse.cli.options import (
     Finite,
@@ -54,14 +54,12 @@ def experiment() -> None:
 
 @click.command()
 @click.argument("input")
-@options(
-    count_option("--samples", help="Trees to sample.", default=5000, least=2),
-    option("--seed", type=int, default=1996, help="Seed of the sampling."),
-    option("--test-fraction", default="0.1", type=Text("F"), help="The last part, to hold out."),
-    count_option("--max-length", help="Leave out longer sentences.", default=40, least=2),
-    option("--format", choices=["text", "markdown", "csv"], default="text"),
-    output_option(),
-)
+@count_option("--samples", help="Trees to sample.", default=5000, least=2)
+@option("--seed", type=int, default=1996, help="Seed of the sampling.")
+@option("--test-fraction", default="0.1", type=Text("F"), help="The last part, to hold out.")
+@count_option("--max-length", help="Leave out longer sentences.", default=40, least=2)
+@option("--format", choices=["text", "markdown", "csv"], default="text")
+@output_option()
 def calibration(
     input: str, samples: int, seed: int, test_fraction: str, max_length: int, format: Any, output: str
 ) -> None:
@@ -81,16 +79,14 @@ def calibration(
 
 
 @click.command()
-@options(
-    folder_option("Folder for results and table."),
-    count_option("--runs", default=10),
-    count_option("--train", help="Sentences trained on.", default=100),
-    count_option("--test", help="Sentences tested.", default=100),
-    count_option("--nonterminals", default=5),
-    count_option("--iterations", default=100, least=0),
-    option("--seed", default=0, help="Seed of sentences and random starts."),
-    jobs_option(),
-)
+@folder_option("Folder for results and table.")
+@count_option("--runs", default=10)
+@count_option("--train", help="Sentences trained on.", default=100)
+@count_option("--test", help="Sentences tested.", default=100)
+@count_option("--nonterminals", default=5)
+@count_option("--iterations", default=100, least=0)
+@option("--seed", default=0, help="Seed of sentences and random starts.")
+@jobs_option()
 def palindromes(output: str, runs: int, jobs: Any, **numbers: int) -> None:
     """Train on palindromes over two letters, with brackets and without, from the same random grammars.
 
@@ -105,19 +101,17 @@ def palindromes(output: str, runs: int, jobs: Any, **numbers: int) -> None:
 
 @click.command()
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
-@options(
-    folder_option("Folder for results, table and figure."),
-    count_option("--runs", default=10),
-    count_option("--train", help="Sentences trained on.", default=700),
-    count_option("--test", help="Sentences parsed.", default=88),
-    count_option("--nonterminals", default=15),
-    count_option("--iterations", default=75, least=0),
-    option("--brackets/--no-brackets", default=True, help="In training."),
-    count_option("--max-length", help="Leave out longer sentences.", least=2),
-    option("--seed", default=0, help="Seed of splits and random starts."),
-    jobs_option(),
-    encoding_option(),
-)
+@folder_option("Folder for results, table and figure.")
+@count_option("--runs", default=10)
+@count_option("--train", help="Sentences trained on.", default=700)
+@count_option("--test", help="Sentences parsed.", default=88)
+@count_option("--nonterminals", default=15)
+@count_option("--iterations", default=75, least=0)
+@option("--brackets/--no-brackets", default=True, help="In training.")
+@count_option("--max-length", help="Leave out longer sentences.", least=2)
+@option("--seed", default=0, help="Seed of splits and random starts.")
+@jobs_option()
+@encoding_option()
 def pereira_schabes(
     inputs: tuple[str, ...],
     output: str,
@@ -147,20 +141,18 @@ def pereira_schabes(
 
 @click.command()
 @click.argument("input")
-@options(
-    folder_option("Folder for figures, tables and plots."),
-    option("--grammar", type=InputFile("GRAMMAR"), help="Parse with this grammar instead of counting one."),
-    option("--statistics", type=InputFile(), help="Its statistics (default: by expectation)."),
-    option("--merit", "merits", type=Text("NAME"), multiple=True, help="Only these (repeatable)."),
-    count_option("--sentences", help="Parse at most so many.", default=300),
-    count_option("--min-length", default=3),
-    count_option("--max-length", help="Leave longer out of both parts.", default=30, least=2),
-    option("--test-fraction", default="0.1", type=Text("F"), help="The last part, to hold out."),
-    option("--mass", type=Finite(0, 1, True, True), default=0.95),
-    option("--beta-threshold", type=Finite(min=0, max=1), default=0.01),
-    jobs_option(),
-    encoding_option(),
-)
+@folder_option("Folder for figures, tables and plots.")
+@option("--grammar", type=InputFile("GRAMMAR"), help="Parse with this grammar instead of counting one.")
+@option("--statistics", type=InputFile(), help="Its statistics (default: by expectation).")
+@option("--merit", "merits", type=Text("NAME"), multiple=True, help="Only these (repeatable).")
+@count_option("--sentences", help="Parse at most so many.", default=300)
+@count_option("--min-length", default=3)
+@count_option("--max-length", help="Leave longer out of both parts.", default=30, least=2)
+@option("--test-fraction", default="0.1", type=Text("F"), help="The last part, to hold out.")
+@option("--mass", type=Finite(0, 1, True, True), default=0.95)
+@option("--beta-threshold", type=Finite(min=0, max=1), default=0.01)
+@jobs_option()
+@encoding_option()
 def figures_of_merit(input: str, output: str, merits: tuple[str, ...], jobs: Any, **chosen: Any) -> None:
     """Compare figures of merit by the work that they need to find most of a sentence's probability.
 
@@ -185,15 +177,13 @@ def figures_of_merit(input: str, output: str, merits: tuple[str, ...], jobs: Any
 
 @click.command()
 @click.argument("input")
-@options(
-    folder_option("Folder for parses, tables and the plot."),
-    option("--test-fraction", default="0.1", type=Text("F"), help="The last part, to hold out."),
-    count_option("--max-length", help="Leave out longer sentences.", default=40, least=2),
-    count_option("--resamples", help="Resamples for significance.", default=10_000),
-    count_option("--seed", help="Seed of the resamples.", default=0, least=0),
-    jobs_option(),
-    encoding_option(),
-)
+@folder_option("Folder for parses, tables and the plot.")
+@option("--test-fraction", default="0.1", type=Text("F"), help="The last part, to hold out.")
+@count_option("--max-length", help="Leave out longer sentences.", default=40, least=2)
+@count_option("--resamples", help="Resamples for significance.", default=10_000)
+@count_option("--seed", help="Seed of the resamples.", default=0, least=0)
+@jobs_option()
+@encoding_option()
 def beyond_recall(input: str, output: str, **options: Any) -> None:
     """Compare what Goodman (1996) announced or left out with his algorithms.
 
@@ -212,18 +202,16 @@ def beyond_recall(input: str, output: str, **options: Any) -> None:
 
 @click.command()
 @click.argument("corpus")
-@options(
-    folder_option("Folder for all files."),
-    count_option("--max-length", help="Drop trees with more terminals.", default=40),
-    option("--test-fraction", default="0.1", type=Text("F"), help="Parse the last floor(N*F) trees."),
-    option("--seed", type=int, help="Draw the trees to parse at random instead."),
-    option("--sections", type=Text("02-21"), help="Sections of wsj:DIR."),
-    jobs_option(),
-    encoding_option(),
-    on_error_option("At a malformed tree: end with an error, or leave it out and count it."),
-    functions_option(),
-    label_map_option(),
-)
+@folder_option("Folder for all files.")
+@count_option("--max-length", help="Drop trees with more terminals.", default=40)
+@option("--test-fraction", default="0.1", type=Text("F"), help="Parse the last floor(N*F) trees.")
+@option("--seed", type=int, help="Draw the trees to parse at random instead.")
+@option("--sections", type=Text("02-21"), help="Sections of wsj:DIR.")
+@jobs_option()
+@encoding_option()
+@on_error_option("At a malformed tree: end with an error, or leave it out and count it.")
+@functions_option()
+@label_map_option()
 def reproduce(corpus: str, output: str, jobs: Any, **which: Any) -> None:
     """Binarize a treebank, split it, train, parse for three objectives, and print their table.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import click
 
-from mbrparse.cli.commands import options
 from mbrparse.cli.file_options import grammar_option, normalize_option
 from mbrparse.cli.objective_options import ObjectiveChoice, combinations_checked
 from mbrparse.cli.option_types import InputFile
@@ -22,24 +21,22 @@ from mbrparse.decode.base.objectives import OBJECTIVES
 
 @click.command()
 @click.argument("words", metavar="[SENTENCE]...", nargs=-1)
-@options(
-    grammar_option(required=True),
-    normalize_option(),
-    option("--file", "input", type=InputFile(), help="Instead of SENTENCE: trees or lines of tokens."),
-    count_option("--line", help="The number of the sentence in --file, from 1.", default=1),
-    option(
-        "--objective",
-        "objectives",
-        type=ObjectiveChoice([name for name in OBJECTIVES if name != "minimum-risk"]),
-        metavar="NAME",
-        multiple=True,
-        help="Whose tree is shown (repeatable).  [default: labelled-tree, labelled-recall, bracketed-recall, "
-        "general-recall, labelled-f]",
-    ),
-    count_option("--readings", default=20, help="Draw so many of the most probable trees."),
-    encoding_option(),
-    output_option("Where to write the page (default: standard output)."),
+@grammar_option(required=True)
+@normalize_option()
+@option("--file", "input", type=InputFile(), help="Instead of SENTENCE: trees or lines of tokens.")
+@count_option("--line", help="The number of the sentence in --file, from 1.", default=1)
+@option(
+    "--objective",
+    "objectives",
+    type=ObjectiveChoice([name for name in OBJECTIVES if name != "minimum-risk"]),
+    metavar="NAME",
+    multiple=True,
+    help="Whose tree is shown (repeatable).  [default: labelled-tree, labelled-recall, bracketed-recall, "
+    "general-recall, labelled-f]",
 )
+@count_option("--readings", default=20, help="Draw so many of the most probable trees.")
+@encoding_option()
+@output_option("Where to write the page (default: standard output).")
 def explain(
     words: tuple[str, ...],
     grammar: str,

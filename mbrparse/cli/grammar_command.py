@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mbrparse.cli.commands import options
 from mbrparse.cli.file_options import normalize_option
 from mbrparse.cli.option_types import InputFile, Text
 from mbrparse.cli.options import check_outputs, note, option, output_option
@@ -38,16 +37,14 @@ def info(file: str) -> None:
 
 @grammar.command()
 @click.argument("file")
-@options(
-    output_option(),
-    option("--from", "source", choices=FORMATS, default="mbrparse"),
-    option("--to", "target", choices=FORMATS, default="mbrparse"),
-    option("--lexicon", type=InputFile("PATH"), help="The lexicon to read, in bitpar's format."),
-    option("--lexicon-output", metavar="PATH", help="The lexicon to write, in bitpar's format."),
-    option("--root", type=Text(), default="ROOT", help="The symbol above the start symbols."),
-    option("--terminals", choices=["tags", "words"], help="The terminals of a grammar in NLTK's format."),
-    normalize_option(),
-)
+@output_option()
+@option("--from", "source", choices=FORMATS, default="mbrparse")
+@option("--to", "target", choices=FORMATS, default="mbrparse")
+@option("--lexicon", type=InputFile("PATH"), help="The lexicon to read, in bitpar's format.")
+@option("--lexicon-output", metavar="PATH", help="The lexicon to write, in bitpar's format.")
+@option("--root", type=Text(), default="ROOT", help="The symbol above the start symbols.")
+@option("--terminals", choices=["tags", "words"], help="The terminals of a grammar in NLTK's format.")
+@normalize_option()
 def convert(
     file: str,
     output: str,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mbrparse.cli.commands import SectionedCommand, option_group, options
+from mbrparse.cli.commands import SectionedCommand, option_group
 from mbrparse.cli.file_options import InputOptions, OutputOptions, output_paths
 from mbrparse.cli.objective_options import ObjectiveOptions, combinations_checked
 from mbrparse.cli.options import check_outputs, compilation_noted, note, option, output_option, with_progress
@@ -126,16 +126,14 @@ def parse(
 
 @click.command()
 @click.argument("parts", metavar="PART...", nargs=-1, required=True)
-@options(
-    output_option("Where to write; with several objectives a pattern such as build/{objective}.mrg."),
-    option("--details", metavar="FILE", help="Write the details, if parse had --details."),
-    option(
-        "--write-posteriors",
-        metavar="FILE.npz",
-        help="Write the posteriors, if parse had --write-posteriors.",
-    ),
-    option("--candidates", metavar="FILE", help="Write the candidates, if parse had --candidates."),
+@output_option("Where to write; with several objectives a pattern such as build/{objective}.mrg.")
+@option("--details", metavar="FILE", help="Write the details, if parse had --details.")
+@option(
+    "--write-posteriors",
+    metavar="FILE.npz",
+    help="Write the posteriors, if parse had --write-posteriors.",
 )
+@option("--candidates", metavar="FILE", help="Write the candidates, if parse had --candidates.")
 def merge(
     parts: tuple[str, ...],
     output: str,

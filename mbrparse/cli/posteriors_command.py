@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mbrparse.cli.commands import option_group, options
+from mbrparse.cli.commands import option_group
 from mbrparse.cli.file_options import InputOptions
 from mbrparse.cli.label_options import LABEL_OPTIONS
 from mbrparse.cli.objective_options import combinations_checked
@@ -39,25 +39,21 @@ _WIDEST = 2000
 @click.command()
 @click.argument("input", required=False)
 @option_group("source", InputOptions)
-@options(
-    count_option("--line", help="The number of the sentence, from 1.", default=1),
-    option(
-        "--threshold", type=Finite(min=0, max=1), default=0.01, help="Leave out less probable constituents."
-    ),
-    option(
-        "--format",
-        "layout",
-        choices=["table", "tsv"],
-        default="table",
-        help="A triangle of cells, or a tab-separated line for each span and label.",
-    ),
-    option("--svg", type=ImageFile("svg"), help="Draw the chart here, as an SVG image."),
-    option("--png", type=ImageFile("png"), help="Draw the chart here, as a PNG image."),
-    option("--pdf", type=ImageFile("pdf"), help="Draw the chart here, as a PDF page."),
-    max_seconds_option("Give up when the chart takes longer."),
-    prune_option(),
-    output_option(),
+@count_option("--line", help="The number of the sentence, from 1.", default=1)
+@option("--threshold", type=Finite(min=0, max=1), default=0.01, help="Leave out less probable constituents.")
+@option(
+    "--format",
+    "layout",
+    choices=["table", "tsv"],
+    default="table",
+    help="A triangle of cells, or a tab-separated line for each span and label.",
 )
+@option("--svg", type=ImageFile("svg"), help="Draw the chart here, as an SVG image.")
+@option("--png", type=ImageFile("png"), help="Draw the chart here, as a PNG image.")
+@option("--pdf", type=ImageFile("pdf"), help="Draw the chart here, as a PDF page.")
+@max_seconds_option("Give up when the chart takes longer.")
+@prune_option()
+@output_option()
 def posteriors(
     input: str | None,
     source: InputOptions,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import click
 
-from mbrparse.cli.commands import SectionedCommand, option_group, options
+from mbrparse.cli.commands import SectionedCommand, option_group
 from mbrparse.cli.comparison_options import ComparisonOptions
 from mbrparse.cli.option_types import InputFile, Text
 from mbrparse.cli.options import check_outputs, log, note, option, with_progress
@@ -51,14 +51,12 @@ class PageOptions:
 @click.command(cls=SectionedCommand)
 @click.argument("gold")
 @click.argument("parses", nargs=-1, required=True)
-@options(
-    option(
-        "-o",
-        "--output",
-        required=True,
-        metavar="PATH",
-        help="The page: a file that ends in .html, else a folder (as of more than 10,000 sentences).",
-    )
+@option(
+    "-o",
+    "--output",
+    required=True,
+    metavar="PATH",
+    help="The page: a file that ends in .html, else a folder (as of more than 10,000 sentences).",
 )
 @option_group("page", PageOptions, "Page")
 @option_group("comparison", ComparisonOptions, "Comparison")

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from mbrparse.cli.commands import option_group, options
+from mbrparse.cli.commands import option_group
 from mbrparse.cli.file_options import InputOptions, output_paths
 from mbrparse.cli.label_options import LABEL_OPTIONS
 from mbrparse.cli.objective_options import ObjectiveOptions, combinations_checked
@@ -27,25 +27,21 @@ from mbrparse.cli.search_options import CandidateOptions
 
 
 @click.command()
-@options(
-    option(
-        "--candidates",
-        type=InputFile(),
-        required=True,
-        help="The candidates, as parse --candidates writes them: number of the sentence, natural log "
-        "probability and tree on each line, tab-separated.",
-    )
+@option(
+    "--candidates",
+    type=InputFile(),
+    required=True,
+    help="The candidates, as parse --candidates writes them: number of the sentence, natural log "
+    "probability and tree on each line, tab-separated.",
 )
 @option_group("objectives", ObjectiveOptions, without=("exact", "pooled", "space", "items"))
 @option_group("risk", CandidateOptions, without=("k_best", "samples", "seed", "candidates"))
 @option_group("known", InputOptions, without=("form",))
-@options(
-    option("--form", choices=["binarized", "original"], help="The form of the trees (default: detected)."),
-    count_option("--max-length", help="Leave longer sentences their first candidate."),
-    max_seconds_option("Leave a sentence that takes longer its first candidate."),
-    output_option("Where to write; with several objectives a pattern such as build/{objective}.mrg."),
-    option("--details", metavar="FILE", help="Write one JSON line a sentence: status, expected scores."),
-)
+@option("--form", choices=["binarized", "original"], help="The form of the trees (default: detected).")
+@count_option("--max-length", help="Leave longer sentences their first candidate.")
+@max_seconds_option("Leave a sentence that takes longer its first candidate.")
+@output_option("Where to write; with several objectives a pattern such as build/{objective}.mrg.")
+@option("--details", metavar="FILE", help="Write one JSON line a sentence: status, expected scores.")
 def rerank(
     candidates: str,
     objectives: ObjectiveOptions,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mbrparse.cli.commands import option_group, options
+from mbrparse.cli.commands import option_group
 from mbrparse.cli.file_options import InputOptions
 from mbrparse.cli.objective_options import combinations_checked
 from mbrparse.cli.options import (
@@ -34,30 +34,28 @@ _TOGETHER = 200  # trees whose charts are made together
 @click.command()
 @click.argument("trees", default="-")
 @option_group("known", InputOptions, without=("form", "encoding"))
-@options(
-    option(
-        "--form",
-        choices=["binarized", "original"],
-        help="The form of the trees: binarized, or original, with any number of children (default: detected "
-        "and printed).",
-    ),
-    option(
-        "--items/--no-items",
-        default=True,
-        help="Also compute expected pairs of parent and child, and productions; this takes longer.",
-    ),
-    count_option("--max-length", help="Skip longer sentences."),
-    max_seconds_option("Skip a sentence that takes longer; its row says so."),
-    option(
-        "--format",
-        "layout",
-        choices=["json", "tsv"],
-        default="json",
-        help="A JSON object a line, or a table with tabs and a heading.",
-    ),
-    output_option(),
-    encoding_option(),
+@option(
+    "--form",
+    choices=["binarized", "original"],
+    help="The form of the trees: binarized, or original, with any number of children (default: detected "
+    "and printed).",
 )
+@option(
+    "--items/--no-items",
+    default=True,
+    help="Also compute expected pairs of parent and child, and productions; this takes longer.",
+)
+@count_option("--max-length", help="Skip longer sentences.")
+@max_seconds_option("Skip a sentence that takes longer; its row says so.")
+@option(
+    "--format",
+    "layout",
+    choices=["json", "tsv"],
+    default="json",
+    help="A JSON object a line, or a table with tabs and a heading.",
+)
+@output_option()
+@encoding_option()
 def score(
     trees: str,
     known: InputOptions,

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mbrparse.cli.commands import options
 from mbrparse.cli.option_types import ImageFile
 from mbrparse.cli.options import check_outputs, count_option, encoding_option, note, option
 from mbrparse.io.files import STANDARD, atomic_outputs, open_output, open_output_bytes
@@ -22,20 +21,18 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
-@options(
-    count_option("--line", help="The number of the tree in each file.", default=1),
-    option(
-        "--differing",
-        is_flag=True,
-        help="Draw the next tree, from --line on, that differs between the files.",
-    ),
-    count_option("--count", help="Draw so many sentences.", default=1),
-    option("--svg", type=ImageFile("svg"), help="Also write the drawing as an SVG image."),
-    option("--png", type=ImageFile("png"), help="Also write the drawing as a PNG image."),
-    option("--pdf", type=ImageFile("pdf"), help="Also write the drawing as a PDF page."),
-    option("--latex", type=ImageFile("tex"), help="Also write the trees for LaTeX's package forest."),
-    encoding_option(),
+@count_option("--line", help="The number of the tree in each file.", default=1)
+@option(
+    "--differing",
+    is_flag=True,
+    help="Draw the next tree, from --line on, that differs between the files.",
 )
+@count_option("--count", help="Draw so many sentences.", default=1)
+@option("--svg", type=ImageFile("svg"), help="Also write the drawing as an SVG image.")
+@option("--png", type=ImageFile("png"), help="Also write the drawing as a PNG image.")
+@option("--pdf", type=ImageFile("pdf"), help="Also write the drawing as a PDF page.")
+@option("--latex", type=ImageFile("tex"), help="Also write the trees for LaTeX's package forest.")
+@encoding_option()
 def show(
     files: tuple[str, ...],
     line: int,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mbrparse.cli.commands import SectionedCommand, option_group, options
+from mbrparse.cli.commands import SectionedCommand, option_group
 from mbrparse.cli.option_types import InputFile
 from mbrparse.cli.options import (
     Finite,
@@ -117,23 +117,21 @@ class EstimationOptions:
 
 @click.command(cls=SectionedCommand)
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
-@options(
-    output_option(),
-    option(
-        "--method",
-        choices=["counting", "inside-outside", "dop"],
-        default="counting",
-        help="Relative frequencies of binarized trees; re-estimation from bracketed text; or all fragments "
-        "of binarized trees (data-oriented parsing).",
-    ),
-    option(
-        "--statistics",
-        metavar="FILE",
-        help="Also write tag n-grams and boundary statistics, for mbrparse parse --engine best-first: "
-        "counts, or with inside-outside expectations under the trained grammar.",
-    ),
-    encoding_option(),
+@output_option()
+@option(
+    "--method",
+    choices=["counting", "inside-outside", "dop"],
+    default="counting",
+    help="Relative frequencies of binarized trees; re-estimation from bracketed text; or all fragments "
+    "of binarized trees (data-oriented parsing).",
 )
+@option(
+    "--statistics",
+    metavar="FILE",
+    help="Also write tag n-grams and boundary statistics, for mbrparse parse --engine best-first: "
+    "counts, or with inside-outside expectations under the trained grammar.",
+)
+@encoding_option()
 @option_group("words", WordOptions, "Words")
 @option_group("fragments", FragmentOptions, "Fragments, with --method dop")
 @option_group("estimation", EstimationOptions, "Re-estimation, with --method inside-outside")

@@ -7,7 +7,6 @@ from contextlib import ExitStack
 
 import click
 
-from mbrparse.cli.commands import options
 from mbrparse.cli.file_options import normalize_option
 from mbrparse.cli.option_types import Text
 from mbrparse.cli.options import (
@@ -71,16 +70,12 @@ def _check(spec: str) -> None:
     type=Text("F"),
     help="Test on the last floor(N*F) trees, or with --seed on as many random ones.",
 )
-@options(
-    count_option("--test-last", help="Test on the last N trees.", least=0, metavar="N"),
-    count_option("--test-random", help="Test on N trees drawn at random.", least=0, metavar="N"),
-)
+@count_option("--test-last", help="Test on the last N trees.", least=0, metavar="N")
+@count_option("--test-random", help="Test on N trees drawn at random.", least=0, metavar="N")
 @click.option("--seed", type=int, help="Seed of a random draw.")
-@options(
-    option("--train-output", metavar="PATH", help="The file of the training trees."),
-    option("--test-output", metavar="PATH", help="The file of the test trees."),
-    encoding_option(),
-)
+@option("--train-output", metavar="PATH", help="The file of the training trees.")
+@option("--test-output", metavar="PATH", help="The file of the test trees.")
+@encoding_option()
 def split(
     input: str,
     test_fraction: str | None,
@@ -145,7 +140,7 @@ PLACEHOLDER = "{seed}"
     required=True,
     help="Left-branching, right-branching, split at random, or split in the middle.",
 )
-@options(count_option("--seed", help="Seed of the random trees.", default=0, least=0))
+@count_option("--seed", help="Seed of the random trees.", default=0, least=0)
 @click.option(
     "--runs",
     type=click.IntRange(min=1),
@@ -159,10 +154,8 @@ PLACEHOLDER = "{seed}"
     is_flag=True,
     help="Use the most frequent label of roots, and that of other constituents, in TREES.",
 )
-@options(
-    output_option("Where to write; with several runs a pattern such as build/random-{seed}.mrg."),
-    encoding_option(),
-)
+@output_option("Where to write; with several runs a pattern such as build/random-{seed}.mrg.")
+@encoding_option()
 def baseline(
     trees: str,
     kind: str,
@@ -216,11 +209,9 @@ def _check_label(label: str) -> None:
 @click.argument("grammar")
 @click.option("-n", "count", type=click.IntRange(min=0), required=True, help="How many trees.")
 @click.option("--seed", type=int, help="Seed of the random numbers (default: a new one, printed).")
-@options(
-    option("--words", is_flag=True, help="Write the words alone, a sentence a line."),
-    normalize_option(),
-    output_option(),
-)
+@option("--words", is_flag=True, help="Write the words alone, a sentence a line.")
+@normalize_option()
+@output_option()
 def sample(grammar: str, count: int, seed: int | None, words: bool, normalize: bool, output: str) -> None:
     """Sample trees from a grammar. Its rules may have any length.
 
