@@ -150,9 +150,7 @@ def wsj_files(spec: str, sections: str | None) -> list[str]:
 
 def embedded_grammar(spec: str) -> str:
     """The path of the grammar that an embedded treebank was sampled from; other specs are themselves."""
-    if not spec.startswith("embedded:"):
-        return spec
-    return str(_embedded(spec, ".grammar"))
+    return str(_embedded(spec, ".grammar")) if spec.startswith("embedded:") else spec
 
 
 def _embedded(spec: str, suffix: str) -> Any:

@@ -31,33 +31,6 @@ class EvalbStopError(InputMismatchError):
     """EVALB ends here, without a summary."""
 
 
-class Messages:
-    """EVALB's messages on their way to the user, counted: too many end the run."""
-
-    def __init__(self, parses: TreeSource, parameters: EvalbParameters, log: Callable[[str], None]) -> None:
-        self.line = 1
-        self.count = 0
-        self._parses = parses
-        self._most = parameters.max_error
-        self._log = log
-
-    @property
-    def place(self) -> Place:
-        """Where the parses are being read."""
-        return self._parses.place(self.line)
-
-    def error(self, message: str) -> None:
-        """Pass a message on; raises EvalbStopError at the error after MAX_ERROR + 1 others."""
-        self._log(f"{self.line} : {message}")
-        self.count += 1
-        if self.count > self._most + 1:
-            raise self.place.error(
-                EvalbStopError,
-                f"EVALB stops at the error that follows {self._most + 1} others (MAX_ERROR {self._most})",
-                "mend the parses, or raise MAX_ERROR in the parameter file",
-            )
-
-
 def evalb_scores(
     gold: TreeSource,
     parses: Sequence[TreeSource],
@@ -77,13 +50,9 @@ def evalb_scores(
     scores = []
     for source, lines in zip(parses, tee(gold_lines, len(parses)), strict=True):
         test_lines = _opened(source.lines()) or iter(())
-        messages = Messages(source, parameters, _teller(log, source.name, len(parses)))
-        scores.append(_scores(lines, test_lines, parameters, messages, same_length))
+        before = f"{source.name}: " if len(parses) > 1 else ""
+        scores.append(_Scorer(source, parameters, log, before).scores(lines, test_lines, same_length))
     return scores
-
-
-def _teller(log: Callable[[str], None], name: str, parsers: int) -> Callable[[str], None]:
-    return log if parsers == 1 else lambda message: log(f"{name}: {message}")
 
 
 def _opened(lines: Iterator[str]) -> Iterator[str] | None:
@@ -92,45 +61,69 @@ def _opened(lines: Iterator[str]) -> Iterator[str] | None:
     return None if first is None else chain([first], lines)
 
 
-def _scores(
-    gold: Iterator[str],
-    test: Iterator[str],
-    parameters: EvalbParameters,
-    messages: Messages,
-    same_length: bool,
-) -> Iterator[Score]:
-    for messages.line, (ours, theirs) in enumerate(zip_longest(gold, test), start=1):
-        before = messages.count
-        gold_line = None if ours is None else _read(ours, parameters, messages, "the gold")
-        if gold_line is None or theirs is None:
-            longer = "gold" if theirs is None else "test"
-            if same_length:
-                raise _different_lengths(longer, messages.place)
-            messages.error(f"Number of lines unmatch (too many lines in {longer} file)")
-            return
-        test_line = _read(theirs, parameters, messages, "the parses")
-        yield score(gold_line, test_line, parameters, messages.count == before, messages.error)
+class _Scorer:
+    """Scores a parser's lines. EVALB's messages to the user are counted: too many end the run."""
 
+    def __init__(
+        self, parses: TreeSource, parameters: EvalbParameters, log: Callable[[str], None], before: str
+    ) -> None:
+        """``before`` begins each message."""
+        self._parses = parses
+        self._parameters = parameters
+        self._log = log
+        self._before = before
+        self._line = 1
+        self._count = 0
 
-def _read(text: str, parameters: EvalbParameters, messages: Messages, side: str) -> EvalbLine:
-    try:
-        return read_line(text, parameters, messages.error)
-    except StrayWordError:
-        raise messages.place.error(
-            EvalbStopError,
-            f"text outside of brackets in {side}: EVALB gets no further",
-            "one tree a line, each word with its tag in brackets of its own; "
-            "an empty line where there is no parse",
-        ) from None
+    def scores(self, gold: Iterator[str], test: Iterator[str], same_length: bool) -> Iterator[Score]:
+        """The score of each line."""
+        for self._line, (ours, theirs) in enumerate(zip_longest(gold, test), start=1):
+            before = self._count
+            gold_line = None if ours is None else self._read(ours, "the gold")
+            if gold_line is None or theirs is None:
+                if same_length:
+                    raise self._different_lengths(gold_is_longer=theirs is None)
+                longer = "gold" if theirs is None else "test"
+                self._error(f"Number of lines unmatch (too many lines in {longer} file)")
+                return
+            test_line = self._read(theirs, "the parses")
+            yield score(gold_line, test_line, self._parameters, self._count == before, self._error)
 
+    def _read(self, text: str, side: str) -> EvalbLine:
+        try:
+            return read_line(text, self._parameters, self._error)
+        except StrayWordError:
+            raise self._place.error(
+                EvalbStopError,
+                f"text outside of brackets in {side}: EVALB gets no further",
+                "one tree a line, each word with its tag in brackets of its own; "
+                "an empty line where there is no parse",
+            ) from None
 
-def _different_lengths(longer: str, place: Place) -> InputMismatchError:
-    whose, other = ("the gold", "the parses end") if longer == "gold" else ("the parses", "the gold ends")
-    return place.error(
-        InputMismatchError,
-        f"{other} before this {place.unit} of {whose}",
-        "give one line for each gold tree (an empty one where there is no parse)",
-    )
+    @property
+    def _place(self) -> Place:
+        """Where the parses are being read."""
+        return self._parses.place(self._line)
+
+    def _error(self, message: str) -> None:
+        """Pass a message on; raises EvalbStopError at the error after MAX_ERROR + 1 others."""
+        self._log(f"{self._before}{self._line} : {message}")
+        self._count += 1
+        most = self._parameters.max_error
+        if self._count > most + 1:
+            raise self._place.error(
+                EvalbStopError,
+                f"EVALB stops at the error that follows {most + 1} others (MAX_ERROR {most})",
+                "mend the parses, or raise MAX_ERROR in the parameter file",
+            )
+
+    def _different_lengths(self, gold_is_longer: bool) -> InputMismatchError:
+        ends, whose = ("parses end", "gold") if gold_is_longer else ("gold ends", "parses")
+        return self._place.error(
+            InputMismatchError,
+            f"the {ends} before this {self._place.unit} of the {whose}",
+            "give one line for each gold tree (an empty one where there is no parse)",
+        )
 
 
 #: Only SPMRL's evaluator has the second.
