@@ -20,6 +20,7 @@ class Corpus:
     ``style`` is how the trees are written (``styles``), ``functions`` what ``--functions strip`` cuts there
     (``categories``), ``heads`` the head rules that know its labels. ``trees`` and ``words`` are what mbrparse
     reads of the whole corpus, or what its makers say of it (``about``), with nothing empty counted.
+    ``source`` is where it is had, if not from NLTK.
     """
 
     name: str
@@ -27,7 +28,7 @@ class Corpus:
     language: str
     licence: str
     citation: str
-    get: str
+    source: str = ""
     style: StyleName = "penn"
     suffixes: tuple[str, ...] = ()
     folders: tuple[str, ...] = ()
@@ -42,6 +43,11 @@ class Corpus:
     def takes_path(self) -> bool:
         """Whether the user says where it lies."""
         return ":" not in self.name
+
+    @property
+    def get(self) -> str:
+        """How it is had."""
+        return self.source or f"python -m nltk.downloader {self.name.removeprefix('nltk:')}"
 
     @property
     def has_lemmas(self) -> bool:
@@ -62,10 +68,6 @@ class Corpus:
         return f"{self.trees:,} trees{words}"
 
 
-def _nltk(name: str) -> str:
-    return f"python -m nltk.downloader {name}"
-
-
 CORPORA = (
     Corpus(
         "embedded:flights",
@@ -73,7 +75,7 @@ CORPORA = (
         "English",
         licence="MIT",
         citation="mbrparse",
-        get="it is part of mbrparse",
+        source="it is part of mbrparse",
         heads="collins",
         trees=1500,
         words=13_930,
@@ -86,7 +88,7 @@ CORPORA = (
         citation="Verspoor et al. 2012, A corpus of full-text journal articles is a robust evaluation tool "
         "for revealing differences in performance of biomedical natural language processing tools, "
         "BMC Bioinformatics 13:207, doi:10.1186/1471-2105-13-207",
-        get="git clone https://github.com/UCDenver-ccp/CRAFT",
+        source="git clone https://github.com/UCDenver-ccp/CRAFT",
         suffixes=(".tree",),
         folders=("penn",),
         heads="collins",
@@ -100,7 +102,7 @@ CORPORA = (
         licence="CC BY 4.0",
         citation="Wallenberg, Ingason, Sigurðsson & Rögnvaldsson 2011, Icelandic Parsed Historical Corpus "
         "(IcePaHC), version 0.9",
-        get="git clone https://github.com/antonkarl/icecorpus",
+        source="git clone https://github.com/antonkarl/icecorpus",
         style="icepahc",
         suffixes=(".psd",),
         folders=("finished", "psd"),
@@ -114,7 +116,7 @@ CORPORA = (
         licence="each its own",
         citation="Kroch & Taylor 2000 (PPCME2); Kroch, Santorini & Delfs 2004 (PPCEME); Taylor, Warner, "
         "Pintzuk & Beths 2003 (YCOE)",
-        get="from the LDC (LDC2020T16: PPCME2, PPCEME, PPCMBE2) or the Oxford Text Archive (YCOE)",
+        source="from the LDC (LDC2020T16: PPCME2, PPCEME, PPCMBE2) or the Oxford Text Archive (YCOE)",
         style="penn-historical",
         suffixes=(".psd",),
         empty="0, *, *-1, *T*-1, *con*, *pro* ...",
@@ -127,7 +129,7 @@ CORPORA = (
         licence="LDC",
         citation="Marcus, Santorini & Marcinkiewicz 1993, Building a large annotated corpus of English, "
         "Computational Linguistics 19(2)",
-        get="https://catalog.ldc.upenn.edu/LDC99T42",
+        source="https://catalog.ldc.upenn.edu/LDC99T42",
         heads="collins",
         about="2,499 articles, 1 million words",
     ),
@@ -137,7 +139,6 @@ CORPORA = (
         "English",
         licence="non-commercial use, for illustration",
         citation="Marcus, Santorini & Marcinkiewicz 1993",
-        get=_nltk("treebank"),
         heads="collins",
         trees=3_914,
         words=94_084,
@@ -149,7 +150,6 @@ CORPORA = (
         licence="CC BY-NC-SA 2.5",
         citation="Chen, Tsai, Chen & Huang 1999, The construction of Sinica Treebank (in Chinese), "
         "Computational Linguistics and Chinese Language Processing 4(2)",
-        get=_nltk("sinica_treebank"),
         style="nltk",
         empty="none",
         trees=10_000,
@@ -162,7 +162,6 @@ CORPORA = (
         licence="its owners', for research that cites it",
         citation="Martí, Taulé, Màrquez & Bertran 2007, CESS-ECE: a multilingual and multilevel annotated "
         "corpus",
-        get=_nltk("cess_esp"),
         style="cess",
         functions="after:-",
         empty="*0*",
@@ -175,7 +174,6 @@ CORPORA = (
         "Catalan",
         licence="its owners', for research that cites it",
         citation="Martí, Taulé, Màrquez & Bertran 2007",
-        get=_nltk("cess_cat"),
         style="cess",
         functions="after:-",
         empty="*0*",
@@ -187,7 +185,6 @@ CORPORA = (
         "Portuguese",
         licence="non-commercial use",
         citation="Afonso, Bick, Haber & Santos 2002, Floresta sintá(c)tica: a treebank for Portuguese, LREC",
-        get=_nltk("floresta"),
         style="floresta",
         functions="before:+",
         empty="none",
@@ -200,7 +197,6 @@ CORPORA = (
         "Dutch",
         licence="with NLTK, by permission",
         citation="van der Beek, Bouma, Malouf & van Noord 2002, The Alpino Dependency Treebank",
-        get=_nltk("alpino"),
         style="alpino",
         empty="nodes with an index and no word",
         trees=7_136,

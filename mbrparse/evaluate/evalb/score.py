@@ -97,12 +97,10 @@ def _unparsed(line: EvalbLine, parameters: EvalbParameters) -> int:
 
     That is each bracket once, and once more for every deleted label that is not its own.
     """
-    count = 0
-    for start, end, label in zip(line.starts, line.ends, line.labels, strict=True):
-        if start != end:
-            is_deleted = parameters.bracket_label(label) is None
-            count += 1 + len(parameters.deleted) - is_deleted
-    return count
+    brackets = zip(line.starts, line.ends, line.labels, strict=True)
+    labels = [label for start, end, label in brackets if start != end]
+    own = sum(parameters.bracket_label(label) is None for label in labels)
+    return len(labels) * (1 + len(parameters.deleted)) - own
 
 
 def _counting(line: EvalbLine, parameters: EvalbParameters) -> Brackets:
