@@ -58,7 +58,8 @@ def write_image(picture: Picture, stream: BinaryIO, form: str = "png") -> str:
         panel.text(
             x,
             y,
-            text,
+            # Matplotlib 3.11 fails at this character in a PDF; it is invisible.
+            text.replace("\ufeff", ""),
             ha="center",
             va="center_baseline",
             fontsize=em * _POINTS,

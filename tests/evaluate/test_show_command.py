@@ -205,6 +205,7 @@ def test_pdf(command: Command) -> None:
     assert data == Path("two.pdf").read_bytes()
     assert data.startswith(b"%PDF-")
     assert data.count(b"/Type /Page ") == 1
+    write(wide="(S " + "(NN interesting) " * 500 + "(NN \ufeffx))")
     assert command("show wide.mrg --pdf wide.pdf").code == 0
 
 
