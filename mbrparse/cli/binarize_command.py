@@ -142,8 +142,7 @@ def binarize(
     penn-historical:PATH, wsj:DIR (LDC layout, see --sections) or embedded:flights: mbrparse corpora
     lists them all.
     """
-    from mbrparse.io.files import open_output
-    from mbrparse.treebank.brackets import write_tree
+    from mbrparse.treebank.brackets import write_trees
     from mbrparse.treebank.categories import read_label_map
     from mbrparse.treebank.known_corpora import corpus_path, known_corpus
     from mbrparse.treebank.prepare import Preparation, PreparationStatistics, prepare_corpora
@@ -169,9 +168,7 @@ def binarize(
     statistics = PreparationStatistics()
     reading = {"encoding": encoding, "sections": sections, "on_error": on_error, "leaves": how.leaves}
     trees = prepare_corpora(inputs, preparation, statistics, **reading)
-    with open_output(output) as stream:
-        for tree in with_progress(trees, "binarizing"):
-            write_tree(tree, stream)
+    write_trees(with_progress(trees, "binarizing"), output)
     note(str(statistics))
     for line in statistics.notes():
         note(line)

@@ -89,7 +89,7 @@ def results(*pairs: tuple[float, float]) -> list[dict[str, Any]]:
 
 def test_summary_and_paired_test_by_hand() -> None:
     found = results((0.5, 0.6), (0.7, 0.7), (0.6, 0.8))
-    values = final_rates(found, DIFFERENCE, CRITERIA[0])
+    values = final_rates(found, DIFFERENCE, "consistent_brackets_recall")
     assert values == pytest.approx([0.1, 0.0, 0.2])
     summary = summarize(values)
     assert summary == pytest.approx((0.0, 0.2, 0.1, 0.1))

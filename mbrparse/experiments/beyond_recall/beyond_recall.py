@@ -40,12 +40,12 @@ from mbrparse.experiments.beyond_recall.compared_objectives import (
 from mbrparse.experiments.trial_runs import hold_out, plotting, read_treebanks, save, tidy, write_table
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.training.induce import induce
-from mbrparse.io.files import atomic_outputs, open_output
+from mbrparse.io.files import atomic_outputs
 from mbrparse.io.log import Log, no_log
 from mbrparse.io.replacements import make_folder
 from mbrparse.run.jobs import Jobs
 from mbrparse.run.results import claim_folder, clear_left_overs, fingerprint
-from mbrparse.treebank.brackets import write_tree
+from mbrparse.treebank.brackets import write_trees
 from mbrparse.treebank.corpora import SourceTree
 from mbrparse.treebank.tree import Tree
 
@@ -70,9 +70,7 @@ class ObjectiveParses:
         for folder in (self._folder, self._folder / "sweep"):
             clear_left_overs(folder, {path.name for path in (*self.of.values(), self.details, self.gold)})
         if not self.gold.exists():
-            with open_output(self.gold) as stream:
-                for tree in test:
-                    write_tree(tree, stream)
+            write_trees(test, self.gold)
         sources = (SourceTree("training", place, tree) for place, tree in enumerate(train, start=1))
         grammar = PCFG.from_rules(induce(sources, "tags"))
 

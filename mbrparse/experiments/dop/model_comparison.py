@@ -80,10 +80,10 @@ def compare_models(
     design = _design(parts, len(trees))
     models = (Model(), *map(Model, dict.fromkeys(weightings)))
     common = {**asdict(design), "trees": fingerprint([tree.tree for tree in trees])}
-    trials = [CurveTrial(trees, design, model, search) for model in models]
+    of_curves = {f"curves/{model.name}": CurveTrial(trees, design, model, search) for model in models}
     works: _Works = {model.name: (ModelTrial(trees, design, model, search), runs) for model in models}
     if curves:
-        works |= {_of_curves(trial.model): (trial, runs) for trial in trials}
+        works |= {name: (trial, runs) for name, trial in of_curves.items()}
     if speed is not None:
         works["speed"] = SpeedTrial(trees, design, speed.fragments, speed.sentences, search.samples), 1
     found_of: dict[str, dict[int, Result]] = {name: {} for name in works}
@@ -97,7 +97,8 @@ def compare_models(
     with atomic_outputs():
         texts = [title, *_tables(models, results, folder, resamples, parts.seed)]
         if curves:
-            texts += _curves([(one, results[_of_curves(one.model)]) for one in trials], folder, title)
+            done = [(trial, results[name]) for name, trial in of_curves.items()]
+            texts += _curves(done, folder, title)
         if speed is not None:
             [measured] = results["speed"]
             shown, data = (form(measured, search.samples) for form in (speed_table, speed_data))
@@ -114,10 +115,6 @@ def _tables(
     table = write_table(folder, "models", model_table(judged), model_data(judged), names=2)
     tests = write_table(folder, "tests", paired_table(judged), paired_data(judged))
     return [table, LEGEND, tests]
-
-
-def _of_curves(model: Model) -> str:
-    return f"curves/{model.name}"
 
 
 def _curves(done: Sequence[tuple[CurveTrial, Sequence[Result]]], folder: Path, title: str) -> list[str]:

@@ -44,7 +44,11 @@ from mbrparse.run.results import Result, run_all
 from mbrparse.treebank.corpora import SourceTree
 
 DECODERS = ("labelled-tree", "bracketed-recall")
-CRITERIA = ("consistent_brackets_recall", "consistent_brackets_tree", "bracketed_recall")
+CRITERIA = {
+    "consistent_brackets_recall": "cons. brack. recall",
+    "consistent_brackets_tree": "cons. brack. tree",
+    "bracketed_recall": "brack. recall",
+}
 
 
 @dataclass(frozen=True)
@@ -125,11 +129,6 @@ def _rates(rows: list[SentenceCounts]) -> dict[str, dict[str, list[float]]]:
     }
 
 
-HEADINGS = {
-    "consistent_brackets_recall": "cons. brack. recall",
-    "consistent_brackets_tree": "cons. brack. tree",
-    "bracketed_recall": "brack. recall",
-}
 DIFFERENCE = "difference"
 #: The rows of the table.
 NAMES = {
@@ -153,10 +152,10 @@ def table1(results: Sequence[Result]) -> tuple[Grid, Grid]:
     data: list[list[object]] = [["row", "criterion", *Summary._fields, "t", "p"]]
     for row, title in NAMES.items():
         shown.append([title])
-        for criterion in CRITERIA:
+        for criterion, heading in CRITERIA.items():
             values = final_rates(results, row, criterion)
             summary = summarize(values)
-            cells = [HEADINGS[criterion], *(_number(100 * value) for value in summary)]
+            cells = [heading, *(_number(100 * value) for value in summary)]
             if row == DIFFERENCE:
                 test = paired_test(values)
                 shown.append([*cells, _number(test.t), show_probability(test.p)])

@@ -33,7 +33,7 @@ from mbrparse.io.log import Log, Progress, no_log, no_progress
 from mbrparse.io.state_files import anything, mapping
 from mbrparse.run.jobs import Jobs
 from mbrparse.run.results import claim_folder, clear_left_overs, read_json
-from mbrparse.treebank.brackets import read_tree_file, write_tree
+from mbrparse.treebank.brackets import read_tree_file, write_trees
 from mbrparse.treebank.categories import STRIP, read_label_map
 from mbrparse.treebank.corpora import SourceTree
 from mbrparse.treebank.prepare import OnError, Preparation, PreparationStatistics, prepare_corpora
@@ -174,9 +174,7 @@ class Reproduction:
             sections=corpus.sections,
             on_error=corpus.on_error,
         )
-        with open_output(self.folder / "binarized.mrg") as stream:
-            for tree in self.progress(prepared, "binarizing"):
-                write_tree(tree, stream)
+        write_trees(self.progress(prepared, "binarizing"), self.folder / "binarized.mrg")
         for line in (str(statistics), *statistics.notes()):
             self.log(line)
 

@@ -20,14 +20,13 @@ from mbrparse.grammar.training.induce import train_by_counting
 from mbrparse.grammar.words.tagger import tagger_path
 from mbrparse.grammar.words.unknown import UnknownKind
 from mbrparse.io.errors import CorpusError
-from mbrparse.io.files import open_output
 from mbrparse.io.log import Log
 from mbrparse.io.replacements import make_folder
 from mbrparse.io.state_files import mapping, number, record, whole
 from mbrparse.run.jobs import Jobs
 from mbrparse.run.results import clear_left_overs, read_json, write_json
 from mbrparse.treebank.binarize import debinarize
-from mbrparse.treebank.brackets import read_tree, write_tree
+from mbrparse.treebank.brackets import read_tree, write_trees
 from mbrparse.treebank.corpora import SourceTree
 from mbrparse.treebank.labels import project
 from mbrparse.treebank.prepare import PreparationStatistics, prepare
@@ -101,10 +100,8 @@ class Steps:
         files = self.gold, self.grammar, tagger_path(self.grammar), *self.parses, self.report
         clear_left_overs(self.folder, {path.name for path in files})
         if not self.gold.exists():
-            with open_output(self.gold) as stream:
-                for tree in self._prepared(self.parts.test, "test"):
-                    gold = debinarize(tree) if self.kind.debinarized else _projected(tree)
-                    write_tree(_bracketed(gold), stream)
+            form = debinarize if self.kind.debinarized else _projected
+            write_trees((_bracketed(form(t)) for t in self._prepared(self.parts.test, "test")), self.gold)
         if not self.grammar.exists():
             train = [
                 SourceTree("training", number, tree)
