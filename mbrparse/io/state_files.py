@@ -26,7 +26,7 @@ _LARGEST = 2**53
 _SHOWN = 40
 
 
-class SchemaError(ValueError):
+class SchemaError(Exception):
     """A value that does not fit its schema; ``place`` is the path to it."""
 
     def __init__(self, what: str, place: tuple[str, ...] = ()) -> None:
@@ -49,8 +49,6 @@ def state_of(text: str, schema: Schema) -> dict[str, Any]:
     """The object that a text holds, its digest left out; raises SchemaError."""
     try:
         content = json.loads(text, object_pairs_hook=_object)
-    except SchemaError:
-        raise
     except ValueError:
         raise SchemaError("it is no JSON, or was cut off") from None
     except RecursionError:

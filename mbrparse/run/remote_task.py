@@ -75,15 +75,13 @@ def unpack(data: bytes) -> Any:
     return pickle.loads(zlib.decompress(data))
 
 
-def perform(
-    versions_needed: dict[str, str], key: str, make: bytes | None, call: bytes, *shared: Any
-) -> bytes:
+def perform(needed: dict[str, str], key: str, make: bytes | None, call: bytes, *shared: Any) -> bytes:
     """Do a task; what it raises is returned in its Answer.
 
     ``call`` holds the places of the shared values among the arguments, the function (None: what ``make``
     makes), its arguments and keyword arguments.
     """
-    here, needed = versions(), versions_needed
+    here = versions()
     if here != needed:
         other = [f"{name} {here[name]}, not {needed[name]}" for name in needed if here[name] != needed[name]]
         return pack(Answer(None, VersionMismatch(", ".join(other)), 0.0))

@@ -7,7 +7,6 @@ interrupted experiment can be resumed.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
@@ -21,7 +20,7 @@ from mbrparse.io.files import open_output
 from mbrparse.io.log import Log, no_log
 from mbrparse.io.program import program
 from mbrparse.io.replacements import make_folder
-from mbrparse.io.state_files import Schema, anything, mapping, read_state, record, write_state
+from mbrparse.io.state_files import Schema, anything, mapping, read_state, record, short_digest, write_state
 from mbrparse.run.jobs import Jobs, open_pool
 from mbrparse.run.manifest import PROGRAM, Settings, check_settings
 from mbrparse.run.pool import TaskFunction, WorkerDied, WorkersError
@@ -50,10 +49,8 @@ def fingerprint(trees: Sequence[object]) -> str:
     >>> fingerprint([])
     '0 (e3b0c44298fc1c14)'
     """
-    digest = hashlib.sha256()
-    for tree in trees:
-        digest.update(f"{tree}\n".encode())
-    return f"{len(trees)} ({digest.hexdigest()[:16]})"
+    text = "".join(f"{tree}\n" for tree in trees)
+    return f"{len(trees)} ({short_digest(text.encode())})"
 
 
 def clear_left_overs(folder: Path, names: Container[str]) -> None:

@@ -16,8 +16,9 @@ from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import is_terminal, unquote
 from mbrparse.grammar.training import expectation
 from mbrparse.grammar.training.bracketings import BracketedSentence, encode_corpus
-from mbrparse.grammar.training.expectation import Expectations, expect, probabilities
+from mbrparse.grammar.training.expectation import EStep, Expectations, expect, probabilities
 from mbrparse.io.errors import BracketError
+from mbrparse.run.jobs import open_pool
 
 Corpus = list[BracketedSentence]
 
@@ -130,7 +131,9 @@ def test_sums_do_not_depend_on_jobs() -> None:
     ]
     pcfg = PCFG.from_rules(to_rules(grammar))
     encoded = encode_corpus(pcfg, corpus)
-    one, four = (expect(pcfg, probabilities(pcfg), encoded, jobs) for jobs in (1, 4))
+    one = expect(pcfg, probabilities(pcfg), encoded)
+    with open_pool(4) as pool:
+        four = EStep(pcfg, encoded, pool).expect(probabilities(pcfg))
     for a, b in zip(one.counts, four.counts, strict=True):
         assert a.tobytes() == b.tobytes()
     assert one.log_probs.tobytes() == four.log_probs.tobytes()

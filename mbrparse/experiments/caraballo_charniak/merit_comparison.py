@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from mbrparse.decode.best_first.best_first import MERITS
 from mbrparse.decode.best_first.best_first_charts import refuse_unary_rules
 from mbrparse.evaluate.tables.grids import csv_grid
 from mbrparse.experiments.caraballo_charniak.merit_tables import TABLES, Row, curves_rows, draw, sentence_rows
@@ -43,7 +42,7 @@ class Comparison:
     files; None stands for what can be counted.
     """
 
-    merits: tuple[str, ...] = tuple(MERITS)
+    merits: tuple[str, ...]
     mass: float = 0.95
     beta_threshold: float = 0.01
     sentences: int = 300

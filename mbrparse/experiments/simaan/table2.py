@@ -48,8 +48,7 @@ _NAMES = (
     "; ".join(f"{name}: {objective}" for objective, name in ALGORITHMS.items())
     + ". Rows without a letter: Sima'an's own."
 )
-SUFFIXES: dict[str, PrintFormat] = {"txt": "text", "md": "markdown"}
-ALL_SUFFIXES: dict[str, Format] = {"txt": "text", "md": "markdown", "csv": "csv", "json": "json"}
+SUFFIXES: dict[str, Format] = {"txt": "text", "md": "markdown", "csv": "csv", "json": "json"}
 
 
 @dataclass(frozen=True)
@@ -98,11 +97,11 @@ def write_tables(found: Sequence[Judged], folder: Path, title: str, settings: di
     """
     for judged in found:
         for group, name in (("all", "table"), ("short", "table-short")):
-            for suffix, form in ALL_SUFFIXES.items():
+            for suffix, form in SUFFIXES.items():
                 if group in judged.groups:
                     with open_output(folder / judged.kind.name / f"{name}.{suffix}") as stream:
                         stream.write(render(judged.groups[group], form))
-    texts = {suffix: _printed(found, title, form) for suffix, form in SUFFIXES.items()}
+    texts = {"txt": _printed(found, title, "text"), "md": _printed(found, title, "markdown")}
     texts["csv"] = pd.DataFrame(_rows(found)).to_csv(index=False, lineterminator="\n")
     texts["json"] = json.dumps(_data(found, settings), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     for suffix, text in texts.items():

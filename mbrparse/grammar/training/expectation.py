@@ -16,7 +16,7 @@ import numpy as np
 from mbrparse.grammar.charts.base.clock import NO_LIMIT
 from mbrparse.grammar.pcfg import PCFG, FloatArray, IntArray
 from mbrparse.grammar.training.expectation_kernels import BracketedCorpus, RuleTables, expect_sentences
-from mbrparse.run.jobs import Jobs, open_pool
+from mbrparse.run.jobs import InProcess
 from mbrparse.run.pool import Pool, TaskFunction, WorkerDied, WorkersError
 
 #: Sentences per block. Blocks are added in order, so that sums are bitwise the same for any number of jobs.
@@ -59,10 +59,9 @@ def is_dense(grammar: PCFG) -> bool:
     return symbols <= 64 and 8 * len(grammar.parent) >= symbols**3
 
 
-def expect(grammar: PCFG, rules: RuleValues, corpus: BracketedCorpus, jobs: Jobs = 1) -> Expectations:
+def expect(grammar: PCFG, rules: RuleValues, corpus: BracketedCorpus) -> Expectations:
     """The expected counts of a corpus under a grammar with the probabilities ``rules``."""
-    with open_pool(jobs) as pool:
-        return EStep(grammar, corpus, pool).expect(rules)
+    return EStep(grammar, corpus, InProcess()).expect(rules)
 
 
 class EStep:

@@ -8,7 +8,6 @@ full precision.
 from __future__ import annotations
 
 import csv
-import hashlib
 import json
 import math
 from collections.abc import Iterable, Sequence
@@ -48,6 +47,7 @@ from mbrparse.io.state_files import (
     read_state,
     record,
     scalar,
+    short_digest,
     whole,
     write_state,
 )
@@ -72,10 +72,8 @@ _HELDOUT_FIGURES = {
 
 def digest(sentences: Iterable[BracketedSentence]) -> str:
     """A short digest of sentences and their brackets; their places do not count."""
-    sha = hashlib.sha256()
-    for sentence in sentences:
-        sha.update(json.dumps([sentence.terminals, sorted(sentence.brackets)]).encode())
-    return sha.hexdigest()[:16]
+    texts = (json.dumps([sentence.terminals, sorted(sentence.brackets)]) for sentence in sentences)
+    return short_digest("".join(texts).encode())
 
 
 def write_checkpoint(path: Path, settings: Settings, curve: Sequence[Row], estimate: Estimate) -> None:
