@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import functools
 import importlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import fields
 from typing import Any, TypeVar, cast
 
@@ -15,23 +15,15 @@ import click
 class LazyGroup(click.Group):
     """A group of commands, each the function of its own name in the module NAME_command.
 
-    ``lines`` maps the commands' names to their lines in the help; the modules lie in ``package``, and
+    ``lines`` maps the commands' names to their lines in the help; the modules lie beside this one, and
     ``modules`` names those that are called otherwise. A misspelt name is answered with the nearest one. An
     interruption keeps its text, as click.Abort.
     """
 
-    def __init__(
-        self,
-        *args: Any,
-        package: str,
-        lines: dict[str, str],
-        modules: Mapping[str, str] | None = None,
-        **kwargs: Any,
-    ) -> None:
+    def __init__(self, *args: Any, lines: dict[str, str], modules: dict[str, str], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self._package = package
         self._lines = lines
-        self._modules = modules or {}
+        self._modules = modules
 
     def invoke(self, ctx: click.Context) -> Any:
         """Read a command's arguments and call it."""
@@ -49,7 +41,7 @@ class LazyGroup(click.Group):
             return None
         function = name.replace("-", "_")
         module = self._modules.get(name, f"{function}_command")
-        command: click.Command = getattr(importlib.import_module(f"{self._package}.{module}"), function)
+        command: click.Command = getattr(importlib.import_module(f"mbrparse.cli.{module}"), function)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

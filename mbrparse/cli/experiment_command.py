@@ -47,7 +47,7 @@ _MODULES = dict.fromkeys(EXPERIMENTS, "experiment_command") | dict.fromkeys(
 )
 
 
-@click.group(cls=LazyGroup, package="mbrparse.cli", lines=EXPERIMENTS, modules=_MODULES)
+@click.group(cls=LazyGroup, lines=EXPERIMENTS, modules=_MODULES)
 def experiment() -> None:
     """Run an experiment: a paper's, or a check of the parser."""
 

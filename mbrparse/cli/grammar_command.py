@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -10,9 +10,6 @@ from mbrparse.cli.file_options import normalize_option
 from mbrparse.cli.option_types import InputFile, Text
 from mbrparse.cli.options import check_outputs, note, option, output_option
 from mbrparse.io.errors import visible
-
-if TYPE_CHECKING:
-    from mbrparse.grammar.dop.addressed_treebank import AddressedTreebank
 
 FORMATS = ["mbrparse", "bitpar", "nltk"]
 
@@ -62,10 +59,13 @@ def convert(
     In mbrparse's own format, rules with three or more children are binarized, as charts need it; parse
     --debinarize removes the continuations from the trees.
     """
+    from mbrparse.grammar.dop.addressed_treebank import AddressedTreebank
+    from mbrparse.grammar.dop.reduction import write_reduction
     from mbrparse.grammar.files import formats, nltk_format
     from mbrparse.grammar.files.grammars import read_rules_or_treebank
     from mbrparse.grammar.grammar_file import write_rules
     from mbrparse.grammar.rules import RuleSet, binarize_rules
+    from mbrparse.io.errors import GrammarError
     from mbrparse.io.files import read_lines, source_name
 
     if (source == "bitpar") != (lexicon is not None):
@@ -78,46 +78,33 @@ def convert(
         [("FILE", file)],
     )
     if lexicon is not None:
-        rules = formats.read_bitpar(file, lexicon, root)
+        found: RuleSet | AddressedTreebank = formats.read_bitpar(file, lexicon, root)
     elif source == "nltk":
-        rules = nltk_format.read_nltk(
+        found = nltk_format.read_nltk(
             read_lines(file), source_name(file), terminals, root, normalize=normalize, log=note
         )
     else:
         found = read_rules_or_treebank(file, normalize=normalize, log=note)
-        if not isinstance(found, RuleSet):
-            _write_reduction(found, file, output, target, lexicon_output, root)
-            return
-        rules = found
-    if rules.unknown is not None and (lost := _what_is_lost(rules.unknown.kind, file, output, target)):
-        note(lost)
-    if lexicon_output is not None:
-        formats.write_bitpar(rules, output, lexicon_output, root)
-    elif target == "nltk":
-        nltk_format.write_nltk(rules, output, root)
-    else:
-        binary = binarize_rules(rules)
-        write_rules(binary.rules, output)
-        if binary.changed:
-            note(f"{binary.changed} rules of three children or more were binarized (see parse --debinarize)")
-
-
-def _write_reduction(
-    treebank: AddressedTreebank, file: str, output: str, target: str, lexicon_output: str | None, root: str
-) -> None:
-    from mbrparse.grammar.dop.reduction import write_reduction
-    from mbrparse.io.errors import GrammarError
-    from mbrparse.io.files import source_name
-
-    if lexicon_output is None:
+    if lexicon_output is None and not isinstance(found, RuleSet):
         raise GrammarError(
             f"a DOP grammar is not written in the form of {target}",
             source=source_name(file),
             remedy="--to bitpar --lexicon-output PATH writes its reduction, which --from bitpar reads again",
         )
-    if treebank.unknown is not None and (lost := _what_is_lost(treebank.unknown.kind, file, output, target)):
+    if found.unknown is not None and (lost := _what_is_lost(found.unknown.kind, file, output, target)):
         note(lost)
-    write_reduction(treebank, output, lexicon_output, root)
+    if not isinstance(found, RuleSet):
+        assert lexicon_output is not None
+        write_reduction(found, output, lexicon_output, root)
+    elif lexicon_output is not None:
+        formats.write_bitpar(found, output, lexicon_output, root)
+    elif target == "nltk":
+        nltk_format.write_nltk(found, output, root)
+    else:
+        binary = binarize_rules(found)
+        write_rules(binary.rules, output)
+        if binary.changed:
+            note(f"{binary.changed} rules of three children or more were binarized (see parse --debinarize)")
 
 
 def _what_is_lost(kind: str, file: str, output: str, target: str) -> str:

@@ -59,7 +59,6 @@ CONFIG_FILES = ("mbrparse.toml", "pyproject.toml")
 
 @click.command(
     cls=LazyGroup,
-    package="mbrparse.cli",
     lines=COMMANDS,
     modules=_MODULES,
     context_settings={"help_option_names": ["-h", "--help"]},

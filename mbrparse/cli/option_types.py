@@ -19,7 +19,7 @@ from mbrparse.io.path_kinds import is_file
 class _Named(click.types.StringParamType):
     """Text that the help calls ``metavar``."""
 
-    def __init__(self, metavar: str) -> None:
+    def __init__(self, metavar: str = "FILE") -> None:
         self._metavar = metavar
 
     def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:
@@ -76,6 +76,3 @@ class ImageFile(PathName):
 
 class InputFile(PathName):
     """A file to read, or several: ``NAME=FILE,FILE``; also ``-``, and names such as ``embedded:flights``."""
-
-    def __init__(self, metavar: str = "FILE") -> None:
-        super().__init__(metavar)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -23,10 +23,10 @@ from mbrparse.cli.options import (
     output_option,
     with_progress,
 )
+from mbrparse.io.errors import CorpusError, visible
 
 if TYPE_CHECKING:
-    from mbrparse.decode.parser.given_trees import GivenTree
-    from mbrparse.decode.parser.scoring import Row, Scorer
+    from mbrparse.decode.parser.scoring import Row
 
 _TOGETHER = 200  # trees whose charts are made together
 
@@ -77,8 +77,7 @@ def score(
     Another program's trees are scored as original ones unless --form says binarized.
     """
     from mbrparse.decode.parser.given_trees import GivenTree, find_form
-    from mbrparse.decode.parser.scoring import Scorer
-    from mbrparse.io.errors import CorpusError
+    from mbrparse.decode.parser.scoring import COLUMNS, Scorer
     from mbrparse.io.files import open_output, source_name
     from mbrparse.io.garbage import collection_paused
     from mbrparse.treebank.brackets import read_parse_file
@@ -109,36 +108,21 @@ def score(
         open_output(output) as stream,
     ):
         if layout == "tsv":
-            stream.write(_heading())
-        for row in with_progress(_rows(scorer, given), "scoring", len(given)):
+            stream.write("\t".join(COLUMNS) + "\n")
+        blocks = (scorer.rows(given[at : at + _TOGETHER], at) for at in range(0, len(given), _TOGETHER))
+        for row in with_progress(chain.from_iterable(blocks), "scoring", len(given)):
             account.add(row)
-            stream.write(_line(row, layout))
+            if layout == "tsv":
+                stream.write("\t".join(_field(row[name]) for name in COLUMNS) + "\n")
+            else:
+                stream.write(json.dumps(row, allow_nan=False) + "\n")
     note(str(account))
-
-
-def _rows(scorer: Scorer, given: list[GivenTree]) -> Iterator[Row]:
-    for first in range(0, len(given), _TOGETHER):
-        yield from scorer.rows(given[first : first + _TOGETHER], first)
-
-
-def _heading() -> str:
-    from mbrparse.decode.parser.scoring import COLUMNS
-
-    return "\t".join(COLUMNS) + "\n"
-
-
-def _line(row: Row, layout: str) -> str:
-    if layout == "json":
-        return json.dumps(row, allow_nan=False) + "\n"
-    from mbrparse.decode.parser.scoring import COLUMNS
-
-    return "\t".join("" if row[name] is None else _field(row[name]) for name in COLUMNS) + "\n"
 
 
 def _field(value: object) -> str:
     """Ten digits are more than enough for people; a label may hold what would end a field."""
-    from mbrparse.io.errors import visible
-
+    if value is None:
+        return ""
     return f"{value:.10g}" if isinstance(value, float) else visible(str(value))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -149,9 +149,7 @@ class BestFirstOptions:
             raise click.BadParameter(error.usage, param_hint="--until") from None
         parameter = next(known for known in context.command.params if known.name == "merit")
         merit = NearestChoice(list(MERITS)).convert(self.merit, parameter, context)
-        found = BestFirst(merit, until, self.edges, self.beta_threshold)
         if until.name == "mass":
             note("--until mass: each sentence is first given an exhaustive inside pass")
-        return (
-            found if self.statistics is None else replace(found, statistics=read_statistics(self.statistics))
-        )
+        statistics = None if self.statistics is None else read_statistics(self.statistics)
+        return BestFirst(merit, until, self.edges, self.beta_threshold, statistics)

@@ -10,7 +10,6 @@ import click
 from mbrparse.cli.file_options import normalize_option
 from mbrparse.cli.option_types import Text
 from mbrparse.cli.options import (
-    NearestChoice,
     check_outputs,
     count_option,
     encoding_option,
@@ -25,7 +24,7 @@ from mbrparse.io.errors import visible
 
 @click.command()
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
-@click.option("--check", is_flag=True, help="Read those that are found, and print their sizes.")
+@option("--check", is_flag=True, help="Read those that are found, and print their sizes.")
 def corpora(paths: tuple[str, ...], check: bool) -> None:
     """List the treebanks that are known by name: size, licence, citation, and location.
 
@@ -65,14 +64,14 @@ def _check(spec: str) -> None:
 
 @click.command()
 @click.argument("input", default="-")
-@click.option(
+@option(
     "--test-fraction",
     type=Text("F"),
     help="Test on the last floor(N*F) trees, or with --seed on as many random ones.",
 )
 @count_option("--test-last", help="Test on the last N trees.", least=0, metavar="N")
 @count_option("--test-random", help="Test on N trees drawn at random.", least=0, metavar="N")
-@click.option("--seed", type=int, help="Seed of a random draw.")
+@option("--seed", type=int, help="Seed of a random draw.")
 @option("--train-output", metavar="PATH", help="The file of the training trees.")
 @option("--test-output", metavar="PATH", help="The file of the test trees.")
 @encoding_option()
@@ -134,22 +133,18 @@ PLACEHOLDER = "{seed}"
 
 @click.command()
 @click.argument("trees")
-@click.option(
+@option(
     "--kind",
-    type=NearestChoice(["left", "right", "random", "balanced"]),
+    choices=["left", "right", "random", "balanced"],
     required=True,
     help="Left-branching, right-branching, split at random, or split in the middle.",
 )
 @count_option("--seed", help="Seed of the random trees.", default=0, least=0)
-@click.option(
-    "--runs",
-    type=click.IntRange(min=1),
-    default=1,
-    show_default=True,
-    help="Write so many files of random trees, with --seed and the seeds after it.",
+@count_option(
+    "--runs", default=1, help="Write so many files of random trees, with --seed and the seeds after it."
 )
-@click.option("--label", type=Text(), default="X", show_default=True, help="The label of all constituents.")
-@click.option(
+@option("--label", type=Text(), default="X", help="The label of all constituents.")
+@option(
     "--frequent-labels",
     is_flag=True,
     help="Use the most frequent label of roots, and that of other constituents, in TREES.",
@@ -177,7 +172,8 @@ def baseline(
         refuse_options(["label"], "no --frequent-labels")
     if runs > 1 and PLACEHOLDER not in output:
         raise click.UsageError(f"several runs need several files: write --output as random-{PLACEHOLDER}.mrg")
-    _check_label(label)
+    if not label or any(character.isspace() or character in "()" for character in label):
+        raise click.UsageError("a label has neither white space nor brackets, and is not empty.")
     paths = {number: output.replace(PLACEHOLDER, str(number)) for number in range(seed, seed + runs)}
     check_outputs([("--output", path) for path in paths.values()], [("TREES", trees)])
 
@@ -200,15 +196,10 @@ def baseline(
                 write_tree(tree, stream)
 
 
-def _check_label(label: str) -> None:
-    if not label or any(character.isspace() or character in "()" for character in label):
-        raise click.UsageError("a label has neither white space nor brackets, and is not empty.")
-
-
 @click.command()
 @click.argument("grammar")
-@click.option("-n", "count", type=click.IntRange(min=0), required=True, help="How many trees.")
-@click.option("--seed", type=int, help="Seed of the random numbers (default: a new one, printed).")
+@count_option("-n", "count", least=0, required=True, help="How many trees.")
+@option("--seed", type=int, help="Seed of the random numbers (default: a new one, printed).")
 @option("--words", is_flag=True, help="Write the words alone, a sentence a line.")
 @normalize_option()
 @output_option()
