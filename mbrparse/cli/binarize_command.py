@@ -96,13 +96,13 @@ class BinarizeOptions:
     )
     max_length: int | None = count_option(help="Drop trees with more terminals.")
 
-    def binarization(self, context: click.Context) -> Binarization:
+    def binarization(self) -> Binarization:
         """The binarization; raises UsageError for options that do not go together."""
         from mbrparse.treebank.binarize import Binarization, HeadDriven
         from mbrparse.treebank.heads import head_rules as read_head_rules
 
         def given(name: str) -> bool:
-            return context.get_parameter_source(name) is not ParameterSource.DEFAULT
+            return click.get_current_context().get_parameter_source(name) is not ParameterSource.DEFAULT
 
         annotate, vmarkov = self.annotate or frozenset(), self.vmarkov
         if PARENT in annotate:
@@ -126,9 +126,7 @@ class BinarizeOptions:
 @option("--sections", type=Text("02-21"), help="Sections of wsj:DIR.")
 @encoding_option()
 @on_error_option("At a malformed tree, stop with an error, or skip and count it.")
-@click.pass_context
 def binarize(
-    context: click.Context,
     inputs: tuple[str, ...],
     output: str,
     how: BinarizeOptions,
@@ -158,7 +156,7 @@ def binarize(
         ],
         rewritten=[("INPUT", spec) for spec in inputs if _is_plain(spec)],
     )
-    binarization = how.binarization(context)
+    binarization = how.binarization()
     names = None if how.label_map is None else read_label_map(how.label_map)
     if how.head_rules == COLLINS and names is None:
         unmatched = [spec for spec in inputs if (corpus := known_corpus(spec)) and corpus.heads != COLLINS]

@@ -85,7 +85,7 @@ class ComparisonOptions(LabelOptions):
         named = [(name, path) for name, paths in several.items() for path in paths]
         return [("GOLD", gold), ("--evalb", self.evalb), *named]
 
-    def check(self, context: click.Context, by: str | None = None) -> None:
+    def check(self, by: str | None = None) -> None:
         """Raise UsageError where options do not go together; ``by`` is the breakdown that is asked for."""
         if self.form == "original" and self.crossing_reference == "binarized":
             raise click.UsageError(
@@ -101,18 +101,18 @@ class ComparisonOptions(LabelOptions):
         spans = profile not in ("goodman", "evalb", "spmrl")
         if profile != "goodman":
             named = f"cannot be combined with --profile {profile}"
-            _refuse(context, ("form", "unaries", "crossing_reference"), named)
-            _refuse(context, ("average",) if spans else ("everything",), named)
+            _refuse(("form", "unaries", "crossing_reference"), named)
+            _refuse(("average",) if spans else ("everything",), named)
         if spans and by in ("confusions", "attachment"):
             raise click.UsageError(
                 f"--by {by} goes by labels, which --profile {profile} does not compare: "
                 "--by length, label, depth or width."
             )
         if not spans:
-            _refuse(context, ("keep_punctuation",), "goes with the profiles of unsupervised parsing")
+            _refuse(("keep_punctuation",), "goes with the profiles of unsupervised parsing")
         if self.evalb is not None:
             unused = ("profile", "form", "unaries", "crossing_reference", "everything")
-            _refuse(context, unused, "cannot be combined with --evalb")
+            _refuse(unused, "cannot be combined with --evalb")
 
     def settings(self, parameters: EvalbParameters | None, **more: Any) -> Settings:
         """The settings of the evaluation; ``parameters`` are those of --evalb, ``more`` other settings.
@@ -145,8 +145,9 @@ class ComparisonOptions(LabelOptions):
         )
 
 
-def _refuse(context: click.Context, names: tuple[str, ...], reason: str) -> None:
+def _refuse(names: tuple[str, ...], reason: str) -> None:
     """Raise UsageError where one of these parameters was given."""
+    context = click.get_current_context()
     for parameter in context.command.params:
         given = context.get_parameter_source(str(parameter.name)) is not click.core.ParameterSource.DEFAULT
         if given and parameter.name in names:

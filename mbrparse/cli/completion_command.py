@@ -48,11 +48,10 @@ def _completion(shell: str, command: click.Command) -> ShellComplete:
 
 @click.command()
 @click.argument("shell", type=NearestChoice(SHELLS))
-@click.pass_context
-def completion(context: click.Context, shell: str) -> None:
+def completion(shell: str) -> None:
     """Print what SHELL (bash, zsh, fish) reads to complete commands, options and their values.
 
     bash: eval "$(mbrparse completion bash)" in ~/.bashrc. zsh: the same with zsh, in ~/.zshrc behind
     compinit. fish: mbrparse completion fish > ~/.config/fish/completions/mbrparse.fish
     """
-    click.echo(_completion(shell, context.find_root().command).source())
+    click.echo(_completion(shell, click.get_current_context().find_root().command).source())

@@ -81,10 +81,7 @@ class TableOptions:
 @option_group("comparison", ComparisonOptions, "Comparison")
 @option_group("tables", TableOptions, "Output")
 @scheduler_option("whose workers resample")
-@click.pass_context
 def evaluate(
-    context: click.Context,
-    /,
     gold: str,
     parses: tuple[str, ...],
     runs: tuple[str, ...],
@@ -108,8 +105,10 @@ def evaluate(
     (EVALB leaves sentences without a parse out). With --format, --by or several parse files, its
     figures stand in tables like any others.
     """
+    from mbrparse.treebank.candidate_files import is_candidate_file
+
     systems = files_of_runs(runs)
-    _check(context, gold, parses, systems, comparison, tables)
+    _check(gold, parses, systems, comparison, tables)
     encoding = comparison.encoding
     parameters = None if comparison.evalb is None else evalb_parameters(comparison.evalb, encoding)
     if (
@@ -117,7 +116,7 @@ def evaluate(
         or len(parses) != 1
         or any((tables.format, tables.columns, tables.by, tables.details, comparison.criteria, runs))
         or comparison.average != "pooled"
-        or _is_candidate_file(parses[0], encoding)
+        or is_candidate_file(parses[0], encoding)
     ):
         complete = _print_tables(gold, parses, systems, parameters, comparison, tables, jobs)
     else:
@@ -125,13 +124,7 @@ def evaluate(
             gold, parses[0], parameters, encoding, tables.output, tables.per_sentence, comparison.marks()
         )
     if tables.strict and not complete:
-        context.exit(1)
-
-
-def _is_candidate_file(path: str, encoding: str) -> bool:
-    from mbrparse.treebank.candidate_files import is_candidate_file
-
-    return is_candidate_file(path, encoding)
+        raise click.exceptions.Exit(1)
 
 
 def _print_tables(
@@ -146,6 +139,7 @@ def _print_tables(
     """A table of rates, or a breakdown. Whether every sentence counts."""
     from mbrparse.evaluate.evalb.parameters import EvalbParameters
     from mbrparse.evaluate.evaluation import evaluate_files, file_sources
+    from mbrparse.treebank.candidate_files import is_candidate_file
 
     columns = tables.columns or ()
     if comparison.criteria is None and tables.by is None:
@@ -166,7 +160,7 @@ def _print_tables(
     else:
         result = evaluate_files(gold, parses, settings, say, progress, encoding, tables.details, runs, jobs)
     for path in parses:
-        if _is_candidate_file(path, encoding):
+        if is_candidate_file(path, encoding):
             note(f"{path}: candidates; the first of each sentence are judged, and the best (oracle)")
     form: Format = tables.format or "text"
     text = result.render(form, columns)
@@ -195,7 +189,6 @@ def files_of_runs(given: tuple[str, ...]) -> dict[str, list[str]]:
 
 
 def _check(
-    context: click.Context,
     gold: str,
     parses: tuple[str, ...],
     runs: dict[str, list[str]],
@@ -217,7 +210,7 @@ def _check(
             "--calibration compares all constituents, and is a table of its own: leave --by, --significance, "
             "--profile and --evalb out."
         )
-    comparison.check(context, tables.by)
+    comparison.check(tables.by)
     read = comparison.inputs(gold, parses, tables.details, several)
     check_outputs([("--output", tables.output), ("--per-sentence", tables.per_sentence)], read)
     if comparison.criterion is not None and tables.all_tests:

@@ -60,10 +60,7 @@ class PageOptions:
 )
 @option_group("page", PageOptions, "Page")
 @option_group("comparison", ComparisonOptions, "Comparison")
-@click.pass_context
 def report(
-    context: click.Context,
-    /,
     gold: str,
     parses: tuple[str, ...],
     output: str,
@@ -81,7 +78,12 @@ def report(
     from mbrparse.evaluate.evaluation import file_sources
     from mbrparse.evaluate.report.pages import ReportOptions, write_report
 
-    _check(context, gold, parses, output, page, comparison)
+    comparison.check()
+    read = comparison.inputs(gold, parses, page.details)
+    if STANDARD in page.details:
+        raise click.UsageError("--details is read twice: give a file, not standard input.")
+    if output.lower().endswith((".html", ".htm")) or output == STANDARD:
+        check_outputs([("--output", output)], [*read, ("--posteriors", page.posteriors)])
     encoding = comparison.encoding
     parameters = None if comparison.evalb is None else read_parameters(comparison.evalb, log, encoding)
     settings = comparison.settings(parameters)
@@ -97,19 +99,3 @@ def report(
     )
     if output != STANDARD:
         note(f"{written}: open it in a browser")
-
-
-def _check(
-    context: click.Context,
-    gold: str,
-    parses: tuple[str, ...],
-    output: str,
-    page: PageOptions,
-    comparison: ComparisonOptions,
-) -> None:
-    comparison.check(context)
-    read = comparison.inputs(gold, parses, page.details)
-    if STANDARD in page.details:
-        raise click.UsageError("--details is read twice: give a file, not standard input.")
-    if output.lower().endswith((".html", ".htm")) or output == STANDARD:
-        check_outputs([("--output", output)], [*read, ("--posteriors", page.posteriors)])

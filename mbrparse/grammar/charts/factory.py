@@ -83,7 +83,7 @@ class BackendRow(NamedTuple):
     kernel: Kernel
     precision: Precision
     least_length: int
-    suits: Callable[[PCFG], bool]
+    suits: Callable[[PCFG], bool] | None  # None: it takes all
     make: Callable[[ChartFactory, Precision], Backend]
 
 
@@ -118,7 +118,7 @@ class ChartFactory:
         self._backends: dict[BackendRow, Backend] = {}
 
     def _serves(self, row: BackendRow, kernel: Kernel | None) -> bool:
-        if row.kernel == "forest":
+        if row.suits is None:
             return True
         suits = row.suits(self.grammar) if kernel is None else row.kernel == kernel
         return suits and row.precision in ("double", self.precision)
@@ -210,10 +210,6 @@ def _suits_lanes(grammar: PCFG) -> bool:
     return not grammar.has_unaries and suits_dense(chart_rules(grammar))
 
 
-def _suits_all(_: PCFG) -> bool:
-    return True
-
-
 def _forests(factory: ChartFactory, _: Precision) -> Backend:
     return factory.forests
 
@@ -223,5 +219,5 @@ def _forests(factory: ChartFactory, _: Precision) -> Backend:
 BACKENDS = (
     BackendRow("dense", "single", 2, _suits_lanes, ChartFactory.lanes),
     BackendRow("dense", "double", 2, _suits_lanes, ChartFactory.lanes),
-    BackendRow("forest", "double", 1, _suits_all, _forests),
+    BackendRow("forest", "double", 1, None, _forests),
 )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from mbrparse.grammar.fields_file import FieldsReader, format_number, read_number, split_at_blanks
@@ -34,8 +34,8 @@ def read_bitpar(rules_path: str | Path, lexicon_path: str | Path, root: str = RO
     an only child is then a preterminal (``NP -> PRP``, ``PRP -> 'PRP'``), as in counted grammars.
     """
     lexicon: defaultdict[Rule, float] = defaultdict(float)
-    reader = _Lines(lexicon_path)
-    for word, *pairs in reader.fields():
+    reader = _Lines(source_name(lexicon_path))
+    for word, *pairs in reader.fields(read_lines(lexicon_path)):
         if not pairs or len(pairs) % 2:
             raise reader.error("not a lexicon line", "WORD TAG COUNT ...")
         for tag, count in zip(pairs[::2], pairs[1::2], strict=True):
@@ -47,8 +47,8 @@ def read_bitpar(rules_path: str | Path, lexicon_path: str | Path, root: str = RO
         return quote(symbol) if tags and symbol in preterminals else symbol
 
     counts: defaultdict[Rule, float] = defaultdict(float)
-    reader = _Lines(rules_path)
-    for fields in reader.fields():
+    reader = _Lines(source_name(rules_path))
+    for fields in reader.fields(read_lines(rules_path)):
         if len(fields) < 3:
             raise reader.error("not a rule", "COUNT LHS RHS...")
         count, parent, *children = fields
@@ -91,20 +91,13 @@ _NO_NAME = re.compile("[ \t\n\ud800-\udfff]|^\ufeff|^\r|\r$")
 
 
 class _Lines(FieldsReader):
-    """The lines of a file."""
+    """Reads a file of counts."""
 
-    def __init__(self, path: str | Path) -> None:
-        super().__init__(source_name(path))
-        self._lines = read_lines(path)
-
-    def __iter__(self) -> Iterator[str]:
-        for line in self._lines:
-            self.line += 1
-            yield line
-
-    def fields(self) -> Iterator[list[str]]:
+    def fields(self, lines: Iterable[str]) -> Iterator[list[str]]:
         """The fields of each line that has some; none is a comment."""
-        return filter(None, map(split_at_blanks, self))
+        for self.line, line in enumerate(lines, start=1):
+            if fields := split_at_blanks(line):
+                yield fields
 
     def count(self, text: str) -> float:
         """A field as a count; raises GrammarError."""

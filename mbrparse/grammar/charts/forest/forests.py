@@ -84,17 +84,8 @@ _FIRST_SIZE = {
 class Forests:
     """Fills the forest of one sentence after the other, in the same memory, in double precision."""
 
-    def __init__(
-        self,
-        grammar: PCFG,
-        max_size: Mapping[int, int] | None = None,
-        clock: Clock = NO_LIMIT,
-        tie: float = 1e-9,
-    ) -> None:
-        """``max_size`` says how many of each part a forest may have (``MAX_SIZE``).
-
-        Derivations within ``tie`` (relative) are equally good.
-        """
+    def __init__(self, grammar: PCFG, clock: Clock = NO_LIMIT, tie: float = 1e-9) -> None:
+        """Derivations within ``tie`` (relative) are equally good."""
         self.clock = clock
         self._grammar = grammar
         self._tie = tie
@@ -115,8 +106,7 @@ class Forests:
         self.logarithms: LogForest | None = None
         #: Whether the last pass made sums, or maxima.
         self.has_sums = False
-        self._max_size = dict(max_size or MAX_SIZE)
-        self._size = {part: min(first, self._max_size[part]) for part, first in _FIRST_SIZE.items()}
+        self._size = {part: min(first, MAX_SIZE[part]) for part, first in _FIRST_SIZE.items()}
         self._state = self._allocated(32, self._size)
         self._paths: BestPaths | None = None
 
@@ -153,7 +143,7 @@ class Forests:
         Where values leave the range of numbers, they are computed in ``logarithms``. The forest's own are
         then such that inside * outside are the posteriors, and of no other use.
 
-        Raises ChartOverflowError where the forest would have more than ``max_size``, and MemoryError where
+        Raises ChartOverflowError where the forest would have more than ``MAX_SIZE``, and MemoryError where
         there is not so much memory, TimeLimitError where it takes too long; the next sentence may do.
         """
         length = len(terminal_ids)
@@ -313,11 +303,10 @@ class Forests:
         return bool((self.tables.root[roots] > 0).any())
 
     def _enlarge(self, part: int) -> None:
-        if self._size[part] >= self._max_size[part]:
+        if self._size[part] >= MAX_SIZE[part]:
             raise ChartOverflowError("a forest too large for memory")
-        self._take(
-            self._state.columns.length, self._size | {part: min(2 * self._size[part], self._max_size[part])}
-        )
+        larger = self._size | {part: min(2 * self._size[part], MAX_SIZE[part])}
+        self._take(self._state.columns.length, larger)
 
     def _take(self, length: int, size: Mapping[int, int]) -> None:
         """Move to new memory, when all of it is there."""

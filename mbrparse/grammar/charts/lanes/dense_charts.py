@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Container, Iterator, Sequence
 from functools import cache, partial
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -89,7 +90,7 @@ class DenseCharts:
         Where there are few, or long ones, each for itself: by diagonals (``diagonal_state``), which takes an
         eighth of the memory, and from some length on less time.
         """
-        ordered = sorted(charts, key=_length)
+        ordered = sorted(charts, key=attrgetter("length"))
         short = [one for one in ordered if one.length <= _LONGEST_IN_COMPANY]
         number = -(-len(short) // self.lanes) if 2 * len(short) > self.lanes else len(short)
         for group in range(number):
@@ -304,7 +305,3 @@ def _no_summary(lanes: int, n_cells: int, dtype: npt.DTypeLike) -> SpanSummary:
     label.fill(-1)
     best, total = np.zeros((2, lanes, n_cells), dtype)
     return SpanSummary(label, best, total)
-
-
-def _length(chart: Chart) -> int:
-    return chart.length
