@@ -138,7 +138,12 @@ def main() -> NoReturn:
 def _run() -> tuple[int, Exception | None]:
     """Run a command; return its exit code, and the error to print."""
     try:
-        _invoke()
+        if "_MBRPARSE_COMPLETE" in os.environ:  # a shell asks for completions
+            from mbrparse.cli.completion_command import answer
+
+            return answer(cli), None
+        with cli.make_context("mbrparse", sys.argv[1:]) as context:
+            cli.invoke(context)
     except click.exceptions.Exit as leave:
         return leave.exit_code, None
     except click.ClickException as error:
@@ -183,16 +188,6 @@ def _interrupted(interruption: BaseException) -> int:
     by = "" if number == signal.SIGINT else f" ({number.name})"
     note(" ".join((f"interrupted{by}", *map(str, interruption.args))))
     return 128 + number
-
-
-def _invoke() -> None:
-    """Call the command, or answer a shell that asks for completions; raises the error to print."""
-    if "_MBRPARSE_COMPLETE" in os.environ:
-        from mbrparse.cli.completion_command import answer
-
-        raise click.exceptions.Exit(answer(cli))
-    with cli.make_context("mbrparse", sys.argv[1:]) as context:
-        cli.invoke(context)
 
 
 def _show(error: click.ClickException) -> None:

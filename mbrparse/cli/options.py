@@ -11,6 +11,7 @@ from contextlib import AbstractContextManager, suppress
 from typing import Any, TypeVar
 
 import click
+from click.core import ParameterSource
 
 from mbrparse.cli.option_types import InputFile, PathName, Text
 from mbrparse.io.errors import MbrparseError, visible
@@ -108,12 +109,8 @@ def scheduler_option(does: str = "whose workers are used instead of --jobs") -> 
 
 def _scheduler_counts() -> bool:
     """Whether --scheduler is nearer than --jobs, which may stand in a configuration file."""
-    context = click.get_current_context()
-    given = [
-        name
-        for name in ("jobs", "scheduler")
-        if (source := context.get_parameter_source(name)) is not None and source.name == "COMMANDLINE"
-    ]
+    source = click.get_current_context().get_parameter_source
+    given = [name for name in ("jobs", "scheduler") if source(name) is ParameterSource.COMMANDLINE]
     if len(given) == 2:
         raise click.UsageError("Give --jobs or --scheduler, not both.")
     return given != ["jobs"]
@@ -181,8 +178,7 @@ def refuse_options(names: Iterable[str], needed: str) -> None:
     """End with a usage error where one of these parameters was given without the option it needs."""
     context = click.get_current_context()
     for name in names:
-        source = context.get_parameter_source(name)
-        if source is not None and source.name == "COMMANDLINE":
+        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
             raise click.UsageError(f"--{name.replace('_', '-')} needs {needed}.")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from contextlib import ExitStack
+from typing import Any
 
 import click
 
@@ -153,7 +154,7 @@ PLACEHOLDER = "{seed}"
 @encoding_option()
 def baseline(
     trees: str,
-    kind: str,
+    kind: Any,
     seed: int,
     runs: int,
     label: str,
@@ -177,11 +178,9 @@ def baseline(
     paths = {number: output.replace(PLACEHOLDER, str(number)) for number in range(seed, seed + runs)}
     check_outputs([("--output", path) for path in paths.values()], [("TREES", trees)])
 
-    from typing import cast
-
     from mbrparse.io.errors import CorpusError
     from mbrparse.io.files import atomic_outputs, open_output, source_name
-    from mbrparse.treebank.baselines import Kind, Labels, baseline_trees, most_frequent_labels
+    from mbrparse.treebank.baselines import Labels, baseline_trees, most_frequent_labels
     from mbrparse.treebank.brackets import read_parse_file, write_tree
 
     read = [tree for _, tree in read_parse_file(trees, encoding)]
@@ -192,7 +191,7 @@ def baseline(
         outputs.enter_context(atomic_outputs())
         for number, path in paths.items():
             stream = outputs.enter_context(open_output(path))
-            for tree in baseline_trees(read, cast("Kind", kind), number, labels):
+            for tree in baseline_trees(read, kind, number, labels):
                 write_tree(tree, stream)
 
 

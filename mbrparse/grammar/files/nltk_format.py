@@ -88,13 +88,13 @@ def read_nltk(
     return _rule_set(written, reader.start, source, terminal_kind, root, normalize, log)
 
 
-def rules_of_nltk(grammar: Any, *, normalize: bool = False, log: Log = no_log) -> RuleSet:
+def rules_of_nltk(grammar: Any, *, normalize: bool) -> RuleSet:
     """The rules of an ``nltk.PCFG``; raises GrammarError for one that charts cannot be computed with."""
     written: list[_Written] = []
     for rule in grammar.productions():
         children = tuple(quote(child) if isinstance(child, str) else str(child) for child in rule.rhs())
         written.append((Rule(str(rule.lhs()), children), float(rule.prob()), 0))
-    return _rule_set(written, str(grammar.start()), "<grammar>", None, ROOT, normalize, log)
+    return _rule_set(written, str(grammar.start()), "<grammar>", None, ROOT, normalize, no_log)
 
 
 def write_nltk(rules: RuleSet, path: str | Path, root: str = ROOT) -> None:

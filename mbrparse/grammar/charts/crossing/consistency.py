@@ -112,7 +112,8 @@ class MaskedForest:
         """The probability that no constituent stands in closed cells, and that all nodes are ``alive``."""
         if self.length < 2:
             return 1.0
-        alive = self._alive(closed) if alive is None else alive
+        if alive is None:
+            alive = ~np.repeat(closed, np.diff(self.forest.node_first)) | self.crossing.continuation
         mass = float(masked_inside(self.crossing, closed, alive, self._values))
         self.clock.check()
         return mass
@@ -148,10 +149,6 @@ class MaskedForest:
             edge_share=given.edge_share[edges],
         )
         return MaskedForest(self.crossing._replace(forest=left, g_bottom=given.g_bottom), self.clock)
-
-    def _alive(self, closed: Booleans) -> Booleans:
-        alive: Booleans = ~np.repeat(closed, np.diff(self.forest.node_first)) | self.crossing.continuation
-        return alive
 
 
 def _chains(

@@ -13,7 +13,7 @@ from mbrparse.grammar.charts.base.chart import TOO_IMPROBABLE, TOO_LARGE, Chart,
 from mbrparse.grammar.charts.base.clock import Clock
 from mbrparse.grammar.charts.base.packed_forest import Alive, Forest, forest_cell
 from mbrparse.grammar.charts.base.rule_tables import Ints
-from mbrparse.grammar.charts.base.span_summary import SpanEntries, SpanSummary, empty_summary, no_entries
+from mbrparse.grammar.charts.base.span_summary import SpanEntries, empty_summary, no_entries
 from mbrparse.grammar.charts.forest.forest_outside import list_forest_entries, summarize_forest
 from mbrparse.grammar.charts.forest.forests import Forests
 from mbrparse.grammar.pcfg import PCFG, IntArray
@@ -59,7 +59,8 @@ class ForestAnswers:
         return []
 
     def _fill(self, chart: Chart, wanted: Wanted) -> None:
-        if wanted.derivations and wanted == Wanted(False, True) and not self._holds(chart):
+        is_held = self._held is not None and self._held.is_of(chart)
+        if wanted == Wanted(summaries=False, derivations=True) and not is_held:
             self._held = None
             chart.put(derivation=self.forests.viterbi(chart.terminal_ids, chart.alive))
             return
@@ -74,7 +75,9 @@ class ForestAnswers:
             return
         label, count = self._label, self._n_labels
         if wanted.summaries:
-            chart.put(summary=_forest_summary(forest, label, count, n, self._tie))
+            summary = empty_summary(n)  # over single terminals preterminals alone count
+            summarize_forest(forest, label, count, n, self._tie, summary)
+            chart.put(summary=summary)
         if wanted.entries:
             chart.put(entries=_forest_entries(forest, label, count, n))
         if wanted.derivations:
@@ -106,9 +109,6 @@ class ForestAnswers:
             chart.put(log_prob=held.log_prob)
         return self.forests.forest
 
-    def _holds(self, chart: Chart) -> bool:
-        return self._held is not None and self._held.is_of(chart)
-
     def cell(self, chart: Chart, start: int, end: int) -> tuple[IntArray, Scaled, Scaled]:
         """Symbols of a span, in some tree or not, their inside and outside values, each with its scale."""
         forest = self._filled(chart, everything=True)
@@ -132,13 +132,6 @@ def _scaled(logs: npt.NDArray[np.float64]) -> Scaled:
     """Values whose logarithms these are, over the largest, and its logarithm."""
     largest = float(logs.max(initial=-math.inf))
     return (np.exp(logs - largest), largest) if largest > -math.inf else (np.zeros_like(logs), 0.0)
-
-
-def _forest_summary(forest: Forest, label: Ints, n_labels: int, n: int, tolerance: float) -> SpanSummary:
-    """Summarize all cells; over single terminals only preterminals count."""
-    summary = empty_summary(n)
-    summarize_forest(forest, label, n_labels, n, tolerance, summary)
-    return summary
 
 
 def _forest_entries(forest: Forest, label: Ints, n_labels: int, n: int) -> SpanEntries:

@@ -46,8 +46,8 @@ class DiagonalCharts:
         nothing = aligned_rows(0, self._dtype)
         self._charts = InsideOutside(nothing[:, 0], nothing[:, 0], aligned_rows(2, self._dtype))
         self._columns, self._rows = [nothing, nothing], aligned_rows(3, self._dtype)
-        # By length, bound and least value; they hold columns.
-        self._layouts: dict[tuple[int, int, float], Diagonals] = {}
+        # By length and bound; they hold columns.
+        self._layouts: dict[tuple[int, int], Diagonals] = {}
         self._bound = np.finfo(self._dtype).maxexp // 4
         self._least = 2.0 ** -PRODUCT_POWER[self._dtype.name]
 
@@ -57,7 +57,7 @@ class DiagonalCharts:
         Returns the sentence's probability (scaled) and the largest outside value; not numbers where values
         may have left the numbers' range.
         """
-        layout = self._layout(state, rescaled, self._least)
+        layout = self._layout(state, rescaled)
         self._grow("inside", state, layout)
         self._grow("outside", state, layout)
         found = diagonal_posteriors(state, layout, self._labels, self._charts, summary, self._clock.stop)
@@ -66,7 +66,7 @@ class DiagonalCharts:
 
     def derivation(self, state: DenseState, rescaled: bool, tolerance: float) -> LaneNodes | None:
         """The best derivation; None where values may have left the numbers' range."""
-        layout = self._layout(state, rescaled, self._least)
+        layout = self._layout(state, rescaled)
         self._grow("inside", state, layout)
         nodes, stack = room_for_nodes(1, state.longest)
         chart, stop = self._charts.inside, self._clock.stop
@@ -84,12 +84,12 @@ class DiagonalCharts:
 
     def _rows_of(self, state: DenseState, chart: Floats) -> Floats:
         rows = np.empty((state.longest * (state.longest + 1) // 2 * state.n_wide, 1), self._dtype)
-        rows_of(state, self._layout(state, rescaled=False, least=self._least), chart, rows)
+        rows_of(state, self._layout(state, rescaled=False), chart, rows)
         return rows
 
-    def _layout(self, state: DenseState, rescaled: bool, least: float) -> Diagonals:
+    def _layout(self, state: DenseState, rescaled: bool) -> Diagonals:
         n, bound = state.longest, self._bound if rescaled else 0
-        if (known := self._layouts.get((n, bound, least))) is not None:
+        if (known := self._layouts.get((n, bound))) is not None:
             return known
         blocks = -(-n // self._lanes)
         # An odd number of cache lines: neighbouring diagonals do not fight for the same places of a cache.
@@ -98,7 +98,7 @@ class DiagonalCharts:
         if len(self._columns[0]) < rows:
             self._columns = [aligned_rows(rows, self._dtype), aligned_rows(rows, self._dtype)]
             self._layouts.clear()
-        self._layouts[n, bound, least] = layout = Diagonals(
+        self._layouts[n, bound] = layout = Diagonals(
             blocks * self._lanes - 1 - n,
             pitch,
             (n + 1) * pitch,
@@ -107,7 +107,7 @@ class DiagonalCharts:
             self._columns[1],
             self._rows,
             bound,
-            least,
+            self._least,
         )
         return layout
 
