@@ -16,7 +16,7 @@ from mbrparse.io.files import STANDARD
 
 if TYPE_CHECKING:
     from mbrparse.decode.base.parser_options import ParserOptions
-    from mbrparse.decode.posteriors.posteriors_file import GivenPosteriors
+    from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors
     from mbrparse.decode.posteriors.posteriors_writer import PosteriorsWriter
     from mbrparse.grammar.grammar_kinds import Grammar
     from mbrparse.grammar.pcfg import PCFG

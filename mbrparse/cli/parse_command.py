@@ -14,7 +14,7 @@ from mbrparse.cli.search_options import BestFirstOptions, CandidateOptions, DopO
 from mbrparse.cli.work_options import Watch, WorkOptions
 
 if TYPE_CHECKING:
-    from mbrparse.decode.posteriors.posteriors_file import GivenPosteriors
+    from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors
     from mbrparse.grammar.grammar_kinds import Grammar
 
 

@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import mbrparse as mp
-from mbrparse.decode.posteriors.posteriors_file import GivenPosteriors, read_posteriors
+from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors
+from mbrparse.decode.posteriors.posteriors_file import read_posteriors
 from mbrparse.io.errors import InputMismatchError, OptionsError
 
 LABELS = ("S", "NP", "VP", "NN")

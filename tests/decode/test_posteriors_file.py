@@ -13,7 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mbrparse.decode.posteriors.posteriors_file import DIMENSIONS, GivenPosteriors, read_posteriors
+from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors
+from mbrparse.decode.posteriors.posteriors_archive import REQUIRED
+from mbrparse.decode.posteriors.posteriors_file import read_posteriors
 from mbrparse.decode.posteriors.posteriors_writer import PosteriorsWriter
 from mbrparse.grammar.charts.base.span_summary import SpanEntries
 from mbrparse.io.errors import FileError, PosteriorsError
@@ -77,7 +79,7 @@ def test_any_integers_and_floats_will_do(kind: str, precision: str, tmp_path: Pa
 
 
 def test_no_entries_at_all_and_other_arrays(tmp_path: Path) -> None:
-    empty: dict[str, Any] = {name: [] for name in DIMENSIONS if name != "lengths"}
+    empty: dict[str, Any] = {name: [] for name in REQUIRED if name != "lengths"}
     found = read_posteriors(write(tmp_path / "p.npz", **empty, lengths=[2, 0], comment="a note"))
     assert found.labels == ()
     assert found.first.tolist() == [0, 0, 0]
@@ -197,7 +199,7 @@ def test_a_single_array(tmp_path: Path) -> None:
 
 def test_an_archive_of_other_things(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "p.npz", "w") as archive:
-        for name in DIMENSIONS:
+        for name in REQUIRED:
             archive.writestr(name, "text")
     assert "is damaged" in refused(tmp_path / "p.npz")
 

@@ -29,7 +29,7 @@ from mbrparse.treebank.brackets import EMPTY_PARSE, marked_fallback
 if TYPE_CHECKING:
     from mbrparse.decode.parser.details import Details
     from mbrparse.decode.parser.posteriors_source import PosteriorsSource
-    from mbrparse.decode.posteriors.posteriors_file import GivenPosteriors
+    from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors
 
 # So many sentences are parsed together: they fill the lanes of any vector (grammar.charts.base.vector).
 _TOGETHER = 16

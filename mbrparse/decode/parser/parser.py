@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from mbrparse.decode.candidates.candidate_trees import Candidate
     from mbrparse.decode.parser.pooling import Pooling
     from mbrparse.decode.parser.posteriors_source import PosteriorsSource
-    from mbrparse.decode.posteriors.posteriors_file import GivenPosteriors
+    from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors
 
 
 #: What decoders find for a sentence: a tree for each objective (None: no tree), and candidates.

@@ -18,7 +18,7 @@ from mbrparse.decode.base.trees import tagged
 from mbrparse.decode.free.free_decoder import UNLABELLED, FreeDecoder, best_preterminals
 from mbrparse.decode.nary.nary_decoder import NaryDecoder
 from mbrparse.decode.parser.sentences import Batch, Evidence, Sentence
-from mbrparse.decode.posteriors.posteriors_file import GivenPosteriors
+from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors
 from mbrparse.grammar.charts.base.clock import Clock
 from mbrparse.grammar.charts.base.columns import NO_LABEL
 from mbrparse.grammar.charts.base.span_summary import cell_of

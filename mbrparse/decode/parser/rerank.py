@@ -16,7 +16,7 @@ from mbrparse.decode.candidates.candidate_trees import expected_scores, first_be
 from mbrparse.decode.parser.given_trees import Form, GivenTree, find_form
 from mbrparse.decode.parser.parse_files import Lines
 from mbrparse.decode.parser.scoring import COLUMNS, Row, Scorer
-from mbrparse.decode.posteriors.posteriors_file import GivenPosteriors
+from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors
 from mbrparse.decode.posteriors.tree_posteriors import SentenceTree, TreeItems
 from mbrparse.grammar.charts.factory import TIE
 from mbrparse.grammar.pcfg import PCFG, FloatArray

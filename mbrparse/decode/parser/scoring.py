@@ -18,7 +18,7 @@ from mbrparse.decode.parser.grammar_source import GrammarSource
 from mbrparse.decode.parser.parse_input import check_fit
 from mbrparse.decode.parser.posteriors_source import PosteriorsSource
 from mbrparse.decode.parser.sentences import Batch, Evidence
-from mbrparse.decode.posteriors.posteriors_file import GivenPosteriors
+from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors
 from mbrparse.grammar.charts.base.chart import TOO_LARGE
 from mbrparse.grammar.charts.base.span_summary import cell_of
 from mbrparse.grammar.pcfg import PCFG

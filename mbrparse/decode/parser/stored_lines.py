@@ -18,7 +18,7 @@ import numpy.typing as npt
 from mbrparse.decode.nary.nary_decoder import ConstituentSummary
 from mbrparse.decode.parser.parse_files import Lines
 from mbrparse.decode.parser.parse_input import Job
-from mbrparse.decode.posteriors.posteriors_file import GivenPosteriors
+from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors
 from mbrparse.decode.posteriors.posteriors_writer import PosteriorsWriter
 from mbrparse.grammar.charts.base.span_summary import SpanEntries
 from mbrparse.io.program import program

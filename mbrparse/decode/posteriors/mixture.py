@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mbrparse.decode.base.label_order import LabelOrder
-from mbrparse.decode.posteriors.posteriors_file import GivenPosteriors, added_up
+from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors, added_up
 from mbrparse.grammar.pcfg import FloatArray
 from mbrparse.io.errors import InputMismatchError, OptionsError
 from mbrparse.io.log import Log, no_log

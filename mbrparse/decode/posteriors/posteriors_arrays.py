@@ -8,7 +8,9 @@ from typing import Any, NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from mbrparse.decode.posteriors.posteriors_file import DIMENSIONS, GivenPosteriors, checked_posteriors
+from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors
+from mbrparse.decode.posteriors.posteriors_archive import REQUIRED
+from mbrparse.decode.posteriors.posteriors_file import checked_posteriors
 from mbrparse.io.errors import PosteriorsError
 from mbrparse.treebank.labels import LabelMarks
 
@@ -44,7 +46,7 @@ def posteriors(
         span, label = np.nonzero(~((rows > -1e-6) & (rows <= threshold)))  # a rounded zero may be below it
         end = ends_at[span] + (ends == "inclusive")
         entries.append((np.full(len(span), sentence), starts[span], end, label, rows[span, label]))
-    found = dict(zip([*DIMENSIONS][2:], map(np.concatenate, zip(*entries, strict=True)), strict=True))
+    found = dict(zip(REQUIRED[2:], map(np.concatenate, zip(*entries, strict=True)), strict=True))
     found["tag"] = np.isin(names, [*tags])[found["label"]] & (found["end"] - found["start"] == 1)
     return checked_posteriors({"lengths": words, "labels": np.array(names), **found}, "marginals", marks)
 

@@ -1,13 +1,10 @@
 """Checks of given posteriors: spans of the sentences, labels of the list, probabilities.
 
-Messages count sentences from 1, like lines, and name the entry's index in the arrays. An array of
-zeros packs a thousandfold: headers are checked before any array is unpacked.
+Messages count sentences from 1, like lines, and name the entry's index in the arrays.
 """
 
 from __future__ import annotations
 
-import math
-import zipfile
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -29,35 +26,6 @@ _ANY = 1 << 20
 _CHAIN = "--joiner names what joins the chains of another program ('' for nothing)"
 # What would end a label in a written tree.
 _BREAKS = frozenset("() \t\r\n\f\v")
-
-
-class ArrayHeader(NamedTuple):
-    """The shape and type of an array."""
-
-    shape: tuple[int, ...]
-    dtype: np.dtype[Any]
-
-
-_READERS = {
-    (1, 0): np.lib.format.read_array_header_1_0,
-    (2, 0): np.lib.format.read_array_header_2_0,
-}
-
-
-def read_header(archive: zipfile.ZipFile, name: str) -> ArrayHeader | None:
-    """The header of an archive's member; None where it is damaged, or its data have another size."""
-    try:
-        info = archive.getinfo(f"{name}.npy")
-        with archive.open(info) as member:
-            shape, _, dtype = _READERS[np.lib.format.read_magic(member)](member)
-            begin = member.tell()
-    except MemoryError:
-        raise
-    except Exception:  # zlib's, zipfile's, struct's, numpy's own
-        return None
-    if not dtype.hasobject and begin + math.prod(shape) * dtype.itemsize != info.file_size:
-        return None
-    return ArrayHeader(shape, dtype)
 
 
 class RawPosteriors(NamedTuple):

@@ -13,7 +13,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from mbrparse.decode.posteriors.posteriors_file import added_up
+from mbrparse.decode.posteriors.given_posteriors import added_up
 from mbrparse.grammar.charts.base.span_summary import SpanEntries
 from mbrparse.grammar.pcfg import FloatArray, IntArray
 from mbrparse.io.files import as_temporary_errors

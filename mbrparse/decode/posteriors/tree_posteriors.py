@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mbrparse.decode.base.label_order import LabelOrder
-from mbrparse.decode.posteriors.posteriors_file import GivenPosteriors
+from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors
 from mbrparse.grammar.charts.base.span_summary import cell_of
 from mbrparse.grammar.charts.factory import TIE
 from mbrparse.grammar.pcfg import FloatArray

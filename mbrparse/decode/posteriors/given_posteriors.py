@@ -1,0 +1,96 @@
+"""Posteriors of labelled spans of many sentences, from another model or from weighted trees."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mbrparse.decode.base.label_order import LabelOrder
+from mbrparse.grammar.charts.base.span_summary import SpanEntries
+from mbrparse.grammar.pcfg import FloatArray, IntArray
+from mbrparse.treebank.labels import is_continuation_label
+
+# More one-word constituents a word than any treebank has.
+_MOST = 0.7
+
+
+@dataclass(frozen=True, eq=False)
+class GivenPosteriors:
+    """Posteriors that were checked.
+
+    ``labels`` are those that occur, in text order; entries have g above zero and run in the order of
+    sentence, start, end, label id; those of sentence s are first[s] up to first[s + 1]. ``tie`` is the
+    tolerance of g's precision, ``ignored`` the names of unused arrays, ``tells_tags`` whether it has ``tag``.
+    With an ``order`` labels over one span may stand in one tree; without, they are alternatives.
+
+    lengths          int64 [sentences]
+    first            int64 [sentences + 1]
+    starts, ends     int32 [entries], and label_ids
+    phrase           bool [entries]: no tag
+    g                float64 [entries]
+    """
+
+    source: str
+    lengths: npt.NDArray[np.int64]
+    labels: tuple[str, ...]
+    first: npt.NDArray[np.int64]
+    starts: IntArray
+    ends: IntArray
+    label_ids: IntArray
+    phrase: npt.NDArray[np.bool_]
+    g: FloatArray
+    tie: float
+    ignored: tuple[str, ...] = ()
+    consistent: FloatArray | None = None
+    tells_tags: bool = True
+    order: LabelOrder | None = None
+
+    def seems_tagged(self) -> bool:
+        """Whether tags were taken for constituents: most words seem to be constituents by themselves."""
+        whole = np.array([not is_continuation_label(label) for label in self.labels], np.bool_)
+        single = self.phrase & (self.ends - self.starts == 1) & whole[self.label_ids]
+        return not self.tells_tags and float(self.g[single].sum()) > _MOST * float(self.lengths.sum())
+
+    def phrase_labels(self) -> list[str]:
+        """The labels of constituents over two words or more, in text order."""
+        wide = self.phrase & (self.ends - self.starts > 1)
+        return [self.labels[label] for label in np.unique(self.label_ids[wide])]
+
+    def consistent_spans(self, sentence: int) -> FloatArray | None:
+        """Of one sentence, by cell, the probabilities that no constituent crosses a span, if known."""
+        if self.consistent is None:
+            return None
+        sizes = self.lengths * (self.lengths + 1) // 2
+        begin = int(sizes[:sentence].sum())
+        return self.consistent[begin : begin + int(sizes[sentence])]
+
+    def entries(self, sentence: int) -> SpanEntries:
+        """Those of one sentence, in the order of start, end, label id."""
+        rows = slice(int(self.first[sentence]), int(self.first[sentence + 1]))
+        lexical = np.where(self.phrase[rows], 0.0, self.g[rows])
+        return SpanEntries(self.starts[rows], self.ends[rows], self.label_ids[rows], self.g[rows], lexical)
+
+    def usual_root(self) -> str | None:
+        """The most probable label of roots, in place of a grammar's start symbol; None without roots."""
+        lengths = np.repeat(self.lengths, np.diff(self.first))
+        whole = (self.starts == 0) & (self.ends == lengths) & self.phrase
+        if not whole.any():
+            return None
+        return self.labels[int(np.bincount(self.label_ids[whole], self.g[whole]).argmax())]
+
+
+def added_up(
+    order: npt.NDArray[np.int64], keys: Sequence[npt.NDArray[Any]], g: FloatArray
+) -> tuple[npt.NDArray[np.int64], FloatArray]:
+    """The first of equal entries, in this order, and the sums of their posteriors."""
+    ordered = g[order]
+    new = np.ones(len(order), np.bool_)
+    if len(order):
+        new[1:] = np.any([key[order][1:] != key[order][:-1] for key in keys], axis=0)
+    if new.all():
+        return order, ordered
+    return order[new], np.add.reduceat(ordered, np.flatnonzero(new))
