@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
@@ -16,13 +17,15 @@ from mbrparse.treebank.labels import JOIN, project
 _LONGEST = 8
 
 
+@dataclass(frozen=True, eq=False)
 class LabelOrder:
-    """Orders the labels over one span, outermost first: of each two the order that is more frequent."""
+    """Orders the labels over one span, outermost first: of each two the order that is more frequent.
 
-    def __init__(self, above: Mapping[tuple[str, str], float], width: Mapping[str, float]) -> None:
-        """``above`` says how often a label is above another; where it is silent, the wider one is."""
-        self._above = above
-        self._width = width
+    ``above`` says how often a label is above another; where it is silent, the one of greater ``width`` is.
+    """
+
+    above: Mapping[tuple[str, str], float]
+    width: Mapping[str, float]
 
     @classmethod
     def of_grammar(cls, grammar: PCFG) -> LabelOrder:
@@ -51,9 +54,9 @@ class LabelOrder:
 
     def joined(self, other: LabelOrder) -> LabelOrder:
         """What both say, added up."""
-        above, width = Counter(self._above), Counter(self._width)
-        above.update(other._above)
-        width.update(other._width)
+        above, width = Counter(self.above), Counter(self.width)
+        above.update(other.above)
+        width.update(other.width)
         return LabelOrder(above, width)
 
     def __call__(self, labels: Sequence[str]) -> list[str]:
@@ -66,7 +69,7 @@ class LabelOrder:
         return sorted(labels, key=lambda label: (-wins[label], label))
 
     def _upper(self, one: str, other: str) -> str:
-        above, below = self._above.get((one, other), 0.0), self._above.get((other, one), 0.0)
+        above, below = self.above.get((one, other), 0.0), self.above.get((other, one), 0.0)
         if above == below:
-            above, below = self._width.get(one, 0.0), self._width.get(other, 0.0)
+            above, below = self.width.get(one, 0.0), self.width.get(other, 0.0)
         return one if above >= below else other
