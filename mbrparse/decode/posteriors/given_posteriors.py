@@ -49,6 +49,32 @@ class GivenPosteriors:
     tells_tags: bool = True
     order: LabelOrder | None = None
 
+    @classmethod
+    def of_columns(
+        cls,
+        sentence: npt.NDArray[np.int64],
+        starts: IntArray,
+        ends: IntArray,
+        label_ids: IntArray,
+        phrase: npt.NDArray[np.bool_],
+        g: FloatArray,
+        *,
+        lengths: npt.NDArray[np.int64],
+        **known: Any,
+    ) -> GivenPosteriors:
+        """Of entries in any order: equal ones are added up, and those of zero left out."""
+        order = np.lexsort((phrase, label_ids, ends, starts, sentence))
+        keys = sentence, starts, ends, label_ids, phrase
+        order, g = added_up(order[g[order] > 0], keys, g)
+        first = np.searchsorted(sentence[order], np.arange(len(lengths) + 1))
+        columns = starts[order], ends[order], label_ids[order], phrase[order]
+        return cls(known.pop("source"), lengths, known.pop("labels"), first, *columns, g, **known)
+
+    @property
+    def sentence(self) -> npt.NDArray[np.int64]:
+        """The sentence of each entry."""
+        return np.repeat(np.arange(len(self.lengths)), np.diff(self.first))
+
     def seems_tagged(self) -> bool:
         """Whether tags were taken for constituents: most words seem to be constituents by themselves."""
         whole = np.array([not is_continuation_label(label) for label in self.labels], np.bool_)

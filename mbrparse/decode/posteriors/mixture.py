@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import reduce
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from mbrparse.decode.base.label_order import LabelOrder
-from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors, added_up
+from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors
 from mbrparse.grammar.pcfg import FloatArray
 from mbrparse.io.errors import InputMismatchError, OptionsError
 from mbrparse.io.log import Log, no_log
@@ -49,9 +48,7 @@ def mix_posteriors(
     first = models[0]
     for model in models[1:]:
         _check_sentences(first, model)
-    count = len(first.lengths)
-    sentences = [np.repeat(np.arange(count), np.diff(model.first)) for model in models]
-    known = np.array([_known(model, of) for model, of in zip(models, sentences, strict=True)])
+    known = np.array([_known(model) for model in models])
     for model, knows in zip(models, known, strict=True):
         lacking = np.flatnonzero(~knows & known.any(0))
         if len(lacking):
@@ -63,27 +60,20 @@ def mix_posteriors(
     by_sentence = np.where(total > 0, by_sentence / np.where(total > 0, total, 1), share[:, None])
     labels = tuple(sorted(set().union(*(model.labels for model in models))))
     place = {label: position for position, label in enumerate(labels)}
-    ids = [np.array([place[label] for label in model.labels], np.int32)[model.label_ids] for model in models]
-    g = np.concatenate(
-        [model.g * row[of] for model, row, of in zip(models, by_sentence, sentences, strict=True)]
-    )
-    sentence, label_ids = np.concatenate(sentences), np.concatenate(ids)
-    starts = np.concatenate([model.starts for model in models])
-    ends = np.concatenate([model.ends for model in models])
-    phrase = np.concatenate([model.phrase for model in models])
-    order = np.lexsort((phrase, label_ids, ends, starts, sentence))
-    order, g = added_up(order[g[order] > 0], (sentence, starts, ends, label_ids, phrase), g)
+    parts = [
+        (
+            *(model.sentence, model.starts, model.ends),
+            np.array([place[label] for label in model.labels], np.int32)[model.label_ids],
+            *(model.phrase, model.g * row[model.sentence]),
+        )
+        for model, row in zip(models, by_sentence, strict=True)
+    ]
     orders = [model.order for model in models if model.order is not None]
-    return GivenPosteriors(
-        source=" + ".join(model.source for model in models),
+    return GivenPosteriors.of_columns(
+        *map(np.concatenate, zip(*parts, strict=True)),
         lengths=first.lengths,
+        source=" + ".join(model.source for model in models),
         labels=labels,
-        first=np.searchsorted(sentence[order], np.arange(count + 1)),
-        starts=starts[order],
-        ends=ends[order],
-        label_ids=label_ids[order],
-        phrase=phrase[order],
-        g=g,
         tie=max(model.tie for model in models),
         consistent=_consistent(models, by_sentence),
         tells_tags=all(model.tells_tags for model in models),
@@ -110,8 +100,9 @@ def _check_sentences(first: GivenPosteriors, other: GivenPosteriors) -> None:
         )
 
 
-def _known(model: GivenPosteriors, sentence: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+def _known(model: GivenPosteriors) -> npt.NDArray[np.bool_]:
     """Which sentences the model has posteriors of; tags alone are none but of one word."""
+    sentence = model.sentence
     tells = (model.ends - model.starts > 1) | (model.lengths[sentence] == 1)
     known: npt.NDArray[np.bool_] = np.bincount(sentence[tells], minlength=len(model.lengths)) > 0
     return known

@@ -92,22 +92,13 @@ def checked_posteriors(
     check_labels(names, raw, ids, source, marks)
     check_single(raw, np.lexsort((raw.phrase, raw.label, raw.end, raw.start, raw.sentence)), source)
     labels, label_ids = _labels(names, ids, raw.phrase, marks)
-    sentence = raw.sentence.astype(np.int64)
-    starts, ends = raw.start.astype(np.int32), raw.end.astype(np.int32)
-    order = np.lexsort((raw.phrase, label_ids, ends, starts, sentence))
-    order = order[raw.g[order] > 0]
-    order, g = added_up(order, (sentence, starts, ends, label_ids, raw.phrase), raw.g.astype(np.float64))
-    lengths = raw.lengths.astype(np.int64)
-    given = GivenPosteriors(
+    given = GivenPosteriors.of_columns(
+        raw.sentence.astype(np.int64),
+        *(raw.start.astype(np.int32), raw.end.astype(np.int32), label_ids, raw.phrase),
+        raw.g.astype(np.float64),
+        lengths=raw.lengths.astype(np.int64),
         source=source,
-        lengths=lengths,
         labels=labels,
-        first=np.searchsorted(sentence[order], np.arange(len(lengths) + 1)),
-        starts=starts[order],
-        ends=ends[order],
-        label_ids=label_ids[order],
-        phrase=raw.phrase[order],
-        g=g,
         tie=TIE["double" if raw.g.dtype.itemsize == 8 else "single"],
         ignored=ignored,
         consistent=consistent,
@@ -121,8 +112,7 @@ def _order(given: GivenPosteriors, chains: Sequence[str]) -> LabelOrder | None:
     """That of labels over one span, where there are chains: listed ones, or sums of g above one."""
     phrase, g = given.phrase, given.g[given.phrase]
     starts, ends, labels = given.starts[phrase], given.ends[phrase], given.label_ids[phrase]
-    sentence = np.repeat(np.arange(len(given.lengths)), np.diff(given.first))[phrase]
-    _, sums = added_up(np.arange(len(g)), (sentence, starts, ends), g)
+    _, sums = added_up(np.arange(len(g)), (given.sentence[phrase], starts, ends), g)
     if not chains and sums.max(initial=0.0) <= 1 + TOLERANCE[4]:
         return None
     mass, wide = (np.bincount(labels, of, len(given.labels)) for of in (g, g * (ends - starts)))

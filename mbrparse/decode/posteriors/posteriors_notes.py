@@ -55,8 +55,7 @@ def impossible(given: GivenPosteriors) -> Iterator[str]:
 
 
 def _spans(given: GivenPosteriors, chosen: npt.NDArray[np.bool_]) -> _Spans:
-    sentence = np.repeat(np.arange(len(given.lengths)), np.diff(given.first))
-    keys = np.stack([sentence, given.starts, given.ends])[:, chosen]
+    keys = np.stack([given.sentence, given.starts, given.ends])[:, chosen]
     g = given.g[chosen]
     first = np.flatnonzero(np.r_[True, (keys[:, 1:] != keys[:, :-1]).any(axis=0)][: len(g)])
     sums = [np.add.reduceat(g, first), np.maximum.reduceat(g, first)] if len(g) else [g, g]
