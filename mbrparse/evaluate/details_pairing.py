@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from mbrparse.evaluate.details_files import Node, Pair, detail_rows, in_order, nodes_of
-from mbrparse.io.errors import InputMismatchError, LabelError
+from mbrparse.io.errors import FileError, InputMismatchError, LabelError
 from mbrparse.io.files import source_name
 from mbrparse.io.log import Log
 from mbrparse.treebank.labels import is_continuation, parse_label, split_chain
@@ -30,12 +30,15 @@ def paired(
     ``sources`` are the parsers' names, and what their files are called. Of details that hold as many, those
     at the parser's own place or of its name are taken. Files without a tree belong to the parsers in their
     order. A parser whose trees no file holds is logged, and has None. Raises InputMismatchError for a file
-    that holds no parser's trees.
+    that holds no parser's trees, FileError for a pipe.
     """
     usual = dict(zip(sources, in_order(list(sources), paths), strict=True))
     held: Counter[tuple[str, Pair]] = Counter()
     agree: Counter[tuple[str, Pair]] = Counter()
     for path in dict.fromkeys(paths):
+        if Path(path).is_fifo():
+            remedy = "write the details to a file: they are read twice"
+            raise FileError("is a pipe", source=source_name(path), remedy=remedy)
         for row, *shown in zip(detail_rows(path), *trees.values(), strict=False):
             there = [(name, tree) for name, tree in zip(trees, shown, strict=True) if tree is not None]
             parts = [(name, [sorted(tree), _wide(tree)]) for name, tree in there]

@@ -1,6 +1,7 @@
 """Details are paired with parses by the trees that they hold, whatever the files are called."""
 
 import json
+import os
 import shutil
 from pathlib import Path
 from typing import Any
@@ -95,6 +96,13 @@ def test_what_cannot_be_paired_is_said(command: Command) -> None:
     Path("changed.mrg").write_text("".join(lines), "utf-8")
     done = command("report gold.mrg changed.mrg --details labelled-tree.jsonl -o page.html")
     assert "changed.mrg: 1 of 40 trees differ from those of labelled-tree.jsonl" in done.err
+
+
+@pytest.mark.usefixtures("parsed")
+def test_a_pipe_cannot_be_read_twice(command: Command) -> None:
+    os.mkfifo("pipe")
+    done = command("report gold.mrg left.mrg -o page.html --details pipe")
+    assert done.error == "pipe: is a pipe; write the details to a file: they are read twice"
 
 
 @pytest.mark.usefixtures("parsed")
