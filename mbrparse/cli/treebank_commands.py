@@ -72,8 +72,14 @@ def _check(spec: str) -> None:
 )
 @count_option("--test-last", help="Test on the last N trees.", least=0, metavar="N")
 @count_option("--test-random", help="Test on N trees drawn at random.", least=0, metavar="N")
+@option(
+    "--dev-fraction",
+    type=Text("F"),
+    help="Take floor(N*F) of the other trees for development: the last ones, or with --seed random ones.",
+)
 @option("--seed", type=int, help="Seed of a random draw.")
 @option("--train-output", metavar="PATH", help="The file of the training trees.")
+@option("--dev-output", metavar="PATH", help="The file of the development trees.")
 @option("--test-output", metavar="PATH", help="The file of the test trees.")
 @encoding_option()
 def split(
@@ -81,12 +87,14 @@ def split(
     test_fraction: str | None,
     test_last: int | None,
     test_random: int | None,
+    dev_fraction: str | None,
     seed: int | None,
     train_output: str | None,
+    dev_output: str | None,
     test_output: str | None,
     encoding: str,
 ) -> None:
-    """Split the trees of a file into a training and a test part, both in the input's order."""
+    """Split the N trees of a file into training, test and development parts, each in the input's order."""
     from mbrparse.io.errors import CorpusError
     from mbrparse.io.files import atomic_outputs, open_output, source_name
     from mbrparse.treebank import splits
@@ -98,9 +106,12 @@ def split(
         raise click.UsageError("--test-random needs --seed.")
     if test_last is not None and seed is not None:
         raise click.UsageError("--seed goes with --test-fraction and --test-random.")
-    if train_output is None and test_output is None:
+    if (dev_fraction is None) != (dev_output is None):
+        raise click.UsageError("--dev-fraction and --dev-output go together.")
+    if train_output is None and dev_output is None and test_output is None:
         raise click.UsageError("Give --train-output, --test-output or both.")
-    check_outputs([("--train-output", train_output), ("--test-output", test_output)], [("INPUT", input)])
+    outputs = {"--train-output": train_output, "--dev-output": dev_output, "--test-output": test_output}
+    check_outputs([*outputs.items()], [("INPUT", input)])
     # As text: half the memory of the trees, and what is written is what their writer writes.
     trees: list[str] = []
     lengths: list[int] = []
@@ -118,12 +129,16 @@ def split(
         assert test_random is not None
         assert seed is not None
         parts = splits.split_random(len(trees), test_random, seed)
+    train, development = parts.train, None
+    if dev_fraction is not None:
+        train, development = splits.split_off_development(parts, dev_fraction, seed)
     with atomic_outputs():
-        for path, positions in ((train_output, parts.train), (test_output, parts.test)):
+        for path, positions in zip(outputs.values(), (train, development or (), parts.test), strict=True):
             if path is not None:
                 with open_output(path) as stream:
                     stream.writelines(f"{trees[position]}\n" for position in positions)
-    note(f"{len(parts.train)} training trees, {len(parts.test)} test trees")
+    developing = "" if development is None else f"{len(development)} development trees, "
+    note(f"{len(train)} training trees, {developing}{len(parts.test)} test trees")
     remark = None if seed is not None else splits.length_note(lengths, parts)
     if remark is not None:
         note(remark)

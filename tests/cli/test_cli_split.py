@@ -26,6 +26,16 @@ def test_trees_of_several_lines_and_empty_parses(command: Command) -> None:
         ("--test-last 11", TREES, "11 test trees asked for, but there are 10 trees"),
         ("--test-fraction half", TREES, "a test fraction lies between 0 and 1, not half"),
         ("--test-fraction 1e-9999999999", TREES, "a test fraction lies between 0 and 1"),
+        (
+            "--test-last 8 --dev-fraction 0.3 --dev-output c",
+            TREES,
+            "3 development trees asked for, but there are 2",
+        ),
+        (
+            "--test-last 1 --dev-fraction 1 --dev-output c",
+            TREES,
+            "a development fraction lies between 0 and 1, not 1",
+        ),
         ("--test-last 1", "", "<stdin>: no trees in the input"),
         ("--test-last 1", "(())\n", "<stdin>: no trees in the input"),
         ("--test-last 1", TREES + "(S\n", "<stdin>:11: unbalanced brackets: 1 opened"),
@@ -62,3 +72,30 @@ def test_a_corpus_sorted_by_length_is_noticed(command: Command) -> None:
         done = command(f"split - --test-fraction 0.1 --test-output - {options}", stdin="".join(text))
         assert ("warning: test sentences have" in done.err) == bool(warning)
         assert warning in done.err
+
+
+def test_a_development_part_before_the_test_part(command: Command) -> None:
+    outputs = "--train-output - --dev-output dev --test-output test"
+    done = command(f"split - --test-fraction 0.29 --dev-fraction 0.35 {outputs}", stdin=TREES)
+    lines = TREES.splitlines(keepends=True)
+    assert done.err == "mbrparse: 5 training trees, 3 development trees, 2 test trees\n"
+    assert [done.out, Path("dev").read_text(), Path("test").read_text()] == [
+        "".join(part) for part in (lines[:5], lines[5:8], lines[8:])
+    ]
+
+
+def test_a_random_development_part_leaves_the_test_part_as_it_is(command: Command) -> None:
+    trees = [f"(S x {place})\n" for place in range(400)]
+    drawn = set()
+    for seed in range(3):
+        how = f"--test-fraction 0.2 --seed {seed} --train-output train --test-output test"
+        command(f"split - {how}", stdin="".join(trees))
+        before, rest = (Path(name).read_text() for name in ("test", "train"))
+        command(f"split - {how} --dev-fraction 0.2 --dev-output dev", stdin="".join(trees))
+        train, dev, test = (Path(name).read_text().splitlines(True) for name in ("train", "dev", "test"))
+        assert "".join(test) == before
+        assert (len(train), len(dev)) == (240, 80)
+        assert sorted(train + dev, key=trees.index) == rest.splitlines(True)
+        assert dev == sorted(dev, key=trees.index)
+        drawn.add(tuple(dev))
+    assert len(drawn) == 3

@@ -59,6 +59,11 @@ TREEBANKS = [
     ("split t --test-random 1 --test-output -", "--test-random needs --seed."),
     ("split t --test-last 1 --seed 1 --test-output -", "--seed goes with --test-fraction and --test-random."),
     ("split t --test-last 1", "--train-output"),
+    (
+        "split t --test-last 1 --dev-fraction 0.1 --train-output -",
+        "--dev-fraction and --dev-output go together.",
+    ),
+    ("split t --test-last 1 --dev-output -", "--dev-fraction and --dev-output go together."),
     ("baseline t", "--kind"),
     ("baseline t --kind middle", "--kind"),
     ("baseline t --kind left --seed 1", "--seed"),

@@ -68,6 +68,7 @@ COMMANDS = _weighed(f"""
 3 debinarize foreign.mrg --continuation |<> --joiner :: -o out
 3 split bin.mrg --test-fraction 0.3 --train-output out.train --test-output out.test
 2 split bin.mrg --test-random 2 --seed 1 --train-output out.train --test-output out.test
+2 split bin.mrg --test-fraction 0.3 --dev-fraction 0.2 --seed 1 --dev-output out.dev --train-output out
 1 split bin.mrg --test-last 2 --train-output out.train --test-output out.test
 4 train bin.mrg --statistics out.stat -o out
 4 train bin.mrg --terminals words -o out
@@ -207,6 +208,7 @@ VALUES = {
     "--baseline": "one two",
     "--columns": "labelled-f coverage,labelled-tree f,gold nonsense",
     "--continuation": "_Cont |<> |< @",
+    "--dev-fraction": "0.2 0.5",
     "--criteria": "labelled-f leaf-ancestor labelled-tree,bracketed-f tagging-accuracy",
     "--criterion": "labelled-f bracketed-tree consistent-brackets-recall",
     "--evalb": "COLLINS.prm new.prm",
