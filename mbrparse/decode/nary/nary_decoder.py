@@ -10,9 +10,9 @@ of them above and below, has one cost for all.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -33,6 +33,7 @@ from mbrparse.grammar.pcfg import FloatArray, IntArray
 FIRST_F = 0.5
 # Growth of F below this is rounding; two or three rounds are usual.
 GROWTH = 1e-12
+_NONE = np.zeros(0, np.int64)
 
 
 class Constituents(NamedTuple):
@@ -85,13 +86,6 @@ class ConstituentSummary(NamedTuple):
         labels = tuple(self.labels[label_id] for label_id in found.tolist())
         return self._replace(labels=labels, label_ids=ids.reshape(-1).astype(np.int32))
 
-    @property
-    def first(self) -> npt.NDArray[np.bool_]:
-        """Which entries are the most probable of their cell."""
-        first = np.ones(len(self.cells), np.bool_)
-        first[1:] = self.cells[1:] != self.cells[:-1]
-        return first
-
     def of_spans(self, spans: LabelledSpans) -> tuple[list[float], tuple[float, float]]:
         """The posteriors of a tree's constituents, and their expected labelled and bracketed matches."""
         cells = [int(cell_of(self.length, start, end)) for start, end, _ in spans]
@@ -137,13 +131,16 @@ class PooledF(NamedTuple):
 
 
 class _Found(NamedTuple):
-    """A tree, its score, its gains without the cost, its constituents, and which entries it would keep."""
+    """A tree, its score, its gains without the cost, its constituents, and what else it would keep.
+
+    ``more`` are entries that are not the first of their cell.
+    """
 
     tree: Constituents
     score: float
     matches: float
     size: int
-    kept: npt.NDArray[np.bool_]
+    more: npt.NDArray[np.int64]
 
 
 class NaryDecoder:
@@ -226,37 +223,53 @@ class NaryDecoder:
 
     def _at_cost(self, objective: Objective, summed: ConstituentSummary, cost: float) -> _Found:
         """The best tree where each constituent costs so much beside what it costs by the objective."""
-        first, constant = summed.first, objective.node_constant - cost
+        constant = objective.node_constant - cost
         gains = objective.weight(Item.LABELLED_SPAN) * summed.g + objective.weight(Item.SPAN) * summed.over
         gains = gains.astype(np.float64) + constant
+        first, others = self._ranked(summed)
+        by_cell = np.full(summed.length * (summed.length + 1) // 2, constant)
+        by_cell[summed.cells[first]] = gains[first]
         # Were constituents free, all labels of a span would be kept.
-        kept = first | (gains > 0) if constant < 0 else first
-        sizes = summed.length * (summed.length + 1) // 2
-        by_cell = np.full(sizes, constant)
-        by_cell[summed.cells[first]] = 0.0
-        by_cell += np.bincount(summed.cells[kept], gains[kept], sizes)
+        more = others[gains[others] > 0] if constant < 0 and len(others) else _NONE
+        if len(more):
+            by_cell += np.bincount(summed.cells[more], gains[more], len(by_cell))
         tree = best_constituents(by_cell, summed.length, self._tie, self._clock)
-        more = np.bincount(summed.cells[kept & ~first], minlength=sizes)
-        size = len(tree.starts) + int(more[cell_of(summed.length, tree.starts, tree.ends)].sum())
+        size = len(tree.starts)
+        if len(more):
+            cells = cell_of(summed.length, tree.starts, tree.ends)
+            size += int(np.isin(summed.cells[more], cells).sum())
         # What was taken off for each constituent is put back.
-        return _Found(tree, tree.score, tree.score + size * cost, size, kept)
+        return _Found(tree, tree.score, tree.score + size * cost, size, more)
+
+    def _ranked(self, summed: ConstituentSummary) -> tuple[Any, npt.NDArray[np.int64]]:
+        """Which entries are the most probable of their cell, and which are not: without an order none."""
+        if self._order is None:
+            return slice(None), _NONE
+        first = np.ones(len(summed.cells), np.bool_)
+        first[1:] = summed.cells[1:] != summed.cells[:-1]
+        return first, np.flatnonzero(~first)
 
     def _labelled(self, found: _Found, summed: ConstituentSummary) -> list[tuple[int, int, str]]:
-        starts, ends = found.tree.starts, found.tree.ends
-        cells = cell_of(summed.length, starts, ends)
-        spans: list[tuple[int, int, str]] = []
-        for start, end, first, last in zip(
-            *(starts.tolist(), ends.tolist()),
-            *np.searchsorted(summed.cells, [cells, cells + 1]).tolist(),
-            strict=True,
-        ):
-            names = [summed.labels[summed.label_ids[at]] for at in range(first, last) if found.kept[at]]
-            if not names:
-                names = [UNLABELLED if spans else self._root]
-            elif len(names) > 1 and self._order is not None:
-                names = self._order(names)
-            spans += [(start, end, name) for name in names]
-        return spans
+        length, starts, ends = summed.length, found.tree.starts, found.tree.ends
+        first, _ = self._ranked(summed)
+        label = np.full(length * (length + 1) // 2, NO_LABEL)
+        label[summed.cells[first]] = summed.label_ids[first]
+        cells = cell_of(length, starts, ends)
+        names = [UNLABELLED if known == NO_LABEL else summed.labels[known] for known in label[cells].tolist()]
+        if names and label[cells[0]] == NO_LABEL:
+            names[0] = self._root
+        spans = list(zip(starts.tolist(), ends.tolist(), names, strict=True))
+        if self._order is None or not len(found.more):
+            return spans
+        below: defaultdict[int, list[str]] = defaultdict(list)
+        more = summed.cells[found.more], summed.label_ids[found.more]
+        for cell, label_id in zip(*(column.tolist() for column in more), strict=True):
+            below[cell].append(summed.labels[label_id])
+        return [
+            (start, end, each)
+            for (start, end, name), cell in zip(spans, cells.tolist(), strict=True)
+            for each in self._order([name, *below[cell]])
+        ]
 
 
 def _f(found: _Found, summed: ConstituentSummary) -> float:
