@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from mbrparse.decode.posteriors.posteriors_checks import TOLERANCE, check_room
+from mbrparse.decode.posteriors.posteriors_checks import TOLERANCE, check_room, refuse
 from mbrparse.io.errors import PosteriorsError
 from mbrparse.treebank.labels import MARKS
 
@@ -60,7 +60,7 @@ _HOW_TO_WRITE = f"write it with np.savez_compressed and the arrays {', '.join(RE
 def read_arrays(stream: Any, source: str) -> tuple[dict[str, npt.NDArray[Any]], tuple[str, ...]]:
     """The arrays that are wanted, each of its dimension and kind, and the names of the others."""
     if not stream.read(1):
-        raise PosteriorsError("the file is empty", source=source, remedy=_HOW_TO_WRITE)
+        _refuse_file("the file is empty", source)
     stream.seek(0)
     try:
         # Never a pickle: it could run anything.
@@ -73,11 +73,9 @@ def read_arrays(stream: Any, source: str) -> tuple[dict[str, npt.NDArray[Any]], 
         names = archive.files
         missing = [name for name in REQUIRED if name not in names]
         if missing:
-            raise PosteriorsError(
-                f"no array {missing[0]!r}" + (f" (nor {', '.join(missing[1:])})" if missing[1:] else ""),
-                source=source,
-                remedy=f"the file holds {', '.join(map(repr, names)) or 'nothing'}; {_HOW_TO_WRITE}",
-            )
+            others = f" (nor {', '.join(missing[1:])})" if missing[1:] else ""
+            remedy = f"the file holds {', '.join(map(repr, names)) or 'nothing'}; {_HOW_TO_WRITE}"
+            refuse(source, f"no array {missing[0]!r}{others}", remedy)
         assert archive.zip is not None
         wanted = [name for name in _ARRAYS if name in names]
         headers = {name: _read_header(archive.zip, name) for name in wanted}
@@ -85,11 +83,8 @@ def read_arrays(stream: Any, source: str) -> tuple[dict[str, npt.NDArray[Any]], 
         entries = {name: size for name, size in sizes.items() if of_entries(name)}
         if len(set(entries.values())) > 1:
             listed = ", ".join(f"{name} {size}" for name, size in entries.items())
-            raise PosteriorsError(
-                f"the arrays of entries differ in length ({listed})",
-                source=source,
-                remedy="each entry has one number in each",
-            )
+            remedy = "each entry has one number in each"
+            refuse(source, f"the arrays of entries differ in length ({listed})", remedy)
         arrays: dict[str, npt.NDArray[Any]] = {}
         for name in wanted:
             arrays[name] = _read_array(archive, name, source)
@@ -139,31 +134,23 @@ def _checked_size(name: str, header: _Header | None, source: str) -> int:
     if header is None:
         _refuse_file(f"is damaged: array {name!r} cannot be read", source)
     if header.dtype.hasobject:
-        raise PosteriorsError(
-            f"array {name!r} holds Python objects, which are not read",
-            source=source,
-            remedy=remedy,
-        )
+        refuse(source, f"array {name!r} holds Python objects, which are not read", remedy)
     size = math.prod(header.shape)
     if len(header.shape) != 1 and name not in MARKS:
-        raise PosteriorsError(
+        refuse(
+            source,
             f"array {name!r} has the shape {list(header.shape)}, where [{wanted.of}] is wanted",
-            source=source,
-            remedy="docs/posteriors.md says how to come from dense tensors to lists of entries",
+            "docs/posteriors.md says how to come from dense tensors to lists of entries",
         )
     # numpy makes an empty list an array of floats.
     right = header.dtype.kind in wanted.kinds and (name != "g" or header.dtype.itemsize in TOLERANCE)
     if size and not right:
-        raise PosteriorsError(
-            f"array {name!r} is of {header.dtype}, where {wanted.says}",
-            source=source,
-            remedy=remedy,
-        )
+        refuse(source, f"array {name!r} is of {header.dtype}, where {wanted.says}", remedy)
     if size * header.dtype.itemsize > (MAX_BYTES if wanted.of in _UNBOUNDED else math.inf):
-        raise PosteriorsError(
+        refuse(
+            source,
             f"array {name!r} unpacks to {size * header.dtype.itemsize:,} bytes",
-            source=source,
-            remedy="a file of so much is no file of posteriors of sentences; cut it into several if it is",
+            "a file of so much is no file of posteriors of sentences; cut it into several if it is",
         )
     return size
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors
 from mbrparse.decode.posteriors.posteriors_archive import REQUIRED
+from mbrparse.decode.posteriors.posteriors_checks import refuse
 from mbrparse.decode.posteriors.posteriors_file import checked_posteriors
-from mbrparse.io.errors import PosteriorsError
 from mbrparse.treebank.labels import LabelMarks
 
 
@@ -75,11 +75,6 @@ def span_arrays(
     if null is not None and null not in known:
         refuse("null", f"is {null!r}, which none of the {count} labels is", "positions count from 0")
     return arrays, words.astype(np.int64), [] if null is None else [known.index(null)]
-
-
-def refuse(argument: str, message: str, remedy: str) -> NoReturn:
-    """Raise PosteriorsError."""
-    raise PosteriorsError(message, source=argument, remedy=remedy)
 
 
 def _numbers(name: str, values: Any) -> npt.NDArray[Any]:

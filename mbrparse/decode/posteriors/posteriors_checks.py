@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +26,11 @@ _ANY = 1 << 20
 _CHAIN = "--joiner names what joins the chains of another program ('' for nothing)"
 # What would end a label in a written tree.
 _BREAKS = frozenset("() \t\r\n\f\v")
+
+
+def refuse(source: str, message: str, remedy: str) -> NoReturn:
+    """Raise PosteriorsError."""
+    raise PosteriorsError(message, source=source, remedy=remedy)
 
 
 class RawPosteriors(NamedTuple):
@@ -59,33 +64,31 @@ def check_room(lengths: npt.NDArray[Any], labels: int, entries: int, source: str
     long = lengths.astype(np.float64)
     most = float((long * (long + 1) / 2).sum()) * labels
     if entries > max(most, _ANY):
-        raise PosteriorsError(
-            f"{entries:,} entries, where the sentences have no more than {most:,.0f} spans with labels",
-            source=source,
-            remedy="list each span once with each label",
-        )
+        found = f"{entries:,} entries, where the sentences have no more than {most:,.0f} spans with labels"
+        refuse(source, found, "list each span once with each label")
 
 
 def check_entries(raw: RawPosteriors, source: str) -> None:
     """Check lengths, spans, label ids and posteriors; raises PosteriorsError for the first wrong one."""
 
-    def refuse(wrong: npt.NDArray[np.bool_], says: Callable[[int], str], remedy: str) -> None:
+    def check(wrong: npt.NDArray[np.bool_], says: Callable[[int], str], remedy: str) -> None:
         where = np.flatnonzero(wrong)
         if len(where):
             others = f" (and {len(where) - 1} more like it)" if len(where) > 1 else ""
-            raise PosteriorsError(says(int(where[0])) + others, source=source, remedy=remedy)
+            refuse(source, says(int(where[0])) + others, remedy)
+
+    def check_g(wrong: npt.NDArray[np.bool_], why: str) -> None:
+        check(wrong, lambda entry: f"{raw.labelled_place(entry)} has g {raw.g[entry]}, {why}", _PROBABILITY)
 
     if not len(raw.lengths):
-        raise PosteriorsError(
-            "there are no sentences: lengths is empty", source=source, remedy="it has one number a sentence"
-        )
-    refuse(
+        refuse(source, "there are no sentences: lengths is empty", "it has one number a sentence")
+    check(
         (raw.lengths < 0) | (raw.lengths > _LONGEST),
         lambda index: f"sentence {index + 1}: its length is {raw.lengths[index]}",
         "lengths are numbers of words",
     )
     count = len(raw.lengths)
-    refuse(
+    check(
         (raw.sentence < 0) | (raw.sentence >= count),
         lambda entry: (
             f"sentence[{entry}] is {raw.sentence[entry]}, where lengths has sentences 0 to {count - 1}"
@@ -93,40 +96,28 @@ def check_entries(raw: RawPosteriors, source: str) -> None:
         "an entry's sentence is a position in lengths, from 0",
     )
     labels = len(raw.labels)
-    refuse(
+    check(
         (raw.label < 0) | (raw.label >= labels),
         lambda entry: f"{raw.place(entry)} has the label {raw.label[entry]}, of {labels}",
         "an entry's label is a position in labels, from 0",
     )
-    refuse(
-        ~np.isfinite(raw.g),
-        lambda entry: f"{raw.labelled_place(entry)} has g {raw.g[entry]}, which is no number",
-        _PROBABILITY,
-    )
-    refuse(
-        raw.g < 0,
-        lambda entry: f"{raw.labelled_place(entry)} has g {raw.g[entry]}, below zero",
-        _PROBABILITY,
-    )
-    refuse(
-        raw.g > 1 + TOLERANCE.get(raw.g.dtype.itemsize, 0.0),
-        lambda entry: f"{raw.labelled_place(entry)} has g {raw.g[entry]}, above one",
-        _PROBABILITY,
-    )
-    refuse(raw.start < 0, lambda entry: f"{raw.place(entry)} starts before the first word", _HALF_OPEN)
-    refuse(
+    check_g(~np.isfinite(raw.g), "which is no number")
+    check_g(raw.g < 0, "below zero")
+    check_g(raw.g > 1 + TOLERANCE.get(raw.g.dtype.itemsize, 0.0), "above one")
+    check(raw.start < 0, lambda entry: f"{raw.place(entry)} starts before the first word", _HALF_OPEN)
+    check(
         raw.start >= raw.end,
         lambda entry: f"{raw.place(entry)} holds no word",
         f"{_HALF_OPEN} (add one if the model's is the last word itself, or in Python give ends='inclusive')",
     )
     length = raw.lengths[raw.sentence.astype(np.int64)]
-    refuse(
+    check(
         raw.end > length,
         lambda entry: f"{raw.place(entry)} reaches beyond the sentence's {length[entry]} words",
         f"{_HALF_OPEN} (in Python see ends); words added for the model, a first and a last one, do not count",
     )
     if raw.tag is not None:
-        refuse(
+        check(
             raw.tag & (raw.end - raw.start > 1),
             lambda entry: f"{raw.labelled_place(entry)} is called a tag over more than one word",
             "in the array 'tag' only entries over one word are true",
@@ -138,19 +129,16 @@ def check_consistent(consistent: npt.NDArray[Any], lengths: npt.NDArray[Any], so
     long = lengths.astype(np.float64)
     spans = float((long * (long + 1) / 2).sum())
     if len(consistent) != spans:
-        raise PosteriorsError(
+        refuse(
+            source,
             f"the array 'consistent' has {len(consistent):,} numbers, where the sentences have {spans:,.0f} "
             "spans",
-            source=source,
-            remedy="it has one for each span of one word or more, in the order of sentence, start, end",
+            "it has one for each span of one word or more, in the order of sentence, start, end",
         )
     wrong = np.flatnonzero(~((consistent >= 0) & (consistent <= 1 + TOLERANCE[4])))
     if len(wrong):
-        raise PosteriorsError(
-            f"consistent[{wrong[0]}] is {consistent[wrong[0]]}",
-            source=source,
-            remedy="it is the probability that no constituent crosses the span, from 0 to 1",
-        )
+        remedy = "it is the probability that no constituent crosses the span, from 0 to 1"
+        refuse(source, f"consistent[{wrong[0]}] is {consistent[wrong[0]]}", remedy)
 
 
 def check_single(raw: RawPosteriors, order: npt.NDArray[np.int64], source: str) -> None:
@@ -162,11 +150,8 @@ def check_single(raw: RawPosteriors, order: npt.NDArray[np.int64], source: str) 
     where = np.flatnonzero(same)
     if len(where):
         entry, again = int(order[where[0]]), int(order[where[0] + 1])
-        raise PosteriorsError(
-            f"{raw.labelled_place(entry)} is listed twice, as entries {entry} and {again}",
-            source=source,
-            remedy="add the posteriors of what is the same up to its label up, and list the sum",
-        )
+        twice = f"{raw.labelled_place(entry)} is listed twice, as entries {entry} and {again}"
+        refuse(source, twice, "add the posteriors of what is the same up to its label up, and list the sum")
 
 
 def check_labels(
@@ -188,11 +173,9 @@ def check_labels(
         if counted[name] > 1:
             trouble = ("stands in labels twice", "give each label one position")
         if trouble is not None:
-            entry = int(np.flatnonzero(ids == position)[0])
             says, remedy = trouble
-            raise PosteriorsError(
-                f"label {name!r} {says} (first at {raw.place(entry)})", source=source, remedy=remedy
-            )
+            first = raw.place(int(np.flatnonzero(ids == position)[0]))
+            refuse(source, f"label {name!r} {says} (first at {first})", remedy)
 
 
 def _trouble(name: str, wide: bool, marks: LabelMarks | None) -> tuple[str, str] | None:

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from mbrparse.decode.posteriors.posteriors_arrays import refuse, span_arrays
+from mbrparse.decode.posteriors.posteriors_arrays import span_arrays
+from mbrparse.decode.posteriors.posteriors_checks import refuse
 from mbrparse.grammar.pcfg import FloatArray
 
 
