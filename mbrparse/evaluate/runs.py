@@ -170,14 +170,10 @@ class Runs:
             else:
                 texts.append(criterion.show(row["difference"]))
                 texts.append(interval_text(criterion, row["difference_low"], row["difference_high"]))
-                texts += [_p_value(row[test]) for test in ("p_bootstrap", "p_wilcoxon")]
+                texts += [p_value_text(row[test]) for test in ("p_bootstrap", "p_wilcoxon")]
             grid.append(texts)
         return grid_of(grid)
 
 
 def _deviation(rates: Floats) -> Floats:
     return rates.std(axis=0, ddof=1) if len(rates) > 1 else np.full(rates.shape[1], np.nan)
-
-
-def _p_value(value: float) -> str:
-    return "<0.0001" if value < 0.00005 else p_value_text(value)

@@ -6,13 +6,12 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from mbrparse.decode.base.trees import LabelledSpans
 from mbrparse.evaluate.profiles.counts import SentenceCounts
-from mbrparse.evaluate.tables.criteria import DASH
 from mbrparse.evaluate.tables.grids import LAYOUTS, Grid, PrintFormat, csv_grid
 from mbrparse.evaluate.trees.agreement import Place
 from mbrparse.evaluate.trees.gold import PAPER_FORM, GoldSentence
@@ -24,6 +23,8 @@ from mbrparse.treebank.corpora import SourceTree
 from mbrparse.treebank.prepare import OnError, Preparation, PreparationStatistics, prepare_corpora
 from mbrparse.treebank.splits import split_fraction
 from mbrparse.treebank.tree import Tree
+
+Item = TypeVar("Item")
 
 
 def read_treebanks(
@@ -43,7 +44,7 @@ def read_treebanks(
     return trees
 
 
-def hold_out(trees: Sequence[Tree], fraction: str, remedy: str) -> tuple[list[Tree], list[Tree]]:
+def hold_out(trees: Sequence[Item], fraction: str, remedy: str) -> tuple[list[Item], list[Item]]:
     """The trees to count rules from, and the last part; raises CorpusError where that is empty."""
     parts = split_fraction(len(trees), fraction)
     if not parts.test:
@@ -117,17 +118,6 @@ def paired_test(values: Sequence[float]) -> PairedTest:
         return PairedTest(math.nan, math.nan)
     result: Any = ttest_rel(values, np.zeros(len(values)))
     return PairedTest(float(result.statistic), float(result.pvalue))
-
-
-def show_probability(value: float) -> str:
-    """A p-value as tables have it.
-
-    >>> show_probability(0.00001), show_probability(0.25), show_probability(float("nan"))
-    ('<0.0001', '0.2500', '-')
-    """
-    if value < 0.0001:
-        return "<0.0001"
-    return DASH if math.isnan(value) else f"{value:.4f}"
 
 
 SUFFIXES: dict[str, PrintFormat] = {"txt": "text", "md": "markdown", "tex": "latex"}

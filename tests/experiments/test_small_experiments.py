@@ -80,7 +80,7 @@ def test_palindromes_have_a_table(command: Command, folder: Path) -> None:
         ("simaan wsj:nowhere -o x", "no sections (folders named 00 to 24) found"),
         (
             "simaan one.mrg -o x",
-            "1 trees leave none to parse; raise --test-fraction, or give a larger treebank",
+            "1 trees leave none to hold out; raise --test-fraction, or give a larger treebank",
         ),
     ],
 )

@@ -94,7 +94,13 @@ def interval_text(criterion: Criterion, low: float, high: float) -> str:
 
 
 def p_value_text(value: float) -> str:
-    """A p-value with four decimals; a dash where there is none."""
+    """A p-value with four decimals; a dash where there is none.
+
+    >>> p_value_text(0.00001), p_value_text(0.25), p_value_text(float("nan"))
+    ('<0.0001', '0.2500', '-')
+    """
+    if value < 0.00005:
+        return "<0.0001"
     return DASH if math.isnan(value) else f"{value:.4f}"
 
 

@@ -63,14 +63,15 @@ class MeritTrial:
         if log_prob == -math.inf:
             return {"length": len(ids), "parsed": False}
         spans = {(start, end) for start, end, _ in constituents(tree) if end - start > 1}
+        least = log_prob + math.log(self.mass)
+        charts = ((name, searches[name].chart(ids, least)) for name in self.merits)
         return {
             "length": len(ids),
             "parsed": True,
             "gold": len(spans),
             "exhaustive": self._figures(searches[BASELINE].chart(ids)),
             "merits": {
-                name: self._measure(searches[name].chart(ids, log_prob + math.log(self.mass)), spans)
-                for name in self.merits
+                name: {**self._figures(chart), "curve": self._curve(chart, spans)} for name, chart in charts
             },
         }
 
@@ -87,9 +88,6 @@ class MeritTrial:
         for search in searches.values():
             search.chart(self.grammar.encode(self.grammar.terminals[:2]))
         return ChartFactory(self.grammar), searches
-
-    def _measure(self, chart: BestFirstChart, gold: set[tuple[int, int]]) -> dict[str, Any]:
-        return {**self._figures(chart), "curve": self._curve(chart, gold)}
 
     @staticmethod
     def _figures(chart: BestFirstChart) -> dict[str, Any]:

@@ -13,9 +13,10 @@ from mbrparse.evaluate.tables.criteria import PAPER, rates
 from mbrparse.evaluate.tables.grids import Cell, Grid, grid_of
 from mbrparse.evaluate.tables.rate_tables import Summary, cells, summarize
 from mbrparse.evaluate.tables.significance import significance
+from mbrparse.evaluate.tables.significance_report import p_value_text
 from mbrparse.evaluate.trees.gold import PAPER_FORM
 from mbrparse.experiments.dop.model_trial import COUNTS, DECODERS, Model
-from mbrparse.experiments.trial_runs import paired_test, show_probability
+from mbrparse.experiments.trial_runs import paired_test
 from mbrparse.experiments.trial_runs import summarize as over_runs
 
 #: The results of the splits, in their order, by model.
@@ -138,7 +139,7 @@ def paired_table(judged: Judged) -> Grid:
         for criterion in PAPER:
             values = judged.differences(one, other, criterion.name)
             mean, p = over_runs(values).mean, paired_test(values).p
-            shown.append(f"{100 * mean:+.2f} ({show_probability(p)})")
+            shown.append(f"{100 * mean:+.2f} ({p_value_text(p)})")
         rows.append([f"{one.name} - {_short(one, other)}", *shown])
     return grid_of(rows)
 

@@ -19,13 +19,13 @@ from mbrparse.evaluate.profiles.counts import SentenceCounts
 from mbrparse.evaluate.tables.count_table import Columns
 from mbrparse.evaluate.tables.criteria import PAPER, rates
 from mbrparse.evaluate.tables.grids import Grid, grid_of
+from mbrparse.evaluate.tables.significance_report import p_value_text
 from mbrparse.experiments.trial_runs import (
     HeldOut,
     Summary,
     paired_test,
     panels,
     read_treebanks,
-    show_probability,
     summarize,
     write_table,
 )
@@ -158,7 +158,7 @@ def table1(results: Sequence[Result]) -> tuple[Grid, Grid]:
             cells = [heading, *(_number(100 * value) for value in summary)]
             if row == DIFFERENCE:
                 test = paired_test(values)
-                shown.append([*cells, _number(test.t), show_probability(test.p)])
+                shown.append([*cells, _number(test.t), p_value_text(test.p)])
                 data.append([row, criterion, *summary, *test])
             else:
                 shown.append([*cells, "", ""])

@@ -8,13 +8,13 @@ from itertools import islice
 from typing import NamedTuple
 
 from mbrparse.decode.base.objectives import OBJECTIVES, Objective, Space
+from mbrparse.experiments.trial_runs import hold_out
 from mbrparse.io.errors import CorpusError, MbrparseError
 from mbrparse.treebank.binarize import Binarization, HeadDriven
 from mbrparse.treebank.clean import UnaryPolicy
 from mbrparse.treebank.corpora import SourceTree, read_corpus
 from mbrparse.treebank.heads import head_rules
 from mbrparse.treebank.prepare import Preparation
-from mbrparse.treebank.splits import split_fraction
 
 #: His name of each algorithm, by the name of its objective here; all search the grammar's own trees.
 ALGORITHMS = {
@@ -149,14 +149,6 @@ def read_parts(
         # The test section first: it is small, and what is wrong with it is known at once.
         test = read(division.test_sections, division.test)
         return Parts(read(division.train_sections, division.train), test)
-    trees = read(None, None)
-    split = split_fraction(len(trees), division.test_fraction)
-    if not split.test:
-        raise CorpusError(
-            f"{len(trees)} trees leave none to parse",
-            remedy="raise --test-fraction, or give a larger treebank",
-        )
-    return Parts(
-        [trees[place] for place in split.train[: division.train]],
-        [trees[place] for place in split.test[: division.test]],
-    )
+    remedy = "raise --test-fraction, or give a larger treebank"
+    train, test = hold_out(read(None, None), division.test_fraction, remedy)
+    return Parts(train[: division.train], test[: division.test])
