@@ -93,15 +93,13 @@ class BlocksFile:
             stream.write(state_text(head).encode() + data)
 
 
-def _head(value: Any) -> None:
-    record(_END if "blocks" in value else _HEAD)(value)
-
-
 def _next(stream: BinaryIO) -> Block | End | None:
     """The next record; None if there is no whole one."""
     line = stream.readline(_LONGEST)
     try:
-        head = state_of(line.decode("utf-8"), _head)
+        head = state_of(
+            line.decode("utf-8"), lambda value: record(_END if "blocks" in value else _HEAD)(value)
+        )
     except (SchemaError, UnicodeDecodeError):
         return None
     if not line.endswith(b"\n"):

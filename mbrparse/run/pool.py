@@ -6,7 +6,6 @@ A pool may be a cluster's, whose scheduler is the value of ``--scheduler``.
 from __future__ import annotations
 
 import ipaddress
-import json
 import re
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
@@ -15,7 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, ParamSpec, TypeVar
 
-from mbrparse.io.errors import FileError, MbrparseError
+from mbrparse.io.errors import MbrparseError
+from mbrparse.io.state_files import SchemaError, read_state
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
@@ -121,6 +121,7 @@ class CallerRunFuture(Future[Result]):
         return super().exception(0)
 
 
+_HOW_WRITTEN = "the file of: dask scheduler --scheduler-file FILE"
 _ADDRESS = re.compile(r"(?:tcp|tls|ucx|wss?|inproc)://.+|[\w.-]+:[0-9]+|\[[0-9a-f:]+\]:[0-9]+")
 
 
@@ -152,28 +153,17 @@ class Scheduler:
         """
         path = Path(self.place)
         if "://" not in self.place and path.exists():
-            return _address_in(path)
+            found = read_state(path, _check_file, "a scheduler's file", f"give {_HOW_WRITTEN}")
+            return str(found["address"])
         if _ADDRESS.fullmatch(self.place):
             return self.place
         raise WorkersError(
             "neither a scheduler's address nor its file",
             source=self.place,
-            remedy="give tcp://HOST:PORT, or the file of: dask scheduler --scheduler-file FILE",
+            remedy=f"give tcp://HOST:PORT, or {_HOW_WRITTEN}",
         )
 
 
-def _address_in(path: Path) -> str:
-    try:
-        content = json.loads(path.read_text("utf-8"))
-    except OSError as error:
-        raise FileError(f"cannot be read ({error.strerror})", source=str(path)) from None
-    except ValueError:
-        content = None
-    address = content.get("address") if isinstance(content, dict) else None
-    if not isinstance(address, str):
-        raise FileError(
-            "no scheduler's file: it names no address",
-            source=str(path),
-            remedy="give the file of: dask scheduler --scheduler-file FILE",
-        )
-    return address
+def _check_file(content: dict[str, Any]) -> None:
+    if not isinstance(content.get("address"), str):
+        raise SchemaError("it names no address")

@@ -35,7 +35,9 @@ class Processes(Pool):
     def __init__(self, function: TaskFunction[..., Any], jobs: int) -> None:
         self._function = function
         self._jobs = jobs
-        self._threads = ThreadPoolExecutor(jobs, initializer=_block_sigint)
+        # Processes inherit what the thread that starts them blocks: Ctrl-C does not reach them.
+        ctrl_c = signal.SIG_BLOCK, {signal.SIGINT}
+        self._threads = ThreadPoolExecutor(jobs, initializer=signal.pthread_sigmask, initargs=ctrl_c)
         # Held while a process starts, so that no other inherits its connection, and while one is waited for.
         self._lock = threading.Lock()
         self._workers: list[_Worker] = []
@@ -145,11 +147,6 @@ class _Worker:
         if error is not None:
             raise error
         return result
-
-
-def _block_sigint() -> None:
-    """Processes inherit this from the thread that starts them: Ctrl-C does not reach them."""
-    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
 
 
 def _serve(make: Callable[[], Callable[..., Any]], connection: Connection) -> None:

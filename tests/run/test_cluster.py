@@ -263,9 +263,9 @@ def test_what_is_no_scheduler_is_one_line(toy_folder: Path, command: Command) ->
     (toy_folder / "text").write_text("tcp")
     for place, error in {
         "nowhere": "nowhere: neither a scheduler's address nor its file; give tcp://HOST:PORT, or the ",
-        "other.json": "other.json: no scheduler's file: it names no address; give the file of: ",
-        "text": "text: no scheduler's file: it names no address; ",
-        ".": ".: cannot be read (Is a directory)",
+        "other.json": "other.json: not a scheduler's file: it names no address; give the file of: ",
+        "text": "text: not a scheduler's file: it is no JSON, or was cut off; ",
+        ".": ".: is a directory, not a file",
         "tcp://127.0.0.1:9": "tcp://127.0.0.1:9: no scheduler answers (",
         "127.0.0.1:9": "127.0.0.1:9: no scheduler answers (",
         "carrier://pigeon:1": "carrier://pigeon:1: neither a scheduler's address",

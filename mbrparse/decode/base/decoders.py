@@ -7,7 +7,7 @@ of a chart. Decoders are made by ``grammar_decoders``, ``dop_decoders`` and ``po
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple, Protocol, TypeVar, cast
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from mbrparse.decode.base.span_posteriors import Posteriors
 from mbrparse.decode.base.trees import LabelledSpans
@@ -65,24 +65,15 @@ class Decoder(Protocol[ChartT_contra]):
         ...
 
 
-class BatchDecoder(Decoder[ChartT_contra], Protocol[ChartT_contra]):
-    """A decoder that is faster for several sentences together."""
-
-    def decode_all(
-        self, charts: Sequence[ChartT_contra], posteriors: Sequence[Posteriors]
-    ) -> Sequence[Sequence[Decoded | None]]:
-        """Return what ``decode`` finds for each sentence."""
-        ...
-
-
 def decode_all(
     decoder: Decoder[ChartT_contra], charts: Sequence[ChartT_contra], posteriors: Sequence[Posteriors]
 ) -> Iterable[Sequence[Decoded | None]]:
-    """Return what a decoder finds for each of several sentences."""
-    # isinstance with a protocol takes longer than decoding a short sentence.
-    if not hasattr(decoder, "decode_all"):
-        return map(decoder.decode, charts, posteriors)
-    return cast("BatchDecoder[ChartT_contra]", decoder).decode_all(charts, posteriors)
+    """Return what a decoder finds for each of several sentences, which some decode faster together."""
+    together: Any = getattr(decoder, "decode_all", None)
+    found: Iterable[Sequence[Decoded | None]] = (
+        map(decoder.decode, charts, posteriors) if together is None else together(charts, posteriors)
+    )
+    return found
 
 
 class DecoderSlot(NamedTuple):

@@ -55,11 +55,6 @@ class Merit:
         """Whether it uses counts from a corpus."""
         return bool(self.factors & _FROM_STATISTICS)
 
-    @property
-    def needs_prefix(self) -> bool:
-        """Whether it uses alpha_L."""
-        return bool(self.factors & PREFIX)
-
 
 MERITS = {
     merit.name: merit

@@ -14,7 +14,7 @@ import numpy as np
 
 from mbrparse.decode.best_first.best_first import BestFirst
 from mbrparse.decode.best_first.best_first_chart import BestFirstChart
-from mbrparse.decode.best_first.merit_kernels import closure_row
+from mbrparse.decode.best_first.merit_kernels import PREFIX, closure_row
 from mbrparse.decode.best_first.search_kernels import (
     FULL_CONSTITUENTS,
     FULL_EDGES,
@@ -145,7 +145,7 @@ class BestFirstCharts:
         self.clock = clock
         merit = options.figure
         self._tables = statistics_tables(grammar, options)
-        self._corners = left_corners(grammar) if merit.needs_prefix else None
+        self._corners = left_corners(grammar) if merit.factors & PREFIX else None
         self._rules = rules_of(grammar)
         self._lexical_first = starts(grammar.lexical_terminal, len(grammar.terminals)).astype(np.int32)
         self._exhaustive = ChartFactory(grammar, clock=clock) if options.until.name == "mass" else None
