@@ -1,4 +1,7 @@
-"""The projected grammar, over a grammar's labels without annotations.
+"""Projected grammars: over a grammar's labels without annotations, and over its symbols with fewer splits.
+
+Level 0 has no annotations; level k has all, but at most k bits of the states that symbols were split into
+(``NP^S~0110``: NP, then NP^S~0, NP^S~01, ..). Grammars without such states have level 0 only.
 
 A rule's probability is the mean of those that project to it, weighted by the expected number of their
 parents in a derivation. Of all grammars over these labels it has the least Kullback-Leibler divergence from
@@ -15,7 +18,7 @@ import numpy as np
 
 from mbrparse.grammar.pcfg import PCFG, FloatArray, IntArray, text_order
 from mbrparse.grammar.rules import is_terminal
-from mbrparse.treebank.labels import project
+from mbrparse.treebank.labels import project, state_of
 
 # Expected numbers of symbols are summed over at most so many generations, until the next one is at most this
 # share of the sum.
@@ -33,12 +36,12 @@ def has_annotations(grammar: PCFG) -> bool:
     >>> has_annotations(PCFG.from_rules(relative_frequencies("tags", {"S": 1.0}, counts)))
     True
     """
-    return len(set(_names(grammar))) < len(grammar.symbols)
+    return len(set(projected_names(grammar))) < len(grammar.symbols)
 
 
-def projected_grammar(grammar: PCFG) -> PCFG:
-    """The grammar of the projected labels, over the same terminals; its ``labels`` are the same, too."""
-    names = _names(grammar)
+def projected_grammar(grammar: PCFG, level: int = 0) -> PCFG:
+    """The grammar of a level, over the same terminals; its ``labels`` are the same, too."""
+    names = projected_names(grammar, level)
     symbols = sorted(set(names), key=text_order)
     ids = {name: place for place, name in enumerate(symbols)}
     above = np.array([ids[name] for name in names], np.int32)
@@ -47,12 +50,12 @@ def projected_grammar(grammar: PCFG) -> PCFG:
     def summed(
         parents: IntArray, log_prob: FloatArray, others: Sequence[IntArray]
     ) -> tuple[IntArray, FloatArray]:
-        keys = (
-            np.stack((above[parents], *others)) if len(parents) else np.empty((1 + len(others), 0), np.int32)
-        )
-        rows, place = np.unique(keys, axis=1, return_inverse=True)
-        mass = np.bincount(place.ravel(), weight[parents] * np.exp(log_prob), rows.shape[1])
-        return rows.astype(np.int32), np.log(mass)
+        ids = (above[parents], *others)
+        # A number for each row: of millions they are sorted much faster.
+        sizes = [int(column.max(initial=0)) + 1 for column in ids]
+        keys, place = np.unique(np.ravel_multi_index(ids, sizes), return_inverse=True)
+        mass = np.bincount(place, weight[parents] * np.exp(log_prob), len(keys))
+        return np.array(np.unravel_index(keys, sizes), np.int32), np.log(mass)
 
     binary, log_prob = summed(grammar.parent, grammar.log_prob, (above[grammar.left], above[grammar.right]))
     unary, unary_log_prob = summed(
@@ -77,9 +80,27 @@ def projected_grammar(grammar: PCFG) -> PCFG:
     )
 
 
-def _names(grammar: PCFG) -> list[str]:
-    """The projected name of each symbol; terminals are not projected."""
-    return [name if is_terminal(name) else project(name) for name in grammar.symbols]
+def projected_names(grammar: PCFG, level: int = 0) -> list[str]:
+    """The name of each symbol at a level; terminals are not projected.
+
+    >>> from mbrparse.grammar.rules import Rule, relative_frequencies
+    >>> rules = relative_frequencies("words", {"S^A~01": 1.0}, {Rule("S^A~01", ("'x'",)): 1.0})
+    >>> [projected_names(PCFG.from_rules(rules), level) for level in range(3)]
+    [['S'], ['S^A~0'], ['S^A~01']]
+    """
+    return [name if is_terminal(name) else _projected(name, level) for name in grammar.symbols]
+
+
+def _projected(name: str, level: int) -> str:
+    return name.removesuffix(state_of(name)[level:]) if level else project(name)
+
+
+def pruning_levels(grammar: PCFG) -> list[int]:
+    """The levels to prune by, one after the other: 0, and from 2 on those below the grammar's own.
+
+    One bit tells little beyond a label; its chart would cost more than it saves.
+    """
+    return [0, *range(2, max(len(state_of(name)) for name in grammar.symbols))]
 
 
 def _weights(grammar: PCFG, above: IntArray, count: int) -> FloatArray:

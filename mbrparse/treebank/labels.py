@@ -41,6 +41,7 @@ _RESERVED = re.compile(r"[\^>~&@+%() \t\r\n\f\v]|_(?=Cont)|^'(?=.+'\Z)", re.DOTA
 _ESCAPED = re.compile(r"%([0-9A-F]{2})")
 _EMPTY = "%00"
 _PARTS = re.compile(rf"([^{re.escape(_ANNOTATION_MARKS)}]*)((?:[{re.escape(_ANNOTATION_MARKS)}].*)?)")
+_STATE = re.compile(r"~([01]+)\Z")
 _ANNOTATION = re.compile(rf"[{re.escape(_ANNOTATION_MARKS)}][^{re.escape(_ANNOTATION_MARKS)}]*")
 
 
@@ -115,6 +116,17 @@ def project(text: str) -> str:
     'NP_Cont'
     """
     return parse_label(text).projected
+
+
+@lru_cache(maxsize=65536)
+def state_of(text: str) -> str:
+    """The state of a symbol that was split: the bits of its last annotation, or nothing.
+
+    >>> state_of("NP_Cont^S~0110"), state_of("NP~city"), state_of("NP^S")
+    ('0110', '', '')
+    """
+    match = _STATE.search(text)
+    return match.group(1) if match else ""
 
 
 @lru_cache(maxsize=65536)

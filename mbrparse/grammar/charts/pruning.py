@@ -1,4 +1,4 @@
-"""Coarse to fine: what posteriors of a projected grammar leave of a finer one's chart, and such charts."""
+"""Coarse to fine: what posteriors of projected grammars leave of a finer one's chart, and such charts."""
 
 from __future__ import annotations
 
@@ -6,63 +6,111 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from mbrparse.grammar.charts.base.alive import alive_labels
-from mbrparse.grammar.charts.base.chart import Chart, Pruned, Wanted
+import numpy as np
+
+from mbrparse.grammar.charts.base.alive import alive_labels, still_alive
+from mbrparse.grammar.charts.base.chart import TOO_LARGE, Chart, Pruned, Wanted
 from mbrparse.grammar.charts.base.clock import NO_LIMIT, Clock
 from mbrparse.grammar.charts.base.packed_forest import Alive
 from mbrparse.grammar.charts.base.rule_tables import Ints
 from mbrparse.grammar.charts.factory import ChartFactory, Precision
 from mbrparse.grammar.pcfg import PCFG, IntArray
-from mbrparse.grammar.projection import projected_grammar
+from mbrparse.grammar.projection import projected_grammar, projected_names, pruning_levels
 from mbrparse.io.errors import TimeLimitError
 
 # How much lower the threshold is that is tried where a sentence loses all its parses to one. What has none
 # then mostly has none at all.
 _LOWER = 1e-3
+# Where a chart does not fit, thresholds are sought between its own, or this share of one that loses all
+# parses, and that one, until they are so near each other.
+_LEAST, _NEAR = 1e-9, 10.0
+_ENTRIES = Wanted(summaries=False, entries=True)
+
+
+class Level(NamedTuple):
+    """A projected grammar."""
+
+    grammar: PCFG
+    label: Ints  # by symbol, what its posteriors are of
+    n_labels: int
+    finer: Ints  # by symbol of the next grammar, the same
+    charts: ChartFactory
+    within: ChartFactory  # fills forests
+
+
+class Step(NamedTuple):
+    """What was alive at a level, of its own symbols, and its chart's log probability before."""
+
+    alive: Alive
+    log_prob: float
 
 
 class Mask(NamedTuple):
-    """What may stand in a sentence's chart (None: anything), and what it comes from."""
+    """What may stand in a sentence's chart (None: anything), and the levels that it comes from."""
 
-    alive: Alive | None
-    threshold: float
-    log_projected: float  # the sentence's log probability under the projected grammar
+    alive: Alive | None = None
+    threshold: float = 0.0
+    steps: tuple[Step, ...] = ()
 
 
 class Pruning:
-    """Says of sentences which labels are alive: those with more posterior than ``threshold``.
+    """Says of sentences which symbols are alive: those with more posterior than ``threshold``.
 
-    The posterior of a label over a span is how often it is expected there under the projected grammar. Of a
-    finer grammar's chain of unary rules this is asked of the last symbol only, which binary and lexical rules
-    make.
+    The posterior of a label over a span is how often it is expected there under a projected grammar: first
+    that of labels without annotations, then those with more and more bits of states, each parsing with what
+    the one before it left. Of a finer grammar's chain of unary rules this is asked of the last symbol only,
+    which binary and lexical rules make.
     """
 
     def __init__(self, grammar: PCFG, threshold: float, clock: Clock) -> None:
-        self._labels = grammar.label_ids
-        self._threshold = threshold
-        self._projected = projected_grammar(grammar)
-        self._factory = ChartFactory(self._projected, wanted=Wanted(False, False, True), clock=clock)
-        self._within = ChartFactory(self._projected, kernel="forest", clock=clock)
+        self.threshold = threshold
+        self.levels: list[Level] = []
+        chosen = pruning_levels(grammar)
+        grammars = [projected_grammar(grammar, level) for level in chosen]
+        for level, projected, finer in zip(chosen, grammars, (*grammars[1:], grammar), strict=True):
+            label, names = projected.label_ids, finer.label_ids
+            if level:
+                ids = {name: place for place, name in enumerate(projected.symbols)}
+                label = np.arange(len(ids), dtype=np.int32)
+                names = np.array([ids[name] for name in projected_names(finer, level)], np.int32)
+            within = ChartFactory(projected, "double", _ENTRIES, "forest", clock, label)
+            charts = within if level else ChartFactory(projected, wanted=_ENTRIES, clock=clock)
+            self.levels.append(Level(projected, label, int(label.max()) + 1, names, charts, within))
 
     def charts(self, sentences: Sequence[IntArray]) -> list[Chart]:
-        """The projected grammar's charts; its dense kernel takes several sentences side by side."""
-        return self._factory.charts(sentences)
+        """The coarsest grammar's charts; its dense kernel takes several sentences side by side."""
+        return self.levels[0].charts.charts(sentences)
 
-    def masks(self, chart: Chart) -> Iterator[Mask]:
-        """What is alive by lower and lower thresholds, until the sentence has a parse; at last anything."""
-        if chart.has_parse:
-            entries, count = chart.span_posteriors(), len(self._projected.labels)
-            for threshold in (self._threshold, self._threshold * _LOWER):
-                alive = alive_labels(chart.length, entries, threshold, self._labels, count)
-                yield Mask(alive, threshold, chart.log_prob)
-        yield Mask(None, 0.0, chart.log_prob)
+    def mask(self, chart: Chart, threshold: float) -> Mask | str | None:
+        """What is alive by a threshold, of a chart by the coarsest grammar (0: anything).
+
+        None where a level loses all parses; or why its chart was given up.
+        """
+        if not threshold:
+            return Mask()
+        steps: list[Step] = []
+        alive: Alive | None = None
+        for level in self.levels:
+            if alive is not None:
+                chart = Chart(level.within, chart.terminal_ids)
+                chart.alive = alive
+                level.within.fill([chart], _ENTRIES)
+            if not chart.has_parse:
+                return chart.refusal
+            entries = chart.span_posteriors()
+            if alive is not None:  # what stood above others alone is not alive by itself
+                entries = still_alive(alive, entries)
+            own = alive_labels(chart.length, entries, threshold, level.label, level.n_labels)
+            steps.append(Step(own, chart.log_prob))
+            alive = own._replace(label=level.finer)
+        return Mask(alive, threshold, tuple(steps))
 
     def pruned(self, terminal_ids: IntArray, mask: Mask) -> Pruned:
-        """What a mask leaves out; that takes a pass of the projected grammar within it."""
-        if mask.alive is None:
-            return Pruned(0.0, 0.0)
-        alive = mask.alive._replace(label=self._projected.label_ids)
-        return Pruned(mask.threshold, left_out(self._within, terminal_ids, alive, mask.log_projected))
+        """What a mask leaves out; that takes a pass of each projected grammar within it."""
+        kept = 1.0
+        for level, step in zip(self.levels, mask.steps, strict=False):
+            kept *= 1.0 - left_out(level.within, terminal_ids, *step)
+        return Pruned(mask.threshold, 1.0 - kept)
 
 
 def left_out(within: ChartFactory, terminal_ids: IntArray, alive: Alive, log_prob: float) -> float:
@@ -123,13 +171,45 @@ class PrunedCharts(ChartFactory):
             return chart
         try:
             with self._clock.running(projected.spent):
-                for mask in self.pruning.masks(projected):
-                    chart = PrunedChart(self, projected.terminal_ids, mask)
-                    self.fill([chart], self.wanted)
-                    if chart.has_parse or chart.refusal is not None:
-                        break
+                chart = self._fitting(projected)
         except TimeLimitError as error:
             chart.give_up(error.message)
         else:
             chart.spent = projected.spent + self._clock.counted
+        return chart
+
+    def _fitting(self, projected: Chart) -> Chart:
+        """The chart by the first threshold that leaves a parse, and one that fits into memory."""
+        lost, threshold = 1.0, self.pruning.threshold if projected.has_parse else 0.0
+        too_low: float | None = None
+        while True:
+            chart = self._by(projected, threshold)
+            if chart.refusal == TOO_LARGE:
+                too_low = max(threshold, lost * _LEAST)
+            elif chart.has_parse or chart.refusal is not None or not threshold:
+                return chart
+            else:
+                lost = threshold
+            if too_low is None:
+                threshold = threshold * _LOWER if threshold == self.pruning.threshold else 0.0
+            elif too_low * _NEAR > lost:
+                chart.give_up(TOO_LARGE)
+                return chart
+            else:
+                threshold = math.sqrt(too_low * lost)
+
+    def _by(self, projected: Chart, threshold: float) -> Chart:
+        """The chart by a threshold; without a parse where a level loses all."""
+        chart = Chart(self, projected.terminal_ids)
+        try:
+            mask = self.pruning.mask(projected, threshold)
+            if isinstance(mask, Mask):
+                chart = PrunedChart(self, projected.terminal_ids, mask)
+                self.fill([chart], self.wanted)
+            elif mask is None:
+                chart.put(log_prob=-math.inf)
+            else:
+                chart.give_up(mask)
+        except MemoryError:
+            chart.give_up(TOO_LARGE)
         return chart

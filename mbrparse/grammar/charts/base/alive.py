@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from mbrparse.grammar.charts.base.packed_forest import Alive
 from mbrparse.grammar.charts.base.rule_tables import Ints, Words
@@ -25,11 +28,25 @@ def alive_labels(length: int, entries: SpanEntries, threshold: float, label: Int
     return Alive(bits, label)
 
 
+def still_alive(alive: Alive, entries: SpanEntries) -> SpanEntries:
+    """The entries of symbols that may stand over their spans."""
+    starts, ends, symbols, _, _ = entries
+    kept = _is_alive(alive, starts, ends, symbols)
+    return SpanEntries(*(column[kept] for column in entries))
+
+
 def alive_words(words: Words, alive: Alive) -> Words:
     """The lexical entries of symbols that may stand over their words."""
     position = np.repeat(np.arange(len(words.entry_start) - 1), np.diff(words.entry_start))
-    label = alive.label[words.entry_symbol]
-    bits = alive.bits[position + 1, position, label >> 6] >> (label & 63).astype(np.uint64)
-    kept = np.flatnonzero(bits & np.uint64(1))
+    kept = np.flatnonzero(_is_alive(alive, position, position + 1, words.entry_symbol))
     first = np.searchsorted(kept, words.entry_start).astype(np.int32)
     return Words(first, words.entry_symbol[kept], words.entry_prob[kept])
+
+
+def _is_alive(
+    alive: Alive, starts: NDArray[Any], ends: NDArray[Any], symbols: NDArray[Any]
+) -> NDArray[np.bool_]:
+    label = alive.label[symbols]
+    bits = alive.bits[ends, starts, label >> 6] >> (label & 63).astype(np.uint64)
+    kept: NDArray[np.bool_] = (bits & np.uint64(1)).astype(np.bool_)
+    return kept

@@ -1,0 +1,326 @@
+"""Pruning by several levels, beside all trees of small grammars whose symbols carry states."""
+
+import json
+import math
+from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+
+import naive
+import numpy as np
+import pytest
+from commandline import Command
+from conversion import derivation_of, names_of, posteriors_of, rules_of, to_naive, to_pcfg
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from naive import Grammar, Node
+from strategies import grammars, sentences
+from unary_strategies import unary_cases
+
+from mbrparse.decode.parser.details import Details
+from mbrparse.decode.parser.parser import Parser
+from mbrparse.grammar.charts.base.chart import TOO_LARGE, Wanted
+from mbrparse.grammar.charts.base.clock import NO_LIMIT
+from mbrparse.grammar.charts.base.packed_forest import PRODUCTIONS, Alive
+from mbrparse.grammar.charts.forest import forests
+from mbrparse.grammar.charts.pruning import Mask, PrunedChart, PrunedCharts, Pruning
+from mbrparse.grammar.grammar_file import write_rules
+from mbrparse.grammar.pcfg import PCFG
+from mbrparse.grammar.projection import projected_grammar
+from mbrparse.grammar.rules import Rule, RuleSet, quote, relative_frequencies
+from mbrparse.treebank.brackets import read_tree
+from mbrparse.treebank.tree import Tree
+
+EVERYTHING = Wanted(True, True, True)
+# What the symbols of random grammars are called: some are the same at level 2, some at level 0.
+NAMED = (
+    {"S": "S", "A": "A^x~000", "B": "A^x~001", "C": "A^x~010"},
+    {"S": "S~110", "A": "S~111", "B": "A~00", "C": "A~0110"},
+    {"S": "A~1010", "A": "A~1011", "B": "A~1000", "C": "A~0"},
+)
+SPLIT = ("A~000", "A~001", "A~010", "B^S~110", "B^S~111", "B^S~0", "C")
+
+
+def renamed(grammar: Grammar, names: dict[str, str]) -> Grammar:
+    def name(symbol: str) -> str:
+        return names.get(symbol, symbol)
+
+    return Grammar(
+        {name(a): p for a, p in grammar.start.items()},
+        {(name(a), name(b), name(c)): p for (a, b, c), p in grammar.binary.items()},
+        {(name(a), word): p for (a, word), p in grammar.lexical.items()},
+    )
+
+
+def cut(symbol: str, level: int) -> str:
+    """The name of a symbol at a level."""
+    if level == 0:
+        return symbol.partition("~")[0].partition("^")[0]
+    base, mark, state = symbol.partition("~")
+    return base + mark + state[:level]
+
+
+def levels_of(grammar: Grammar) -> list[int]:
+    deepest = max(len(symbol.partition("~")[2]) for symbol in grammar.symbols())
+    return [0, *range(2, deepest)]
+
+
+def judged(tree: Node) -> list[Node]:
+    return [node for node in naive.nodes(tree) if len(node.children) != 1]
+
+
+def left_trees(
+    grammar: Grammar, words: Sequence[str], level: int | None, alive: set[tuple[int, int, str]] | None
+) -> list[tuple[Node, float]]:
+    """The trees of which nothing is ruled out at the level before."""
+
+    def stands(node: Node) -> bool:
+        assert level is not None
+        return alive is None or (node.start, node.end, cut(node.symbol, level)) in alive
+
+    trees = naive.derivations(grammar, words)
+    return [
+        (tree, float(p)) for tree, p in trees if level is None or all(stands(node) for node in judged(tree))
+    ]
+
+
+def nested(
+    pcfg: PCFG, words: Sequence[str], threshold: float
+) -> tuple[list[set[tuple[int, int, str]]], list[tuple[Node, float]], float]:
+    """What is alive at each level, the trees that are left at last, and the product of what levels kept."""
+    fine = to_naive(pcfg)
+    alive: set[tuple[int, int, str]] | None = None
+    before, masks, kept = None, [], 1.0
+    for level in levels_of(fine):
+        coarse = to_naive(projected_grammar(pcfg, level))
+        assume(not coarse.has_unary_cycle())
+        trees = left_trees(coarse, words, before, alive)
+        total = math.fsum(p for _, p in trees)
+        g: dict[tuple[int, int, str], float] = defaultdict(float)
+        for tree, p in trees:
+            for node in naive.nodes(tree):
+                g[node.start, node.end, node.symbol] += p / total
+        assume(all(abs(value / threshold - 1) > 1e-6 for value in g.values()))
+        found = {key for key, value in g.items() if value > threshold}
+        if alive is not None:
+            found = {(i, j, name) for i, j, name in found if (i, j, cut(name, before or 0)) in alive}
+        alive, before = found, level
+        masks.append(alive)
+        kept *= math.fsum(p for _, p in left_trees(coarse, words, 99, alive)) / total if total else 0.0
+        if not alive:
+            return masks, [], 0.0
+    return masks, left_trees(fine, words, before, alive), kept
+
+
+def check(grammar: Grammar, words: list[str], place: float) -> None:
+    """Compare the masks of each level, and all that charts say, with trees."""
+    pcfg = to_pcfg(grammar)
+    ids = pcfg.encode(words)
+    assume(ids.min() >= 0)
+    first = 10.0 ** (-4 * place) * 0.7
+    pruning = Pruning(pcfg, first, NO_LIMIT)
+    [chart] = PrunedCharts(pcfg, pruning, wanted=EVERYTHING).charts([ids])
+    for threshold in (first, first * 1e-3):
+        masks, listed, kept = nested(pcfg, words, threshold)
+        mask = pruning.mask(pruning.charts([ids])[0], threshold)
+        if listed:
+            assert isinstance(mask, Mask)
+            assert len(mask.steps) == len(masks)
+            for level, step, names in zip(pruning.levels, mask.steps, masks, strict=True):
+                labels = dict(zip(level.label.tolist(), names_of(level.grammar), strict=True))
+                assert bits_of(step.alive.bits, labels) == names
+            break
+    else:
+        threshold, listed, kept = 0.0, left_trees(to_naive(pcfg), words, None, None), 1.0
+    assert chart.has_parse == bool(listed)
+    if not listed:
+        return
+    assert isinstance(chart, PrunedChart)
+    assert chart.pruned.threshold == threshold
+    assert chart.pruned.left_out == pytest.approx(1 - kept, abs=1e-9)
+    total = math.fsum(p for _, p in listed)
+    assert chart.log_prob == pytest.approx(math.log(total), abs=1e-9)
+    expected: dict[tuple[int, int, str], float] = defaultdict(float)
+    for tree, p in listed:
+        for node in naive.nodes(tree):
+            expected[node.start, node.end, cut(node.symbol, 0)] += p / total
+    assert posteriors_of(chart.span_posteriors(), pcfg.labels) == pytest.approx(dict(expected), abs=1e-9)
+    best = max(p for _, p in listed)
+    assert chart.viterbi().log_prob == pytest.approx(math.log(best), abs=1e-9)
+    candidates = [
+        [(x.start, x.end, x.symbol) for x in naive.constituents(tree)]
+        for tree, p in listed
+        if p >= best * (1 - 1e-9)
+    ]
+    assert derivation_of(chart, pcfg.symbols)[0] in candidates
+
+
+def bits_of(bits: np.ndarray, labels: dict[int, str]) -> set[tuple[int, int, str]]:
+    """What is alive, one by one."""
+    return {
+        (start, end, name)
+        for end in range(bits.shape[0])
+        for start in range(bits.shape[1])
+        for label, name in labels.items()
+        if int(bits[end, start, label // 64]) >> label % 64 & 1
+    }
+
+
+@given(st.data(), st.sampled_from(NAMED), st.floats(0, 1))
+def test_masks_are_nested_and_charts_hold_the_trees_that_are_left(
+    data: st.DataObject, names: dict[str, str], place: float
+) -> None:
+    grammar = data.draw(grammars())
+    check(renamed(grammar, names), data.draw(sentences(grammar, 5)), place)
+
+
+@given(unary_cases(cyclic=False, longest=4, nonterminals=SPLIT), st.floats(0, 1))
+def test_masks_are_nested_where_there_are_unary_rules(case: tuple[Grammar, list[str]], place: float) -> None:
+    check(*case, place)
+
+
+@given(grammars(), st.sampled_from(NAMED), st.integers(0, 4))
+def test_the_projected_grammar_of_a_level_is_the_weighted_mean(
+    grammar: Grammar, names: dict[str, str], level: int
+) -> None:
+    """Weights are the expected numbers of symbols: E = start + E M, with M[A, B] the B's that an A makes."""
+    grammar = renamed(grammar, names)
+    symbols = grammar.symbols()
+    place = {name: i for i, name in enumerate(symbols)}
+    made = np.zeros((len(symbols), len(symbols)))
+    for (a, b, c), p in grammar.binary.items():
+        made[place[a], place[b]] += float(p)
+        made[place[a], place[c]] += float(p)
+    assume(max(abs(np.linalg.eigvals(made))) < 0.9)
+    start = np.array([float(grammar.start.get(name, 0)) for name in symbols])
+    expected = np.linalg.solve(np.eye(len(symbols)) - made.T, start)
+    sums: dict[str, float] = defaultdict(float)
+    for name in symbols:
+        sums[cut(name, level)] += expected[place[name]]
+    assume(all(value > 1e-6 for value in expected))
+    sums_of: dict[tuple[str, ...], float] = defaultdict(float)
+    for (a, b, c), p in grammar.binary.items():
+        key = cut(a, level), cut(b, level), cut(c, level)
+        sums_of[key] += float(p) * expected[place[a]] / sums[key[0]]
+    for (a, word), p in grammar.lexical.items():
+        sums_of[cut(a, level), word] += float(p) * expected[place[a]] / sums[cut(a, level)]
+    found = to_naive(projected_grammar(to_pcfg(grammar), level))
+    assert set(found.symbols()) == set(sums)
+    both = {key: float(p) for key, p in [*found.binary.items(), *found.lexical.items()]}
+    rules = {rule: p for rule, p in sums_of.items() if p}  # a grammar has no rules of probability 0
+    assert both == pytest.approx(rules, rel=1e-9)
+
+
+# A treebank whose symbols' states tell where they stand.
+STATES = {"NP": {"S": "000", "VP": "001", "NP": "010", "PP": "011"}, "VP": {"S": "10", "VP": "110"}}
+TEXTS = [
+    "(S (NP (DT the) (NN dog)) (VP (VB saw) (NP (DT the) (NN cat))))",
+    *["(S (NP (NN dog) (NN cat)) (VP (VB saw) (NP (NP (NN dog)) (PP (IN on) (NN saw)))))"] * 3,
+    "(S (NP (DT the) (NN saw)) (VP (VB saw) (NP (NP (DT the) (NN dog)) (PP (IN on) (NP (NN cat))))))",
+    "(S (NP (DT the) (NN saw)) (VP (VP (VB saw) (NN dog)) (PP (IN on) (NN cat))))",
+]
+SENTENCES = ["the dog saw dog on saw", "dog cat saw dog on cat", "the saw saw the cat"]
+
+
+def rules_with_states() -> RuleSet:
+    rules: dict[Rule, float] = defaultdict(float)
+
+    def name(tree: Tree, parent: str) -> str:
+        state = STATES.get(tree.label, {}).get(parent, "")
+        return f"{tree.label}~{state}" if state else tree.label
+
+    def count(tree: Tree, parent: str) -> None:
+        children = tuple(name(child, tree.label) for child in tree.children)
+        rules[Rule(name(tree, parent), children or (quote(tree.word or ""),))] += 1
+        for child in tree.children:
+            count(child, tree.label)
+
+    for text in TEXTS:
+        count(read_tree(text), "")
+    return relative_frequencies("words", {"S": 1.0}, rules)
+
+
+@pytest.fixture(scope="module")
+def grammar() -> PCFG:
+    return PCFG.from_rules(rules_with_states())
+
+
+@pytest.mark.parametrize("objective", ["labelled-tree", "labelled-recall", "max-rule-product", "labelled-f"])
+def test_nothing_is_lost_at_a_threshold_that_rules_nothing_out(objective: str, grammar: PCFG) -> None:
+    exact = Parser(grammar, objective).parse(SENTENCES)
+    pruned = Parser(grammar, objective, prune=1e-30).parse(SENTENCES)
+    assert [str(parse.tree) for parse in pruned] == [str(parse.tree) for parse in exact]
+    for one, other in zip(pruned, exact, strict=True):
+        assert one.reason is None
+        assert one.log_prob == pytest.approx(other.log_prob, abs=1e-12)
+        assert Details(grammar).row(one)["pruned"]["left_out"] == pytest.approx(0, abs=1e-12)
+
+
+def test_levels_leave_out_what_labels_alone_do_not(grammar: PCFG) -> None:
+    [ids] = [grammar.encode(SENTENCES[1].split())]
+    pruning = Pruning(grammar, 0.05, NO_LIMIT)
+    [coarsest] = pruning.charts([ids])
+    [chart] = PrunedCharts(grammar, pruning, wanted=EVERYTHING).charts([ids])
+    assert len(pruning.levels) == 2
+    mask = pruning.mask(coarsest, 0.05)
+    assert isinstance(mask, Mask)
+    assert mask.alive is not None
+    alone = mask.steps[0].alive._replace(label=grammar.label_ids)
+    assert left_symbols(grammar, mask.alive, len(ids)) < left_symbols(grammar, alone, len(ids))
+    assert chart.has_parse
+
+
+def left_symbols(grammar: PCFG, alive: Alive, n: int) -> set[tuple[int, int, str]]:
+    return {
+        (start, end, name)
+        for end in range(1, n + 1)
+        for start in range(end)
+        for name, label in zip(grammar.symbols, alive.label.tolist(), strict=True)
+        if int(alive.bits[end, start, label // 64]) >> label % 64 & 1
+    }
+
+
+# Right-branching trees have nearly all of the probability, left-branching ones most of the chart.
+BRANCHING = {
+    "S -> B A~000": 1,
+    "A~000 -> B A~000": 90,
+    "A~000 -> A~000 A~000": 1,
+    "A~000 -> A~000 A~001": 1,
+    "A~000 -> A~001 A~010": 1,
+    "A~000 -> 'x'": 20,
+    "A~001 -> A~000 A~000": 1,
+    "A~001 -> A~001 A~010": 1,
+    "A~001 -> 'x'": 20,
+    "A~010 -> A~001 A~000": 1,
+    "A~010 -> 'x'": 20,
+    "B -> 'x'": 1,
+}
+
+
+@pytest.mark.parametrize(("productions", "fits"), [(300, True), (3, False)])
+def test_thresholds_are_raised_where_a_chart_does_not_fit(
+    productions: int, fits: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pcfg = PCFG.from_rules(rules_of(BRANCHING))
+    monkeypatch.setitem(forests.MAX_SIZE, PRODUCTIONS, productions)
+    [exact] = Parser(pcfg, "max-rule-product").parse("x " * 14)
+    assert exact.reason == TOO_LARGE
+    [parse] = Parser(pcfg, "max-rule-product", prune=1e-12).parse("x " * 14)
+    if not fits:
+        assert parse.reason == TOO_LARGE
+        return
+    assert parse.reason is None
+    assert 1e-12 < Details(pcfg).row(parse)["pruned"]["threshold"] < 1
+
+
+def test_a_grammar_with_states_is_parsed_by_levels(command: Command, tmp_path: Path, grammar: PCFG) -> None:
+    write_rules(rules_with_states(), tmp_path / "g")
+    text = "\n".join(SENTENCES) + "\n"
+    more = "--objective", "max-rule-product", "--details", tmp_path / "d"
+    done = command("parse", "-g", tmp_path / "g", "--prune", 1e-3, *more, stdin=text)
+    assert done.out.count("\n") == 3
+    rows = [json.loads(line) for line in (tmp_path / "d").read_text("utf-8").splitlines()]
+    for row, sentence in zip(rows, SENTENCES, strict=True):
+        [parse] = Parser(grammar, "max-rule-product", prune=1e-3).parse(sentence)
+        assert row["log_probability"] == parse.log_prob
+        assert row["pruned"]["threshold"] == 1e-3
