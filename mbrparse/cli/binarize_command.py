@@ -58,10 +58,11 @@ class BinarizeOptions:
     """How trees are cleaned and binarized."""
 
     unary: Any = option(
-        choices=["top", "bottom", "join", "keep"],
+        choices=["top", "bottom", "join", "join-tags", "keep"],
         default="top",
         help="Unary productions over a constituent: keep the top or the bottom label, join both, or keep the "
-        "production. Over a preterminal the preterminal stays, or with keep all.",
+        "production. Over a preterminal the preterminal stays, or with join-tags is joined too, or with keep "
+        "all stay.",
     )
     functions: str = functions_option()
     label_map: str | None = label_map_option()

@@ -131,7 +131,9 @@ def split(
         parts = splits.split_random(len(trees), test_random, seed)
     train, development = parts.train, None
     if dev_fraction is not None:
-        train, development = splits.split_off_development(parts, dev_fraction, seed)
+        left, taken = len(train), len(splits.split_fraction(len(trees), dev_fraction).test)
+        again = splits.split_last(left, taken) if seed is None else splits.split_random(left, taken, seed)
+        train, development = ([parts.train[place] for place in part] for part in again)
     with atomic_outputs():
         for path, positions in zip(outputs.values(), (train, development or (), parts.test), strict=True):
             if path is not None:

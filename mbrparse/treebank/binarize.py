@@ -17,14 +17,18 @@ from mbrparse.treebank.heads import HeadChoice, HeadRules, choose_heads
 from mbrparse.treebank.labels import (
     CONTINUATION,
     HEAD_TAG,
+    JOIN,
     PARENT,
     SIBLING,
+    TAG_JOIN,
     escape,
     frame,
     is_continuation,
     join_chain,
+    join_tag,
     parse_label,
     split_chain,
+    split_tag,
 )
 from mbrparse.treebank.tree import Tree
 
@@ -58,7 +62,7 @@ def linearize(top: str, children: Sequence[Tree], head: int, label: Callable[[in
 
 
 Direction = Literal["right", "left"]
-ChainPolicy = Literal["join", "keep"]
+ChainPolicy = Literal["join", "join-tags", "keep"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +84,8 @@ class Binarization:
 
     ``hmarkov`` is the number of siblings still to come that a continuation's label names (math.inf:
     all); ``vmarkov`` counts the levels that a label names, itself included (1: no parents).
-    ``chains`` of unary productions become one label or stay. With ``heads`` there is no direction and
-    no ``hmarkov``.
+    ``chains`` of unary productions become one label or stay; with ``join-tags`` those over a word's tag
+    become part of the tag. With ``heads`` there is no direction and no ``hmarkov``.
     """
 
     direction: Direction = "right"
@@ -116,7 +120,7 @@ def binarize(
     >>> str(binarize(read_tree("(S a (S b (VP c d e)))"), Binarization(hmarkov=1, vmarkov=2)))
     '(S a (S^S b (VP^S c (VP_Cont>d^S d e))))'
     """
-    tree = any_tree(tree)
+    tree = _tags_joined(any_tree(tree), how.chains)
     if tree.is_leaf:
         return tree
     found = _constituents(tree, how)
@@ -129,24 +133,24 @@ def binarize(
     # the first on the very top.
     built: list[_Built] = []
     for node in reversed(found):
-        children = [_leaf(child) if child.is_leaf else built.pop() for child in node.children]
+        children = [_built_leaf(child) if child.is_leaf else built.pop() for child in node.children]
         built.append(_build(node, children, how))
     return built[0].tree
 
 
 def debinarize(tree: AnyTree) -> Tree:
-    """Splice continuations out, drop annotations, expand joined chains.
+    """Splice continuations out, drop annotations, expand joined chains and tags.
 
     The exact inverse of ``binarize``; on other trees (a parser's) continuations may be anywhere,
     and a root that is one gets its base label.
 
     >>> from mbrparse.treebank.brackets import read_tree
-    >>> str(debinarize(read_tree("(S_Cont a (S+VP^S b (VP_Cont>c>d c d)))")))
-    '(S a (S (VP b c d)))'
+    >>> str(debinarize(read_tree("(S_Cont a (S+VP^S b (VP_Cont>c>d (NP++NN c) d)))")))
+    '(S a (S (VP b (NP (NN c)) d)))'
     """
     tree = any_tree(tree)
     if tree.is_leaf:
-        return tree
+        return expanded(tree)
 
     def inner(node: Tree, groups: list[list[Tree]]) -> list[Tree]:
         children = [child for group in groups for child in group]
@@ -157,7 +161,29 @@ def debinarize(tree: AnyTree) -> Tree:
             children = [Tree(label, children)]
         return children
 
-    return tree.fold(lambda leaf: [leaf], inner)[0]
+    return tree.fold(lambda leaf: [expanded(leaf)], inner)[0]
+
+
+def expanded(leaf: Tree) -> Tree:
+    """The word under its treebank's tag, and under the constituents that are joined with it."""
+    if leaf.word is None or TAG_JOIN not in leaf.label:
+        return leaf
+    labels, tag = split_tag(leaf.label)
+    tree = Tree(tag, word=leaf.word)
+    for label in reversed(labels):
+        tree = Tree(label, [tree])
+    return tree
+
+
+def _tags_joined(node: Tree, chains: ChainPolicy) -> Tree:
+    """The node, or a leaf where all between it and a word is joined with the tag."""
+    labels, below = [], node
+    while chains == "join-tags" and len(below.children) == 1:
+        labels.append(below.label)
+        below = below.children[0]
+    if below.word is None or not (labels or TAG_JOIN in below.label):
+        return node
+    return Tree(join_tag(labels, below.label), word=below.word)
 
 
 class _Constituent:
@@ -167,11 +193,11 @@ class _Constituent:
 
     def __init__(self, node: Tree, ancestors: tuple[str, ...], chains: ChainPolicy) -> None:
         labels = [node.label]
-        while chains == "join" and len(node.children) == 1 and not node.children[0].is_leaf:
+        while chains != "keep" and len(node.children) == 1 and not node.children[0].is_leaf:
             node = node.children[0]
             labels.append(node.label)
         self.base = join_chain(tuple(labels))
-        self.children = node.children
+        self.children = [_tags_joined(child, chains) for child in node.children]
         self.ancestors = ancestors
         self.choice: HeadChoice | None = None
 
@@ -200,9 +226,9 @@ def _constituents(tree: Tree, how: Binarization) -> list[_Constituent]:
     return found
 
 
-def _leaf(leaf: Tree) -> _Built:
-    name = escape(leaf.label)
-    return _Built(leaf, name, name)
+def _built_leaf(leaf: Tree) -> _Built:
+    labels, tag = ((), leaf.label) if leaf.word is None else split_tag(leaf.label)
+    return _Built(leaf, JOIN.join(map(escape, (*labels, tag))), escape(tag))
 
 
 def _build(node: _Constituent, children: Sequence[_Built], how: Binarization) -> _Built:

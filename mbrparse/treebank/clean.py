@@ -13,7 +13,7 @@ from typing import Literal
 from mbrparse.treebank.categories import STRIP, Categories, categories
 from mbrparse.treebank.tree import Tree
 
-UnaryPolicy = Literal["top", "bottom", "join", "keep"]
+UnaryPolicy = Literal["top", "bottom", "join", "join-tags", "keep"]
 TRACE = "-NONE-"
 WRAPPERS = frozenset({"", "TOP", "ROOT", "S1", "VROOT"})
 
@@ -23,7 +23,8 @@ def clean(tree: Tree, unary: UnaryPolicy = "top", functions: str = STRIP) -> Tre
 
     ``unary`` says which label survives a singleton production over a constituent: the top one, the
     bottom one, or with ``join`` all of them (the chain stays, to be joined when binarized). Over a
-    preterminal the preterminal stays. With ``keep`` every singleton production stays, these too.
+    preterminal the preterminal stays. With ``keep`` every singleton production stays, these too, and with
+    ``join-tags``, to be joined with the tag when binarized.
     ``functions`` says what is cut off labels, as ``categories`` has it.
 
     >>> from mbrparse.treebank.brackets import read_tree
@@ -44,7 +45,7 @@ def simplify(tree: Tree, unary: UnaryPolicy, how: Categories) -> Tree:
     """The other half: function tags and unary productions. Constituents of more children all stay."""
     if not how.is_identity:
         tree = relabel(tree, how)
-    return tree if unary == "keep" else tree.fold(_itself, _UNARY[unary])
+    return tree.fold(_itself, _UNARY[unary]) if unary in _UNARY else tree
 
 
 def relabel(tree: Tree, how: Categories) -> Tree:

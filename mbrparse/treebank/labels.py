@@ -11,18 +11,22 @@ or with ``--unary join`` a chain of them), whether it is a continuation, and ann
     NP@NN              a label that names the tag of its head word
     VP_Cont&&NP+S      a continuation that names complements still to come: none left, NP and S right
     NNP~city           a label with a state (of a hand-written grammar, say)
+    S+VP++VB           a tag with a joined chain above it
 
 An annotation is a mark and a text. What is named in one is escaped as a base is, so a label is read in
 one way only. Annotations stand in the order siblings, parents, head tag, frames.
 
 The marks are reserved: a treebank label that contains one has it written as ``%`` and two hexadecimal
 digits, so that every label survives the way there and back. Ordinary labels stay as they are.
+
+Tags stay as treebanks have them, ``P+N`` too. One that looks joined becomes one without a chain:
+``++A%2B%2BB``.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from functools import lru_cache
 
@@ -30,6 +34,7 @@ from mbrparse.io.errors import LabelError
 
 CONTINUATION = "_Cont"
 JOIN = "+"
+TAG_JOIN = "++"
 PARENT = "^"
 SIBLING = ">"
 HEAD_TAG = "@"
@@ -40,6 +45,7 @@ _ANNOTATION_MARKS = "^>~&@"
 _RESERVED = re.compile(r"[\^>~&@+%() \t\r\n\f\v]|_(?=Cont)|^'(?=.+'\Z)", re.DOTALL)
 _ESCAPED = re.compile(r"%([0-9A-F]{2})")
 _EMPTY = "%00"
+_JOINED_TAG = re.compile(r"((?:[^+]+(?:\+[^+]+)*)?)\+\+([^+]+)")
 _PARTS = re.compile(rf"([^{re.escape(_ANNOTATION_MARKS)}]*)((?:[{re.escape(_ANNOTATION_MARKS)}].*)?)")
 _STATE = re.compile(r"~([01]+)\Z")
 _ANNOTATION = re.compile(rf"[{re.escape(_ANNOTATION_MARKS)}][^{re.escape(_ANNOTATION_MARKS)}]*")
@@ -167,6 +173,30 @@ def join_chain(labels: tuple[str, ...]) -> str:
 def split_chain(base: str) -> tuple[str, ...]:
     """The treebank labels of a base, the topmost first (one, but for joined chains)."""
     return tuple(unescape(part) for part in base.split(JOIN))
+
+
+def join_tag(labels: Sequence[str], tag: str) -> str:
+    """The tag that stands for a chain of treebank labels over a tag, the topmost first.
+
+    >>> join_tag(["S", "VP"], "VB"), join_tag(["PP"], "P+N"), join_tag([], "P+N"), join_tag([], "A++B")
+    ('S+VP++VB', 'PP++P%2BN', 'P+N', '++A%2B%2BB')
+    """
+    if not labels and not _JOINED_TAG.fullmatch(tag):
+        return tag
+    return JOIN.join(map(escape, labels)) + TAG_JOIN + escape(tag)
+
+
+@lru_cache(maxsize=65536)
+def split_tag(tag: str) -> tuple[tuple[str, ...], str]:
+    """The treebank labels that are joined with a tag, the topmost first, and the treebank's tag.
+
+    >>> split_tag("S+VP++VB"), split_tag("P+N")
+    ((('S', 'VP'), 'VB'), ((), 'P+N'))
+    """
+    match = _JOINED_TAG.fullmatch(tag)
+    if match is None:
+        return (), tag
+    return split_chain(match[1]) if match[1] else (), unescape(match[2])
 
 
 @lru_cache(maxsize=65536)

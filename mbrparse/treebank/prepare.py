@@ -106,7 +106,7 @@ LONGER = "longer than"
 class Preparation:
     """What is done to each tree of a corpus; ``max_length`` counts the cleaned tree's terminals.
 
-    ``unary="keep"`` keeps chains in the binarized tree too, whatever ``binarization`` says.
+    ``unary`` of "keep" and "join-tags" are the binarized tree's chains too, whatever ``binarization`` says.
     ``functions`` is strip, keep or a convention of ``categories``; strip uses the corpus's own.
     """
 
@@ -223,8 +223,8 @@ def _prepared(
 ) -> Iterator[Tree]:
     categories = how.categories(convention)
     binarization = how.binarization
-    if how.unary == "keep":
-        binarization = replace(binarization, chains="keep")
+    if how.unary in {"keep", "join-tags"}:
+        binarization = replace(binarization, chains=how.unary)
     for _, _, tree in trees:
         bare = without_traces(tree)
         if bare is None:
@@ -232,7 +232,7 @@ def _prepared(
             continue
         statistics.sanity.see(bare)
         cleaned = simplify(bare, how.unary, categories)
-        if cleaned.is_leaf:
+        if cleaned.is_leaf or (how.unary == "join-tags" and len(cleaned.leaves()) == 1):
             statistics.dropped["single terminal"] += 1
         elif how.max_length is not None and len(cleaned.leaves()) > how.max_length:
             statistics.dropped[f"{LONGER} {how.max_length}"] += 1

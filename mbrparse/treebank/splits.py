@@ -1,4 +1,4 @@
-"""Splitting a treebank into a training, a development and a test part."""
+"""Splitting a treebank into a training and a test part."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def split_fraction(count: int, fraction: str, seed: int | None = None) -> Split:
     >>> len(split_fraction(100, "0.29").test)
     29
     """
-    test = math.floor(count * _share(fraction, "a test fraction"))
+    test = math.floor(count * _share(fraction, "a fraction"))
     return split_last(count, test) if seed is None else split_random(count, test, seed)
 
 
@@ -60,27 +60,9 @@ def part_size(text: str, count: int) -> int:
     return math.floor(count * _share(text, "a part is a number of sentences, or a fraction that"))
 
 
-def split_off_development(parts: Split, fraction: str, seed: int | None = None) -> Split:
-    """The training part again, and a development part of floor(N * fraction) of all N items.
-
-    It is the end of the training part, or with a seed drawn from it at random.
-
-    >>> split_off_development(split_last(10, 2), "0.3")
-    Split(train=range(0, 5), test=range(5, 8))
-    """
-    taken = math.floor((len(parts.train) + len(parts.test)) * _share(fraction, "a development fraction"))
-    left, kind = len(parts.train), "development"
-    if seed is None:
-        _check(left, taken, kind)
-        return Split(parts.train[: left - taken], parts.train[left - taken :])
-    again = split_random(left, taken, seed, kind)
-    train, development = ([parts.train[place] for place in part] for part in again)
-    return Split(train, development)
-
-
-def split_random(count: int, test: int, seed: int, kind: str = "test") -> Split:
+def split_random(count: int, test: int, seed: int) -> Split:
     """``test`` items drawn at random for testing; both parts keep the order of the input."""
-    _check(count, test, kind)
+    _check(count, test)
     drawn = set(random.Random(seed).sample(range(count), test))
     return Split([i for i in range(count) if i not in drawn], sorted(drawn))
 
@@ -153,6 +135,6 @@ def _share(fraction: str, what: str) -> Fraction:
     return share
 
 
-def _check(count: int, test: int, kind: str = "test") -> None:
+def _check(count: int, test: int) -> None:
     if not 0 <= test <= count:
-        raise CorpusError(f"{test} {kind} trees asked for, but there are {count} trees")
+        raise CorpusError(f"{test} trees asked for, but there are {count}")

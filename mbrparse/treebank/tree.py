@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from mbrparse.io.errors import MbrparseError
+from mbrparse.treebank.labels import split_tag
 
 if TYPE_CHECKING:
     import nltk
@@ -51,6 +52,11 @@ class Tree:
         """Whether this is a terminal (with or without a word)."""
         return not self.children
 
+    @property
+    def tag(self) -> str:
+        """The tag of a terminal, without the labels that binarizing joins with the tag of a word."""
+        return self.label if self.word is None else split_tag(self.label)[1]
+
     def preorder(self) -> Iterator[Tree]:
         """Yield every node, parents before children, left to right."""
         stack = [self]
@@ -65,7 +71,7 @@ class Tree:
 
     def tags(self) -> tuple[str, ...]:
         """The tags of the terminals; a bare terminal is its own tag."""
-        return tuple(leaf.label for leaf in self.leaves())
+        return tuple(leaf.tag for leaf in self.leaves())
 
     def words(self) -> tuple[str, ...]:
         """The words of the terminals; a bare terminal is its own word."""

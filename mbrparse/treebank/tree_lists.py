@@ -40,7 +40,7 @@ def read_trees(
             stay as they are in the corpus (one that is binarized already, say), ``unary`` and
             ``functions`` as well, and an empty parse is an error (see ``read_parses``).
         unary: Which label survives a singleton production over a constituent: "top" or "bottom", all of
-            them joined to one ("join"), or every production stays ("keep").
+            them joined to one ("join", with tags too "join-tags"), or every production stays ("keep").
         functions: "strip" cuts labels by the corpus's convention, in files at the first - or =; "keep" leaves
             them whole; "after:-=" and "before:+" name the characters to cut at.
         label_map: A file of old and new labels, with wildcards (docs/treebanks.md).

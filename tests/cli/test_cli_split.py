@@ -23,18 +23,18 @@ def test_trees_of_several_lines_and_empty_parses(command: Command) -> None:
 @pytest.mark.parametrize(
     ("options", "text", "message"),
     [
-        ("--test-last 11", TREES, "11 test trees asked for, but there are 10 trees"),
-        ("--test-fraction half", TREES, "a test fraction lies between 0 and 1, not half"),
-        ("--test-fraction 1e-9999999999", TREES, "a test fraction lies between 0 and 1"),
+        ("--test-last 11", TREES, "11 trees asked for, but there are 10"),
+        ("--test-fraction half", TREES, "a fraction lies between 0 and 1, not half"),
+        ("--test-fraction 1e-9999999999", TREES, "a fraction lies between 0 and 1"),
         (
             "--test-last 8 --dev-fraction 0.3 --dev-output c",
             TREES,
-            "3 development trees asked for, but there are 2",
+            "3 trees asked for, but there are 2",
         ),
         (
             "--test-last 1 --dev-fraction 1 --dev-output c",
             TREES,
-            "a development fraction lies between 0 and 1, not 1",
+            "a fraction lies between 0 and 1, not 1",
         ),
         ("--test-last 1", "", "<stdin>: no trees in the input"),
         ("--test-last 1", "(())\n", "<stdin>: no trees in the input"),

@@ -14,6 +14,7 @@ binarize trees.mrg -o bin.mrg
 binarize trees.mrg --head-rules collins --subcat --annotate parent,head-tag -o head.mrg
 binarize trees.mrg --unary keep -o unary.mrg
 binarize trees.mrg --unary join -o join.mrg
+binarize trees.mrg --unary join-tags -o joined.mrg
 train bin.mrg --statistics bin.stat -o tags.txt
 train bin.mrg --terminals words -o words.txt
 train bin.mrg --terminals words --unknown collins --rare 2 -o collins.txt
@@ -65,6 +66,7 @@ COMMANDS = _weighed(f"""
 2 binarize penn-historical:icepahc -o out
 4 debinarize head.mrg -o out
 2 debinarize join.mrg
+2 debinarize joined.mrg -o out
 3 debinarize foreign.mrg --continuation |<> --joiner :: -o out
 3 split bin.mrg --test-fraction 0.3 --train-output out.train --test-output out.test
 2 split bin.mrg --test-random 2 --seed 1 --train-output out.train --test-output out.test
@@ -77,6 +79,7 @@ COMMANDS = _weighed(f"""
 6 train bin.mrg --method inside-outside --nonterminals 3 --iterations 3 --resume -o io.txt
 3 train bin.mrg --method inside-outside --init tags.txt --iterations 1 --heldout two.mrg -o out
 4 train join.mrg --method dop -o out
+2 train joined.mrg --method dop --terminals words -o out
 4 grammar info tags.txt
 3 grammar info dop.txt
 4 grammar convert collins.txt

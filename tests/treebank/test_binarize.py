@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tree_strategies import is_binary, labels, trees
 
 from mbrparse.io.errors import LabelError
-from mbrparse.treebank.binarize import Binarization, Direction, binarize, debinarize
+from mbrparse.treebank.binarize import Binarization, ChainPolicy, Direction, binarize, debinarize
 from mbrparse.treebank.brackets import read_tree
 from mbrparse.treebank.clean import UnaryPolicy, clean
 from mbrparse.treebank.outlines import constituents
@@ -18,7 +18,7 @@ from mbrparse.treebank.tree import Tree
 
 INF = math.inf
 
-UNARY_POLICIES: list[UnaryPolicy] = ["top", "bottom", "join", "keep"]
+UNARY_POLICIES: list[UnaryPolicy] = ["top", "bottom", "join", "join-tags", "keep"]
 KEEP = Binarization(chains="keep")
 binarizations = st.builds(
     Binarization, st.sampled_from(["right", "left"]), st.sampled_from([0, 1, 2, INF]), st.integers(1, 3)
@@ -68,6 +68,34 @@ def test_a_unary_chain_is_one_label_everywhere() -> None:
     assert binarized(text, how) == "(S+VP a (S+VP_Cont>b b (X+Y+NP^S+VP c d)))"
 
 
+def test_a_chain_over_a_word_is_part_of_its_tag() -> None:
+    """Bare terminals have nothing joined, and tags with a plus are no chains."""
+    joined = Binarization(chains="join-tags")
+    there = "(S (NP (NNP Bob)) (VP (MD will) (S (VP (VB go)))) (A (B x y)) (P+N now) (PP (P+N now)) (. .))"
+    back = "(S (NP++NNP Bob) (VP (MD will) (S+VP++VB go)) (A+B x y) (P+N now) (PP++P%2BN now) (. .))"
+    assert str(debinarize(read_tree(back))) == there
+    assert debinarize(binarize(read_tree(there), joined)) == read_tree(there)
+    assert binarized("(S (NP (NNP Bob)) (VP (VB go)))", joined) == "(S (NP++NNP Bob) (VP++VB go))"
+    assert (
+        binarized("(S (S (P+N Bob)) (X (VB go) (X x y)))", joined) == "(S (S++P%2BN Bob) (X (VB go) (X x y)))"
+    )
+    assert binarized("(S (VP (VB go)))", joined) == "(S+VP++VB go)"
+    assert binarize(Tree("S", [Tree("NP", [Tree("x")])]), joined) == Tree("S+NP", [Tree("x")])
+    siblings = replace(joined, hmarkov=1)
+    assert binarized("(S a (NP (NN b)) c)", siblings) == "(S a (S_Cont>NP+NN (NP++NN b) c))"
+
+
+@pytest.mark.parametrize("chains", ["join", "join-tags", "keep"])
+def test_a_tag_that_looks_joined_is_none(chains: ChainPolicy) -> None:
+    """Those of ordinary treebanks are not touched, and what is bare is no tag."""
+    how = Binarization(chains=chains)
+    text = "(S (P+N x) (C++ y) (++ z) (+ +) (A%2BB c) A++B)"
+    assert binarized(text, how).count("%2B") == 1
+    assert str(debinarize(binarize(read_tree(text), how))) == text
+    assert binarized("(S (A++B x) y)", how) == "(S (++A%2B%2BB x) y)"
+    assert str(debinarize(read_tree("(S (++A%2B%2BB x) y)"))) == "(S (A++B x) y)"
+
+
 def test_tags_stay_as_they_are_but_not_within_a_label() -> None:
     text = "(S (A_Cont x) (B^C y) (D>E z))"
     assert binarized(text, Binarization(hmarkov=1)) == "(S (A_Cont x) (S_Cont>B%5EC (B^C y) (D>E z)))"
@@ -106,13 +134,14 @@ def test_debinarize_inverts(tree: Tree, unary: UnaryPolicy, how: Binarization) -
     cleaned = clean(tree, unary, "keep")
     if cleaned is None:
         return
-    how = replace(how, chains="keep" if unary == "keep" else "join")
+    how = replace(how, chains=unary if unary in {"keep", "join-tags"} else "join")
     result = binarize(cleaned, how)
     assert debinarize(result) == cleaned
-    assert is_binary(result) or unary == "keep"
+    alone = [node.children[0] for node in result.preorder() if len(node.children) == 1]
+    may_stay = {"keep": alone, "join-tags": [child for child in alone if child.word is None]}
+    assert alone == may_stay.get(unary, [])
     assert all(len(node.children) <= 2 for node in result.preorder())
     # A lone bare leaf cannot be written in brackets.
-    alone = [node.children[0] for node in result.preorder() if len(node.children) == 1]
     if not cleaned.is_leaf and all(child.word or child.children for child in alone):
         assert read_tree(str(result)) == result
 
@@ -124,7 +153,7 @@ def test_debinarize_inverts_at_any_depth() -> None:
     assert debinarize(binarize(tree, Binarization("left", INF, 2))) == tree
 
 
-@pytest.mark.parametrize("chains", ["join", "keep"])
+@pytest.mark.parametrize("chains", ["join", "join-tags", "keep"])
 def test_chains_of_any_depth(chains: str) -> None:
     tree = Tree("NN", word="x")
     for _ in range(5_000):
@@ -135,7 +164,7 @@ def test_chains_of_any_depth(chains: str) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("direction", ["right", "left"])
-@pytest.mark.parametrize("unary", ["top", "bottom", "join"])
+@pytest.mark.parametrize("unary", ["top", "bottom", "join", "join-tags"])
 def test_round_trip_of_the_sample(
     unary: UnaryPolicy, direction: Direction, treebank_sample: tuple[Tree, ...]
 ) -> None:
@@ -145,7 +174,8 @@ def test_round_trip_of_the_sample(
     for tree, (functions, hmarkov, vmarkov) in zip(treebank_sample, itertools.cycle(orders), strict=False):
         cleaned = clean(tree, unary, functions)
         assert cleaned is not None
-        binary = binarize(cleaned, Binarization(direction, hmarkov, vmarkov))
+        chains: ChainPolicy = "join-tags" if unary == "join-tags" else "join"
+        binary = binarize(cleaned, Binarization(direction, hmarkov, vmarkov, chains))
         assert is_binary(binary)
         assert debinarize(binary) == cleaned
 

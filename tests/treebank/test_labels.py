@@ -13,11 +13,14 @@ from mbrparse.treebank.labels import (
     escape,
     is_continuation,
     join_chain,
+    join_tag,
     parse_label,
     project,
     split_chain,
+    split_tag,
     unescape,
 )
+from mbrparse.treebank.tree import Tree
 
 chains = st.lists(labels, min_size=1, max_size=3).map(tuple)
 annotations = st.lists(st.tuples(st.sampled_from("^>~&@"), labels.map(escape)), max_size=3)
@@ -47,6 +50,16 @@ def test_parts_of_a_binarized_label(
     assert continuation_of(text) == continuation_of(project(text)) == base + "_Cont"
     assert is_continuation(text) is continuation
     assert not is_terminal(text)
+
+
+@given(st.lists(labels, max_size=3), labels)
+def test_a_tag_and_the_chain_joined_with_it(chain: list[str], tag: str) -> None:
+    text = join_tag(chain, tag)
+    assert split_tag(text) == (tuple(chain), tag)
+    assert Tree(text, word="x").tag == tag
+    assert Tree(text).tag == text
+    if not chain and "++" not in tag:
+        assert text == tag
 
 
 @given(st.lists(labels, min_size=2, max_size=2, unique=True))

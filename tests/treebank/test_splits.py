@@ -57,7 +57,7 @@ def test_random_stays_the_same_from_release_to_release() -> None:
 
 @pytest.mark.parametrize("test", [-1, 11])
 def test_more_than_there_is(test: int) -> None:
-    with pytest.raises(CorpusError, match=f"{test} test trees asked for, but there are 10 trees"):
+    with pytest.raises(CorpusError, match=f"{test} trees asked for, but there are 10"):
         split_last(10, test)
-    with pytest.raises(CorpusError, match=f"{test} test trees asked for, but there are 10 trees"):
+    with pytest.raises(CorpusError, match=f"{test} trees asked for, but there are 10"):
         split_random(10, test, seed=1)

@@ -125,7 +125,7 @@ def test_no_corpus(binarize: bool) -> None:
     [
         ({"sections": "02-21"}, "sections of embedded:flights; only wsj:DIR has them"),
         ({"on_error": "ignore"}, "on_error is stop or skip, not 'ignore'"),
-        ({"unary": "none"}, "unary is one of top, bottom, join, keep, not 'none'"),
+        ({"unary": "none"}, "unary is one of top, bottom, join, join-tags, keep, not 'none'"),
         ({"functions": True}, "functions are strip, keep, after:CHARACTERS or before:CHARACTERS, not True; "),
     ],
 )

@@ -16,7 +16,7 @@ from mbrparse.grammar.grammar_kinds import Grammar
 from mbrparse.grammar.pcfg import UNKNOWN_TERMINAL
 from mbrparse.grammar.rules import is_terminal, unquote
 from mbrparse.io.errors import shortened
-from mbrparse.treebank.labels import unescape
+from mbrparse.treebank.labels import split_tag, unescape
 from mbrparse.treebank.tree import Tree
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class GrammarSource:
         if self.retags:
             words = [leaf.label if leaf.word is None else leaf.word for leaf in sentence]
             return self.grammar.terminals_of(words)
-        return [leaf.label for leaf in sentence]
+        return [leaf.tag for leaf in sentence]
 
     def evidence(self, batch: Batch) -> Iterator[Evidence]:
         """Yield the evidence of each sentence, which does not depend on the batch."""
@@ -123,4 +123,4 @@ class GrammarSource:
     def _usual_tag(self, word: str, terminal_id: int) -> str:
         known = terminal_id != UNKNOWN_TERMINAL and bool(self.grammar.usual_tags)
         usual = self.grammar.usual_tags[terminal_id] if known else None
-        return word if usual is None else unescape(usual)
+        return word if usual is None else split_tag(unescape(usual))[1]

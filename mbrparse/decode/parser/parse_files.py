@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -14,6 +15,7 @@ from mbrparse.grammar.charts.base.span_summary import SpanEntries
 from mbrparse.grammar.pcfg import FloatArray
 from mbrparse.io.files import atomic_outputs, open_output, open_output_bytes
 from mbrparse.io.log import Log
+from mbrparse.treebank.binarize import expanded
 from mbrparse.treebank.brackets import EMPTY_PARSE
 from mbrparse.treebank.labels import is_continuation, parse_label, split_chain, unescape
 from mbrparse.treebank.tree import Tree, bracket_free, leaf_text
@@ -147,15 +149,16 @@ class BracketText:
     def lines(self, trees: Sequence[TreeParts | None]) -> list[str]:
         """The text of each tree (None: the empty parse), the same as that of the built tree."""
         # Trees of one sentence share their leaves, whose texts are made once.
-        texts: dict[tuple[int, bool], list[str]] = {}
+        texts: dict[tuple[int, bool, bool], list[str]] = {}
         found = []
         for tree in trees:
             if tree is None:
                 found.append(EMPTY_PARSE)
                 continue
-            key = id(tree.leaves), tree.tags is None
+            key = id(tree.leaves), tree.tags is None, tree.form.nary
             if key not in texts:
-                texts[key] = [leaf_text(leaf) if tree.tags is None else _word(leaf) for leaf in tree.leaves]
+                given = _nary_text if tree.form.nary else leaf_text
+                texts[key] = list(map(given if tree.tags is None else _word, tree.leaves))
             found.append(self._line(tree, texts[key]))
         return found
 
@@ -174,7 +177,7 @@ class BracketText:
                 root = False
         if tree.tags is not None:
             leaves = [
-                word if tag is None or tag in form.bare else f"({bracket_free(unescape(tag))} {word})"
+                word if tag is None or tag in form.bare else _tagged(tag, form.nary).replace("\n", word)
                 for tag, word in zip(tree.tags, leaves, strict=True)
             ]
         if True in alone:
@@ -191,6 +194,17 @@ def _opening(label: str, form: TreeForm) -> _Opening:
     chain: tuple[str, ...] = split_chain(parse_label(label).base) if form.nary else (label,)
     text = "".join(f"({bracket_free(one)} " for one in chain)
     return _Opening(text, len(chain), form.nary and is_continuation(label), not chain[-1])
+
+
+@lru_cache(maxsize=65536)
+def _tagged(tag: str, nary: bool) -> str:
+    """What is written for a word of this tag, with a line feed for the word."""
+    leaf = Tree(unescape(tag), word="\n")
+    return _nary_text(leaf) if nary else leaf_text(leaf)
+
+
+def _nary_text(leaf: Tree) -> str:
+    return str(expanded(leaf))
 
 
 def _is_bare(tree: TreeParts, place: int) -> bool:

@@ -20,9 +20,12 @@ from mbrparse.decode.nary.nary_decoder import ConstituentSummary, NaryDecoder, P
 from mbrparse.decode.parser.details import nary_row
 from mbrparse.decode.parser.parse_files import Lines
 from mbrparse.decode.parser.parse_result import Parse
+from mbrparse.grammar.charts.base.span_summary import cell_of
 from mbrparse.io.files import as_temporary_errors
 from mbrparse.io.log import Log, Progress
+from mbrparse.treebank.binarize import Binarization, binarize
 from mbrparse.treebank.brackets import read_tree
+from mbrparse.treebank.tree import Tree
 
 
 class Pooling:
@@ -89,11 +92,18 @@ class Pooling:
         for place, pooled in found.items():
             objective = self._rows[place]
             tree = self._decoder.at_cost(objective, held, pooled.cost)
-            trees[place] = str(nary_tree(tree.spans, read_tree(trees[place]).leaves(), self._root))
+            trees[place] = str(nary_tree(tree.spans, _leaves(read_tree(trees[place]), held), self._root))
             if row is not None:
                 row["trees"][objective.name] = nary_row(tree, *held.of_spans(tree.spans))
         details = None if row is None else json.dumps(row, allow_nan=False)
         return lines._replace(trees=tuple(trees), details=details, held=None)
+
+
+def _leaves(tree: Tree, held: ConstituentSummary) -> list[Tree]:
+    """The leaves of a tree; where no constituent over a word is known, what is there is part of its tag."""
+    words = {cell_of(held.length, word, word + 1) for word in range(held.length)}
+    how = Binarization(chains="join-tags" if words.isdisjoint(held.cells.tolist()) else "keep")
+    return [leaf for child in tree.children for leaf in binarize(child, how).leaves()]
 
 
 class Spool:

@@ -106,11 +106,17 @@ def _has_trees(parts: Sequence[str | Tree]) -> bool:
 
 def _sentence(one: Tree | str | Sequence[str | Tree]) -> Sentence:
     if isinstance(one, Tree):
-        return tuple(leaf for leaf in one.leaves() if leaf.label != TRACE)
+        return _terminals(one.leaves())
     parts = _tokens(one.replace("\n", " ")) if isinstance(one, str) else one
     if _has_trees(parts):
         return tuple([part if isinstance(part, Tree) else Tree(part) for part in parts])
     return tuple(map(Tree, cast("Sequence[str]", parts)))
+
+
+def _terminals(leaves: Sequence[Tree]) -> Sentence:
+    """The leaves without traces, and without what is joined with their tags: that is to be found."""
+    plain = [leaf if leaf.tag == leaf.label else Tree(leaf.tag, word=leaf.word) for leaf in leaves]
+    return tuple([leaf for leaf in plain if leaf.label != TRACE])
 
 
 def _tokens(line: str) -> list[str]:
@@ -153,7 +159,7 @@ def sentences_of(chunk: Chunk) -> Iterator[Sentence]:
     """
     if chunk.form == "trees":
         for leaves in read_leaves(chunk.lines, chunk.source, chunk.first_line):
-            yield tuple(leaf for leaf in leaves if leaf.label != TRACE)
+            yield _terminals(leaves)
     else:
         for line in chunk.lines:
             yield tuple(map(Tree, _tokens(bracket_free(line))))

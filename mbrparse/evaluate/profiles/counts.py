@@ -78,7 +78,7 @@ def count_matches(
             rows.append(SentenceCounts(source.name, number, line, parse.line, words, *sizes, *matches))
             if tallies is not None and tallies[source.name]:
                 pairs = equal_pairs(sentence.brackets, guess)
-                tags = [[leaf.label for leaf in leaves] for leaves in (sentence.leaves, parse.outline.leaves)]
+                tags = [[leaf.tag for leaf in leaves] for leaves in (sentence.leaves, parse.outline.leaves)]
                 compared = ComparedTrees(sentence.brackets, guess, pairs, *tags)
                 for tally in tallies[source.name]:
                     tally.add(compared)

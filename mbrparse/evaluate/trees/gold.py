@@ -1,8 +1,8 @@
 """Trees prepared for a comparison: gold sentences, pairs of trees for tallies, and original forms.
 
 For comparisons of original trees, binarized files are un-binarized. A file (or list of trees) is taken to be
-binarized if any label in it is a continuation; all of its trees then are, those without one too, and flat
-fall-backs among them. Without a continuation its trees stay as they are: what looks like a joined chain
+binarized if any label in it is a continuation, or any tag a joined one; all of its trees then are, those
+without too, and flat fall-backs among them. Else its trees stay as they are: what looks like a joined chain
 (``A+B``) or an annotation (``A^B``) may be a treebank's own label.
 """
 
@@ -189,7 +189,7 @@ class OriginalForms:
         trees = source.trees()
         waiting: list[ReadTree] = []
         for read in trees:
-            if read.tree is not None and any(map(is_continuation_label, _labels(read.tree))):
+            if read.tree is not None and any(map(_is_binarized, read.tree.preorder())):
                 break
             if waiting or (read.tree is not None and any(map(_would_change, _labels(read.tree)))):
                 waiting.append(read)
@@ -226,6 +226,10 @@ class OriginalForms:
 def trees_in(form: Form, log: Log) -> Callable[[TreeSource], Iterator[ReadTree]]:
     """How the trees of a comparison's sources are read in a form."""
     return OriginalForms(log).trees if form == "original" else lambda source: source.trees()
+
+
+def _is_binarized(node: Tree) -> bool:
+    return is_continuation_label(node.label) if node.children else node.tag != node.label
 
 
 def _labels(tree: Tree) -> Iterator[str]:

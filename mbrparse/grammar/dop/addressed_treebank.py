@@ -152,7 +152,7 @@ class _Addresses:
             if children == 1:
                 raise wrong(
                     f"{node.label} is a unary node, which fragments of binary trees have no place for",
-                    remedy="binarize with --unary top, bottom or join",
+                    remedy="binarize with --unary top, bottom, join or join-tags",
                 )
             if children > 2:
                 raise wrong(f"constituent {node.label} has {children} children, not 2", remedy=_REMEDY)
@@ -162,7 +162,7 @@ class _Addresses:
     def _leaf(self, leaf: Tree) -> int:
         if self._words and leaf.word is not None:
             return self._address(escape(leaf.label), self._terminal(leaf.word), NO_CHILD)
-        return self._terminal(leaf.label)
+        return self._terminal(leaf.tag)
 
     def _terminal(self, name: str) -> int:
         return ~self.terminals.setdefault(name, len(self.terminals))

@@ -52,7 +52,7 @@ def induce(trees: Iterable[SourceTree], terminal_kind: TerminalKind) -> RuleSet:
     def name(node: Tree) -> str:
         if node.children:
             return node.label
-        return escape(node.label) if words and node.word is not None else quote(node.label)
+        return escape(node.label) if words and node.word is not None else quote(node.tag)
 
     for source, line, tree in trees:
         wrong = partial(GrammarError, source=source, line=line, remedy=_REMEDY)
@@ -72,7 +72,7 @@ def induce(trees: Iterable[SourceTree], terminal_kind: TerminalKind) -> RuleSet:
             elif children[0].children:
                 inner[node.label, children[0].label] += 1
             else:
-                tag, word = children[0].label, children[0].word if words else None
+                tag, word = (children[0].label, children[0].word) if words else (children[0].tag, None)
                 inner[node.label, escape(tag)] += 1
                 lexical[tag, tag if word is None else word] += 1
                 continue

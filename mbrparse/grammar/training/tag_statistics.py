@@ -150,9 +150,10 @@ def _spans(tree: Tree, words: bool) -> tuple[list[str], list[tuple[int, int, str
     terminals: list[str] = []
     for place, leaf in enumerate(tree.leaves()):
         word = leaf.word if words else None
-        terminals.append(quote(leaf.label if word is None else word))
+        terminals.append(quote(leaf.tag if word is None else word))
         is_symbol = word is not None or place in alone
-        spans.append((place, place + 1, escape(leaf.label) if is_symbol else terminals[-1]))
+        tag = leaf.label if words else leaf.tag
+        spans.append((place, place + 1, escape(tag) if is_symbol else terminals[-1]))
     return terminals, spans
 
 

@@ -166,4 +166,4 @@ def tagger_path(grammar: str | Path) -> Path:
 def _tagged(leaf: Tree) -> tuple[str, str]:
     """A word and its tag, escaped as in rules (NLTK takes an empty tag for none)."""
     word = leaf.label if leaf.word is None else bracket_free(leaf.word)
-    return word, escape(leaf.label)
+    return word, escape(leaf.tag)

@@ -105,7 +105,7 @@ def occurrences(trees: Iterable[SourceTree], words: Collection[str]) -> Iterator
     for _, _, tree in trees:
         for place, leaf in enumerate(tree.leaves()):
             if leaf.word is not None and (word := bracket_free(leaf.word)) in words:
-                yield Occurrence(leaf.label, word, place == 0)
+                yield Occurrence(leaf.tag, word, place == 0)
 
 
 def replace_words(trees: Iterable[SourceTree], words: Collection[str], by: Replacement) -> list[SourceTree]:
@@ -119,7 +119,7 @@ def replace_words(trees: Iterable[SourceTree], words: Collection[str], by: Repla
             if node.word is None:
                 return node
             word = bracket_free(node.word)
-            return Tree(node.label, word=by(Occurrence(node.label, word, initial)) if word in words else word)
+            return Tree(node.label, word=by(Occurrence(node.tag, word, initial)) if word in words else word)
 
         return tree.fold(leaf, lambda node, children: Tree(node.label, children))
 

@@ -1,0 +1,137 @@
+"""Unary chains joined with the tags of words (``binarize --unary join-tags``), from the command line."""
+
+import json
+from pathlib import Path
+
+import pytest
+from commandline import Command
+
+from mbrparse.treebank.brackets import read_tree
+
+TREES = """\
+(S (NP (PRP he)) (VP (VBD slept)))
+(S (NP (DT the) (JJ old) (NN dog)) (VP (VBD saw) (NP (PRP it))) (. .))
+(S (NP (NNP Ann)) (VP (MD will) (S (VP (VB go)))))
+(S (VP (VB go)) (P+N then) (. .))
+"""
+BINARY = """\
+(S (NP++PRP he) (VP++VBD slept))
+(S (NP (DT the) (NP_Cont (JJ old) (NN dog))) (S_Cont (VP (VBD saw) (NP++PRP it)) (. .)))
+(S (NP++NNP Ann) (VP (MD will) (S+VP++VB go)))
+(S (VP++VB go) (S_Cont (P+N then) (. .)))
+"""
+WORDS = "--terminals words --unknown none"
+
+
+@pytest.fixture(autouse=True)
+def binary(folder: Path, command: Command) -> None:
+    (folder / "trees").write_text(TREES)
+    assert command("binarize trees --unary join-tags -o bin").output == ""
+
+
+def test_there_and_back(command: Command) -> None:
+    assert Path("bin").read_text() == BINARY
+    assert command("debinarize bin").output == TREES
+    heads = command("binarize trees --unary join-tags --head-rules collins --annotate head-tag").output
+    assert heads.splitlines()[2] == "(S@MD (NP++NNP Ann) (VP@MD (MD will) (S+VP++VB go)))"
+    dropped = command("binarize - --unary join-tags", stdin="(S (VP (VB go)))\n" + TREES)
+    assert dropped.output == BINARY
+    assert "dropped 1 (single terminal: 1)" in dropped.err
+
+
+@pytest.mark.parametrize("method", ["counting", "dop"])
+@pytest.mark.parametrize("objective", ["labelled-tree", "labelled-recall", "labelled-f", "general-recall"])
+def test_parses_have_constituents_over_words(method: str, objective: str, command: Command) -> None:
+    """Trees that are written n-ary have what debinarize expands, and so have those that are built."""
+    assert command(f"train bin {WORDS} --method {method} -o g").output == ""
+    parse = f"parse -g g trees --objective {objective}"
+    assert command(f"{parse} --debinarize").output == TREES
+    plain = command(parse).output
+    assert command("debinarize -", stdin=plain).output == TREES
+    if objective in {"labelled-tree", "labelled-recall"}:  # the others are n-ary
+        assert plain == BINARY
+    assert command(f"{parse} --debinarize --candidates c --k-best 3").output == TREES
+    found = {line.split("\t")[-1] for line in Path("c").read_text().splitlines()}
+    assert found >= set(TREES.splitlines())
+
+
+def test_a_pooled_f(command: Command) -> None:
+    """Constituents over words are in the trees of the search, in tags or from rules."""
+    command("binarize trees --unary keep -o keep")
+    for trees in ("bin", "keep"):
+        command(f"train {trees} {WORDS} -o g")
+        parse = "parse -g g trees --objective labelled-f --pooled"
+        assert command(parse).output == TREES
+        assert command(f"{parse} --work work-{trees}").output == TREES
+
+
+@pytest.mark.parametrize("method", ["counting", "dop", "inside-outside --nonterminals 2 --iterations 2"])
+def test_tags_as_terminals_are_the_treebanks(method: str, command: Command) -> None:
+    """What is joined with a tag is neither learned from nor given to a parser of tags."""
+    command("binarize trees --unary join -o join")
+    grammars = [command(f"train {trees} --method {method}").output for trees in ("bin", "join")]
+    assert grammars[0] == grammars[1]
+    Path("g").write_text(grammars[0])
+    parses = [command(f"parse -g g {trees} --debinarize").output for trees in ("bin", "join")]
+    assert parses[0] == parses[1]
+    assert parses[0].count("(PRP he)") == 1
+    assert "(NP (PRP he))" not in parses[0]
+    assert "++" not in parses[0]
+
+
+def test_statistics_of_both_kinds(command: Command) -> None:
+    command("binarize trees --unary join -o join")
+    for trees in ("bin", "join"):
+        command(f"train {trees} -o g --statistics {trees}.tags")
+        command(f"train {trees} {WORDS} -o g --statistics {trees}.words")
+    assert Path("bin.tags").read_text() == Path("join.tags").read_text()
+    assert "NP%2B%2BPRP" in Path("bin.words").read_text()
+
+
+@pytest.mark.parametrize("kind", ["signature", "collins"])
+def test_unknown_words(kind: str, command: Command) -> None:
+    """Collins's tagger knows nothing of what is joined with its tags."""
+    assert command(f"train bin --terminals words --unknown {kind} --rare 3 -o g").output == ""
+    if kind == "collins":
+        tags = json.loads(Path("g.tagger.json").read_text())["tags"]
+        assert set(tags) == {"PRP", "VBD", "DT", "JJ", "NN", ".", "NNP", "MD", "VB", "P%2BN"}
+        assert "NP%2B%2BNNP -> '(UNKNOWN/NNP)'" in Path("g").read_text()
+    done = command("parse -g g --debinarize --objective labelled-tree", stdin="Ann will go\n")
+    assert done.output == TREES.splitlines(True)[2]
+
+
+@pytest.mark.parametrize(
+    ("gold", "parse", "options", "recall", "tags"),
+    [
+        ("trees", "bin", "--form original", "1.0", "1.0"),
+        ("bin", "bin", "", "1.0", "1.0"),
+        ("gold", "one", "--form original", "1.0", "1.0"),
+        ("gold", "flat", "--form original", "0.6666666666666666", "0.5"),
+        ("one", "flat", "", "1.0", "0.5"),
+    ],
+)
+def test_evaluation(gold: str, parse: str, options: str, recall: str, tags: str, command: Command) -> None:
+    """Binarized trees are compared as they are, original ones with the constituents that were in tags."""
+    Path("one").write_text(BINARY.splitlines(True)[0])
+    Path("flat").write_text("(S (NP++PRP he) (NP++VBZ slept))\n")
+    Path("gold").write_text(TREES.splitlines(True)[0])
+    criteria = "--criteria labelled-recall,tagging-accuracy --format csv"
+    table = command(f"evaluate {gold} {parse} {options} {criteria}").output
+    assert table.splitlines()[-1].split(",")[1:3] == [recall, tags]
+
+
+def test_posteriors_and_scores(command: Command) -> None:
+    command(f"train bin {WORDS} -o g")
+    command("parse -g g bin -o parses --write-posteriors p.npz")
+    words = "".join(f"{' '.join(read_tree(line).words())}\n" for line in TREES.splitlines())
+    assert command("parse --posteriors p.npz --debinarize", stdin=words).output == TREES
+    assert command("parse --posteriors p.npz --objective labelled-f", stdin=words).output == TREES
+    rows = [json.loads(line) for line in command("score bin -g g").output.splitlines()]
+    assert [row["tree_constituents"] for row in rows] == [1, 5, 2, 2]
+    assert all(row["expected_labelled_recall"] == pytest.approx(1.0) for row in rows)
+
+
+def test_a_fall_back_has_tags_alone(command: Command) -> None:
+    command(f"train bin {WORDS} -o g")
+    done = command("parse -g g --debinarize --fallback flat", stdin="he he he\n")
+    assert done.output == "(S (PRP he) (PRP he) (PRP he))\n"
