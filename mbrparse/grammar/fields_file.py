@@ -10,6 +10,8 @@ from collections.abc import Iterable, Iterator
 
 from mbrparse.io.errors import GrammarError, shortened
 
+LARGEST_NUMBER = 1e300
+
 
 class FieldsReader:
     """Reads a file once, and reports errors with the line."""
@@ -78,7 +80,7 @@ def read_number(text: str) -> float | None:
         number = float(text) if text.isascii() and "_" not in text else math.nan
     except ValueError:
         return None
-    return number if 0 <= number <= 1e300 else None
+    return number if 0 <= number <= LARGEST_NUMBER else None
 
 
 def is_whole(text: str) -> bool:

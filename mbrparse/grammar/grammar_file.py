@@ -71,7 +71,7 @@ def rules_of(
 ) -> RuleSet:
     """The rules of a grammar file's lines; raises GrammarError with file, line and remedy."""
     source = source_name(path)
-    rules = _Reading(source).read(lines)
+    rules = GrammarFileReader(source).read(lines)
     if normalize:
         rules = rules.normalized(source, log)
     rules.check(source)
@@ -103,7 +103,7 @@ def _numbers(weight: Weight) -> str:
     return f"{format_number(weight.probability)} {count}"
 
 
-class _Reading(FieldsReader):
+class GrammarFileReader(FieldsReader):
     """Reads a grammar file."""
 
     def read(self, lines: Iterable[str]) -> RuleSet:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import repeat
 from typing import Any, Literal
@@ -12,9 +12,9 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from mbrparse.grammar.rules import SUM_TOLERANCE, Rule, RuleSet, TerminalKind, is_terminal, unquote
+from mbrparse.grammar.rule_columns import NO_CHILD, Integers, RuleColumns, row_keys
+from mbrparse.grammar.rules import SUM_TOLERANCE, RuleSet, TerminalKind, is_terminal, unquote
 from mbrparse.grammar.words.unknown import UnknownWords
-from mbrparse.io.errors import GrammarError
 from mbrparse.treebank.labels import project
 
 IntArray = npt.NDArray[np.int32]
@@ -38,7 +38,7 @@ class PCFG:
     root_log_prob            float64 [symbols], -inf where a symbol is no root
     unknown                  the model of unknown words (None: they have no terminal)
     usual_tags               by terminal, the projected label that it has most often (None: a tag in a rule)
-    rules                    the rules that it was made from, with counts (None in worker processes)
+    source                   the rules that it was made from, with counts (None in worker processes)
     """
 
     terminal_kind: TerminalKind
@@ -57,11 +57,16 @@ class PCFG:
     root_log_prob: FloatArray
     unknown: UnknownWords | None = None
     usual_tags: tuple[str | None, ...] = ()
-    rules: RuleSet | None = field(default=None, repr=False)
+    source: RuleSet | RuleColumns | None = field(default=None, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
         """Worker processes need the arrays only."""
-        return {**self.__dict__, "rules": None}
+        return {**self.__dict__, "source": None, "rules": None}
+
+    @cached_property
+    def rules(self) -> RuleSet | None:
+        """The rules that it was made from, if they are known."""
+        return self.source.rules() if isinstance(self.source, RuleColumns) else self.source
 
     @property
     def kind(self) -> Literal["pcfg"]:
@@ -124,91 +129,85 @@ class PCFG:
 
     @classmethod
     def from_rules(cls, rules: RuleSet) -> PCFG:
-        """Build the arrays; raises GrammarError for rules of three children or more.
+        """Build the arrays; raises GrammarError for rules of three children or more."""
+        return replace(cls.from_columns(RuleColumns.of_rules(rules)), source=rules)
+
+    @classmethod
+    def from_columns(cls, rules: RuleColumns) -> PCFG:
+        """Build the arrays.
 
         Probabilities that sum to one within the tolerance of ``RuleSet.check``, but not to the last digits,
         are divided by their sum, so that no sentence has a probability above one.
         """
-        binary: list[tuple[Rule, float]] = []
-        unary: list[tuple[Rule, float]] = []
-        lexical: list[tuple[str, str, float]] = []
-        names = set(rules.start)
-        sums = _sums(rules)
-        for rule, weight in rules.rules.items():
-            parent, children = rule
-            if weight.probability == 0:
-                continue
-            if len(children) > 2:
-                raise GrammarError(
-                    f"{len(children)}-ary rule {rule}: charts take rules of one or two children only",
-                    remedy="train on binarized trees (mbrparse binarize), or binarize the rules: mbrparse "
-                    "grammar convert",
-                )
-            probability = weight.probability / sums.get(parent, 1.0)
-            if len(children) == 1 and is_terminal(children[0]):
-                lexical.append((unquote(children[0]), parent, probability))
-                names.add(parent)
-            else:
-                (binary if len(children) == 2 else unary).append((rule, probability))
-                names.update((parent, *children))
-        lexical.extend((unquote(name), name, 1.0) for name in names if is_terminal(name))
-        symbols = sorted(names, key=text_order)
-        ids = {name: position for position, name in enumerate(symbols)}
-        terminals = sorted({terminal for terminal, _, _ in lexical})
-        terminal_ids = {terminal: position for position, terminal in enumerate(terminals)}
-        start = _inexact([weight.probability for weight in rules.start.values()]) or 1.0
-        starts = [rules.start[name].probability / start if name in rules.start else 0.0 for name in symbols]
-        binary_rows = [(ids[rule.parent], *map(ids.__getitem__, rule.children), p) for rule, p in binary]
-        unary_rows = [(ids[rule.parent], ids[rule.children[0]], p) for rule, p in unary]
-        lexical_rows = [(terminal_ids[terminal], ids[name], p) for terminal, name, p in lexical]
-        parent, left, right, log_prob = _columns(binary_rows, 3)
-        unary_parent, unary_child, unary_log_prob = _columns(unary_rows, 2)
-        lexical_terminal, lexical_symbol, lexical_log_prob = _columns(lexical_rows, 2)
+        names, over, first, second = rules.names, rules.parent, rules.left, rules.right
+        mass = rules.probability / _divisors(rules.totals, rules.sizes)[over]
+        possible, single = rules.probability != 0, second == NO_CHILD
+        over_terminal = single & rules.terminal[first]
+        lexical, unary, binary = (
+            np.flatnonzero(possible & kind) for kind in (over_terminal, single & ~over_terminal, ~single)
+        )
+        start = np.array([weight.probability for weight in rules.header.start.values()])
+        used = np.arange(len(start)), over[possible], first[possible & ~over_terminal], second[binary]
+        symbols = sorted(_distinct(*used), key=lambda place: text_order(names[place]))
+        tags = np.array([place for place in symbols if rules.terminal[place]], np.int64)
+        leaves = np.append(first[lexical], tags)
+        terminals = sorted(_distinct(leaves), key=lambda place: unquote(names[place]))
+        ids, terminal_ids = np.zeros((2, len(names)), np.int32)
+        ids[symbols], terminal_ids[terminals] = np.arange(len(symbols)), np.arange(len(terminals))
+        root = np.zeros(len(symbols))
+        root[ids[: len(start)]] = start / _divisors(np.array([math.fsum(start)]), np.array([len(start)]))
+        parent, left, right, log_prob = _columns(
+            mass[binary], ids[over[binary]], ids[first[binary]], ids[second[binary]]
+        )
+        unary_parent, unary_child, unary_log_prob = _columns(mass[unary], ids[over[unary]], ids[first[unary]])
+        lexical_terminal, lexical_symbol, lexical_log_prob = _columns(
+            np.append(mass[lexical], np.ones(len(tags))),
+            terminal_ids[leaves],
+            ids[np.append(over[lexical], tags)],
+        )
+        usual = _usual_tags(rules, np.flatnonzero(over_terminal))
         return cls(
-            rules.terminal_kind,
-            tuple(symbols),
-            tuple(terminals),
+            rules.header.terminal_kind,
+            tuple(names[place] for place in symbols),
+            tuple(unquote(names[place]) for place in terminals),
             *(parent, left, right, log_prob),
             *(unary_parent, unary_child, unary_log_prob),
             *(lexical_symbol, lexical_terminal, lexical_log_prob),
-            _columns([(p,) for p in starts], 0)[0],
-            rules.unknown,
-            _usual_tags(rules, terminals),
+            _columns(root, np.arange(len(root)))[1],
+            rules.header.unknown,
+            tuple(map(usual.get, terminals)),
             rules,
         )
 
 
-def _usual_tags(rules: RuleSet, terminals: Sequence[str]) -> tuple[str | None, ...]:
+def _usual_tags(rules: RuleColumns, lexical: Integers) -> dict[int, str]:
     """By counts, or by probabilities if a count is unknown; ties go to the first in text order."""
-    lexical = {
-        rule: weight
-        for rule, weight in rules.rules.items()
-        if len(rule.children) == 1 and is_terminal(rule.children[0])
-    }
-    counted = all(weight.count is not None for weight in lexical.values())
-    masses: dict[str, dict[str, float]] = {}
-    for rule, weight in lexical.items():
-        tags = masses.setdefault(unquote(rule.children[0]), {})
-        tag = project(rule.parent)
-        tags[tag] = tags.get(tag, 0.0) + ((weight.count or 0.0) if counted else weight.probability)
-    usual = {word: max(sorted(tags), key=lambda tag: tags[tag]) for word, tags in masses.items()}
-    return tuple(usual.get(terminal) for terminal in terminals)
+    counts, parent = rules.count[lexical], rules.parent[lexical]
+    projected = {place: project(rules.names[place]) for place in _distinct(parent)}
+    labels = sorted(set(projected.values()))
+    ids = {label: number for number, label in enumerate(labels)}
+    tag_of = np.zeros(len(rules.names), np.int64)
+    tag_of[list(projected)] = [ids[label] for label in projected.values()]
+    keys = rules.left[lexical] * len(labels) + tag_of[parent]
+    pairs, place = np.unique(keys, return_inverse=True)
+    weights = rules.probability[lexical] if np.isnan(counts).any() else counts
+    mass = np.bincount(place, weights, len(pairs))
+    # The last of each terminal is kept.
+    order = np.lexsort((-pairs, mass))
+    word, tag = np.divmod(pairs[order], len(labels))
+    return {terminal: labels[place] for terminal, place in zip(word.tolist(), tag.tolist(), strict=True)}
 
 
-def _sums(rules: RuleSet) -> dict[str, float]:
-    """The sum of each parent's probabilities, where it is not one."""
-    groups: dict[str, list[float]] = {}
-    for rule, weight in rules.rules.items():
-        groups.setdefault(rule.parent, []).append(weight.probability)
-    found = {parent: _inexact(probabilities) for parent, probabilities in groups.items()}
-    return {parent: total for parent, total in found.items() if total is not None}
+def _distinct(*places: Integers) -> list[int]:
+    counts = np.bincount(np.concatenate(places))
+    return list(np.flatnonzero(counts).tolist())
 
 
-def _inexact(probabilities: list[float]) -> float | None:
-    """The sum of probabilities; None where it is one up to rounding."""
-    total = math.fsum(probabilities)
-    exact = abs(total - 1) <= (len(probabilities) + 1) * np.finfo(np.float64).eps
-    return None if exact or not abs(total - 1) <= SUM_TOLERANCE else total
+def _divisors(totals: FloatArray, sizes: Integers) -> FloatArray:
+    """The sums of probabilities, to divide these by; one where a sum is exact up to rounding, or far off."""
+    off = np.abs(totals - 1)
+    inexact = (off > (sizes + 1) * np.finfo(np.float64).eps) & (off <= SUM_TOLERANCE)
+    return np.where(inexact, totals, 1.0)
 
 
 def text_order(name: str) -> tuple[str, bool]:
@@ -216,11 +215,11 @@ def text_order(name: str) -> tuple[str, bool]:
     return (unquote(name), True) if is_terminal(name) else (name, False)
 
 
-def _columns(rows: Sequence[tuple[float, ...]], ids: int) -> list[Any]:
-    """Ascending rows of ids and a probability as read-only columns, of probabilities the logarithms."""
-    table = np.array(sorted(rows) if ids else rows, np.float64).reshape(len(rows), ids + 1)
+def _columns(probability: FloatArray, *ids: Integers) -> list[Any]:
+    """Ids, by row in ascending order, and the logarithms of probabilities, as columns that are read only."""
+    order = np.argsort(row_keys(*ids), kind="stable")
     with np.errstate(divide="ignore"):
-        columns = [*table.T[:ids].astype(np.int32), np.log(table[:, ids])]
+        columns = [*(column[order] for column in ids), np.log(probability[order])]
     for column in columns:
         column.setflags(write=False)
     return columns

@@ -8,6 +8,7 @@ from hypothesis import given
 
 from mbrparse.grammar.files.grammars import describe
 from mbrparse.grammar.grammar_file import read_rules, write_rules
+from mbrparse.grammar.rule_columns import read_columns
 from mbrparse.grammar.rules import Rule, RuleSet, Weight
 from mbrparse.io.errors import FileError, GrammarError
 
@@ -170,6 +171,7 @@ def test_errors(path: Path, old: str, new: str, line: int | None, message: str) 
         read(path, TEXT.replace(old, new))
     assert (caught.value.source, caught.value.line) == (str(path), line)
     assert "\n" not in str(caught.value)
+    assert read_columns(path) is None
 
 
 def test_a_file_that_is_not_there(path: Path) -> None:

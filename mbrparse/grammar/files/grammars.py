@@ -21,6 +21,7 @@ from mbrparse.grammar.grammar_file import (
 )
 from mbrparse.grammar.grammar_kinds import Grammar
 from mbrparse.grammar.pcfg import PCFG
+from mbrparse.grammar.rule_columns import read_columns
 from mbrparse.grammar.rules import RuleSet, TerminalKind, binarize_rules, is_terminal
 from mbrparse.grammar.words.unknown import UnknownKind, UnknownWords
 from mbrparse.io.errors import GrammarError
@@ -84,6 +85,8 @@ def read_grammar(path: str | Path, *, normalize: bool = False, log: Log = no_log
     binarized. ``normalize`` divides the probabilities of each left-hand side by their sum; ``log`` is told
     what was changed. Raises FileError, and GrammarError with file, line and remedy.
     """
+    if not normalize and (columns := read_columns(path)) is not None:
+        return PCFG.from_columns(columns)
     return _pcfg(read_rules_of_any_format(path, normalize=normalize, log=log), path, log)
 
 
@@ -112,6 +115,8 @@ def grammar(source: str | Path | nltk.PCFG, *, normalize: bool = False) -> PCFG:
 
 def read_any_grammar(path: str | Path, *, normalize: bool = False, log: Log = no_log) -> Grammar:
     """Read a grammar file of any kind, a PCFG's or a DOP grammar's; raises as ``read_grammar``."""
+    if not normalize and (columns := read_columns(path)) is not None:
+        return PCFG.from_columns(columns)
     found = read_rules_or_treebank(path, normalize=normalize, log=log)
     if isinstance(found, RuleSet):
         return _pcfg(found, path, log)
