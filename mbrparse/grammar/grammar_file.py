@@ -25,7 +25,6 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import replace
 from pathlib import Path
 
 from mbrparse.grammar.fields_file import FieldsReader, format_number, is_whole
@@ -46,15 +45,6 @@ _Written = tuple[float | None, float | None]
 def read_rules(path: str | Path) -> RuleSet:
     """Read a grammar file; raises GrammarError with file, line and remedy."""
     return rules_of(read_lines(path), path)
-
-
-def read_rules_with_tagger(path: str | Path) -> RuleSet:
-    """Read a grammar file to parse words with, and the tagger beside it if it has one.
-
-    Raises GrammarError, or FileError for a tagger that is not there.
-    """
-    rules = read_rules(path)
-    return replace(rules, unknown=with_tagger(rules.unknown, path))
 
 
 def with_tagger(unknown: UnknownWords | None, path: str | Path) -> UnknownWords | None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import repeat
+from itertools import pairwise, repeat
 from typing import Any, Literal
 
 import numpy as np
@@ -140,13 +141,13 @@ class PCFG:
         are divided by their sum, so that no sentence has a probability above one.
         """
         names, over, first, second = rules.names, rules.parent, rules.left, rules.right
-        mass = rules.probability / _divisors(rules.totals, rules.sizes)[over]
+        mass = _masses(rules)
         possible, single = rules.probability != 0, second == NO_CHILD
         over_terminal = single & rules.terminal[first]
         lexical, unary, binary = (
             np.flatnonzero(possible & kind) for kind in (over_terminal, single & ~over_terminal, ~single)
         )
-        start = np.array([weight.probability for weight in rules.header.start.values()])
+        start = [weight.probability for weight in rules.header.start.values()]
         used = np.arange(len(start)), over[possible], first[possible & ~over_terminal], second[binary]
         symbols = sorted(_distinct(*used), key=lambda place: text_order(names[place]))
         tags = np.array([place for place in symbols if rules.terminal[place]], np.int64)
@@ -155,7 +156,7 @@ class PCFG:
         ids, terminal_ids = np.zeros((2, len(names)), np.int32)
         ids[symbols], terminal_ids[terminals] = np.arange(len(symbols)), np.arange(len(terminals))
         root = np.zeros(len(symbols))
-        root[ids[: len(start)]] = start / _divisors(np.array([math.fsum(start)]), np.array([len(start)]))
+        root[ids[: len(start)]] = np.array(start) / _sum(start)
         parent, left, right, log_prob = _columns(
             mass[binary], ids[over[binary]], ids[first[binary]], ids[second[binary]]
         )
@@ -203,11 +204,18 @@ def _distinct(*places: Integers) -> list[int]:
     return list(np.flatnonzero(counts).tolist())
 
 
-def _divisors(totals: FloatArray, sizes: Integers) -> FloatArray:
-    """The sums of probabilities, to divide these by; one where a sum is exact up to rounding, or far off."""
-    off = np.abs(totals - 1)
-    inexact = (off > (sizes + 1) * np.finfo(np.float64).eps) & (off <= SUM_TOLERANCE)
-    return np.where(inexact, totals, 1.0)
+def _masses(rules: RuleColumns) -> FloatArray:
+    values = rules.probability[np.argsort(rules.parent, kind="stable")].tolist()
+    bounds = pairwise((0, *np.cumsum(np.bincount(rules.parent)).tolist()))
+    sums = np.array([_sum(values[begin:end]) for begin, end in bounds])
+    return np.asarray(rules.probability / sums[rules.parent])
+
+
+def _sum(probabilities: list[float]) -> float:
+    """The sum to divide by; one where it is that up to rounding, or is far from it."""
+    total = math.fsum(probabilities)
+    exact = abs(total - 1) <= (len(probabilities) + 1) * sys.float_info.epsilon
+    return 1.0 if exact or not abs(total - 1) <= SUM_TOLERANCE else total
 
 
 def text_order(name: str) -> tuple[str, bool]:

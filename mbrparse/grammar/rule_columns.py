@@ -6,7 +6,7 @@ import math
 from collections import defaultdict
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import compress, count, pairwise
+from itertools import compress, count
 from pathlib import Path
 from typing import Any
 
@@ -78,18 +78,6 @@ class RuleColumns:
         """Whether a name is a terminal's."""
         return np.array([is_terminal(name) for name in self.names], np.bool_)
 
-    @cached_property
-    def sizes(self) -> Integers:
-        """int64 [names]: how many rules a symbol has."""
-        return np.bincount(self.parent, minlength=len(self.names))
-
-    @cached_property
-    def totals(self) -> npt.NDArray[np.float64]:
-        """float64 [names]: the sum of the probabilities of a symbol's rules, rounded once."""
-        values = self.probability[np.argsort(self.parent, kind="stable")].tolist()
-        bounds = pairwise((0, *np.cumsum(self.sizes).tolist()))
-        return np.array([math.fsum(values[begin:end]) for begin, end in bounds])
-
 
 def read_columns(path: str | Path) -> RuleColumns | None:
     """The rules of a well-formed grammar file, with its tagger; None of any other.
@@ -123,7 +111,8 @@ def _columns(data: bytes) -> RuleColumns:
     first = last - width + 1
     size = np.diff(ends, prepend=-1) - 1
     _require(data.endswith(b"\nend\n"), is_whole(announced.decode()), len(last) == int(announced))
-    _require(np.isin(text[ends], (ord(" "), ord("\n"))), np.isin(width, (5, 6)), size > 0)
+    blanks = np.count_nonzero(text == ord(" "))
+    _require(blanks + len(last) == len(ends), (width == 5) | (width == 6), size > 0)
 
     arrow, number = np.zeros((2, len(ends)), np.bool_)
     arrow[first + 3] = number[first] = number[first + 1] = True
@@ -155,13 +144,14 @@ def _check(rules: RuleColumns) -> None:
     """Raise GrammarError where ``RuleSet.check`` does: to it, all but unary rules are one of their parent."""
     single = (rules.right == NO_CHILD) & ~rules.terminal[rules.left]
     others = np.bincount(rules.parent[~single], rules.probability[~single], len(rules.names)).tolist()
-    masses = compress(zip(rules.names, others, strict=True), rules.sizes.tolist())
+    sizes = np.bincount(rules.parent, minlength=len(rules.names))
+    masses = compress(zip(rules.names, others, strict=True), sizes.tolist())
     found = {Rule(name, ("'others'",)): Weight(mass) for name, mass in masses}
     columns = (each[single].tolist() for each in (rules.parent, rules.left, rules.probability))
     for parent, child, probability in zip(*columns, strict=True):
         found[Rule(rules.names[parent], (rules.names[child],))] = Weight(probability)
     replace(rules.header, rules=found).check()
-    _require(rules.terminal | (rules.sizes > 0))
+    _require(rules.terminal | (sizes > 0))
 
 
 def _require(*conditions: Any) -> None:

@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tree_strategies import labels, tokens
 
-from mbrparse.grammar.grammar_file import read_rules, read_rules_with_tagger, write_rules
+from mbrparse.grammar.files.grammars import read_grammar, write_grammar
+from mbrparse.grammar.grammar_file import read_rules, write_rules
 from mbrparse.grammar.pcfg import PCFG, UNKNOWN_TERMINAL
 from mbrparse.grammar.rules import RuleSet, is_terminal, unquote
 from mbrparse.grammar.training.induce import induce, train_by_counting
@@ -123,11 +124,10 @@ def test_files_keep_the_model(
     write_rules(rules, path)
     assert read_rules(path) == rules
     text = path.read_bytes()
-    again = read_rules_with_tagger(path)
-    grammar = PCFG.from_rules(again)
+    grammar = read_grammar(path)
     assert grammar.terminals_of(unseen) == PCFG.from_rules(rules).terminals_of(unseen)
     assert pickle.loads(pickle.dumps(grammar)).terminals_of(unseen) == grammar.terminals_of(unseen)
-    write_rules(again, path)
+    write_grammar(grammar, path)
     assert path.read_bytes() == text
 
 
@@ -304,7 +304,7 @@ def test_tags_of_any_kind(tag: str, tmp_path: Path) -> None:
     rules = trained("collins", [[(tag, "dog"), ("VB", "barks")]], 6)
     assert lexicon(rules)[f"(UNKNOWN/{escape(tag)})"] == {escape(tag)}
     write_rules(rules, tmp_path / "g")
-    grammar = PCFG.from_rules(read_rules_with_tagger(tmp_path / "g"))
+    grammar = read_grammar(tmp_path / "g")
     assert grammar.terminals_of(["dog", "barks"]) == [f"(UNKNOWN/{escape(tag)})", "(UNKNOWN/VB)"]
 
 
@@ -329,17 +329,17 @@ def test_taggers_that_are_not_there_or_do_not_belong(tmp_path: Path) -> None:
     text = beside.read_text()
     beside.write_text(text[:-30])
     with pytest.raises(GrammarError) as wrong:
-        read_rules_with_tagger(path)
+        read_grammar(path)
     assert str(wrong.value) == (
         f"{beside}: not the tagger that {path} was trained with, or it was changed since; "
         "keep a grammar and its tagger together, or train again: mbrparse train --unknown collins"
     )
     beside.write_bytes(b"\xff")
     with pytest.raises(FileError, match=f"{beside}: the tagger of {path}: bytes that are not utf-8"):
-        read_rules_with_tagger(path)
+        read_grammar(path)
     beside.unlink()
     with pytest.raises(FileError, match=f"{beside}: the tagger of {path}: no such file; keep"):
-        read_rules_with_tagger(path)
+        read_grammar(path)
     assert read_rules(path).unknown is not None
 
 

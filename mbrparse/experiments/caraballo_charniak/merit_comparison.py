@@ -11,7 +11,7 @@ from mbrparse.evaluate.tables.grids import csv_grid
 from mbrparse.experiments.caraballo_charniak.merit_tables import TABLES, Row, curves_rows, draw, sentence_rows
 from mbrparse.experiments.caraballo_charniak.merit_trial import MeritTrial
 from mbrparse.experiments.trial_runs import read_treebanks, write_table
-from mbrparse.grammar.grammar_file import read_rules_with_tagger
+from mbrparse.grammar.files.grammars import read_grammar
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import RuleSet
 from mbrparse.grammar.training.induce import induce
@@ -106,8 +106,9 @@ def _rules_and_statistics(train: Sequence[Tree], how: Comparison) -> tuple[RuleS
     if how.grammar is None:
         sources = [SourceTree("training", place, binarize(tree)) for place, tree in enumerate(train, start=1)]
         return induce(sources, "tags"), count_statistics(sources, "tags")
-    rules = read_rules_with_tagger(how.grammar)
-    pcfg = PCFG.from_rules(rules)
+    pcfg = read_grammar(how.grammar)
+    rules = pcfg.rules
+    assert rules is not None
     refuse_unary_rules(pcfg, how.grammar)
     if how.statistics is not None:
         return rules, read_statistics(how.statistics)
