@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from mbrparse.decode.base.span_posteriors import Posteriors
     from mbrparse.decode.explain.explanation import explain
     from mbrparse.decode.parser.combination import combine
+    from mbrparse.decode.parser.grammars_source import Grammars
     from mbrparse.decode.parser.parser import Parser
     from mbrparse.decode.parser.rerank import rerank
     from mbrparse.decode.parser.scoring import score
@@ -51,6 +52,7 @@ __all__ = [
     "PCFG",
     "PROFILES",
     "Binarization",
+    "Grammars",
     "Item",
     "LabelMarks",
     "MbrparseError",
@@ -89,6 +91,7 @@ _MODULES = {
     "PCFG": "grammar.pcfg",
     "PROFILES": "evaluate.profiles.profile_table",
     "Binarization": "treebank.binarize",
+    "Grammars": "decode.parser.grammars_source",
     "Item": "decode.base.objectives",
     "LabelMarks": "treebank.labels",
     "MbrparseError": "io.errors",

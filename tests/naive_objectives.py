@@ -29,8 +29,9 @@ is the sum of log posteriors.
 
 import math
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
+from itertools import islice
 from typing import Final, Literal, TypeAlias
 
 from naive import (
@@ -71,6 +72,8 @@ KINDS: Final[Mapping[Objective, ItemKind]] = {
     "max-rule-product": "rule",
 }
 
+MOST_JOINT: Final = 2000
+"""How many trees `joint_optimum` lists at most."""
 ANNOTATIONS = "^>~&@"
 """The characters that end a symbol's label and begin its annotations."""
 
@@ -182,10 +185,25 @@ def max_rule_trees(
     productions holds no label twice. Nodes hold labels in place of symbols; the tree need not be
     the projection of any derivation.
     """
-    n = len(sentence)
-    terminals = grammar.terminals()
-    of_parent: dict[LabelledSpan, list[Item]] = defaultdict(list)
     known = item_posteriors(grammar, sentence, "rule", projection)
+    yield from trees_of_items(
+        known, grammar.terminals(), max_rule_roots(grammar, sentence, projection), sentence
+    )
+
+
+def max_rule_roots(
+    grammar: Grammar, sentence: Sequence[str], projection: Projection | None = None
+) -> set[str]:
+    """The labels of start symbols that are the root of some derivation."""
+    e = inside(grammar, sentence)
+    return {project(a, projection) for a, p in grammar.start.items() if p > 0 and (0, len(sentence), a) in e}
+
+
+def trees_of_items(
+    known: Iterable[Item], terminals: frozenset[str], roots: Iterable[str], sentence: Sequence[str]
+) -> Iterator[Node]:
+    """Every tree of labels with one of these roots that is built of these rule items (`max_rule_trees`)."""
+    of_parent: dict[LabelledSpan, list[Item]] = defaultdict(list)
     for item in sorted(known, key=str):
         match item:
             case (int(start), int(), int(end), str(label), _, _) | (int(start), int(end), str(label), *_):
@@ -208,10 +226,8 @@ def max_rule_trees(
                         for right_tree in over(split, end, right):
                             yield Node(label, start, end, (left_tree, right_tree))
 
-    e = inside(grammar, sentence)
-    roots = {project(a, projection) for a, p in grammar.start.items() if p > 0 and (0, n, a) in e}
     for root in sorted(roots):
-        yield from over(0, n, root)
+        yield from over(0, len(sentence), root)
 
 
 def max_rule_optimum(
@@ -227,3 +243,36 @@ def max_rule_optimum(
         (tree, value(tree, earned, objective, None, terminals))
         for tree in max_rule_trees(grammar, sentence, projection)
     )
+
+
+def joint_optimum(
+    grammars: Sequence[Grammar], weights: Sequence[float], sentence: Sequence[str], floor: float
+) -> dict[Objective, tuple[float, dict[Node, float]]] | None:
+    """By objective of max-rule, the largest score with several grammars, and the scores of all trees.
+
+    Trees are built of items that have a posterior above zero under any grammar. A score is the weighted mean
+    of the grammars': of the sums of posteriors, or of the sums of logarithms of these, ``floor`` at least.
+    Grammars without a parse do not count. None if all are, or where there are too many trees.
+    """
+    known = [
+        (weight, gains(grammar, sentence, "max-rule-sum", projection_of(grammar)))
+        for grammar, weight in zip(grammars, weights, strict=True)
+    ]
+    known = [(weight, earned) for weight, earned in known if earned and weight]
+    total = sum(weight for weight, _ in known)
+    terminals = frozenset[str]().union(*(grammar.terminals() for grammar in grammars))
+    roots = [max_rule_roots(grammar, sentence, projection_of(grammar)) for grammar in grammars]
+    every = {item for _, earned in known for item in earned}
+    trees = list(islice(trees_of_items(every, terminals, set().union(*roots), sentence), MOST_JOINT + 1))
+    if not trees or len(trees) > MOST_JOINT:
+        return None
+    scores: dict[Objective, dict[Node, float]] = {"max-rule-sum": {}, "max-rule-product": {}}
+    for tree in trees:
+        found = items(tree, "max-rule-sum", None, terminals)
+        by_grammar = [
+            (weight / total, [float(earned.get(item, 0)) for item in found]) for weight, earned in known
+        ]
+        scores["max-rule-sum"][tree] = sum(share * sum(values) for share, values in by_grammar)
+        logs = [(share, [math.log(max(value, floor)) for value in values]) for share, values in by_grammar]
+        scores["max-rule-product"][tree] = sum(share * math.fsum(values) for share, values in logs)
+    return {name: (max(of_tree.values()), of_tree) for name, of_tree in scores.items()}

@@ -12,7 +12,7 @@ from mbrparse.cli.label_options import LABEL_OPTIONS, LabelOptions
 from mbrparse.cli.objective_options import combinations_checked
 from mbrparse.cli.option_types import InputFile, Text, numbers
 from mbrparse.cli.options import Named, encoding_option, note, option, output_option, refuse_options
-from mbrparse.io.files import STANDARD
+from mbrparse.io.files import STANDARD, source_name
 
 if TYPE_CHECKING:
     from mbrparse.decode.base.parser_options import ParserOptions
@@ -29,10 +29,10 @@ CHART_OPTIONS = (
 )
 
 
-def grammar_option(**attributes: Any) -> Any:
+def grammar_option(*names: str, more: str = "", **attributes: Any) -> Any:
     """``-g/--grammar``."""
-    what = "A grammar of mbrparse train, or one in NLTK's format."
-    return option("-g", "--grammar", type=InputFile("GRAMMAR"), help=what, **attributes)
+    what = "A grammar of mbrparse train, or one in NLTK's format." + more
+    return option("-g", "--grammar", *names, type=InputFile("GRAMMAR"), help=what, **attributes)
 
 
 def normalize_option() -> Any:
@@ -45,7 +45,11 @@ def normalize_option() -> Any:
 class InputOptions(LabelOptions):
     """What is parsed with, and how the input is read."""
 
-    grammar: str | None = grammar_option()
+    grammars: tuple[str, ...] = grammar_option(
+        "grammars",
+        multiple=True,
+        more=" parse and posteriors mix several, max-rule multiplies their posteriors (docs/combining.md).",
+    )
     normalize: bool = normalize_option()
     posteriors: tuple[str, ...] = option(
         type=InputFile("FILE.npz"),
@@ -55,7 +59,8 @@ class InputOptions(LabelOptions):
     )
     mix: Any = option(
         type=Text("W,W", numbers),
-        help="The weights of several --posteriors, which are divided by their sum.  [default: equal]",
+        help="The weights of several --posteriors or --grammar, which are divided by their sum.  "
+        "[default: equal]",
     )
     form: Any = option(
         "--input",
@@ -71,20 +76,51 @@ class InputOptions(LabelOptions):
         With ``labels`` options of labels are for something else, too.
         """
         if not self.posteriors:
-            refuse_options(("mix", *(() if labels else LABEL_OPTIONS)), "--posteriors")
-            if self.grammar is None:
+            self.check_mix(labels)
+            if not self.grammars:
                 raise click.UsageError("Missing option '-g' / '--grammar' (or '--posteriors').")
             return
-        if self.grammar is not None:
+        if self.grammars:
             raise click.UsageError("--posteriors takes the place of --grammar: give one of them.")
         refuse_options(CHART_OPTIONS, "--grammar")
         if [input, *self.posteriors].count(STANDARD) > 1:
             raise click.UsageError("INPUT and --posteriors cannot both be standard input.")
 
     @property
+    def grammar(self) -> str | None:
+        """The one grammar of commands that take no more; UsageError for several."""
+        if len(self.grammars) > 1:
+            raise click.UsageError("--grammar is given once here: parse and posteriors take several.")
+        return self.grammars[0] if self.grammars else None
+
+    def check_mix(self, labels: bool = False) -> None:
+        """Without --posteriors: raise UsageError for weights of a single grammar, and options of labels."""
+        refuse_options(() if len(self.grammars) > 1 else ("mix",), "several --posteriors or --grammar")
+        refuse_options(() if labels else LABEL_OPTIONS, "--posteriors")
+
+    def read_grammars(self) -> Grammar:
+        """The grammar, or several as one."""
+        from mbrparse.decode.posteriors.mixture import checked_weights
+        from mbrparse.grammar.files.grammars import read_any_grammar
+
+        if self.grammars.count(STANDARD) > 1:
+            raise click.UsageError("--grammar cannot be standard input twice.")
+        with combinations_checked():
+            checked_weights(self.mix, len(self.grammars), "grammars")
+        found = [read_any_grammar(path, normalize=self.normalize, log=note) for path in self.grammars]
+        if len(found) == 1:
+            return found[0]
+        from mbrparse.decode.parser.grammars_source import Grammars
+
+        return Grammars(found, self.mix, list(map(source_name, self.grammars)))
+
+    @property
     def files(self) -> list[Named]:
         """What is read, with its options."""
-        return [("--grammar", self.grammar), *(("--posteriors", path) for path in self.posteriors)]
+        return [
+            *(("--grammar", path) for path in self.grammars),
+            *(("--posteriors", path) for path in self.posteriors),
+        ]
 
     def model(self) -> PCFG | GivenPosteriors:
         """The grammar, with its tagger, or the posteriors: what ``score`` scores with."""

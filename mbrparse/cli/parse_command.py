@@ -51,7 +51,6 @@ def parse(
     from mbrparse.decode.parser.parse_files import ParseAccount, write_parses
     from mbrparse.decode.parser.parse_input import Job, parse_all
     from mbrparse.decode.parser.sentences import read_chunks
-    from mbrparse.grammar.files.grammars import read_any_grammar
 
     part = machines.part(objectives.pooled)
     source.check(input, labels=trees.write_posteriors is not None and part is None)
@@ -91,10 +90,10 @@ def parse(
     collected = None
     known: Grammar | GivenPosteriors
     draws = False
-    if source.grammar is None:
+    if not source.grammars:
         known = source.given()
     else:
-        known = grammar = read_any_grammar(source.grammar, normalize=source.normalize, log=note)
+        known = grammar = source.read_grammars()
         draws = grammar.kind == "dop" and options.draws
         if trees.write_posteriors is not None:
             collected = trees.posteriors_writer(grammar, options, source.marks()), trees.write_posteriors

@@ -11,7 +11,6 @@ import click
 
 from mbrparse.cli.commands import option_group
 from mbrparse.cli.file_options import InputOptions
-from mbrparse.cli.label_options import LABEL_OPTIONS
 from mbrparse.cli.objective_options import combinations_checked
 from mbrparse.cli.option_types import ImageFile
 from mbrparse.cli.options import (
@@ -20,15 +19,15 @@ from mbrparse.cli.options import (
     compilation_noted,
     count_option,
     max_seconds_option,
-    note,
     option,
     output_option,
     prune_option,
-    refuse_options,
 )
 from mbrparse.io.files import STANDARD, atomic_outputs, open_output, open_output_bytes
 
 if TYPE_CHECKING:
+    from mbrparse.decode.parser.grammar_source import GrammarSource
+    from mbrparse.decode.parser.grammars_source import GrammarsSource
     from mbrparse.decode.parser.sentences import Batch
 
 
@@ -73,11 +72,11 @@ def posteriors(
     from mbrparse.decode.base.chart_picture import cells, draw_cells, heat_table, listing
     from mbrparse.io.errors import MbrparseError
 
-    if (source.grammar is None) == (not source.posteriors):
+    if (not source.grammars) == (not source.posteriors):
         raise click.UsageError("Give either --grammar or --posteriors.")
     if not source.posteriors:
-        refuse_options(("mix", *LABEL_OPTIONS), "--posteriors")
-    if source.grammar is None and max_seconds is not None:
+        source.check_mix()
+    if not source.grammars and max_seconds is not None:
         raise click.UsageError("--max-seconds needs --grammar: it is for charts.")
     text = STANDARD if not source.posteriors and input is None else input
     check_outputs(
@@ -120,21 +119,20 @@ def _of_sentence(
     """The sentence, why it has no chart, and its posteriors."""
     from mbrparse.decode.base.objectives import OBJECTIVES
     from mbrparse.decode.base.parser_options import ParserOptions
-    from mbrparse.decode.parser.grammar_source import GrammarSource
+    from mbrparse.decode.parser.parser import source_of
     from mbrparse.decode.parser.posteriors_source import LONGEST, PosteriorsSource
     from mbrparse.decode.parser.sentences import Batch, sentence_of_line
-    from mbrparse.grammar.files.grammars import read_any_grammar
     from mbrparse.io.errors import CorpusError
     from mbrparse.treebank.tree import Tree
 
     with combinations_checked():
         objectives = (OBJECTIVES["labelled-recall"],)
         options = ParserOptions(objectives, expectations=True, prune=prune, max_seconds=max_seconds)
-    source: GrammarSource | PosteriorsSource
-    if given.grammar is not None:
-        known = read_any_grammar(given.grammar, normalize=given.normalize, log=note)
+    source: GrammarSource | GrammarsSource | PosteriorsSource
+    if given.grammars:
+        known = given.read_grammars()
         with combinations_checked():
-            source = GrammarSource(known, options)
+            source = source_of(known, options)
     else:
         posteriors = given.given()
         with combinations_checked():

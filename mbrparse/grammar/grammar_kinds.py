@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from mbrparse.grammar.pcfg import PCFG
 
 #: Each kind has charts, decoders and options of its own.
-Kind = Literal["pcfg", "dop"]
+Kind = Literal["pcfg", "dop", "several"]
 
 
 @runtime_checkable

@@ -38,7 +38,7 @@ def item_tables(grammar: PCFG, forests: Forests, label: Ints) -> ItemTables:
             _rows(np.full_like(below, ONLY), label[unaries.rule_parent], label[below]),
         ]
     )
-    child, child_labels = _numbered(children)
+    child, child_labels = numbered_rows(children)
     child[~nonterminal[np.concatenate([left, right, below])]] = len(child_labels)
     productions = np.concatenate(
         [
@@ -46,7 +46,7 @@ def item_tables(grammar: PCFG, forests: Forests, label: Ints) -> ItemTables:
             _rows(label[unaries.rule_parent], np.full_like(below, -1), label[below]),
         ]
     )
-    production, production_labels = _numbered(productions)
+    production, production_labels = numbered_rows(productions)
     terminal = np.zeros(int(label.max(initial=-1)) + 1, np.bool_)
     terminal[label[~nonterminal]] = True
     rules = len(parent)
@@ -79,7 +79,7 @@ def _rows(*columns: npt.NDArray[np.integer]) -> npt.NDArray[np.int64]:
     return np.column_stack([column.astype(np.int64) for column in columns])
 
 
-def _numbered(rows: npt.NDArray[np.int64]) -> tuple[Indices, Ints]:
+def numbered_rows(rows: npt.NDArray[np.int64]) -> tuple[Indices, Ints]:
     """Number rows from 0 on, equal ones alike; also the distinct rows."""
     distinct, number = np.unique(rows, axis=0, return_inverse=True)
     return number.reshape(-1).astype(np.uint32), distinct.astype(np.int32)

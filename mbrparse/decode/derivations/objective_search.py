@@ -12,6 +12,7 @@ from mbrparse.decode.derivations.best_trees import BestTrees, SearchState
 from mbrparse.decode.derivations.forest_search import search_derivations, search_labels
 from mbrparse.decode.derivations.gains import LANES, LOG_NODE, RULE, SPLIT, EdgeGains, ItemTables
 from mbrparse.decode.derivations.items import gain_weights
+from mbrparse.decode.derivations.label_forest import LabelForest
 from mbrparse.decode.derivations.search_memory import (
     LabelForests,
     new_chains,
@@ -76,7 +77,7 @@ class ObjectiveSearch:
             # A label's symbols share a label by nature: each is its own item.
             names: Ints = np.arange(len(items.terminal), dtype=np.int32)
             self._roots: Floats = np.zeros((len(names), LANES))
-            self._chains = new_chains(names, *_unary_labels(forests, items), stop)
+            self._chains = new_chains(names, *_unary_labels(items), stop)
             self._symbol_of = _representatives(items.label)
         else:
             split_lanes = np.flatnonzero(weights[SPLIT])
@@ -93,16 +94,18 @@ class ObjectiveSearch:
         The forest is the one that was filled last. Raises ChartOverflowError or MemoryError where memory does
         not suffice, and TimeLimitError.
         """
-        forests, lanes, stop = self._forests, len(self._places), self._forests.clock.stop
-        if self._labels is None:
-            state = self._state_of(forest, _NO_NUMBERS)
-            search_derivations(state, self._items, self._sums, lanes, forests.groups, length, stop)
-        else:
-            labels = self._labels.project(forest, length)
-            state = self._state_of(labels.forest, labels.edge_mass)
-            search_labels(state, labels, self._items, lanes, length, stop)
-        forests.clock.check()
-        return dict(zip(self._places, self._read(state.trees, lanes, length), strict=True))
+        if self._labels is not None:
+            return self.labelled_trees(self._labels.project(forest, length), length)
+        state = self._state_of(forest, _NO_NUMBERS)
+        groups, stop = self._forests.groups, self._forests.clock.stop
+        search_derivations(state, self._items, self._sums, len(self._places), groups, length, stop)
+        return self._read(state.trees, length)
+
+    def labelled_trees(self, labels: LabelForest, length: int) -> dict[int, GrammarTree | None]:
+        """The same of a forest of labels, for a search that is ``projected``."""
+        state, stop = self._state_of(labels.forest, labels.edge_mass), self._forests.clock.stop
+        search_labels(state, labels, self._items, len(self._places), length, stop)
+        return self._read(state.trees, length)
 
     def _state_of(self, forest: Forest, edge_mass: Floats) -> SearchState:
         """What is searched, in the same memory as long as forests are filled in the same memory."""
@@ -121,8 +124,10 @@ class ObjectiveSearch:
             )
         return self._state
 
-    def _read(self, trees: BestTrees, lanes: int, length: int) -> list[GrammarTree | None]:
+    def _read(self, trees: BestTrees, length: int) -> dict[int, GrammarTree | None]:
         """The best trees of the first lanes; None where no tree has a value."""
+        self._forests.clock.check()
+        lanes = len(self._places)
         ends = trees.end[:lanes].tolist()
         starts, stops, symbols = trees.nodes[:, : ends[-1]].copy()
         preterminals = trees.preterminals[:lanes, :length].copy()
@@ -134,7 +139,7 @@ class ObjectiveSearch:
         ):
             nodes = Spans(starts[begin:end], stops[begin:end], symbols[begin:end], SYMBOL_IDS)
             found.append(GrammarTree(score, nodes, tags) if score > -np.inf else None)
-        return found
+        return dict(zip(self._places, found, strict=True))
 
 
 def _roots(grammar: PCFG, weights: Floats) -> Floats:
@@ -153,8 +158,7 @@ def _representatives(label: Ints) -> Ints:
     return found
 
 
-def _unary_labels(forests: Forests, items: ItemTables) -> tuple[Ints, Ints]:
-    """The labels of the unary rules' parents and children."""
-    unaries = forests.unaries
-    below = np.repeat(np.arange(len(unaries.rule_start) - 1), np.diff(unaries.rule_start))
-    return items.label[unaries.rule_parent], items.label[below]
+def _unary_labels(items: ItemTables) -> tuple[Ints, Ints]:
+    """The labels of the unary productions' parents and children."""
+    rows = items.production_labels[items.production_labels[:, 1] < 0]
+    return rows[:, 0], rows[:, 2]

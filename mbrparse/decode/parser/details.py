@@ -20,11 +20,12 @@ if TYPE_CHECKING:
 class Details:
     """Makes the rows of ``--details``, one dictionary a sentence.
 
-    Without a grammar (given posteriors) the probabilities of trees are unknown.
+    Without a grammar (given posteriors), and with several, the probabilities of trees are unknown.
     """
 
     def __init__(self, grammar: Grammar | None) -> None:
-        self._probability = None if grammar is None else probability_of(grammar)
+        several = grammar is None or grammar.kind == "several"
+        self._probability = None if grammar is None or several else probability_of(grammar)
         self._unaries = grammar is not None and grammar.pcfg.has_unaries
 
     def row(self, parse: Parse) -> dict[str, Any]:

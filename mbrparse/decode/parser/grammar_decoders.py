@@ -63,7 +63,7 @@ class GrammarDecoders:
         self.labels = self.grammar.labels
         self.charts = self._charts()
         self.candidates = self._candidates() if options.has_candidates else None
-        self.slots = _slots(options.objectives, self._makers())
+        self.slots = slots_of(options.objectives, self._makers())
 
     @staticmethod
     def check(options: ParserOptions) -> None:
@@ -201,7 +201,7 @@ class GrammarDecoders:
         return RiskDecoder(self.candidates, self.options, self.options.risk, TIE["double"])
 
 
-def _slots(objectives: Sequence[Objective], makers: Mapping[Kind, Maker]) -> tuple[DecoderSlot, ...]:
+def slots_of(objectives: Sequence[Objective], makers: Mapping[Kind, Maker]) -> tuple[DecoderSlot, ...]:
     """The decoders, each made once with all its objectives."""
     slots = []
     for maker in dict.fromkeys(makers.values()):

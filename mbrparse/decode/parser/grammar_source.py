@@ -63,6 +63,11 @@ class GrammarSource:
         self.charts, self.slots, self.candidates = made.charts, made.slots, made.candidates
 
     @property
+    def members(self) -> Sequence[GrammarSource]:
+        """The sources of several grammars; here itself."""
+        return (self,)
+
+    @property
     def batched(self) -> bool:
         """Whether the evidence of several sentences can be held at once: most charts share their memory."""
         return isinstance(self.charts, ChartFactory)

@@ -92,7 +92,8 @@ def _with_grammar(
     for chunk in stream:
         first.append(chunk)
         spoken = [sentence for sentence in batch_of(chunk, 0).sentences if sentence]
-        check_fit(source, spoken)
+        for one in source.members:
+            check_fit(one, spoken)
         if spoken:
             # A sentence of one word would not compile the kernels.
             short = min(spoken, key=lambda sentence: (len(sentence) == 1, len(sentence)))

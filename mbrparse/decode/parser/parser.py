@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Unpack, cast
 
 from mbrparse.decode.base.decoders import Decoded, decode_all
 from mbrparse.decode.base.objectives import Objective
@@ -31,6 +31,15 @@ if TYPE_CHECKING:
 
 #: What decoders find for a sentence: a tree for each objective (None: no tree), and candidates.
 Found = tuple[list[Decoded | None], list["Candidate"]]
+
+
+def source_of(grammar: Grammar, options: ParserOptions) -> GrammarSource:
+    """What makes the charts of a grammar, or of several; raises OptionsError."""
+    if grammar.kind != "several":
+        return GrammarSource(grammar, options)
+    from mbrparse.decode.parser.grammars_source import Grammars, GrammarsSource
+
+    return GrammarsSource(cast("Grammars", grammar), options)
 
 
 class Parser:
@@ -67,7 +76,7 @@ class Parser:
         self.options = options
         self.source: GrammarSource | PosteriorsSource
         if isinstance(source, Grammar):
-            self.source = GrammarSource(source, options)
+            self.source = source_of(source, options)
         else:
             from mbrparse.decode.parser.posteriors_source import PosteriorsSource
 

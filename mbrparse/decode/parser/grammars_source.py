@@ -1,0 +1,216 @@
+"""Several grammars as the source of evidence: charts of each, and the mixture of their posteriors."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from functools import cached_property, reduce
+from typing import Any, Literal
+
+import numpy as np
+
+from mbrparse.decode.base.decoders import Decoder
+from mbrparse.decode.base.label_order import LabelOrder
+from mbrparse.decode.base.objectives import OBJECTIVES, Kind, Objective, Space
+from mbrparse.decode.base.parser_options import ParserOptions
+from mbrparse.decode.base.span_posteriors import Posteriors
+from mbrparse.decode.free.free_decoder import FreeDecoder
+from mbrparse.decode.nary.nary_decoder import NaryDecoder
+from mbrparse.decode.parser.grammar_decoders import slots_of
+from mbrparse.decode.parser.grammar_source import GrammarSource
+from mbrparse.decode.parser.sentences import Batch, Evidence
+from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors
+from mbrparse.decode.posteriors.mixture import checked_weights, mix_posteriors
+from mbrparse.grammar.charts.base.span_summary import SpanEntries, SpanSummary, no_entries
+from mbrparse.grammar.charts.factory import TIE
+from mbrparse.grammar.grammar_kinds import Grammar
+from mbrparse.grammar.pcfg import FloatArray
+from mbrparse.io.errors import GrammarError, OptionsError
+
+
+class Grammars:
+    """Several grammars, whose posteriors are mixed by weights (default: equal ones).
+
+    Raises OptionsError for weights that are none, GrammarError for grammars of words and of tags, by the
+    ``names`` of their files.
+
+    >>> from mbrparse.grammar.files.grammars import grammar
+    >>> Grammars([grammar("S -> 'a' [1.0]"), grammar("T -> 'a' [1.0]")]).labels
+    ('S', 'T')
+    """
+
+    kind: Literal["several"] = "several"
+
+    def __init__(
+        self,
+        members: Sequence[Grammar],
+        weights: Sequence[float] | None = None,
+        names: Sequence[str] | None = None,
+    ) -> None:
+        shares = checked_weights(weights, len(members), "grammars")
+        kinds = [one.pcfg.terminal_kind for one in members]
+        other = next((place for place, kind in enumerate(kinds) if kind != kinds[0]), None)
+        if other is not None:
+            first, source = (
+                ("grammar 1", f"grammar {other + 1}") if names is None else (names[0], names[other])
+            )
+            raise GrammarError(
+                f"its terminals are {kinds[other]}, where those of {first} are {kinds[0]}",
+                source=source,
+                remedy="train all grammars with the same --terminals",
+            )
+        self.members = [one for one, share in zip(members, shares, strict=True) if share > 0]
+        self.weights: FloatArray = shares[shares > 0]
+
+    @property
+    def content(self) -> tuple[object, ...]:
+        """What they were read from."""
+        return (self.weights, *(one.content for one in self.members))
+
+    @property
+    def pcfg(self) -> Any:
+        """Themselves: all that is asked of it are the labels and whether it has unary rules."""
+        return self
+
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
+        """The projected labels of all, in text order."""
+        return tuple(sorted(set().union(*(one.pcfg.labels for one in self.members))))
+
+    @property
+    def has_unaries(self) -> bool:
+        """Whether one of them has some."""
+        return any(one.pcfg.has_unaries for one in self.members)
+
+
+class MixedChart:
+    """The charts of a sentence by grammar (None: it has no parse), and the mixture of their posteriors."""
+
+    has_parse, failure, unfinished = True, "", False
+
+    def __init__(self, found: Sequence[Evidence], grammars: Grammars) -> None:
+        """At least one has a parse."""
+        self._found, self._grammars = found, grammars
+        self.members: list[Any] = [one.chart for one in found]
+        known = [chart for chart in self.members if chart is not None]
+        weights = grammars.weights[[chart is not None for chart in self.members]]
+        self.shares: FloatArray = weights / weights.sum()
+        self.length, self.terminal_ids = len(found[0].sentence), found[0].terminal_ids
+        self.spent = math.fsum(chart.spent for chart in known)
+        self.log_prob = float(np.logaddexp.reduce(np.log(weights) + [chart.log_prob for chart in known]))
+
+    def span_posteriors(self) -> SpanEntries:
+        """The weighted means over the grammars that have a parse."""
+        return self._mixed.entries(0)
+
+    def span_summary(self) -> SpanSummary:
+        """The same by span (``SpanChart``)."""
+        mixed = self._mixed
+        return Posteriors.of_entries(self.length, mixed.labels, mixed.entries(0), mixed.tie).spans
+
+    @cached_property
+    def _mixed(self) -> GivenPosteriors:
+        given = map(self._given, self._found, self._grammars.members)
+        return mix_posteriors(list(given), self._grammars.weights.tolist())
+
+    def _given(self, one: Evidence, grammar: Grammar) -> GivenPosteriors:
+        entries = no_entries() if one.posteriors is None else one.posteriors.entries
+        # What stands over a word may be a constituent, a preterminal, or now the one and now the other.
+        return GivenPosteriors.of_columns(
+            np.zeros(2 * len(entries.g), np.int64),
+            np.tile(entries.starts, 2),
+            np.tile(entries.ends, 2),
+            np.tile(entries.label_ids, 2),
+            np.repeat([True, False], len(entries.g)),
+            np.concatenate((entries.constituents, entries.lexical)),
+            lengths=np.array([self.length]),
+            source="",
+            labels=grammar.pcfg.labels,
+            tie=TIE["double"],
+        )
+
+
+class GrammarsSource(GrammarSource):
+    """Makes charts of sentences with each grammar; one without a parse of a sentence is left out there.
+
+    Fall-backs are those of the first grammar.
+    """
+
+    def __init__(self, grammars: Grammars, options: ParserOptions) -> None:
+        """Raises OptionsError for what has no meaning for several grammars."""
+        _check(options)
+        self._grammars = grammars
+        super().__init__(grammars.members[0], options)
+        self.labels = frozenset(grammars.labels)
+        self.bare = self.bare.union(*(one.bare for one in self._others))
+
+    def reset(self) -> None:
+        """Make charts, decoders and their work arrays anew."""
+        self._others: list[GrammarSource] = []  # the old ones make way first
+        super().reset()
+        self._others = [GrammarSource(one, self._options) for one in self._grammars.members[1:]]
+        makers = {Kind.FREE: self._free, Kind.NARY: self._nary, Kind.FOREST: self._joint}
+        self.slots = slots_of(self._options.objectives, makers)
+
+    @property
+    def members(self) -> Sequence[GrammarSource]:
+        """The sources of the grammars, of which it is the first."""
+        return (self, *self._others)
+
+    @property
+    def batched(self) -> bool:
+        """Whether the evidence of several sentences can be held at once."""
+        return super().batched and all(one.batched for one in self._others)
+
+    def evidence(self, batch: Batch) -> Iterator[Evidence]:
+        """Yield the evidence of each sentence, which does not depend on the batch."""
+        others = (one.evidence(batch) for one in self._others)
+        for found in zip(super().evidence(batch), *others, strict=True):
+            limited = self.clock.seconds is not None
+            late = [one for one in found if limited and one.reason == self.clock.reason]
+            if late or all(one.chart is None for one in found):
+                yield self.refused(found[0].sentence, (late or found)[0].reason or "")
+            else:
+                chart = MixedChart(found, self._grammars)
+                yield found[0]._replace(
+                    posteriors=Posteriors.of_chart(chart, self._grammars.labels), chart=chart, reason=None
+                )
+
+    def _free(self, objectives: list[Objective]) -> Decoder[Any]:
+        root = self._grammars.members[0].pcfg.start_label if self._options.unlabelled else None
+        return FreeDecoder(objectives, TIE[self._options.precision], root, self.clock)
+
+    def _nary(self, objectives: list[Objective]) -> Decoder[Any]:
+        known = [one.pcfg for one in self._grammars.members]
+        orders = [LabelOrder.of_grammar(one) for one in known if one.has_unaries]
+        order = reduce(LabelOrder.joined, orders) if orders else None
+        return NaryDecoder(objectives, TIE[self._options.precision], known[0].start_label, self.clock, order)
+
+    def _joint(self, objectives: list[Objective]) -> Decoder[Any]:
+        from mbrparse.decode.derivations.joint_decoder import JointDecoder
+
+        return JointDecoder([one.charts for one in self.members], objectives)
+
+
+def _serves(objective: Objective) -> bool:
+    """Whether it looks at posteriors of spans alone, or at those of projected productions."""
+    by_span = objective.kind in (Kind.FREE, Kind.NARY) and not objective.needs_consistency
+    return by_span or objective.space is Space.ITEMS
+
+
+def _check(options: ParserOptions) -> None:
+    for objective in options.objectives:
+        if not _serves(objective):
+            able = ", ".join(name for name, row in OBJECTIVES.items() if _serves(row))
+            raise OptionsError(
+                f"--objective {objective.name} ({objective.kind.value}) needs a single --grammar; several "
+                f"serve {able}"
+            )
+    for option, asked in (
+        ("items symbol", options.items == "symbol"),
+        ("engine best-first", options.best_first is not None),
+        ("k-best", options.k_best is not None),
+        ("samples", options.samples is not None),
+    ):
+        if asked:
+            raise OptionsError(f"--{option} needs a single --grammar: symbols and derivations are its own")

@@ -1,0 +1,240 @@
+"""Several grammars: max-rule against all trees listed one by one, mixtures against files of posteriors."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import naive
+import numpy as np
+import pytest
+from commandline import Command, grammar_text
+from conversion import to_pcfg
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from naive_objectives import MAX_RULE_OBJECTIVES, joint_optimum
+from strategies import grammars, sentences
+from unary_strategies import FEW_LABELS, unary_cases, unary_grammars
+
+import mbrparse as mp
+from mbrparse.decode.base.decoders import Decoded
+from mbrparse.decode.derivations.item_posteriors import item_nodes
+from mbrparse.decode.derivations.joint_decoder import FLOOR
+from mbrparse.decode.parser.parser import Parser
+
+Case = tuple[naive.Grammar, list[str]]
+Cases = st.SearchStrategy[Case]
+BINARY: Cases = grammars().flatmap(lambda one: st.tuples(st.just(one), sentences(one, 4)))
+
+
+def as_node(found: Decoded) -> naive.Node:
+    """The twin's tree of a result."""
+    names = sorted({label for _, _, label in found.spans} | {str(label) for label in found.preterminals})
+    ids = [(start, end, names.index(label)) for start, end, label in found.spans]
+    listed = item_nodes(ids, [names.index(str(label)) for label in found.preterminals])
+
+    def build(position: int) -> naive.Node:
+        node = listed[position]
+        return naive.Node(names[node.label], node.start, node.end, tuple(map(build, node.children)))
+
+    return build(len(listed) - 1)
+
+
+def decoded(
+    members: Sequence[naive.Grammar], weights: Sequence[float], words: list[str]
+) -> list[Decoded | None]:
+    several = mp.Grammars([to_pcfg(one) for one in members], weights)
+    [parse] = Parser(several, *MAX_RULE_OBJECTIVES).parse([words])
+    return list(parse.decoded)
+
+
+@pytest.mark.parametrize(
+    ("cases", "others"),
+    [
+        (unary_cases(longest=4), unary_grammars()),
+        (unary_cases(longest=3, nonterminals=FEW_LABELS), unary_grammars(True, FEW_LABELS)),
+        (BINARY, grammars()),
+    ],
+    ids=["unary", "several symbols of a label", "binary"],
+)
+@given(data=st.data())
+def test_max_rule_reaches_the_best_of_all_trees(
+    cases: Cases, others: st.SearchStrategy[naive.Grammar], data: st.DataObject
+) -> None:
+    grammar, words = data.draw(cases)
+    members = [grammar, *data.draw(st.lists(others, min_size=1, max_size=2))]
+    weights = [data.draw(st.sampled_from([1.0, 0.5, 3.0])) for _ in members]
+    known = joint_optimum(members, weights, words, FLOOR)
+    assume(known is not None)
+    assert known is not None
+    order = data.draw(st.permutations(range(len(members))))
+    for places in (range(len(members)), order):
+        found = decoded([members[place] for place in places], [weights[place] for place in places], words)
+        for name, one in zip(MAX_RULE_OBJECTIVES, found, strict=True):
+            assert one is not None
+            best, scores = known[name]
+            assert one.score == pytest.approx(best, abs=1e-7)
+            assert scores[as_node(one)] == pytest.approx(best, abs=1e-7)
+
+
+@given(unary_cases(longest=5))
+def test_the_product_of_a_grammar_with_itself_has_its_own_trees(case: Case) -> None:
+    grammar, words = case
+    [alone] = Parser(to_pcfg(grammar), *MAX_RULE_OBJECTIVES).parse([words])
+    for one, other in zip(alone.decoded, decoded([grammar, grammar], [1, 1], words), strict=True):
+        assert (one is None) is (other is None)
+        if one is not None and other is not None:
+            assert as_node(one) == as_node(other)
+            assert one.score == pytest.approx(other.score)
+
+
+TREES = """(S (NP (DT the) (NN dog)) (VP (VB saw) (NP (NP (DT a) (NN cat)) (PP (IN with) (NP (NN fleas))))))
+(S (NP (DT the) (NN cat)) (VP (VB saw) (NP (DT a) (NN dog)) (PP (IN with) (NP (NN fleas)))))
+(S (NP (NN fleas)) (VP (VB bite) (ADVP (RB often))))
+(S (NP (DT the) (NN dog)) (VP (VB saw) (NP (NP (DT the) (NN cat)) (PP (IN with) (NP (NN fleas)))) (RB often)))
+"""
+SPANS = ("labelled-recall", "bracketed-recall", "general-recall", "labelled-f", "bracketed-f")
+
+
+@pytest.fixture
+def known(folder: Path, command: Command) -> Path:
+    """Trees, and grammars of them, binarized in two ways."""
+    Path("trees").write_text(TREES)
+    for name, how in (
+        ("a", "--vmarkov 2"),
+        ("b", "--vmarkov 2 --hmarkov 1"),
+        ("keep", "--unary keep --vmarkov 2"),
+    ):
+        assert command(f"binarize trees {how} -o {name}.mrg").code == 0
+        assert command(f"train {name}.mrg -o {name}.txt").code == 0
+    assert command("train keep.mrg --terminals words -o words.txt").code == 0
+    return folder
+
+
+def objectives(*names: str) -> str:
+    return "".join(f" --objective {name}" for name in names)
+
+
+@pytest.mark.usefixtures("known")
+def test_mixtures_are_those_of_files_of_posteriors(command: Command) -> None:
+    asked = objectives(*SPANS)
+    files = ""
+    for name in "ab":
+        assert command(f"parse a.mrg -g {name}.txt --write-posteriors {name}.npz -o one").code == 0
+        files += f" --posteriors {name}.npz"
+    assert command(f"parse a.mrg {files} --mix 3,1 {asked} -o files.{{objective}} --details files").code == 0
+    line = f"parse a.mrg -g a.txt -g b.txt --mix 3,1 {asked} -o several.{{objective}} --details several"
+    assert command(line, "--write-posteriors", "both.npz").code == 0
+    for name in SPANS:
+        assert Path(f"several.{name}").read_text() == Path(f"files.{name}").read_text()
+    for ours, theirs in zip(
+        *(map(json.loads, Path(one).open()) for one in ("several", "files")), strict=True
+    ):
+        for name in SPANS:
+            for what in ("expected_labelled", "expected_score"):
+                assert ours["trees"][name][what] == pytest.approx(theirs["trees"][name][what])
+        assert ours["log_probability"] < 0
+        assert ours["trees"]["labelled-recall"]["posterior"] is None
+    both, a, b = (np.load(f"{name}.npz") for name in ("both", "a", "b"))
+    mixed = mp.mix_posteriors([mp.read_posteriors("a.npz"), mp.read_posteriors("b.npz")], [3, 1])
+    assert both["g"].tolist() == pytest.approx(mixed.g.tolist())
+    assert len(both["g"]) >= max(len(a["g"]), len(b["g"]))
+    shown = command("posteriors a.mrg --line 2 --format tsv -g a.txt -g b.txt --mix 3,1").output
+    assert shown == command(f"posteriors a.mrg --line 2 --format tsv {files} --mix 3,1").output
+
+
+@pytest.mark.usefixtures("known")
+@pytest.mark.parametrize("more", ["", "--prune 1e-3", "--max-seconds 60", "--unary"])
+def test_all_ways_to_run_write_the_same(command: Command, more: str) -> None:
+    pair = "-g keep.txt -g a.txt" if more == "--unary" else "-g a.txt -g b.txt"
+    line = f"parse a.mrg {pair} {more.removeprefix('--unary')}"
+    line += objectives("max-rule-product", "max-rule-sum", "labelled-f", "labelled-recall")
+    assert command(f"{line} --details told -o one.{{objective}}").code == 0
+    assert command(f"{line} --jobs 2 -o two.{{objective}}").code == 0
+    for _ in range(2):
+        assert command(f"{line} --work work --resume -o three.{{objective}}").code == 0
+    for number in (1, 2):
+        assert command(f"{line} --work part{number} --shard {number}/2").code == 0
+    assert command("merge part1 part2 -o four.{objective}").code == 0
+    for name in ("max-rule-product", "max-rule-sum", "labelled-f", "labelled-recall"):
+        trees = {Path(f"{run}.{name}").read_text() for run in ("one", "two", "three", "four")}
+        assert len(trees) == 1
+    rows = list(map(json.loads, Path("told").open()))
+    assert [row["status"] for row in rows] == ["parsed"] * 4
+    for row in rows:
+        assert row["trees"]["max-rule-product"]["expected_score"] <= 0
+    # Another weight is another run.
+    assert (
+        "made with other settings"
+        in command(f"{line} --mix 2,1 --work work --resume -o x.{{objective}}").error
+    )
+
+
+@pytest.mark.usefixtures("known")
+def test_a_grammar_without_a_parse_is_left_out(command: Command) -> None:
+    Path("rare.txt").write_text(grammar_text("1 - S -> 'DT' 'NN'", terminals="tags"))
+    Path("text").write_text("DT NN VB DT NN\nDT NN\nXX\n\n")
+    asked = objectives("max-rule-product", "labelled-f")
+    outcome = command(f"parse text -g a.txt -g rare.txt {asked} --details told -o both.{{objective}}")
+    assert "4 sentences, 2 fell back" in outcome.err
+    assert command(f"parse text -g a.txt {asked} -o alone.{{objective}}").code == 0
+    for name in ("max-rule-product", "labelled-f"):
+        both, alone = (Path(f"{run}.{name}").read_text().splitlines() for run in ("both", "alone"))
+        assert (both[0], both[2:]) == (alone[0], alone[2:])
+    assert Path("both.max-rule-product").read_text().splitlines()[1] == "(S DT NN)"
+    reasons = [json.loads(line)["reason"] for line in Path("told").open()]
+    assert reasons == [None, None, "unknown terminal XX", "empty sentence"]
+
+
+@pytest.mark.usefixtures("known")
+def test_a_word_may_be_unknown_to_one(command: Command) -> None:
+    Path("one.mrg").write_text("(S (NP (DT the) (NN horse)) (VP (VB slept)))\n" * 2)
+    assert command("binarize one.mrg --unary keep -o horse.mrg").code == 0
+    assert command("train horse.mrg --terminals words -o horse.txt").code == 0
+    outcome = command(
+        "parse -g words.txt -g horse.txt --objective max-rule-product", stdin="the horse slept\n"
+    )
+    assert outcome.output == "(S (NP (DT the) (NN horse)) (VP (VB slept)))\n"
+
+
+@pytest.mark.usefixtures("known")
+def test_dop_grammars_are_mixed_too(command: Command) -> None:
+    assert command("train a.mrg --method dop -o dop.txt").code == 0
+    assert command("parse a.mrg -g dop.txt -g b.txt --objective labelled-f -o out").code == 0
+    line = "parse a.mrg -g dop.txt -g b.txt --objective max-rule-product"
+    assert "max-rule-product needs a PCFG" in command(line).usage_error
+
+
+@pytest.mark.usefixtures("known")
+def test_what_several_grammars_cannot_serve(command: Command) -> None:
+    for options, message in (
+        ("--objective labelled-tree", "--objective labelled-tree (the most probable derivation"),
+        ("--objective most-probable-tree", "needs a single --grammar; several serve labelled-recall, "),
+        ("--objective productions", "--objective productions"),
+        ("--objective labelled-recall --space grammar", "--objective labelled-recall (derived trees"),
+        ("--objective labelled-f --exact", "--objective labelled-f (n-ary trees, from the joint"),
+        ("--objective consistent-brackets", "--objective consistent-brackets"),
+        ("--items symbol", "--items symbol needs a single --grammar"),
+        ("--k-best 3 --candidates x", "--k-best needs a single --grammar"),
+        ("--samples 3 --candidates x", "--samples needs a single --grammar"),
+        ("--engine best-first --merit beta", "--engine best-first needs a single --grammar"),
+        ("--mix 1", "1 weights, where there are 2 grammars"),
+        ("--mix 0,0", "weights are numbers from 0 on, not all 0"),
+        ("--posteriors x.npz", "--posteriors takes the place of --grammar"),
+    ):
+        assert message in command(f"parse a.mrg -g a.txt -g b.txt {options}").usage_error
+    assert "--mix needs several" in command("parse a.mrg -g a.txt --mix 1").usage_error
+    assert "--grammar is given once here" in command("score a.mrg -g a.txt -g b.txt").usage_error
+    line = "parse a.mrg -g a.txt -g words.txt"
+    expected = (
+        "words.txt: its terminals are words, where those of a.txt are tags; train all grammars with the same"
+    )
+    assert command(line).error.startswith(expected)
+    Path("other.txt").write_text(grammar_text("1 - S -> 'AA' 'BB'"))
+    assert "grammar and input do not fit" in command("parse a.mrg -g a.txt -g other.txt").error
+    unary = command("parse a.mrg -g a.txt -g keep.txt --write-posteriors x.npz -o out").error
+    assert "a grammar with unary rules" in unary
+
+
+def test_two_grammars_from_standard_input(command: Command) -> None:
+    for line in ("parse trees -g - -g -", "posteriors trees -g - -g -"):
+        assert "--grammar cannot be standard input twice" in command(line).usage_error
