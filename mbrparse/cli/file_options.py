@@ -95,7 +95,7 @@ class InputOptions(LabelOptions):
 
     def check_mix(self, labels: bool = False) -> None:
         """Without --posteriors: raise UsageError for weights of a single grammar, and options of labels."""
-        refuse_options(() if len(self.grammars) > 1 else ("mix",), "several --posteriors or --grammar")
+        refuse_options(() if len(self.grammars) > 1 else ("mix",), "--posteriors or several --grammar")
         refuse_options(() if labels else LABEL_OPTIONS, "--posteriors")
 
     def read_grammars(self) -> Grammar:

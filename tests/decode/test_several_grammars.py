@@ -181,6 +181,10 @@ def test_a_grammar_without_a_parse_is_left_out(command: Command) -> None:
         both, alone = (Path(f"{run}.{name}").read_text().splitlines() for run in ("both", "alone"))
         assert (both[0], both[2:]) == (alone[0], alone[2:])
     assert Path("both.max-rule-product").read_text().splitlines()[1] == "(S DT NN)"
+    assert (
+        "4 fell back"
+        in command(f"parse text -g a.txt -g b.txt {asked} --max-seconds 1e-9 -o c.{{objective}}").err
+    )
     reasons = [json.loads(line)["reason"] for line in Path("told").open()]
     assert reasons == [None, None, "unknown terminal XX", "empty sentence"]
 
@@ -222,7 +226,9 @@ def test_what_several_grammars_cannot_serve(command: Command) -> None:
         ("--posteriors x.npz", "--posteriors takes the place of --grammar"),
     ):
         assert message in command(f"parse a.mrg -g a.txt -g b.txt {options}").usage_error
-    assert "--mix needs several" in command("parse a.mrg -g a.txt --mix 1").usage_error
+    assert (
+        "--mix needs --posteriors or several --grammar" in command("parse a.mrg -g a.txt --mix 1").usage_error
+    )
     assert "--grammar is given once here" in command("score a.mrg -g a.txt -g b.txt").usage_error
     line = "parse a.mrg -g a.txt -g words.txt"
     expected = (

@@ -104,6 +104,8 @@ COMMANDS = _weighed(f"""
 4 parse tokens.txt -g unary.txt --objective labelled-recall --space grammar --node-cost 0.1 -o out
 4 parse bin.mrg -g unary.txt --objective max-rule-sum --objective max-rule-product -o out.{{objective}}
 4 parse bin.mrg -g head.txt --objective productions --debinarize -o out
+3 parse bin.mrg -g head.txt -g tags.txt --objective max-rule-product --mix 2,1 --details out.json -o out
+2 parse tokens.txt -g unary.txt -g tags.txt --objective max-rule-sum --debinarize -o out
 3 parse bin.mrg -g head.txt --prune 0.01 --items symbol --details out.json -o out
 3 parse tokens.txt -g tags.txt --objective general-recall --weight labelled=2 --weight bracketed=-1 -o out
 3 parse tokens.txt -g unary.txt --objective labelled-f --space nary --details out.json -o out
