@@ -199,12 +199,15 @@ def test_of_a_changed_file_columns_are_what_lines_are_or_none(
         ("0.4 2 S~0", "0.4 - S~0", True),
         ("0.4 2 S~0", "0.40000000000000002 2 S~0", True),
         ("0.4 2 S~0", "0.4000001 2 S~0", True),  # sums to nearly one
-        ("0.4 2 S~0", "4_0e-1 2 S~0", False),
+        ("0.4 2 S~0", "0.4_0 2 S~0", False),
         ("0.4 2 S~0", "+0.4 2.0E0 S~0", True),
         ("0.4 2 S~0", "0.4 2  S~0", False),
         ("0.4 2 S~0", "# note\n0.4 2 S~0", False),
-        ("0.1 1 S~1", "0.1 1 S~1 -> NP S~0\n0 0 S~1", False),  # a rule twice
+        ("S~0 -> S~1", "S~0 -> NP S~1", False),  # a rule twice
         ("0.4 2 S~0", "0.5 2 S~0", False),
+        ("0.4 2 S~0", "0.4 9 S~0", False),
+        ("0.4 2 S~0", "0.4 1e301 S~0", False),
+        ("0.6 3 S~0", "1.6 - S~0", False),
         ("0.4 2 S~0 ->", "0.4 2 S~0 =>", False),
         ("rules 6", "rules 7", False),
         ("-> NP S~1", "-> VP S~1", False),
