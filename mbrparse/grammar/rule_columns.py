@@ -101,9 +101,10 @@ def read_columns(path: str | Path) -> RuleColumns | None:
 
 def _columns(data: bytes) -> RuleColumns:
     _require(data.startswith(MAGIC.encode()))
-    head, _, rest = data.partition(b"\nrules ")
-    announced, _, body = rest.removesuffix(b"end\n").partition(b"\n")
-    header = GrammarFileReader("").read([*head.decode().split("\n"), "rules 0", "end"])
+    rules = data.index(b"\nrules ")
+    begin = data.index(b"\n", rules + 1) + 1
+    announced, body = data[rules + len(b"\nrules ") : begin - 1], data[begin : -len(b"end\n")]
+    header = GrammarFileReader("").read([*data[:rules].decode().split("\n"), "rules 0", "end"])
     text = np.frombuffer(body, np.uint8)
     ends = np.flatnonzero(text <= ord(" "))  # of fields
     last = np.flatnonzero(text[ends] == ord("\n"))  # fields of lines
