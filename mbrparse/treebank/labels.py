@@ -39,7 +39,8 @@ PARENT = "^"
 SIBLING = ">"
 HEAD_TAG = "@"
 FRAME = "&"
-# Marks of annotations: those above, and ~ for states.
+STATE = "~"
+# Marks of annotations: those above.
 _ANNOTATION_MARKS = "^>~&@"
 # A label in single quotes would read as a terminal in a grammar file.
 _RESERVED = re.compile(r"[\^>~&@+%() \t\r\n\f\v]|_(?=Cont)|^'(?=.+'\Z)", re.DOTALL)

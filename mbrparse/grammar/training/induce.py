@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from mbrparse.grammar.rules import Rule, RuleSet, TerminalKind, is_terminal, quote, relative_frequencies
@@ -49,31 +48,16 @@ def induce(trees: Iterable[SourceTree], terminal_kind: TerminalKind) -> RuleSet:
     lexical: Counter[tuple[str, str]] = Counter()
     words = terminal_kind == "words"
 
-    def name(node: Tree) -> str:
-        if node.children:
-            return node.label
-        return escape(node.label) if words and node.word is not None else quote(node.tag)
-
-    for source, line, tree in trees:
-        wrong = partial(GrammarError, source=source, line=line, remedy=_REMEDY)
-        if not tree.children:
-            raise wrong("a tree without constituents")
-        start[tree.label] += 1
-        stack = [tree]
+    for source in trees:
+        start[source.tree.label] += 1
+        stack = [source.tree]
         while stack:
             node = stack.pop()
-            children = node.children
-            if len(children) > 2:
-                raise wrong(f"constituent {node.label} has {len(children)} children, not 2")
-            if not node.label or is_terminal(node.label):
-                raise wrong(f"constituent label {node.label!r} cannot stand in a grammar")
-            if len(children) == 2:
-                inner[node.label, name(children[0]), name(children[1])] += 1
-            elif children[0].children:
-                inner[node.label, children[0].label] += 1
-            else:
+            children = checked_children(node, source)
+            names = [rule_name(child, words, len(children)) for child in children]
+            inner[(node.label, *names)] += 1
+            if len(children) == 1 and not children[0].children:
                 tag, word = (children[0].label, children[0].word) if words else (children[0].tag, None)
-                inner[node.label, escape(tag)] += 1
                 lexical[tag, tag if word is None else word] += 1
                 continue
             for child in children:
@@ -89,6 +73,29 @@ def induce(trees: Iterable[SourceTree], terminal_kind: TerminalKind) -> RuleSet:
     for (tag, terminal), count in lexical.items():
         counts[Rule(escape(tag), (quote(terminal),))] = count
     return relative_frequencies(terminal_kind, dict(start), counts)
+
+
+def checked_children(node: Tree, place: SourceTree) -> tuple[Tree, ...]:
+    """The children of a constituent; raises GrammarError where it is none of a binarized tree."""
+    children = node.children
+    if 0 < len(children) <= 2 and node.label and not is_terminal(node.label):
+        return children
+    if not children:
+        message = "a tree without constituents"
+    elif len(children) > 2:
+        message = f"constituent {node.label} has {len(children)} children, not 2"
+    else:
+        message = f"constituent label {node.label!r} cannot stand in a grammar"
+    raise GrammarError(message, source=place.source, line=place.line, remedy=_REMEDY)
+
+
+def rule_name(child: Tree, words: bool, children: int) -> str:
+    """How a rule of so many children names one: a leaf with a word, or alone, is a preterminal."""
+    if child.children:
+        return child.label
+    if words and (children == 1 or child.word is not None):
+        return escape(child.label)
+    return escape(child.tag) if children == 1 else quote(child.tag)
 
 
 class Counted(NamedTuple):

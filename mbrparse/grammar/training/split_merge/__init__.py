@@ -1,0 +1,1 @@
+"""Split-merge training: symbols are split into states, which EM fits to observed trees."""

@@ -1,0 +1,99 @@
+"""Rounds of EM for a grammar with states on observed trees."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from mbrparse.grammar.charts.base.clock import NO_LIMIT
+from mbrparse.grammar.charts.base.rule_tables import Floats
+from mbrparse.grammar.training.split_merge.state_grammar import Layout, StateGrammar
+from mbrparse.grammar.training.split_merge.state_kernels import Pairs, expect_trees
+from mbrparse.grammar.training.split_merge.tree_arrays import TreeArrays
+from mbrparse.run.pool import Pool, TaskFunction
+
+# The trees are so many parts, whose sums are added in order: so sums do not depend on the number of jobs.
+_PARTS = 8
+#: Probabilities below this become zero, as they would in a few rounds more.
+SMALLEST = 1e-30
+#: A change of probabilities by their layout, in place, after each round: smoothing.
+Change = Callable[[Layout, Floats], None]
+_NO_PAIRS = Pairs(np.zeros(1, np.int32), np.zeros(0), np.zeros(0))
+
+
+class Expected(NamedTuple):
+    """Sums over all trees."""
+
+    counts: Floats  # by number of the layout, expected counts divided by the probability
+    loss: Floats  # as ``Pairs`` has them
+    log_likelihood: float
+    left_out: int  # trees without a derivation
+
+
+class Round(NamedTuple):
+    """A round's result: the log likelihood is that of the grammar before it."""
+
+    values: Floats
+    log_likelihood: float
+    left_out: int
+
+
+class Expectation:
+    """The E step on some trees, by the workers of a pool."""
+
+    def __init__(self, trees: TreeArrays, pool: Pool) -> None:
+        self._pool = pool
+        ends = np.searchsorted(trees.first, np.linspace(0, trees.first[-1], _PARTS + 1)[1:])
+        self._parts = [(begin, end) for begin, end in zip([0, *ends[:-1]], ends.tolist(), strict=True) if end > begin]
+        self._work = TaskFunction(partial(partial, _sums, trees))
+
+    def expect(self, layout: Layout, values: Floats, pairs: Pairs = _NO_PAIRS) -> Expected:
+        """The sums for these probabilities."""
+        shared = self._pool.share((layout.tables._replace(value=values), pairs))
+        futures = [self._pool.submit(self._work, part, shared) for part in self._parts]
+        total = futures[0].result()
+        for future in futures[1:]:
+            more = future.result()
+            np.add(total.counts, more.counts, out=total.counts)
+            np.add(total.loss, more.loss, out=total.loss)
+            total = Expected(
+                total.counts,
+                total.loss,
+                total.log_likelihood + more.log_likelihood,
+                total.left_out + more.left_out,
+            )
+        return total
+
+
+def _sums(trees: TreeArrays, part: tuple[int, int], shared: tuple[object, Pairs]) -> Expected:
+    tables, pairs = shared
+    sums = np.zeros(len(tables.value))
+    mine = pairs._replace(loss=np.zeros_like(pairs.loss))
+    log_probs = expect_trees(trees, tables, mine, *part, sums, NO_LIMIT.stop)
+    NO_LIMIT.check()  # sums are of no use where it was interrupted
+    derived = np.isfinite(log_probs)
+    return Expected(sums, mine.loss, float(log_probs[derived].sum()), int((~derived).sum()))
+
+
+def rounds(step: Expectation, grammar: StateGrammar, change: Change | None = None) -> Iterator[tuple[Layout, Round]]:
+    """Yield the results of one round of EM after the other."""
+    layout = Layout.of(grammar)
+    values = layout.tables.value
+    while True:
+        found = step.expect(layout, values)
+        values = maximized(layout, values * found.counts)
+        if change is not None:
+            change(layout, values)
+        yield layout, Round(values, found.log_likelihood, found.left_out)
+
+
+def maximized(layout: Layout, counts: Floats) -> Floats:
+    """The M step, in place: each parent's state has a sum of one, or of zero if it was never used."""
+    for block in layout.of_parents(counts):
+        total = block.sum(axis=0)
+        block *= np.where(total > 0, 1.0 / np.where(total > 0, total, 1.0), 0.0)
+        block[block < SMALLEST] = 0.0
+    return counts
