@@ -12,6 +12,7 @@ from mbrparse.cli.option_types import InputFile
 from mbrparse.cli.options import (
     Finite,
     check_outputs,
+    compilation_noted,
     count_option,
     encoding_option,
     jobs_option,
@@ -49,7 +50,8 @@ class WordOptions:
     rare: int | None = count_option(
         least=2,
         metavar="N",
-        help="Words seen fewer than N times are rare.  [default: signature 2, collins 6]",
+        help="Words seen fewer than N times are rare.  [default: signature 2, collins 6; with "
+        "--method split-merge 21]",
     )
 
     @property
@@ -63,13 +65,15 @@ class WordOptions:
     def check(self, method: str, output: str) -> None:
         """Raise UsageError for options that lack others, or a file beside OUTPUT."""
         for name, needed in (
-            ("--method counting or dop", method in ("counting", "dop")),
+            ("--method counting, split-merge or dop", method != "inside-outside"),
             ("--terminals words", self.terminals == "words"),
         ):
             if not needed:
                 refuse_options(["unknown", "rare"], name)
         if self.unknown == "none" and self.rare is not None:
             raise click.UsageError("--rare needs --unknown signature or collins.")
+        if self.unknown == "collins" and method == "split-merge":
+            raise click.UsageError("--unknown collins needs --method counting or dop.")
         if self.unknown == "collins" and not is_file(output):
             raise click.UsageError(
                 "--unknown collins needs --output FILE: its tagger is written to FILE.tagger.json."
@@ -95,7 +99,6 @@ class EstimationOptions:
     """Inside-outside re-estimation, as ``InsideOutside`` names it."""
 
     nonterminals: int = option(default=15, help="Nonterminals of the random first grammar.")
-    seed: int = option(default=0, help="Seed of the random first grammar.")
     init: str | None = option(
         type=InputFile("GRAMMAR"), help="Start from this grammar instead, one without unary rules."
     )
@@ -111,6 +114,28 @@ class EstimationOptions:
     )
     heldout: str | None = option(type=InputFile(), help="Report the cross-entropy of these trees' strings.")
     curve: str | None = option(metavar="CSV", help="Write a row of figures for each iteration.")
+
+
+@dataclass(frozen=True)
+class SplitOptions:
+    """Split-merge training, as ``SplitMerge`` names it."""
+
+    cycles: int = count_option(help="How often all symbols are split.", default=4, least=0)
+    merge: float = option(
+        type=Finite(min=0, max=1), default=0.5, help="The fraction of splits that is merged back."
+    )
+    smooth: float = option(
+        type=Finite(min=0, max=1),
+        default=0.01,
+        help="The weight of the mean of a symbol's states in the probabilities of each.",
+    )
+
+
+@dataclass(frozen=True)
+class IterationOptions:
+    """What methods of many iterations share."""
+
+    seed: int = option(default=0, help="Seed of the random first grammar, or of the splits.")
     resume: bool = option(is_flag=True, help="Go on from OUTPUT.checkpoint; the result is identical.")
     jobs: Any = jobs_option("Threads.")
 
@@ -120,10 +145,10 @@ class EstimationOptions:
 @output_option()
 @option(
     "--method",
-    choices=["counting", "inside-outside", "dop"],
+    choices=["counting", "inside-outside", "split-merge", "dop"],
     default="counting",
-    help="Relative frequencies of binarized trees; re-estimation from bracketed text; or all fragments "
-    "of binarized trees (data-oriented parsing).",
+    help="Relative frequencies of binarized trees; re-estimation from bracketed text; states of the symbols "
+    "of binarized trees; or all fragments of binarized trees (data-oriented parsing).",
 )
 @option(
     "--statistics",
@@ -135,6 +160,8 @@ class EstimationOptions:
 @option_group("words", WordOptions, "Words")
 @option_group("fragments", FragmentOptions, "Fragments, with --method dop")
 @option_group("estimation", EstimationOptions, "Re-estimation, with --method inside-outside")
+@option_group("splits", SplitOptions, "States, with --method split-merge")
+@option_group("runs", IterationOptions, "Iterations, with --method inside-outside or split-merge")
 def train(
     inputs: tuple[str, ...],
     output: str,
@@ -144,22 +171,31 @@ def train(
     words: WordOptions,
     fragments: FragmentOptions,
     estimation: EstimationOptions,
+    splits: SplitOptions,
+    runs: IterationOptions,
 ) -> None:
     """Train a grammar from trees.
 
     By default the rules of binarized trees are counted: relative frequencies, no smoothing. With
     --method inside-outside the trees' brackets, but not their labels, guide the re-estimation of a
     random grammar (Pereira & Schabes 1992), or of another without unary rules. A flat tree is a sentence
-    without brackets. With --method dop all their fragments are kept, as a treebank whose equal subtrees
-    are written once (Goodman 1996); parse, posteriors and grammar read it.
+    without brackets. With --method split-merge the symbols of binarized trees are split in two again and
+    again, and EM finds what their states are (Petrov et al. 2006). With --method dop all fragments of the
+    trees are kept, as a treebank whose equal subtrees are written once (Goodman 1996); parse, posteriors
+    and grammar read it.
     """
     if method != "dop":
         refuse_options(["weights", "max_depth"], "--method dop")
-    else:
+    if method != "split-merge":
+        refuse_options([field.name for field in fields(SplitOptions)], "--method split-merge")
+    if method in ("dop", "split-merge"):
         refuse_options(["statistics"], "--method counting or inside-outside")
     words.check(method, output)
     # A re-estimation that is resumed reads its texts and its first grammar again.
-    checkpoint = f"{output}.checkpoint" if method == "inside-outside" and is_file(output) else None
+    iterates = method in ("inside-outside", "split-merge")
+    checkpoint = f"{output}.checkpoint" if iterates and is_file(output) else None
+    if runs.resume and iterates and checkpoint is None:
+        raise click.UsageError("--resume needs --output FILE: its checkpoint is FILE.checkpoint.")
     check_outputs(
         [
             ("--output", output),
@@ -175,14 +211,18 @@ def train(
         ],
     )
     if method == "inside-outside":
-        _inside_outside(inputs, output, words.terminals, encoding, estimation, statistics)
+        _inside_outside(inputs, output, words.terminals, encoding, estimation, runs, statistics)
         return
-    unused = [field.name for field in fields(EstimationOptions)]
-    refuse_options([*unused, "scheduler"], "--method inside-outside")
+    refuse_options([field.name for field in fields(EstimationOptions)], "--method inside-outside")
+    if not iterates:
+        unused = [field.name for field in fields(IterationOptions)]
+        refuse_options([*unused, "scheduler"], "--method inside-outside or split-merge")
     from mbrparse.treebank.corpora import read_inputs
 
     trees = read_inputs(inputs, encoding)
-    if method == "dop":
+    if method == "split-merge":
+        _split_merge(trees, output if checkpoint else None, output, words, splits, runs)
+    elif method == "dop":
         _dop(trees, output, words, fragments)
     else:
         _count(trees, output, words, statistics)
@@ -212,6 +252,38 @@ def _count(trees: Iterable[SourceTree], output: str, words: WordOptions, statist
     note(f"{sum(weight.count or 0 for weight in rules.start.values()):g} trees, {len(rules.rules)} rules")
     if words.model is not None and not any(is_unknown(unquote(rule.children[0])) for rule in rules.rules):
         note("no word was rare: sentences with unseen words will fall back")
+
+
+def _split_merge(
+    trees: Iterable[SourceTree],
+    kept: str | None,
+    output: str,
+    words: WordOptions,
+    splits: SplitOptions,
+    runs: IterationOptions,
+) -> None:
+    from mbrparse.grammar.grammar_file import write_rules
+    from mbrparse.grammar.training.split_merge.cycles import SplitMerge
+    from mbrparse.grammar.training.split_merge.training import train_trees
+
+    try:
+        with compilation_noted():
+            rules = train_trees(
+                trees,
+                words.terminals or "tags",
+                SplitMerge(**vars(splits), seed=runs.seed),
+                unknown=words.model is not None,
+                rare=words.rare,
+                output=kept,
+                resume=runs.resume,
+                jobs=runs.jobs,
+                progress=with_progress,
+                log=note,
+            )
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt("--resume goes on after the last whole cycle" if kept else "") from None
+    write_rules(rules, output)
+    note(f"{len(rules.rules)} rules")
 
 
 def _dop(trees: Iterable[SourceTree], output: str, words: WordOptions, fragments: FragmentOptions) -> None:
@@ -244,15 +316,14 @@ def _inside_outside(
     terminals: Any,
     encoding: str,
     estimation: EstimationOptions,
+    runs: IterationOptions,
     statistics: str | None,
 ) -> None:
     from mbrparse.grammar.training.inside_outside import InsideOutside, checkpoint_path, train_files
     from mbrparse.grammar.training.iterations import Interrupted
 
-    how = InsideOutside(statistics=statistics, **vars(estimation))
+    how = InsideOutside(statistics=statistics, **vars(estimation), **vars(runs))
     resumable = checkpoint_path(output) is not None
-    if how.resume and not resumable:
-        raise click.UsageError("--resume needs --output FILE: its checkpoint is FILE.checkpoint.")
     try:
         trained = train_files(
             inputs,

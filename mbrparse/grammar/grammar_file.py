@@ -17,7 +17,8 @@ of its parent, which then must all have counts. Equal rules are added up. Empty 
 with ``#`` are skipped.
 
 A header line ``unknown signature 2`` or ``unknown collins 6 DIGEST`` names a model of unknown words (see
-grammar.words); the latter's tagger is a separate file beside the grammar's.
+grammar.words); the latter's tagger is a separate file beside the grammar's. With signatures,
+lines ``word WORD TERMINAL`` name the terminals of rare words that have one in common.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from pathlib import Path
 
 from mbrparse.grammar.fields_file import FieldsReader, format_number, is_whole
 from mbrparse.grammar.rules import SUM_TOLERANCE, TERMINAL_KINDS, Key, Rule, RuleSet, TerminalKind, Weight
-from mbrparse.grammar.words.unknown import Collins, UnknownWords, read_fields
+from mbrparse.grammar.words.unknown import Collins, Signatures, UnknownWords, read_fields
 from mbrparse.io.files import atomic_outputs, open_output, read_lines, source_name
 from mbrparse.io.log import Log, no_log
 
@@ -80,6 +81,9 @@ def write_rules(rules: RuleSet, path: str | Path) -> None:
             stream.write(f"{MAGIC} {VERSION}\nterminals {rules.terminal_kind}\n")
             if rules.unknown is not None:
                 stream.write(f"unknown {' '.join(rules.unknown.fields)}\n")
+            if isinstance(rules.unknown, Signatures):
+                for word, terminal in sorted(rules.unknown.words.items()):
+                    stream.write(f"word {word} {terminal}\n")
             for name, weight in sorted(rules.start.items()):
                 stream.write(f"start {name} {_numbers(weight)}\n")
             stream.write(f"rules {len(rules.rules)}\n")
@@ -102,6 +106,7 @@ class GrammarFileReader(FieldsReader):
         kind: TerminalKind | None = None
         unknown: UnknownWords | None = None
         announced: int | None = None
+        words: dict[str, str] = {}
         start: list[tuple[str, _Written]] = []
         rules: list[tuple[Rule, _Written]] = []
         for fields in rows:
@@ -112,6 +117,8 @@ class GrammarFileReader(FieldsReader):
                     if unknown is not None:
                         raise self.error("a second line 'unknown'")
                     unknown = self._unknown(model)
+                case ["word", word, terminal] if isinstance(unknown, Signatures):
+                    words[word] = terminal
                 case ["start", name, probability, count]:
                     start.append((name, self._weight(probability, count)))
                 case ["rules", number] if is_whole(number):
@@ -127,6 +134,8 @@ class GrammarFileReader(FieldsReader):
         if unknown is not None and kind != "words":
             raise self.error("a model of unknown words, but terminals are tags", "remove the line 'unknown'")
         self.check_announced(announced, len(rules), "rules")
+        if isinstance(unknown, Signatures):
+            unknown = replace(unknown, words=words)
         return RuleSet(
             kind,
             self._complete({name: "the start distribution" for name, _ in start}, start),

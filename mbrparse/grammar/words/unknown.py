@@ -39,7 +39,7 @@ finds best among those that rare words had.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import count
@@ -140,9 +140,13 @@ NO_TAGGER = "-"
 
 @dataclass(frozen=True, slots=True)
 class Signatures:
-    """The model: words seen fewer than ``rare`` times are their classes."""
+    """The model: words seen fewer than ``rare`` times are their classes.
+
+    ``words`` are rare ones that have a terminal of their own, which several may share (split-merge training).
+    """
 
     rare: int
+    words: Mapping[str, str] = field(default_factory=dict, repr=False, hash=False)
     kind: ClassVar[Literal["signature"]] = "signature"
     default_rare: ClassVar[int] = 2
 
@@ -176,6 +180,7 @@ class Signatures:
         found = []
         for place, written in enumerate(words):
             word = bracket_free(written)
+            word = self.words.get(word, word)
             if word not in known:
                 word = next((name for name in classes(word, place == 0) if name in known), word)
             found.append(word)

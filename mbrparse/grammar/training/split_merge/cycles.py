@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 
 from mbrparse.grammar.training.split_merge.rounds import Change, Expectation, rounds
 from mbrparse.grammar.training.split_merge.splits import Smoothing, least_losses, merge, split
 from mbrparse.grammar.training.split_merge.state_grammar import StateGrammar
-from mbrparse.grammar.training.split_merge.tree_arrays import ObservedTrees
-from mbrparse.io.log import Log, no_log
+from mbrparse.grammar.training.split_merge.tree_arrays import ObservedTrees, TreeArrays
+from mbrparse.io.log import Log, Progress, no_log, no_progress
 from mbrparse.run.pool import Pool
 
 #: The weight of the mean over a tag's states in the probabilities of words.
@@ -39,29 +39,32 @@ def first_grammar(observed: ObservedTrees) -> StateGrammar:
 
 
 def cycle(
-    grammar: StateGrammar, observed: ObservedTrees, how: SplitMerge, number: int, pool: Pool, log: Log = no_log
+    grammar: StateGrammar,
+    trees: TreeArrays,
+    how: SplitMerge,
+    number: int,
+    pool: Pool,
+    progress: Progress = no_progress,
+    log: Log = no_log,
 ) -> StateGrammar:
     """One cycle, the ``number``-th; the result depends on the grammar, the trees and the options alone."""
-    step = Expectation(observed.arrays, pool)
-    title = f"cycle {number}"
-    grammar = _fitted(step, split(grammar, how.seed, number), how.rounds[0], None, f"{title}, split", log)
+    step = Expectation(trees, pool)
+
+    def fitted(grammar: StateGrammar, count: int, phase: str, change: Change | None = None) -> StateGrammar:
+        title = f"cycle {number}, {phase}"
+        found = list(progress(islice(rounds(step, grammar, change), count), title, count))
+        last = found[-1]
+        log(
+            f"{title}: {grammar.size} states, log likelihood {found[0].log_likelihood:.1f} to "
+            f"{last.log_likelihood:.1f} in {count} rounds"
+            + (f", {last.left_out} trees left out" if last.left_out else "")
+        )
+        return last.grammar()
+
+    grammar = fitted(split(grammar, how.seed, number), how.rounds[0], "split")
     if how.merge > 0:
-        grammar = merge(grammar, least_losses(step, grammar, how.merge))
-        grammar = _fitted(step, grammar, how.rounds[1], None, f"{title}, merged", log)
+        grammar = fitted(merge(grammar, least_losses(step, grammar, how.merge)), how.rounds[1], "merged")
     if how.smooth > 0:
         smoothing = Smoothing(grammar, how.smooth, WORD_SMOOTHING)
-        grammar = _fitted(step, grammar, how.rounds[2], smoothing, f"{title}, smoothed", log)
+        grammar = fitted(grammar, how.rounds[2], "smoothed", smoothing)
     return grammar
-
-
-def _fitted(
-    step: Expectation, grammar: StateGrammar, count: int, change: Change | None, title: str, log: Log
-) -> StateGrammar:
-    """The grammar after so many rounds of EM."""
-    layout, last = None, None
-    for number, (layout, last) in enumerate(rounds(step, grammar, change), start=1):
-        if number in (1, count):
-            log(f"{title}: {grammar.size} states, round {number} of {count}, log likelihood {last.log_likelihood:.1f}")
-        if number == count:
-            break
-    return grammar if last is None else grammar.changed(grammar.states, layout.blocks(grammar, last.values))

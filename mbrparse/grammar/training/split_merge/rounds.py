@@ -11,7 +11,7 @@ import numpy as np
 from mbrparse.grammar.charts.base.clock import NO_LIMIT
 from mbrparse.grammar.charts.base.rule_tables import Floats
 from mbrparse.grammar.training.split_merge.state_grammar import Layout, StateGrammar
-from mbrparse.grammar.training.split_merge.state_kernels import Pairs, expect_trees
+from mbrparse.grammar.training.split_merge.state_kernels import Pairs, StateTables, expect_trees
 from mbrparse.grammar.training.split_merge.tree_arrays import TreeArrays
 from mbrparse.run.pool import Pool, TaskFunction
 
@@ -36,9 +36,15 @@ class Expected(NamedTuple):
 class Round(NamedTuple):
     """A round's result: the log likelihood is that of the grammar before it."""
 
+    before: StateGrammar
+    layout: Layout
     values: Floats
     log_likelihood: float
-    left_out: int
+    left_out: int  # trees without a derivation
+
+    def grammar(self) -> StateGrammar:
+        """The grammar after it."""
+        return self.before.changed(self.before.states, self.layout.blocks(self.before, self.values))
 
 
 class Expectation:
@@ -47,7 +53,9 @@ class Expectation:
     def __init__(self, trees: TreeArrays, pool: Pool) -> None:
         self._pool = pool
         ends = np.searchsorted(trees.first, np.linspace(0, trees.first[-1], _PARTS + 1)[1:])
-        self._parts = [(begin, end) for begin, end in zip([0, *ends[:-1]], ends.tolist(), strict=True) if end > begin]
+        self._parts = [
+            (begin, end) for begin, end in zip([0, *ends[:-1]], ends.tolist(), strict=True) if end > begin
+        ]
         self._work = TaskFunction(partial(partial, _sums, trees))
 
     def expect(self, layout: Layout, values: Floats, pairs: Pairs = _NO_PAIRS) -> Expected:
@@ -68,7 +76,7 @@ class Expectation:
         return total
 
 
-def _sums(trees: TreeArrays, part: tuple[int, int], shared: tuple[object, Pairs]) -> Expected:
+def _sums(trees: TreeArrays, part: tuple[int, int], shared: tuple[StateTables, Pairs]) -> Expected:
     tables, pairs = shared
     sums = np.zeros(len(tables.value))
     mine = pairs._replace(loss=np.zeros_like(pairs.loss))
@@ -78,22 +86,22 @@ def _sums(trees: TreeArrays, part: tuple[int, int], shared: tuple[object, Pairs]
     return Expected(sums, mine.loss, float(log_probs[derived].sum()), int((~derived).sum()))
 
 
-def rounds(step: Expectation, grammar: StateGrammar, change: Change | None = None) -> Iterator[tuple[Layout, Round]]:
-    """Yield the results of one round of EM after the other."""
+def rounds(step: Expectation, grammar: StateGrammar, change: Change | None = None) -> Iterator[Round]:
+    """Yield the results of one round of EM after the other; all share the array of values."""
     layout = Layout.of(grammar)
     values = layout.tables.value
     while True:
         found = step.expect(layout, values)
-        values = maximized(layout, values * found.counts)
+        values *= found.counts
+        maximize(layout, values)
         if change is not None:
             change(layout, values)
-        yield layout, Round(values, found.log_likelihood, found.left_out)
+        yield Round(grammar, layout, values, found.log_likelihood, found.left_out)
 
 
-def maximized(layout: Layout, counts: Floats) -> Floats:
+def maximize(layout: Layout, counts: Floats) -> None:
     """The M step, in place: each parent's state has a sum of one, or of zero if it was never used."""
     for block in layout.of_parents(counts):
         total = block.sum(axis=0)
-        block *= np.where(total > 0, 1.0 / np.where(total > 0, total, 1.0), 0.0)
+        np.multiply(block, np.divide(1.0, total, out=np.zeros_like(total), where=total > 0), out=block)
         block[block < SMALLEST] = 0.0
-    return counts

@@ -7,14 +7,16 @@ from typing import NamedTuple
 import numpy as np
 
 from mbrparse.grammar.charts.base.rule_tables import Floats
+from mbrparse.grammar.rules import is_terminal
 from mbrparse.grammar.training.split_merge.rounds import Expectation
 from mbrparse.grammar.training.split_merge.state_grammar import Layout, StateGrammar
-from mbrparse.grammar.training.split_merge.state_kernels import Pairs
+from mbrparse.grammar.training.split_merge.state_kernels import LANES, Pairs
 from mbrparse.grammar.training.split_merge.tree_arrays import ROOT, inner_children
-from mbrparse.grammar.rules import is_terminal
 
 #: Probabilities of a split's halves differ by up to this, relative.
 PERTURBATION = 0.01
+# How many arrays of all probabilities there are at once: layouts, counts, and the sums of parts.
+_COPIES = 8
 
 
 def split(grammar: StateGrammar, seed: int, cycle: int) -> StateGrammar:
@@ -33,6 +35,16 @@ def split(grammar: StateGrammar, seed: int, cycle: int) -> StateGrammar:
         noise = random.uniform(-PERTURBATION, PERTURBATION, halves.shape)
         blocks.append(halves * (1.0 + noise) / (ways[0] * ways[1]))
     return normalized(grammar.changed(states, blocks))
+
+
+def bytes_of_split(grammar: StateGrammar) -> int:
+    """About the memory that a cycle takes, which begins with splitting this grammar."""
+    numbers = 0
+    for rule, block in zip(grammar.rules, grammar.blocks, strict=True):
+        ways = sum(child is not None for child in inner_children(rule))
+        parents = -(-2 * block.shape[2] // LANES) * LANES
+        numbers += block.shape[0] * block.shape[1] * 2**ways * parents
+    return numbers * 8 * _COPIES
 
 
 def normalized(grammar: StateGrammar) -> StateGrammar:
@@ -68,9 +80,7 @@ def least_losses(step: Expectation, grammar: StateGrammar, fraction: float) -> M
     return Merger(merged, shares)
 
 
-def merge_losses(
-    step: Expectation, grammar: StateGrammar
-) -> tuple[dict[str, Floats], dict[str, Floats]]:
+def merge_losses(step: Expectation, grammar: StateGrammar) -> tuple[dict[str, Floats], dict[str, Floats]]:
     """By symbol the log of what each pair's merger leaves of the likelihood, and the states' shares.
 
     Petrov et al. (2006), section 2.2: the product over the nodes of P_n / P.
@@ -88,7 +98,7 @@ def merge_losses(
         if size > 1:
             pairs = block.sum(axis=0)[:size].reshape(-1, 2)
             total = pairs.sum(axis=1, keepdims=True)
-            found = np.where(total > 0, pairs / np.where(total > 0, total, 1.0), 0.5).ravel()
+            found = np.divide(pairs, total, out=np.full_like(pairs, 0.5), where=total > 0).ravel()
             share[begin : begin + size] = found
         shares[symbol] = share[begin : begin + size]
     judged = step.expect(layout, values, Pairs(first, share, np.zeros(len(share)))).loss
@@ -112,9 +122,12 @@ def merge(grammar: StateGrammar, merger: Merger) -> StateGrammar:
             into.append(len(kept) - 1)
         chosen = np.zeros((len(histories), len(kept)))
         chosen[np.arange(len(histories)), into] = 1.0
-        mixed = np.array([
-            merger.shares[symbol][place] if into.count(into[place]) > 1 else 1.0 for place in range(len(histories))
-        ])
+        mixed = np.array(
+            [
+                merger.shares[symbol][place] if into.count(into[place]) > 1 else 1.0
+                for place in range(len(histories))
+            ]
+        )
         states[symbol], sums[symbol], means[symbol] = tuple(kept), chosen, chosen * mixed[:, None]
     one = np.ones((1, 1))
     blocks = []
@@ -129,7 +142,9 @@ class Smoothing:
 
     def __init__(self, grammar: StateGrammar, rules: float, words: float) -> None:
         """The weights of the mean: for symbols over others, and for those over words or tags."""
-        lexical = {rule.parent for rule in grammar.rules if is_terminal(rule.children[0]) and len(rule.children) == 1}
+        lexical = {
+            rule.parent for rule in grammar.rules if is_terminal(rule.children[0]) and len(rule.children) == 1
+        }
         self._weights = [words if symbol in lexical else rules for symbol in grammar.symbols]
         self._sizes = [len(grammar.states[symbol]) for symbol in grammar.symbols]
 

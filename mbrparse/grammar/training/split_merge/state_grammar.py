@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -21,8 +21,8 @@ from mbrparse.grammar.words.unknown import UnknownWords
 from mbrparse.io.errors import GrammarError
 from mbrparse.treebank.labels import STATE
 
-# Rules of states below this are not written: they count for nothing beside their parent's others.
-_LEAST = 1e-9
+# Rules of states below this are not written.
+_LEAST = 1e-6
 _STATE = re.compile(rf"(.+){STATE}([01]+)", re.DOTALL)
 
 
@@ -78,12 +78,11 @@ class StateGrammar:
         blocks = {rule: np.zeros(shape) for rule, shape in zip(rules, shapes, strict=True)}
         roots = ((Rule(ROOT, (name,)), weight) for name, weight in found.start.items())
         for (parent, children), weight in (*found.rules.items(), *roots):
-            symbol, state = places[parent]
+            symbol, above = places[parent]
             inner = [(name, 0) if is_terminal(name) else places[name] for name in children]
             block = blocks.get(Rule(symbol, tuple(name for name, _ in inner)))
             if block is not None:
-                left, right = inner[0][1], inner[1][1] if len(inner) > 1 else 0
-                block[left, right, state] = weight.probability
+                block[inner[0][1], inner[1][1] if len(inner) > 1 else 0, above] = weight.probability
         lacking = next((rule for rule, block in blocks.items() if not block.any()), None)
         if lacking is not None:
             raise GrammarError(
@@ -91,7 +90,11 @@ class StateGrammar:
                 source=source,
                 remedy="give the trees that it was trained on, or leave --resume out",
             )
-        return cls(rules, {symbol: states[symbol] for symbol in dict.fromkeys(r.parent for r in rules)}, [*blocks.values()])
+        return cls(
+            rules,
+            {symbol: states[symbol] for symbol in dict.fromkeys(r.parent for r in rules)},
+            [*blocks.values()],
+        )
 
     def written(self, kind: TerminalKind, unknown: UnknownWords | None = None) -> RuleSet:
         """Its rules, but for those of negligible probability."""
@@ -112,7 +115,7 @@ class StateGrammar:
                     continue
                 children = (name, rights[right] or others[0]) if others else (name,)
                 found[Rule(names[rule.parent][parent], children)] = weight
-        return RuleSet(kind, start, found, unknown).normalized("")
+        return rounded(RuleSet(kind, start, found, unknown))
 
     def changed(self, states: dict[str, tuple[str, ...]], blocks: Iterable[Floats]) -> StateGrammar:
         """The same rules with other states."""
@@ -194,6 +197,20 @@ def split_state(name: str) -> tuple[str, str]:
     """
     match = _STATE.fullmatch(name)
     return (match[1], match[2]) if match else (name, "")
+
+
+def rounded(rules: RuleSet) -> RuleSet:
+    """The same with sums of one, and probabilities of eight digits, which files have room for."""
+    whole = rules.normalized("")
+    return replace(
+        whole,
+        start={name: Weight(_rounded(weight.probability)) for name, weight in whole.start.items()},
+        rules={rule: Weight(_rounded(weight.probability)) for rule, weight in whole.rules.items()},
+    )
+
+
+def _rounded(probability: float) -> float:
+    return float(f"{probability:.8g}")
 
 
 def _shape(rule: Rule, states: dict[str, tuple[str, ...]]) -> tuple[int, int, int]:

@@ -12,7 +12,6 @@ import numpy as np
 
 from mbrparse.grammar.charts.base.rule_tables import Floats, Ints
 from mbrparse.grammar.charts.base.vector import (
-    add,
     largest_of,
     load_from,
     maximum,
@@ -68,9 +67,9 @@ def expect_trees(
             size += tables.width[tables.symbol[trees.rule[node]]]
         most = max(most, size)
     # Vector 0 is that of children without states, whose state 0 has the value 1.
-    inside, outside, scale = np.zeros(most), np.zeros(most), np.zeros(most // LANES)
+    inside, outside, scale = np.zeros(most), np.zeros(most), np.zeros(most // LANES)  # [numbers], [node]
     inside[0] = 1.0
-    place = np.zeros(most // LANES + 1, np.int64)  # [1 + node] where its values begin
+    place = np.zeros(most // LANES + 1, np.int32)  # [1 + node] where its values begin
     for tree in range(begin, end):
         if stop[0]:
             break

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -51,7 +51,7 @@ def observe(trees: Iterable[SourceTree], terminals: TerminalKind) -> ObservedTre
     ids: dict[tuple[str, ...], int] = {}
     first, rule, left, right = array("i", [0]), array("i"), array("i"), array("i")
 
-    def add(names: tuple[str, ...], children: tuple[int, ...]) -> int:
+    def add(names: tuple[str, ...], children: Sequence[int]) -> int:
         rule.append(ids.setdefault(names, len(ids)))
         left.append(children[0] if children else -1)
         right.append(children[1] if len(children) > 1 else -1)
@@ -60,11 +60,11 @@ def observe(trees: Iterable[SourceTree], terminals: TerminalKind) -> ObservedTre
     def leaf(node: Tree) -> int:
         return add((escape(node.label), quote(node.word)), ()) if words and node.word is not None else -1
 
-    def inner(node: Tree, places: tuple[int, ...]) -> int:
+    def inner(node: Tree, places: Sequence[int]) -> int:
         children = checked_children(node, source)
         if len(children) == 1 and places[0] < 0:
             tag = children[0].label
-            places = (add((escape(tag), quote(tag)), ()),)
+            places = [add((escape(tag), quote(tag)), ())]
         return add((node.label, *(rule_name(child, words, len(children)) for child in children)), places)
 
     for source in trees:
