@@ -82,12 +82,22 @@ GRAMMARS = [
     ("train t --terminals tags --rare 3", "--rare needs --terminals words."),
     (
         "train t --terminals words --method inside-outside --unknown signature",
-        "--unknown needs --method counting or dop.",
+        "--unknown needs --method counting, split-merge or dop.",
     ),
-    ("train t --method inside-outside --rare 3", "--rare needs --method counting or dop."),
+    ("train t --method inside-outside --rare 3", "--rare needs --method counting, split-merge or dop."),
     ("train t --terminals words --unknown none --rare 3", "--rare needs --unknown"),
     ("train t --terminals words --unknown collins", "--unknown collins needs --output FILE"),
     ("train t --scheduler x", "--method inside-outside"),
+    ("train t --cycles 2", "--cycles needs --method split-merge."),
+    ("train t --method dop --merge .5", "--merge needs --method split-merge."),
+    ("train t --method split-merge --merge 1.5", "Invalid value for '--merge'"),
+    (
+        "train t --method split-merge --statistics s",
+        "--statistics needs --method counting or inside-outside.",
+    ),
+    ("train t --method split-merge --terminals words --unknown collins", "--method counting or dop."),
+    ("train t --method split-merge --resume", "--resume needs --output FILE"),
+    ("train t --method split-merge --iterations 3", "--iterations needs --method inside-outside."),
 ]
 
 PARSING = [

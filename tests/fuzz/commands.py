@@ -22,6 +22,7 @@ train unary.mrg -o unary.txt
 train head.mrg -o head.txt
 train bin.mrg --method inside-outside --nonterminals 3 --iterations 2 -o io.txt
 train bin.mrg --method dop -o dop.txt
+train bin.mrg --method split-merge --terminals words --rare 2 --cycles 1 -o states.txt
 train join.mrg --method dop --weights bonnema --max-depth 3 -o depth.txt
 grammar convert tags.txt --to bitpar -o rules.bitpar --lexicon-output lexicon.bitpar
 grammar convert words.txt --to nltk -o words.nltk
@@ -80,6 +81,9 @@ COMMANDS = _weighed(f"""
 3 train bin.mrg --method inside-outside --init tags.txt --iterations 1 --heldout two.mrg -o out
 4 train join.mrg --method dop -o out
 2 train joined.mrg --method dop --terminals words -o out
+3 train unary.mrg --method split-merge --cycles 1 --merge 0.3 --smooth 0.1 --seed 2 -o out
+3 train bin.mrg --method split-merge --terminals words --cycles 2 --rare 2 --resume -o states.txt
+2 parse words.tokens -g states.txt --prune 1e-3 --objective max-rule-product -o out
 4 grammar info tags.txt
 3 grammar info dop.txt
 4 grammar convert collins.txt

@@ -1,0 +1,126 @@
+"""``train --method split-merge``: grammars with states, checkpoints, resumption, bad input."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from commandline import COMPILING, Command
+
+from mbrparse.grammar.files.grammars import read_grammar
+
+# Subjects and objects differ: a state for each can tell pronouns' cases apart.
+TREES = [
+    "(S (NP (PRP he)) (VP (VBD saw) (NP (PRP him))))",
+    "(S (NP (DT the) (NN dog)) (VP (VBD saw) (NP (PRP him))))",
+    "(S (NP (PRP he)) (VP (VBD heard) (NP (DT the) (NN bird))))",
+    "(S (NP (PRP she)) (VP (VBD heard) (NP (PRP her))))",
+    "(S (NP (PRP she)) (VP (VBD saw) (NP (DT a) (NN fox))))",
+]
+TRAIN = "train trees.mrg --method split-merge"
+WORDS = f"{TRAIN} --terminals words --unknown none"
+
+
+@pytest.fixture(autouse=True)
+def trees(folder: Path) -> None:
+    (folder / "trees.mrg").write_text("\n".join(TREES * 3) + "\n")
+
+
+def test_likelihood_rises_and_states_are_named(command: Command) -> None:
+    outcome = command(f"{WORDS} -o g.txt --cycles 2 --merge .5 --smooth .01 --seed 1 --jobs 2")
+    lines = outcome.err.replace(COMPILING, "").splitlines()
+    phases = [re.search(r"(\w+): \d+ states, log likelihood (-[\d.]+) to (-[\d.]+)", line) for line in lines]
+    rises = [(match[1], float(match[2]), float(match[3])) for match in phases if match]
+    assert [name for name, *_ in rises] == ["split", "merged", "smoothed"] * 2
+    assert all(last >= first for name, first, last in rises if name != "smoothed")
+    grammar = read_grammar("g.txt")
+    assert {"NP", "PRP"} <= set(grammar.labels)
+    assert any(name.startswith("NP~") for name in grammar.symbols)
+    assert command("parse -g g.txt --objective max-rule-product", stdin="he saw her\n").output == (
+        "(S (NP (PRP he)) (VP (VBD saw) (NP (PRP her))))\n"
+    )
+
+
+def test_states_tell_subjects_from_objects(command: Command) -> None:
+    """The treebank grammar cannot: it gives both sentences the same probability."""
+    swapped = TREES[0].replace("he)", "x)").replace("him)", "he)").replace("x)", "him)")
+
+    def log_odds(cycles: int) -> float:
+        command(f"{WORDS} -o g.txt --smooth 0 --seed 1 --cycles {cycles}")
+        rows = command("score -g g.txt", stdin=f"{TREES[0]}\n{swapped}\n").output.splitlines()
+        right, wrong = (json.loads(row)["tree_log_probability"] for row in rows)
+        return float(right - wrong)
+
+    assert log_odds(0) == pytest.approx(0, abs=1e-6)
+    assert log_odds(2) > 2
+
+
+@pytest.mark.parametrize("options", ["", "--terminals words", "--terminals words --rare 3 --smooth .1"])
+def test_resumed_and_parallel_runs_give_the_same_bytes(options: str, command: Command) -> None:
+    def trained(more: str) -> bytes:
+        assert command(f"{TRAIN} {options} -o g.txt --seed 3 {more}").code == 0
+        return Path("g.txt").read_bytes()
+
+    whole = trained("--cycles 3")
+    assert trained("--cycles 3 --jobs 2") == whole
+    trained("--cycles 1")
+    assert trained("--cycles 3 --resume") == whole
+    assert trained("--cycles 1 --resume") == trained("--cycles 1")
+    # A checkpoint is a grammar.
+    assert command("parse trees.mrg -g g.txt.cycle-1").code == 0
+
+
+def test_another_seed_gives_other_states(command: Command) -> None:
+    found = set()
+    for seed in (1, 2):
+        command(f"{WORDS} -o g.txt --cycles 1 --seed {seed}")
+        found.add(Path("g.txt").read_bytes())
+    assert len(found) == 2
+
+
+def test_kept_unaries_and_annotated_labels(command: Command) -> None:
+    command("binarize trees.mrg --unary keep --vmarkov 2 -o bin.mrg")
+    command("train bin.mrg --method split-merge --terminals words --unknown none --cycles 1 -o g.txt")
+    assert any("^" in name and "~" in name for name in read_grammar("g.txt").symbols)
+    line = "parse bin.mrg -g g.txt --objective max-rule-product --debinarize"
+    assert command(line).output.splitlines() == TREES * 3
+
+
+def test_unseen_words_have_the_states_of_their_class(command: Command) -> None:
+    command(f"{TRAIN} --terminals words -o g.txt --cycles 1")
+    assert command("parse -g g.txt --objective labelled-tree", stdin="the wolf saw him\n").output == (
+        "(S (NP (DT the) (NN wolf)) (VP (VBD saw) (NP (PRP him))))\n"
+    )
+
+
+def test_errors(command: Command) -> None:
+    assert "no checkpoint to resume from" in command(f"{TRAIN} -o g.txt --resume").error
+    command(f"{TRAIN} -o g.txt --cycles 1")
+    assert "seed: 0, now 2" in command(f"{TRAIN} -o g.txt --cycles 2 --seed 2 --resume").error
+    with Path("trees.mrg").open("a") as stream:
+        stream.write("(S (VP (VBD saw) (NP (DT a) (NN fox))) (NP (PRP he)))\n")
+    assert "training trees" in command(f"{TRAIN} -o g.txt --cycles 2 --resume").error
+    Path("g.txt.checkpoint").write_text("{}")
+    assert "g.txt.checkpoint" in command(f"{TRAIN} -o g.txt --cycles 2 --resume").error
+    Path("flat.mrg").write_text("(S (A a) (B b) (C c))\n")
+    line = command("train flat.mrg --method split-merge -o f.txt").error
+    assert line.startswith("flat.mrg:1: constituent S has 3 children, not 2")
+    Path("empty.mrg").write_text("")
+    assert "no trees in the input" in command("train empty.mrg --method split-merge -o f.txt").error
+    assert not Path("f.txt").exists()
+
+
+def test_a_checkpoint_of_other_trees(command: Command) -> None:
+    """Its settings are right, and its grammar is not: it lacks a rule."""
+    command(f"{TRAIN} -o g.txt --cycles 1")
+    path = Path("g.txt.cycle-1")
+    kept = [line for line in path.read_text().splitlines() if " VP" not in line]
+    path.write_text("\n".join(kept) + "\n")
+    assert "g.txt.cycle-1" in command(f"{TRAIN} -o g.txt --cycles 2 --resume").error
+
+
+def test_more_memory_than_there_is(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.sysconf", lambda _: 1)
+    error = command(f"{TRAIN} -o g.txt --cycles 1").error
+    assert "cycle 1 would need" in error
+    assert "--cycles 0" in error
