@@ -26,6 +26,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 from mbrparse.grammar.fields_file import FieldsReader, format_number, is_whole
