@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
 
+from mbrparse.grammar.charts.base.columns import rows
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.projection import expected_symbols
-from mbrparse.treebank.labels import JOIN, project
+from mbrparse.treebank.labels import project
 
 # Chains of more unary rules are rare.
 _LONGEST = 8
@@ -40,17 +41,10 @@ class LabelOrder:
         above: defaultdict[tuple[str, str], float] = defaultdict(float)
         for _ in range(_LONGEST):
             listed = chains.tocoo()
-            for top, bottom, often in zip(
-                *(column.tolist() for column in (listed.row, listed.col, listed.data)), strict=True
-            ):
+            for top, bottom, often in rows(listed.row, listed.col, listed.data):
                 above[names[top], names[bottom]] += often
             chains = chains @ rules
         return cls(above, {})
-
-    @classmethod
-    def of_chains(cls, chains: Iterable[str], width: Mapping[str, float]) -> LabelOrder:
-        """By listed chains, such as S+VP."""
-        return cls(Counter(pair for chain in chains for pair in combinations(chain.split(JOIN), 2)), width)
 
     def joined(self, other: LabelOrder) -> LabelOrder:
         """What both say, added up."""

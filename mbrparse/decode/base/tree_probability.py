@@ -7,6 +7,7 @@ from collections import defaultdict
 from typing import Any, Protocol, cast
 
 from mbrparse.decode.base.trees import LabelledSpans
+from mbrparse.grammar.charts.base.columns import rows
 from mbrparse.grammar.grammar_kinds import Grammar
 from mbrparse.grammar.pcfg import PCFG, IntArray
 from mbrparse.treebank.labels import continuation_of, is_continuation_label
@@ -45,30 +46,16 @@ class TreeProbability:
         self._continues = [is_continuation_label(label) for label in grammar.labels]
         self._label_ids = {label: position for position, label in enumerate(grammar.labels)}
         self._rules: dict[tuple[int, int], list[tuple[int, float]]] = defaultdict(list)
-        rows = zip(
-            grammar.left.tolist(),
-            grammar.right.tolist(),
-            grammar.parent.tolist(),
-            grammar.log_prob.tolist(),
-            strict=True,
-        )
-        for left, right, parent, prob in rows:
+        binary = grammar.left, grammar.right, grammar.parent, grammar.log_prob
+        for left, right, parent, prob in rows(*binary):
             self._rules[left, right].append((parent, prob))
         self._unary_rules: dict[int, list[tuple[int, float]]] = defaultdict(list)
-        for child, parent, prob in zip(
-            grammar.unary_child.tolist(),
-            grammar.unary_parent.tolist(),
-            grammar.unary_log_prob.tolist(),
-            strict=True,
-        ):
+        unaries = grammar.unary_child, grammar.unary_parent, grammar.unary_log_prob
+        for child, parent, prob in rows(*unaries):
             self._unary_rules[child].append((parent, prob))
         self._lexicon: dict[int, Weights] = defaultdict(dict)
-        for terminal, symbol, prob in zip(
-            grammar.lexical_terminal.tolist(),
-            grammar.lexical_symbol.tolist(),
-            grammar.lexical_log_prob.tolist(),
-            strict=True,
-        ):
+        lexical = grammar.lexical_terminal, grammar.lexical_symbol, grammar.lexical_log_prob
+        for terminal, symbol, prob in rows(*lexical):
             self._lexicon[terminal][symbol] = prob
         self._root: list[float] = grammar.root_log_prob.tolist()
         # In chains of unary rules debinarizing would splice continuations out too, however many there are.

@@ -7,16 +7,15 @@ and of what ends at children before what goes on.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from mbrparse.decode.candidates.k_best import KBest
 from mbrparse.decode.candidates.lazy_search import SCALE, Alternative, LazySearch, Order
 from mbrparse.decode.candidates.samples import Samples, generator
 from mbrparse.grammar.charts.base.clock import Clock
+from mbrparse.grammar.charts.base.columns import rows
 from mbrparse.grammar.charts.dop.dop_charts import DopCharts, Filled
 from mbrparse.grammar.charts.dop.dop_descent import BEGINS, DopDescent
 from mbrparse.grammar.charts.dop.dop_draws import Sums, dop_draw
@@ -67,13 +66,13 @@ class _DopSearch(LazySearch[_Vertex]):
         node, address = vertex
         found: list[Alternative[_Vertex]] = []
         if vertex == _ROOT:
-            for root, weight, best in _rows(*self._descent.roots()):
+            for root, weight, best in rows(*self._descent.roots()):
                 self._add(found, weight, [((root, BEGINS), best)])
         elif self._descent.is_leaf(node):
             found.append(Alternative(self._costs[vertex], (0,), ()))
         # No more of them than derivations are wanted.
         elif address == BEGINS:
-            for at, weight, best in _rows(*self._descent.fragments(node, self._most)):
+            for at, weight, best in rows(*self._descent.fragments(node, self._most)):
                 self._add(found, weight, [((node, at), best)])
         else:
             self._add_splits(found, node, address)
@@ -104,10 +103,6 @@ class _DopSearch(LazySearch[_Vertex]):
         self._costs.update((child, _cost(log_best)) for child, log_best in children)
         vertices = tuple(child for child, _ in children)
         found.append(Alternative(_cost(log_weight), (len(found),), vertices))
-
-
-def _rows(*columns: npt.NDArray[Any]) -> Iterator[tuple[Any, ...]]:
-    return zip(*(column.tolist() for column in columns), strict=True)
 
 
 class DopSampler:

@@ -25,7 +25,7 @@ from mbrparse.decode.base.span_posteriors import Posteriors
 from mbrparse.decode.base.trees import LabelledSpans
 from mbrparse.decode.free.free_decoder import UNLABELLED, best_preterminals
 from mbrparse.grammar.charts.base.clock import NO_LIMIT, Clock
-from mbrparse.grammar.charts.base.columns import NO_LABEL
+from mbrparse.grammar.charts.base.columns import NO_LABEL, begins, rows
 from mbrparse.grammar.charts.base.rule_tables import Ints
 from mbrparse.grammar.charts.base.span_summary import cell_of
 from mbrparse.grammar.pcfg import FloatArray, IntArray
@@ -245,8 +245,7 @@ class NaryDecoder:
         """Which entries are the most probable of their cell, and which are not: without an order none."""
         if self._order is None:
             return slice(None), _NONE
-        first = np.ones(len(summed.cells), np.bool_)
-        first[1:] = summed.cells[1:] != summed.cells[:-1]
+        first = begins(summed.cells)
         return first, np.flatnonzero(~first)
 
     def _labelled(self, found: _Found, summed: ConstituentSummary) -> list[tuple[int, int, str]]:
@@ -263,7 +262,7 @@ class NaryDecoder:
             return spans
         below: defaultdict[int, list[str]] = defaultdict(list)
         more = summed.cells[found.more], summed.label_ids[found.more]
-        for cell, label_id in zip(*(column.tolist() for column in more), strict=True):
+        for cell, label_id in rows(*more):
             below[cell].append(summed.labels[label_id])
         return [
             (start, end, each)

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mbrparse.decode.base.label_order import LabelOrder
+from mbrparse.grammar.charts.base.columns import begins
 from mbrparse.grammar.charts.base.span_summary import SpanEntries
 from mbrparse.grammar.pcfg import FloatArray, IntArray
 from mbrparse.treebank.labels import is_continuation_label
@@ -114,9 +115,7 @@ def added_up(
 ) -> tuple[npt.NDArray[np.int64], FloatArray]:
     """The first of equal entries, in this order, and the sums of their posteriors."""
     ordered = g[order]
-    new = np.ones(len(order), np.bool_)
-    if len(order):
-        new[1:] = np.any([key[order][1:] != key[order][:-1] for key in keys], axis=0)
+    new = begins(*(key[order] for key in keys))
     if new.all():
         return order, ordered
     return order[new], np.add.reduceat(ordered, np.flatnonzero(new))

@@ -82,22 +82,15 @@ def mix_posteriors(
 
 
 def _check_sentences(first: GivenPosteriors, other: GivenPosteriors) -> None:
-    remedy = "a mixture is of the same sentences in the same order"
     if len(other.lengths) != len(first.lengths):
-        raise InputMismatchError(
-            f"there are {len(other.lengths)} sentences here, but {len(first.lengths)} in {first.source}",
-            source=other.source,
-            remedy=remedy,
-        )
-    different = np.flatnonzero(other.lengths != first.lengths)
-    if len(different):
+        differs = f"there are {len(other.lengths)} sentences here, but {len(first.lengths)}"
+    elif len(different := np.flatnonzero(other.lengths != first.lengths)):
         at = int(different[0])
-        raise InputMismatchError(
-            f"sentence {at + 1} has {other.lengths[at]} words here, but {first.lengths[at]} in "
-            f"{first.source}",
-            source=other.source,
-            remedy=remedy,
-        )
+        differs = f"sentence {at + 1} has {other.lengths[at]} words here, but {first.lengths[at]}"
+    else:
+        return
+    remedy = "a mixture is of the same sentences in the same order"
+    raise InputMismatchError(f"{differs} in {first.source}", source=other.source, remedy=remedy)
 
 
 def _known(model: GivenPosteriors) -> npt.NDArray[np.bool_]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import zipfile
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -98,17 +98,9 @@ def of_entries(name: str) -> bool:
     return _ARRAYS[name].of == "entries"
 
 
-class _Header(NamedTuple):
-    """The shape and type of an array."""
-
-    shape: tuple[int, ...]
-    dtype: np.dtype[Any]
-
-
-_READERS = {
-    (1, 0): np.lib.format.read_array_header_1_0,
-    (2, 0): np.lib.format.read_array_header_2_0,
-}
+#: The shape and type of an array.
+_Header: TypeAlias = tuple[tuple[int, ...], np.dtype[Any]]
+_READERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
 
 
 def _read_header(archive: zipfile.ZipFile, name: str) -> _Header | None:
@@ -124,7 +116,7 @@ def _read_header(archive: zipfile.ZipFile, name: str) -> _Header | None:
         return None
     if not dtype.hasobject and begin + math.prod(shape) * dtype.itemsize != info.file_size:
         return None
-    return _Header(shape, dtype)
+    return shape, dtype
 
 
 def _checked_size(name: str, header: _Header | None, source: str) -> int:
@@ -133,23 +125,24 @@ def _checked_size(name: str, header: _Header | None, source: str) -> int:
     remedy = wanted.remedy.format(name=name)
     if header is None:
         _refuse_file(f"is damaged: array {name!r} cannot be read", source)
-    if header.dtype.hasobject:
+    shape, dtype = header
+    if dtype.hasobject:
         refuse(source, f"array {name!r} holds Python objects, which are not read", remedy)
-    size = math.prod(header.shape)
-    if len(header.shape) != 1 and name not in MARKS:
+    size = math.prod(shape)
+    if len(shape) != 1 and name not in MARKS:
         refuse(
             source,
-            f"array {name!r} has the shape {list(header.shape)}, where [{wanted.of}] is wanted",
+            f"array {name!r} has the shape {list(shape)}, where [{wanted.of}] is wanted",
             "docs/posteriors.md says how to come from dense tensors to lists of entries",
         )
     # numpy makes an empty list an array of floats.
-    right = header.dtype.kind in wanted.kinds and (name != "g" or header.dtype.itemsize in TOLERANCE)
+    right = dtype.kind in wanted.kinds and (name != "g" or dtype.itemsize in TOLERANCE)
     if size and not right:
-        refuse(source, f"array {name!r} is of {header.dtype}, where {wanted.says}", remedy)
-    if size * header.dtype.itemsize > (MAX_BYTES if wanted.of in _UNBOUNDED else math.inf):
+        refuse(source, f"array {name!r} is of {dtype}, where {wanted.says}", remedy)
+    if size * dtype.itemsize > (MAX_BYTES if wanted.of in _UNBOUNDED else math.inf):
         refuse(
             source,
-            f"array {name!r} unpacks to {size * header.dtype.itemsize:,} bytes",
+            f"array {name!r} unpacks to {size * dtype.itemsize:,} bytes",
             "a file of so much is no file of posteriors of sentences; cut it into several if it is",
         )
     return size

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 import numpy.typing as npt
 
+from mbrparse.grammar.charts.base.columns import begins
 from mbrparse.io.errors import LabelError, PosteriorsError
 from mbrparse.treebank.labels import JOIN, LabelMarks, foreign_option, parse_label, unescape
 
@@ -143,13 +144,10 @@ def check_consistent(consistent: npt.NDArray[Any], lengths: npt.NDArray[Any], so
 
 def check_single(raw: RawPosteriors, order: npt.NDArray[np.int64], source: str) -> None:
     """Check that no entry is listed twice; ``order`` sorts them by sentence, start, end, label."""
-    same = np.ones(max(len(order) - 1, 0), np.bool_)
-    for values in (raw.sentence, raw.start, raw.end, raw.label, raw.phrase):
-        ordered = values[order]
-        same &= ordered[1:] == ordered[:-1]
-    where = np.flatnonzero(same)
+    columns = raw.sentence, raw.start, raw.end, raw.label, raw.phrase
+    where = np.flatnonzero(~begins(*(values[order] for values in columns)))
     if len(where):
-        entry, again = int(order[where[0]]), int(order[where[0] + 1])
+        entry, again = int(order[where[0] - 1]), int(order[where[0]])
         twice = f"{raw.labelled_place(entry)} is listed twice, as entries {entry} and {again}"
         refuse(source, twice, "add the posteriors of what is the same up to its label up, and list the sum")
 

@@ -20,8 +20,10 @@ and ``null`` say how another program writes labels (``LabelMarks``).
 from __future__ import annotations
 
 import io
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +45,7 @@ from mbrparse.grammar.charts.factory import TIE
 from mbrparse.grammar.pcfg import IntArray
 from mbrparse.io.errors import OptionsError, PosteriorsError
 from mbrparse.io.files import open_input, source_name
-from mbrparse.treebank.labels import MARKS, PLAIN, STYLES, LabelMarks, escape
+from mbrparse.treebank.labels import JOIN, MARKS, PLAIN, STYLES, LabelMarks, escape
 
 
 def read_posteriors(path: str | Path, marks: LabelMarks | str | None = None) -> GivenPosteriors:
@@ -117,7 +119,8 @@ def _order(given: GivenPosteriors, chains: Sequence[str]) -> LabelOrder | None:
         return None
     mass, wide = (np.bincount(labels, of, len(given.labels)) for of in (g, g * (ends - starts)))
     width = np.divide(wide, mass, out=np.zeros(len(mass)), where=mass > 0)
-    return LabelOrder.of_chains(chains, dict(zip(given.labels, width.tolist(), strict=True)))
+    above = Counter(pair for chain in chains for pair in combinations(chain.split(JOIN), 2))
+    return LabelOrder(above, dict(zip(given.labels, width.tolist(), strict=True)))
 
 
 def _labels(

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors
+from mbrparse.grammar.charts.base.columns import begins
 from mbrparse.grammar.pcfg import FloatArray
 from mbrparse.treebank.labels import JOIN
 
@@ -57,7 +58,7 @@ def impossible(given: GivenPosteriors) -> Iterator[str]:
 def _spans(given: GivenPosteriors, chosen: npt.NDArray[np.bool_]) -> _Spans:
     keys = np.stack([given.sentence, given.starts, given.ends])[:, chosen]
     g = given.g[chosen]
-    first = np.flatnonzero(np.r_[True, (keys[:, 1:] != keys[:, :-1]).any(axis=0)][: len(g)])
+    first = np.flatnonzero(begins(*keys))
     sums = [np.add.reduceat(g, first), np.maximum.reduceat(g, first)] if len(g) else [g, g]
     return _Spans(*keys[:, first], *sums)
 

@@ -21,6 +21,7 @@ import numpy.typing as npt
 
 from mbrparse.decode.base.label_order import LabelOrder
 from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors
+from mbrparse.grammar.charts.base.columns import begins
 from mbrparse.grammar.charts.base.span_summary import cell_of
 from mbrparse.grammar.charts.factory import TIE
 from mbrparse.grammar.pcfg import FloatArray
@@ -189,7 +190,7 @@ class TreeItems:
     def label_order(self, weights: FloatArray) -> LabelOrder | None:
         """The order of labels over one span in all sentences; None where no tree has a chain."""
         rows = np.flatnonzero(self.phrase)
-        _, chain = _chains(self.tree[rows], self.start[rows], self.end[rows])
+        chain = np.cumsum(begins(self.tree[rows], self.start[rows], self.end[rows])) - 1
         shares = self.shares(weights)[self.tree[rows]]
         inside = np.bincount(chain)[chain] > 1
         ids, chain, shares = self.label[rows][inside], chain[inside], shares[inside]
@@ -205,19 +206,11 @@ class TreeItems:
         return LabelOrder(above, {}) if above else None
 
 
-def _chains(tree: Ints, start: Ints, end: Ints) -> tuple[npt.NDArray[np.bool_], Ints]:
-    """Which rows in preorder begin a span, and the number of each one's chain."""
-    first = np.ones(len(tree), np.bool_)
-    first[1:] = (tree[1:] != tree[:-1]) | (start[1:] != start[:-1]) | (end[1:] != end[:-1])
-    return first, np.cumsum(first) - 1
-
-
 def _occurrences(tree: Ints, spans: Ints, label: Ints) -> Ints:
     """Of each constituent in preorder how many equal ones are above it."""
-    _, chain = _chains(tree, spans[:, 0], spans[:, 1])
+    chain = np.cumsum(begins(tree, *spans.T)) - 1
     order = np.lexsort((label, chain))
-    new, _ = _chains(chain[order], label[order], label[order])
-    begin = np.flatnonzero(new)
+    begin = np.flatnonzero(begins(chain[order], label[order]))
     found = np.zeros(len(tree), np.int64)
     found[order] = np.arange(len(tree)) - np.repeat(begin, np.diff([*begin, len(tree)]))
     return found

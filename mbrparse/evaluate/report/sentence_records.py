@@ -67,21 +67,15 @@ class SpanArrays(Protocol):
 
 def check_lengths(arrays: SpanArrays, lengths: Sequence[int]) -> None:
     """Raise InputMismatchError where the posteriors are of other sentences than those of these lengths."""
-    remedy = "give the posteriors of the very sentences that were parsed, in their order"
     if len(arrays.lengths) != len(lengths):
-        raise InputMismatchError(
-            f"posteriors of {len(arrays.lengths)} sentences, and the gold holds {len(lengths)}",
-            source=arrays.source,
-            remedy=remedy,
-        )
-    other = np.flatnonzero(np.asarray(lengths) != arrays.lengths)
-    if len(other):
+        differs = f"posteriors of {len(arrays.lengths)} sentences, and the gold holds {len(lengths)}"
+    elif len(other := np.flatnonzero(np.asarray(lengths) != arrays.lengths)):
         number = int(other[0])
-        raise InputMismatchError(
-            f"sentence {number + 1} has {arrays.lengths[number]} words, in the gold {lengths[number]}",
-            source=arrays.source,
-            remedy=remedy,
-        )
+        differs = f"sentence {number + 1} has {arrays.lengths[number]} words, in the gold {lengths[number]}"
+    else:
+        return
+    remedy = "give the posteriors of the very sentences that were parsed, in their order"
+    raise InputMismatchError(differs, source=arrays.source, remedy=remedy)
 
 
 def chart_cells(arrays: SpanArrays, sentence: int, labels: LabelNumbers) -> list[int]:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Generic, TypeVar, overload
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mbrparse.grammar.charts.base.chart import Derivation
 from mbrparse.grammar.charts.base.rule_tables import Ints
@@ -18,6 +19,22 @@ T_co = TypeVar("T_co", covariant=True)
 
 #: The id of what has no label.
 NO_LABEL = -1
+
+
+def rows(*columns: NDArray[Any]) -> Iterator[tuple[Any, ...]]:
+    """The rows of arrays, as Python's own numbers."""
+    return zip(*(column.tolist() for column in columns), strict=True)
+
+
+def begins(*columns: NDArray[Any]) -> NDArray[np.bool_]:
+    """Which rows of arrays differ from the row before.
+
+    >>> begins(np.array([1, 1, 1, 2]), np.array([3, 3, 4, 4])).tolist()
+    [True, False, True, True]
+    """
+    first = np.ones(len(columns[0]), np.bool_)
+    first[1:] = np.logical_or.reduce([column[1:] != column[:-1] for column in columns])
+    return first
 
 
 class _Listed(Sequence[T_co]):
