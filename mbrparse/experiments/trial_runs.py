@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -143,8 +143,11 @@ def write_table(
     return "\n".join(texts["txt"])
 
 
-def plotting() -> Any:
-    """matplotlib's pyplot, ready to write files; imported when the first figure is drawn."""
+@contextmanager
+def panels(
+    folder: Path, name: str, count: int, size: tuple[float, float], title: str, dpi: int = 130
+) -> Iterator[tuple[Any, Any]]:
+    """A figure and its panels side by side, written as NAME.svg and NAME.png when they are filled."""
     with no_local_settings():
         import matplotlib as mpl
 
@@ -153,33 +156,14 @@ def plotting() -> Any:
     mpl.rcParams.update({"svg.hashsalt": "mbrparse", "svg.fonttype": "none"})
     from matplotlib import pyplot as plt
 
-    return plt
-
-
-def tidy(panel: Any) -> None:
-    """A light grid, and no frame above and to the right."""
-    panel.grid(alpha=0.25)
-    for side in ("top", "right"):
-        panel.spines[side].set_visible(False)
-
-
-@contextmanager
-def panels(
-    folder: Path, name: str, count: int, size: tuple[float, float], title: str, dpi: int = 130
-) -> Iterator[tuple[Any, Any]]:
-    """A figure and its panels side by side, written as NAME.svg and NAME.png when they are filled."""
-    figure, axes = plotting().subplots(1, count, figsize=size, layout="constrained")
+    figure, [axes] = plt.subplots(1, count, figsize=size, layout="constrained", squeeze=False)
     yield figure, axes
     for panel in axes:
-        tidy(panel)
+        panel.grid(alpha=0.25)
+        for side in ("top", "right"):
+            panel.spines[side].set_visible(False)
     figure.suptitle(title, fontsize=11)
-    save(figure, [folder / f"{name}.svg", folder / f"{name}.png"], dpi)
-
-
-def save(figure: Any, paths: Iterable[Path], dpi: int) -> None:
-    """Write a figure to each path, in the format of its suffix, complete or not at all, and forget it."""
-    for path in paths:
-        form = path.suffix.removeprefix(".")
-        with open_output_bytes(path) as stream:
-            figure.savefig(stream, format=form, dpi=dpi, metadata={"Date": None} if form == "svg" else {})
-    plotting().close(figure)
+    for form, metadata in (("svg", {"Date": None}), ("png", {})):
+        with open_output_bytes(folder / f"{name}.{form}") as stream:
+            figure.savefig(stream, format=form, dpi=dpi, metadata=metadata)
+    plt.close(figure)

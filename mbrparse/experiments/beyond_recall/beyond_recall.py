@@ -37,7 +37,7 @@ from mbrparse.experiments.beyond_recall.compared_objectives import (
     expected_rates,
     sweep,
 )
-from mbrparse.experiments.trial_runs import hold_out, plotting, read_treebanks, save, tidy, write_table
+from mbrparse.experiments.trial_runs import hold_out, panels, read_treebanks, write_table
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.training.induce import induce
 from mbrparse.io.files import atomic_outputs
@@ -117,7 +117,7 @@ def compare_beyond_recall(
         write_table(folder, "curve", curve_table(found), names=1)
         [nary] = [one for one in judged if one.compared is NARY]
         others = nary.summaries["pooled"].rates.to_frame("name")
-        draw(found, others, [folder / "curve.svg", folder / "curve.png"], title)
+        draw(found, others, folder, title)
     return "\n\n".join([*texts, LEGEND])
 
 
@@ -198,24 +198,18 @@ def curve_table(found: pd.DataFrame) -> Grid:
     return grid_of([heading, *rows])
 
 
-def draw(found: pd.DataFrame, others: pd.DataFrame, paths: Sequence[Path], title: str) -> None:
-    """The curve, and a named point for each of the other objectives; lines of equal F behind both."""
-    figure, panel = plotting().subplots(figsize=(7.5, 6), layout="constrained")
+def draw(found: pd.DataFrame, others: pd.DataFrame, folder: Path, title: str) -> None:
+    """The curve, and a named point for each of the other objectives."""
     recall, precision = 100 * found["labelled_recall"], 100 * found["labelled_precision"]
-    panel.plot(
-        recall, precision, "-", color="#1f5f99", linewidth=1.6, marker=".", label="general-recall by cost"
-    )
-    for cost, x, y in zip(found["cost"], recall, precision, strict=True):
-        if round(cost * 20) % 4 == 0:
-            panel.annotate(
-                f"{cost:.1f}", (x, y), (5, 4), textcoords="offset points", fontsize=8, color="#1f5f99"
-            )
-    for place, (name, row) in enumerate(others.iterrows()):
-        x, y = 100 * row["labelled_recall"], 100 * row["labelled_precision"]
-        panel.plot(
-            [x], [y], "osD^vPX*"[place % 8], markersize=7, label=f"{name}, F {100 * row['labelled_f']:.2f}"
-        )
-    panel.set(xlabel="labelled recall, per cent", ylabel="labelled precision, per cent", title=title)
-    tidy(panel)
-    panel.legend(frameon=False, fontsize=9, loc="lower left")
-    save(figure, paths, dpi=130)
+    line = {"color": "#1f5f99", "linewidth": 1.6, "marker": "."}
+    with panels(folder, "curve", 1, (7.5, 6), title) as (_, [panel]):
+        panel.plot(recall, precision, "-", label="general-recall by cost", **line)
+        for cost, *point in zip(found["cost"], recall, precision, strict=True):
+            if round(cost * 20) % 4 == 0:
+                small = {"textcoords": "offset points", "fontsize": 8, "color": line["color"]}
+                panel.annotate(f"{cost:.1f}", point, (5, 4), **small)
+        for place, (name, row) in enumerate(others.iterrows()):
+            x, y, f = (100 * row[f"labelled_{rate}"] for rate in ("recall", "precision", "f"))
+            panel.plot([x], [y], "osD^vPX*"[place % 8], markersize=7, label=f"{name}, F {f:.2f}")
+        panel.set(xlabel="labelled recall, per cent", ylabel="labelled precision, per cent")
+        panel.legend(frameon=False, fontsize=9, loc="lower left")

@@ -10,7 +10,7 @@ from mbrparse.decode.best_first.best_first_charts import refuse_unary_rules
 from mbrparse.evaluate.tables.grids import csv_grid
 from mbrparse.experiments.caraballo_charniak.merit_tables import TABLES, Row, curves_rows, draw, sentence_rows
 from mbrparse.experiments.caraballo_charniak.merit_trial import MeritTrial
-from mbrparse.experiments.trial_runs import read_treebanks, write_table
+from mbrparse.experiments.trial_runs import hold_out, read_treebanks, write_table
 from mbrparse.grammar.files.grammars import read_grammar
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import RuleSet
@@ -29,7 +29,6 @@ from mbrparse.run.jobs import Jobs
 from mbrparse.run.results import Result, run_all
 from mbrparse.treebank.binarize import binarize, debinarize
 from mbrparse.treebank.corpora import SourceTree
-from mbrparse.treebank.splits import split_fraction
 from mbrparse.treebank.tree import Tree
 
 
@@ -60,7 +59,9 @@ def compare_merits(spec: str, folder: Path, how: Comparison, jobs: Jobs = 1, log
     The folder gets a result for each sentence, tables and plots. Raises CorpusError where no sentence is
     left to parse, or none can be parsed.
     """
-    train, test = _parts(spec, how, log)
+    trees = [debinarize(tree) for tree in read_treebanks([spec], how.max_length, log, how.encoding)]
+    train, test = hold_out(trees, how.test_fraction, "raise --test-fraction, or give a larger treebank")
+    test = [tree for tree in test if len(tree.leaves()) >= how.min_length]
     gold = test[: how.sentences]
     if not gold:
         raise CorpusError(
@@ -92,14 +93,6 @@ def compare_merits(spec: str, folder: Path, how: Comparison, jobs: Jobs = 1, log
         raise CorpusError("the grammar parses none of the sentences", remedy="give its own kind of text")
     title = f"{spec}: {len(parsed)} sentences, {len(rows) - len(parsed)} unparsable"
     return _report(parsed, how.merits, folder, title)
-
-
-def _parts(spec: str, how: Comparison, log: Log) -> tuple[list[Tree], list[Tree]]:
-    """Cleaned n-ary trees to train on and to parse."""
-    trees = [debinarize(tree) for tree in read_treebanks([spec], how.max_length, log, how.encoding)]
-    parts = split_fraction(len(trees), how.test_fraction)
-    test = [trees[place] for place in parts.test if len(trees[place].leaves()) >= how.min_length]
-    return [trees[place] for place in parts.train], test
 
 
 def _rules_and_statistics(train: Sequence[Tree], how: Comparison) -> tuple[RuleSet, Statistics]:

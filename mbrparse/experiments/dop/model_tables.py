@@ -140,7 +140,9 @@ def paired_table(judged: Judged) -> Grid:
             values = judged.differences(one, other, criterion.name)
             mean, p = over_runs(values).mean, paired_test(values).p
             shown.append(f"{100 * mean:+.2f} ({p_value_text(p)})")
-        rows.append([f"{one.name} - {_short(one, other)}", *shown])
+        # Of the other row's name what is not the same.
+        rest = other.model.name if one.decoder == other.decoder else other.name.partition(", ")[2]
+        rows.append([f"{one.name} - {rest}", *shown])
     return grid_of(rows)
 
 
@@ -152,8 +154,3 @@ def paired_data(judged: Judged) -> Grid:
             values = judged.differences(one, other, criterion.name)
             rows.append([one.name, other.name, criterion.name, *over_runs(values), *paired_test(values)])
     return grid_of(rows)
-
-
-def _short(one: Row, other: Row) -> str:
-    """The other row's name, or what of it is not the same."""
-    return other.model.name if one.decoder == other.decoder else other.name.partition(", ")[2]

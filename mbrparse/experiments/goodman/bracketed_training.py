@@ -155,14 +155,11 @@ def table1(results: Sequence[Result]) -> tuple[Grid, Grid]:
         for criterion, heading in CRITERIA.items():
             values = final_rates(results, row, criterion)
             summary = summarize(values)
-            cells = [heading, *(_number(100 * value) for value in summary)]
+            shown.append([heading, *(_number(100 * value) for value in summary), "", ""])
+            data.append([row, criterion, *summary, "", ""])
             if row == DIFFERENCE:
                 test = paired_test(values)
-                shown.append([*cells, _number(test.t), p_value_text(test.p)])
-                data.append([row, criterion, *summary, *test])
-            else:
-                shown.append([*cells, "", ""])
-                data.append([row, criterion, *summary, "", ""])
+                shown[-1][-2:], data[-1][-2:] = [_number(test.t), p_value_text(test.p)], test
     return grid_of(shown), grid_of(data)
 
 

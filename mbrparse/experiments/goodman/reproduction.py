@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from mbrparse.decode.base.objectives import OBJECTIVES
 from mbrparse.decode.base.parser_options import ParserOptions
@@ -60,20 +60,6 @@ class Corpus:
     on_error: OnError = "stop"
     functions: str = STRIP
     label_map: str | None = None
-
-    def settings(self) -> dict[str, Any]:
-        """What files depend on, as the folder keeps it."""
-        return {
-            "corpus": self.name,
-            "sections": self.sections,
-            "encoding": self.encoding,
-            "malformed trees": self.on_error,
-            "functions": self.functions,
-            "label map": self.label_map,
-            "longest sentence": self.max_length,
-            "test fraction": self.test_fraction,
-            "drawn at random": self.seed,
-        }
 
     def described(self) -> dict[str, str]:
         """The corpus and its division, for people."""
@@ -151,7 +137,7 @@ class Reproduction:
 
     def _claim(self, files: list[Path]) -> None:
         """Take the folder for this corpus and these settings."""
-        settings, path = self.corpus.settings(), self.folder / "settings.json"
+        settings, path = asdict(self.corpus), self.folder / "settings.json"
         # A run that left nothing, of a misspelt corpus perhaps, has claimed nothing.
         empty = path.exists() and not any(file.exists() for file in files)
         if empty and read_json(path, mapping(anything)).keys() >= settings.keys():

@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 from mbrparse.decode.base.objectives import OBJECTIVES, Objective, Space
 from mbrparse.experiments.trial_runs import hold_out
-from mbrparse.io.errors import CorpusError, MbrparseError
+from mbrparse.io.errors import MbrparseError
 from mbrparse.treebank.binarize import Binarization, HeadDriven
 from mbrparse.treebank.clean import UnaryPolicy
-from mbrparse.treebank.corpora import SourceTree, read_corpus
+from mbrparse.treebank.corpora import SourceTree, no_trees, read_corpus
 from mbrparse.treebank.heads import head_rules
 from mbrparse.treebank.prepare import Preparation
 
@@ -137,12 +137,7 @@ def read_parts(
         trees = read_corpus(spec, encoding=encoding, sections=sections, on_error=skip)
         found = list(islice(trees, most))
         if not found:
-            where = "input" if sections is None else f"sections {sections}"
-            raise CorpusError(
-                f"no trees in the {where}",
-                source=spec,
-                remedy="trees are written in brackets: (S (NP ...) ...)",
-            )
+            raise no_trees(spec if sections is None else f"{spec}, sections {sections}")
         return found
 
     if spec.startswith(WSJ):
