@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from textwrap import fill
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from mbrparse.io.errors import visible
 from mbrparse.io.local_settings import no_local_settings
@@ -53,21 +53,17 @@ def cells(
     Over one terminal they are constituents too (of unary rules), no preterminals; of equal labels the
     first in text order. With ``every_label`` there is one for each label, the most probable of a span first.
     """
-    if every_label:
-        rows = sorted(posteriors.frame.itertuples(index=False), key=lambda row: (row[0], row[1], -row[3]))
-        return [
-            Cell(start, end, str(label), float(g), posteriors.bracketed(start, end))
-            for start, end, label, g in rows
-            if g >= threshold
-        ]
-    best: dict[tuple[int, int], tuple[float, str]] = {}
-    for start, end, label, g in posteriors.frame.itertuples(index=False):
-        if g > best.get((start, end), (0.0, ""))[0] * (1 + 1e-9):
-            best[start, end] = float(g), str(label)
+    rows: Iterable[Any] = posteriors.frame.itertuples(index=False)
+    if not every_label:
+        best: dict[tuple[int, int], Any] = {}
+        for row in rows:
+            if row[:2] not in best or row.g > best[row[:2]].g * (1 + 1e-9):
+                best[row[:2]] = row
+        rows = best.values()
     return [
-        Cell(start, end, label, g, posteriors.bracketed(start, end))
-        for (start, end), (g, label) in sorted(best.items())
-        if g >= threshold
+        Cell(row.start, row.end, str(row.label), float(row.g), posteriors.bracketed(row.start, row.end))
+        for row in sorted(rows, key=lambda row: (row.start, row.end, -row.g))
+        if row.g >= threshold
     ]
 
 

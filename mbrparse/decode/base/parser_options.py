@@ -98,8 +98,7 @@ class ParserOptions:
         if self.items == "symbol" and all(o.kind is Kind.DERIVATION for o in self.objectives):
             raise OptionsError("--items symbol needs another objective: labelled-tree has rules for items")
         self._check_candidates()
-        crossing = self.needs_consistency or any(o.kind is Kind.WHOLE for o in self.objectives)
-        if crossing and self.best_first is not None:
+        if (self.needs_consistency or self._finds_whole_trees) and self.best_first is not None:
             raise OptionsError("What crosses a span is told with --engine exhaustive")
         if self.needs_forest:
             what = "--items symbol" if self.items == "symbol" else "This objective"
@@ -156,8 +155,7 @@ class ParserOptions:
                 how = " --space grammar" if objective.space is not usual.space else ""
                 how = " --exact" if objective.kind is Kind.EXACT_F else how
                 raise OptionsError(f"--objective {objective.name}{how} {needs_pcfg}")
-        whole = any(objective.kind is Kind.WHOLE for objective in self.objectives)
-        if self.max_error is not None and not whole:
+        if self.max_error is not None and not self._finds_whole_trees:
             raise OptionsError("--max-error needs --objective most-probable-tree")
         if self.max_samples is not None and not self.draws:
             raise OptionsError(
@@ -168,8 +166,11 @@ class ParserOptions:
     @property
     def draws(self) -> bool:
         """Whether a DOP grammar's derivations are drawn, candidates aside."""
-        whole = any(objective.kind is Kind.WHOLE for objective in self.objectives)
-        return whole or self.needs_consistency or self.sampled_posteriors
+        return self._finds_whole_trees or self.needs_consistency or self.sampled_posteriors
+
+    @property
+    def _finds_whole_trees(self) -> bool:
+        return any(objective.kind is Kind.WHOLE for objective in self.objectives)
 
     @property
     def needs_consistency(self) -> bool:

@@ -32,8 +32,9 @@ from mbrparse.decode.best_first.merit_kernels import (
 from mbrparse.grammar.training.tag_statistics import Statistics
 from mbrparse.io.errors import MbrparseError, OptionsError
 
-_FROM_STATISTICS = PRIOR | LEFT_BOUNDARY | TAGS | TAG_BIGRAMS | TAG_TRIGRAMS | PREFIX_TAGS | RIGHT_BOUNDARY
-FACTORS = SERIAL | BETA | PREFIX | MEAN_OF_SPAN | MEAN_OF_PREFIX | _FROM_STATISTICS
+#: Those that are counts from a corpus.
+FROM_STATISTICS = PRIOR | LEFT_BOUNDARY | TAGS | TAG_BIGRAMS | TAG_TRIGRAMS | PREFIX_TAGS | RIGHT_BOUNDARY
+FACTORS = SERIAL | BETA | PREFIX | MEAN_OF_SPAN | MEAN_OF_PREFIX | FROM_STATISTICS
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +50,6 @@ class Merit:
     def __post_init__(self) -> None:
         if not self.factors or self.factors & ~FACTORS:
             raise ValueError(f"the merit {self.name} has no known formula: factors {self.factors:#x}")
-
-    @property
-    def needs_statistics(self) -> bool:
-        """Whether it uses counts from a corpus."""
-        return bool(self.factors & _FROM_STATISTICS)
 
 
 MERITS = {

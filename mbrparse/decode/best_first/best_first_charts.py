@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from mbrparse.decode.best_first.best_first import BestFirst
+from mbrparse.decode.best_first.best_first import FROM_STATISTICS, BestFirst
 from mbrparse.decode.best_first.best_first_chart import BestFirstChart
 from mbrparse.decode.best_first.merit_kernels import PREFIX, closure_row
 from mbrparse.decode.best_first.search_kernels import (
@@ -118,19 +118,6 @@ def refuse_unary_rules(grammar: PCFG, source: str | None = None) -> None:
         )
 
 
-def statistics_tables(grammar: PCFG, options: BestFirst) -> StatisticsTables | None:
-    """The smoothed statistics that the merit needs, if any; raises MbrparseError without statistics."""
-    if not options.figure.needs_statistics:
-        return None
-    if options.statistics is None:
-        raise MbrparseError(
-            f"the merit {options.merit} needs statistics that the grammar alone does not have",
-            remedy="gather them with mbrparse train --statistics FILE, and give mbrparse parse "
-            "--statistics FILE (or take a merit without: normalized-beta)",
-        )
-    return StatisticsTables(options.statistics, grammar)
-
-
 class BestFirstCharts:
     """Makes best-first charts for one grammar, as ChartFactory does exhaustive ones."""
 
@@ -143,9 +130,17 @@ class BestFirstCharts:
         self.grammar = grammar
         self.options = options
         self.clock = clock
-        merit = options.figure
-        self._tables = statistics_tables(grammar, options)
-        self._corners = left_corners(grammar) if merit.factors & PREFIX else None
+        factors = options.figure.factors
+        self._tables: StatisticsTables | None = None
+        if factors & FROM_STATISTICS:
+            if options.statistics is None:
+                raise MbrparseError(
+                    f"the merit {options.merit} needs statistics that the grammar alone does not have",
+                    remedy="gather them with mbrparse train --statistics FILE, and give mbrparse parse "
+                    "--statistics FILE (or take a merit without: normalized-beta)",
+                )
+            self._tables = StatisticsTables(options.statistics, grammar)
+        self._corners = left_corners(grammar) if factors & PREFIX else None
         self._rules = rules_of(grammar)
         self._lexical_first = starts(grammar.lexical_terminal, len(grammar.terminals)).astype(np.int32)
         self._exhaustive = ChartFactory(grammar, clock=clock) if options.until.name == "mass" else None
@@ -154,7 +149,11 @@ class BestFirstCharts:
         """Yield one chart per sentence of known terminals: one at a time, to save memory."""
         for terminal_ids in sentences:
             with self.clock.running():
-                chart = self.chart(terminal_ids, self._target(terminal_ids))
+                log_mass = math.inf
+                if self._exhaustive is not None:
+                    log_prob = self._exhaustive.charts([terminal_ids])[0].log_prob
+                    log_mass = log_prob + math.log(self.options.until.mass)
+                chart = self.chart(terminal_ids, log_mass)
             if not chart.unfinished:
                 chart.spent = self.clock.counted
             yield chart
@@ -212,9 +211,3 @@ class BestFirstCharts:
         entries = self._lexical_first, grammar.lexical_symbol, grammar.lexical_log_prob
         propose_terminals(search, tables, terminal_ids, *entries)
         return search, tables
-
-    def _target(self, terminal_ids: IntArray) -> float:
-        if self._exhaustive is None:
-            return math.inf
-        log_prob = self._exhaustive.charts([terminal_ids])[0].log_prob
-        return log_prob + math.log(self.options.until.mass)

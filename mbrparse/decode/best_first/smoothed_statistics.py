@@ -20,13 +20,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mbrparse.decode.best_first.search_state import (
-    BIGRAM,
-    BIGRAM_SUM,
-    TRIGRAM_SUM,
-    UNIGRAM,
-    MeritTables,
-)
+from mbrparse.decode.best_first.search_state import BIGRAM, BIGRAM_SUM, TRIGRAM_SUM, UNIGRAM, MeritTables
 from mbrparse.grammar.pcfg import PCFG, FloatArray, IntArray
 from mbrparse.grammar.rules import quote
 from mbrparse.grammar.training.tag_statistics import BOUNDARY, Statistics

@@ -11,7 +11,7 @@ from mbrparse.decode.base.decoders import Decoded
 from mbrparse.decode.base.parser_options import ParserOptions, Risk
 from mbrparse.decode.base.span_posteriors import Posteriors, SentenceChart
 from mbrparse.decode.base.tree_probability import Probability, TreeProbability
-from mbrparse.decode.base.trees import LabelledSpans, build_tree, nary_tree
+from mbrparse.decode.base.trees import LabelledSpans, TreeForm, TreeParts
 from mbrparse.decode.candidates.k_best import KBest, KBestSearch
 from mbrparse.decode.candidates.samples import Sampler, Samples
 from mbrparse.grammar.charts.base.clock import NO_LIMIT, Clock
@@ -172,7 +172,5 @@ class RiskDecoder:
 
     def _tree(self, candidate: Candidate, length: int) -> Tree:
         """The tree as it is written, but for its words."""
-        leaves = [Tree("x")] * length
-        if self._debinarized:
-            return nary_tree(candidate.spans, leaves, "X")
-        return build_tree(candidate.spans or [(0, 1, "X")], leaves)
+        form = TreeForm("X", self._debinarized)
+        return TreeParts(candidate.spans, [Tree("x")] * length, None, form).build()

@@ -99,11 +99,8 @@ def node_gains(forest: Forest, items: ItemTables, sums: ItemSums, gains: Gains, 
     inside, outside, lexical, node_symbol = forest.inside, forest.outside, forest.lexical, forest.node_symbol
     node_first, label, label_sum = forest.node_first, items.label, sums.label
     weights, gain_of, span = gains.weights, gains.node, gains.span
-    by_label, constant, by_log = (
-        load(weights, LABELLED, 0),
-        load(weights, CONSTANT, 0),
-        load(weights, LOG_NODE, 0),
-    )
+    by_label, constant = load(weights, LABELLED, 0), load(weights, CONSTANT, 0)
+    by_log = load(weights, LOG_NODE, 0)
     has_logarithms = False
     for lane in range(LANES):
         has_logarithms = has_logarithms or weights[LOG_NODE, lane] != 0
@@ -170,12 +167,8 @@ def unary_gains(forest: Forest, items: ItemTables, sums: ItemSums, gains: Gains,
     """What unaries earn: by their items and by their rule, which each use earns, with the node above."""
     inside, outside, unary_first = forest.inside, forest.outside, forest.unary_first
     parent_of, child_of, rule_of = forest.unary_parent, forest.unary_child, forest.unary_rule
-    prob, log_prob, item, child = (
-        items.unary_prob,
-        items.unary_log_prob,
-        items.unary_production,
-        items.only_child,
-    )
+    prob, log_prob = items.unary_prob, items.unary_log_prob
+    item, child = items.unary_production, items.only_child
     item_sum, child_sum, weights = sums.production, sums.child, gains.weights
     gain_of, node_gain = gains.unary, gains.node
     by_item, by_child = load(weights, PRODUCTION, 0), load(weights, CHILD, 0)

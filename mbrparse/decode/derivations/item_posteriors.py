@@ -118,17 +118,11 @@ class ItemPosteriors:
     def __init__(self, forests: Forests, items: ItemTables) -> None:
         self._forests = forests
         self.tables = items
-        self._production = {tuple(row): number for number, row in enumerate(items.production_labels.tolist())}
+        #: By the labels of a parent, its left child (NO_ITEM: it has but one), and its last child.
+        self.productions = {tuple(row): number for number, row in enumerate(items.production_labels.tolist())}
         children = enumerate(items.child_labels.tolist())
-        self._child = {tuple(row): number for number, row in children if not items.terminal[row[2]]}
-
-    def production_item(self, parent: int, left: int, last: int) -> int:
-        """The production of labels: a parent, its left child (NO_ITEM: it has but one), its last child."""
-        return self._production.get((parent, left, last), NO_ITEM)
-
-    def child_item(self, side: int, parent: int, child: int) -> int:
-        """The item of a parent's label, and a child's on this side."""
-        return self._child.get((side, parent, child), NO_ITEM)
+        #: By the side of a child, its parent's label and its own.
+        self.children = {tuple(row): number for number, row in children if not items.terminal[row[2]]}
 
     def child(self, cell: int, item: int) -> float:
         """The posterior of a parent-child item."""
@@ -171,11 +165,8 @@ class ItemPosteriors:
         mass = (weights * forest.group_sum[forest.production_group[places]]).sum()
         unaries = slice(forest.unary_first[cell], forest.unary_first[cell + 1])
         rules = forest.unary_rule[unaries]
-        outside, inside = (
-            forest.outside[forest.unary_parent[unaries]],
-            forest.inside[forest.unary_child[unaries]],
-        )
-        masses = self.tables.unary_prob[rules] * outside * inside
+        masses = self.tables.unary_prob[rules] * forest.outside[forest.unary_parent[unaries]]
+        masses *= forest.inside[forest.unary_child[unaries]]
         return float(mass + masses[of_unary[rules] == item].sum())
 
     def _productions(

@@ -45,14 +45,16 @@ from mbrparse.grammar.rules import is_terminal
 from mbrparse.io.errors import ObjectiveError
 
 Nodes = Sequence[ItemNode]
+#: By the number of children.
+_SIDES = {1: (ONLY,), 2: (LEFT, RIGHT)}
 
 
 def parent_child(nodes: Nodes, posteriors: ItemPosteriors) -> float:
     """The posteriors of a tree's distinct parent-child items."""
     found = {
-        (cell, posteriors.child_item(side, node.label, nodes[child].label))
+        (cell, posteriors.children.get((side, node.label, nodes[child].label), NO_ITEM))
         for cell, node in _inner(nodes)
-        for side, child in zip(_sides(node), node.children, strict=True)
+        for side, child in zip(_SIDES[len(node.children)], node.children, strict=True)
     }
     return sum(posteriors.child(*key) for key in sorted(found) if key[1] != NO_ITEM)
 
@@ -83,13 +85,10 @@ def _inner(nodes: Nodes) -> Iterator[tuple[int, ItemNode]]:
     return ((int(forest_cell(node.start, node.end)), node) for node in nodes if node.children)
 
 
-def _sides(node: ItemNode) -> tuple[int, ...]:
-    return (ONLY,) if len(node.children) == 1 else (LEFT, RIGHT)
-
-
 def _production(node: ItemNode, nodes: Nodes, posteriors: ItemPosteriors) -> int:
     labels = [nodes[child].label for child in node.children]
-    return posteriors.production_item(node.label, labels[0] if len(labels) == 2 else NO_ITEM, labels[-1])
+    left = labels[0] if len(labels) == 2 else NO_ITEM
+    return posteriors.productions.get((node.label, left, labels[-1]), NO_ITEM)
 
 
 def _right_cell(node: ItemNode, nodes: Nodes) -> int:

@@ -77,8 +77,10 @@ class ObjectiveSearch:
             # A label's symbols share a label by nature: each is its own item.
             names: Ints = np.arange(len(items.terminal), dtype=np.int32)
             self._roots: Floats = np.zeros((len(names), LANES))
-            self._chains = new_chains(names, *_unary_labels(items), stop)
-            self._symbol_of = _representatives(items.label)
+            unaries = items.production_labels[items.production_labels[:, 1] < 0]
+            self._chains = new_chains(names, unaries[:, 0], unaries[:, 2], stop)
+            self._symbol_of = np.zeros_like(names)
+            self._symbol_of[items.label] = np.arange(len(items.label))  # one that has the label
         else:
             split_lanes = np.flatnonzero(weights[SPLIT])
             self._share_lane = int(split_lanes[0]) if len(split_lanes) else -1
@@ -149,16 +151,3 @@ def _roots(grammar: PCFG, weights: Floats) -> Floats:
     # A product of posteriors has none for the root.
     gains[is_root] = np.outer(grammar.root_log_prob[is_root], weights[RULE] - weights[LOG_NODE])
     return gains
-
-
-def _representatives(label: Ints) -> Ints:
-    """For each label of items, a symbol that has it."""
-    found: Ints = np.zeros(int(label.max(initial=-1)) + 1, np.int32)
-    found[label] = np.arange(len(label))
-    return found
-
-
-def _unary_labels(items: ItemTables) -> tuple[Ints, Ints]:
-    """The labels of the unary productions' parents and children."""
-    rows = items.production_labels[items.production_labels[:, 1] < 0]
-    return rows[:, 0], rows[:, 2]

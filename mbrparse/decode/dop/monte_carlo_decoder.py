@@ -137,7 +137,7 @@ class MonteCarloDecoder:
         tree, share = bracketing(gains, length), 1.0
         drawn = len(samples.first) - 1
         if length > 2:
-            best = completions(samples.trees(self._constituent), gains, length, samples.clock)[0]
-            tree, share = best.tree, best.uncrossed / drawn
+            tree, uncrossed = completions(samples.trees(self._constituent), gains, length, samples.clock)[0]
+            share = uncrossed / drawn
         spans = spans_of(tree, length, posteriors)
         return Decoded(spans, best_preterminals(posteriors), share, estimate=_estimate(share, None, drawn))

@@ -67,7 +67,11 @@ class Explanation:
         )
         environment.filters |= {"probability": probability, "number": _number, "drawn": draw_tree}
         environment.filters["visible"] = lambda value: visible(str(value))
-        chart = {"words": list(map(visible, self.words)), "cells": list(map(_cell, self.cells))}
+        cells = [
+            {"start": start, "end": end, "entries": list(map(_entry, entries))}
+            for start, end, entries in self.cells
+        ]
+        chart = {"words": list(map(visible, self.words)), "cells": cells}
         return environment.from_string((data / "explain.html").read_text("utf-8")).render(
             found=self,
             words=chart["words"],
@@ -105,10 +109,6 @@ def probability(log_prob: float) -> str:
 
 def _number(value: float) -> str:
     return f"{round(value, 9):.4g}"
-
-
-def _cell(cell: Cell) -> dict[str, Any]:
-    return {"start": cell.start, "end": cell.end, "entries": list(map(_entry, cell.entries))}
 
 
 def _entry(entry: Entry) -> dict[str, Any]:

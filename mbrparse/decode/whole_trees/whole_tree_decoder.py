@@ -9,7 +9,6 @@ trees begins.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 
@@ -41,13 +40,6 @@ JUDGED = 20
 _CROSSED = -1e6
 
 
-class Completion(NamedTuple):
-    """A binary tree, and how many of the samples cross nothing of it."""
-
-    tree: list[Bracket]
-    uncrossed: float
-
-
 def bracketing(gains: FloatArray, length: int, clock: Clock = NO_LIMIT) -> list[Bracket]:
     """The binary tree with the largest sum of gains, which are by cell."""
     found = best_bracketing(gains, length, clock=clock)
@@ -56,10 +48,10 @@ def bracketing(gains: FloatArray, length: int, clock: Clock = NO_LIMIT) -> list[
 
 def completions(
     trees: list[SampledTree], gains: FloatArray, length: int, clock: Clock = NO_LIMIT
-) -> list[Completion]:
+) -> list[tuple[list[Bracket], float]]:
     """Binary trees that have all brackets of a sampled tree, those first that fewest samples cross.
 
-    Raises TimeLimitError where the clock's time is up.
+    Each comes with the number of samples that do not. Raises TimeLimitError where the clock's time is up.
     """
     weights = np.array([len(tree.drawn) for tree in trees], np.float32)
     crossing = crossing_table(length).astype(np.float32)
@@ -73,7 +65,7 @@ def completions(
     np.put_along_axis(held, cell_of(length, spans[:, :, 0], spans[:, :, 1]), 1.0, axis=1)
     estimate = (held @ crossing @ brackets.T == 0) @ weights
     order = np.argsort(-estimate, kind="stable")[:JUDGED]
-    return [Completion(list(map(tuple, spans[place].tolist())), float(estimate[place])) for place in order]
+    return [(list(map(tuple, spans[place].tolist())), float(estimate[place])) for place in order]
 
 
 def spans_of(tree: Sequence[Bracket], length: int, posteriors: Posteriors) -> LabelledSpans:
@@ -146,7 +138,7 @@ class WholeTreeDecoder:
         candidates = [bracketing(gains, chart.length)]
         if samples is not None:
             completed = completions(samples.trees(self._constituent), gains, chart.length, self._clock)
-            candidates += [completion.tree for completion in completed]
+            candidates += [tree for tree, _ in completed]
         return best_tree(agreement, candidates, limit)
 
     def _same(self, chart: Chart, samples: Samples | None, label: IntArray, limit: Limit) -> Found:
