@@ -139,7 +139,8 @@ def compare(
     fell_back = None
     if not several and isinstance(parses, KnownFallbacks) and any(one.context for one in settings.criteria):
         fell_back = parses.fell_back
-    return evaluate(_gold(gold), _sources(parses), settings, log, fell_back=fell_back, runs=several)
+    correct = trees_in_memory("memory", "the gold", gold)
+    return evaluate(correct, _sources(parses), settings, log, fell_back=fell_back, runs=several)
 
 
 def report(
@@ -200,7 +201,8 @@ def report(
     )
     fell_back = parses.fell_back if isinstance(parses, KnownFallbacks) and not details else None
     options = ReportOptions(title, about or {}, details, posteriors, fell_back)
-    return write_report(_gold(gold), _sources(parses), path, settings, options, log)
+    correct = trees_in_memory("memory", "the gold", gold)
+    return write_report(correct, _sources(parses), path, settings, options, log)
 
 
 def _settings(
@@ -217,10 +219,6 @@ def _settings(
     counted = chosen_profile(profile, comparison, evalb)
     name = None if profile is None else counted.name
     return Settings(counted.how, chosen_criteria(criteria, counted), profile=name, **more)
-
-
-def _gold(trees: Sequence[AnyTree]) -> TreeSource:
-    return trees_in_memory("memory", "the gold", trees)
 
 
 def _sources(parses: Parses) -> list[TreeSource]:

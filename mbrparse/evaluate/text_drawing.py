@@ -92,13 +92,10 @@ def _folded(lines: list[str], width: int | None) -> list[str]:
 def _cut(lines: list[str], begin: int, width: int) -> int:
     """The last column that no word goes across; where there is none, the last that fits."""
     for end in range(begin + width, begin, -1):
-        if all(_parted(line[end - 1 : end + 1]) for line in lines):
+        pairs = [line[end - 1 : end + 1] for line in lines]
+        if all(not _BETWEEN.isdisjoint(pair) or _PLAIN_BRANCH.issuperset(pair) for pair in pairs):
             return end
     return begin + width
-
-
-def _parted(pair: str) -> bool:
-    return not _BETWEEN.isdisjoint(pair) or _PLAIN_BRANCH.issuperset(pair)
 
 
 def _shown(line: str, colours: bool) -> str:

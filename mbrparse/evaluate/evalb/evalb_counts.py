@@ -82,7 +82,12 @@ class _Scorer:
             gold_line = None if ours is None else self._read(ours, "the gold")
             if gold_line is None or theirs is None:
                 if same_length:
-                    raise self._different_lengths(gold_is_longer=theirs is None)
+                    ends, whose = ("parses end", "gold") if theirs is None else ("gold ends", "parses")
+                    raise self._place.error(
+                        InputMismatchError,
+                        f"the {ends} before this {self._place.unit} of the {whose}",
+                        "give one line for each gold tree (an empty one where there is no parse)",
+                    )
                 longer = "gold" if theirs is None else "test"
                 self._error(f"Number of lines unmatch (too many lines in {longer} file)")
                 return
@@ -116,14 +121,6 @@ class _Scorer:
                 f"EVALB stops at the error that follows {most + 1} others (MAX_ERROR {most})",
                 "mend the parses, or raise MAX_ERROR in the parameter file",
             )
-
-    def _different_lengths(self, gold_is_longer: bool) -> InputMismatchError:
-        ends, whose = ("parses end", "gold") if gold_is_longer else ("gold ends", "parses")
-        return self._place.error(
-            InputMismatchError,
-            f"the {ends} before this {self._place.unit} of the {whose}",
-            "give one line for each gold tree (an empty one where there is no parse)",
-        )
 
 
 #: Only SPMRL's evaluator has the second.
@@ -176,18 +173,11 @@ def count_as_evalb(
 
 def evalb_row(name: str, number: int, score: Score) -> EvalbCounts:
     """The counts of one score."""
-    counts_at_all = score.status in _COUNTING
-    counts = (score.matched, score.gold, score.test, score.crossing, score.words, score.correct_tags)
-    return EvalbCounts(
-        name,
-        number,
-        number,
-        number,
-        int(score.status),
-        score.length,
-        int(score.status == Status.VALID),
-        *(counts if counts_at_all else [0] * len(counts)),
-    )
+    counts = score.matched, score.gold, score.test, score.crossing, score.words, score.correct_tags
+    if score.status not in _COUNTING:
+        counts = 0, 0, 0, 0, 0, 0
+    places, parsed = (name, number, number, number), int(score.status == Status.VALID)
+    return EvalbCounts(*places, int(score.status), score.length, parsed, *counts)
 
 
 def _sentences(name: str, heading: str, passes: Callable[[Columns], Column]) -> Criterion:

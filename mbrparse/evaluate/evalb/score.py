@@ -76,20 +76,11 @@ def score(
                 return Score(Status.ERROR, gold.length)
     ours, theirs = _counting(gold, parameters), _counting(test, parameters)
     pairs = _matches(ours, theirs, parameters)
-    return Score(
-        Status.VALID if well_read else Status.ERROR,
-        gold.length,
-        len(pairs),
-        len(ours.spans),
-        len(theirs.spans),
-        _crossing(ours.spans, theirs.spans, len(gold.words), gold.nested and test.nested),
-        len(gold.words),
-        sum(map(parameters.same_tag, gold.tags, test.tags)),
-        ours,
-        theirs,
-        tuple(pairs),
-        tuple(gold.tags),
-    )
+    crossing = _crossing(ours.spans, theirs.spans, len(gold.words), gold.nested and test.nested)
+    correct_tags = sum(map(parameters.same_tag, gold.tags, test.tags))
+    counts = len(pairs), len(ours.spans), len(theirs.spans), crossing, len(gold.words), correct_tags
+    status = Status.VALID if well_read else Status.ERROR
+    return Score(status, gold.length, *counts, ours, theirs, tuple(pairs), tuple(gold.tags))
 
 
 def _unparsed(line: EvalbLine, parameters: EvalbParameters) -> int:
@@ -135,8 +126,4 @@ def _crossing(gold: list[Span], test: list[Span], words: int, nested: bool) -> i
     if nested:  # and so no two of one side cross
         wrong = [span for span in test if span not in right]
         return len(wrong) - consistent(wrong, gap_owners(gold, words))
-    return sum(any(_cross(one, other) for one in right) for other in test)
-
-
-def _cross(one: Span, other: Span) -> bool:
-    return one[0] < other[0] < one[1] < other[1] or other[0] < one[0] < other[1] < one[1]
+    return sum(any(a < start < b < end or start < a < end < b for a, b in right) for start, end in test)

@@ -60,8 +60,8 @@ class SpanConventions:
             "form": "original",
             "words": self.words,
             "whole": self.whole,
-            "one-word": _answer(self.one_word),
-            "duplicates": _answer(self.duplicates),
+            "one-word": "yes" if self.one_word else "no",
+            "duplicates": "yes" if self.duplicates else "no",
             "labels": "no",
             **deleted,
             "lengths": f"{self.shortest}-{self.longest or ''}",
@@ -109,7 +109,3 @@ class SpanConventions:
             spans.append(span)
             labels.append(label)
         return Brackets(spans, labels)
-
-
-def _answer(counts: bool) -> str:
-    return "yes" if counts else "no"

@@ -91,10 +91,7 @@ def count_spans(
 def _mean(name: str, heading: str, rate: Callable[[Columns], Column]) -> Criterion:
     """The mean of a rate of the sentences that count."""
     return Criterion(
-        name,
-        heading,
-        lambda counts: np.where(counts["parsed"] > 0, rate(counts), 0.0),
-        _counted,
+        name, heading, lambda counts: np.where(counts["parsed"] > 0, rate(counts), 0.0), _counted
     )
 
 

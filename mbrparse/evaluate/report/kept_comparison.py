@@ -159,17 +159,9 @@ def compare_sources(
     result = evaluate(
         correct.of(gold), read, settings, log, progress, of_details if details else fell_back, judged
     )
-    return KeptComparison(
-        settings,
-        result,
-        labels,
-        correct.kept,
-        {name: trees.kept for name, trees in kept.items()},
-        judged,
-        _counted(result, names),
-        how is not None,
-        pairs,
-    )
+    parsed, counted = {name: trees.kept for name, trees in kept.items()}, _counted(result, names)
+    exact = how is not None
+    return KeptComparison(settings, result, labels, correct.kept, parsed, judged, counted, exact, pairs)
 
 
 def _counted(result: Evaluation, names: Sequence[str]) -> dict[str, list[int]]:

@@ -12,12 +12,13 @@ import numpy as np
 
 from mbrparse.evaluate.report.calibration_tables import BOUNDS, KINDS, RATES, Calibration, Reliability
 from mbrparse.evaluate.report.figures import Figure, Row, Table, address, percent
-from mbrparse.evaluate.tables.criteria import Criterion
 from mbrparse.evaluate.tables.significance import LEVEL
 from mbrparse.io.errors import visible
 
 if TYPE_CHECKING:
     from mbrparse.evaluate.tables.rate_tables import Summary
+
+_MINUS = "\N{MINUS SIGN}"
 
 
 def calibration(name: str, found: Calibration) -> dict[str, Any]:
@@ -100,32 +101,15 @@ def differences(summary: Summary) -> list[Axis]:
             if any(map(math.isnan, shown)):
                 continue
             p = float(found.p_randomization[file, place])
-            left, text, right = (_signed(criterion, value) for value in shown)
+            # With a plus, or a minus that is as wide as a plus.
+            left, text, right = (f"+{criterion.show(value)}".replace("+-", _MINUS) for value in shown)
+            says = text, f"{left} to {right}", f"{p:.4f}", p < LEVEL
             start, middle, end = (100 * (scale * value - low) / (high - low) for value in shown)
-            state = {"system": name, "versus": found.baseline, "criterion": criterion.name}
-            rows.append(
-                Difference(
-                    criterion.heading,
-                    visible(name),
-                    text,
-                    f"{left} to {right}",
-                    f"{p:.4f}",
-                    p < LEVEL,
-                    start,
-                    middle,
-                    end,
-                    address(view="sentences", **state),
-                )
-            )
-        where = [(text, 100 * (tick - low) / (high - low)) for text, tick in ticks]
-        axes.append(Axis("points" if percent else "", -100 * low / (high - low), where, rows))
+            where = address(view="sentences", system=name, versus=found.baseline, criterion=criterion.name)
+            rows.append(Difference(criterion.heading, visible(name), *says, start, middle, end, where))
+        placed = [(text, 100 * (tick - low) / (high - low)) for text, tick in ticks]
+        axes.append(Axis("points" if percent else "", -100 * low / (high - low), placed, rows))
     return axes
-
-
-def _signed(criterion: Criterion, difference: float) -> str:
-    """With a plus, or a minus that is as wide as a plus."""
-    text = criterion.show(difference)
-    return text.replace("-", "\N{MINUS SIGN}") if text[0] == "-" else f"+{text}"
 
 
 def _axis(ends: Sequence[float]) -> tuple[float, float, list[tuple[str, float]]]:
@@ -137,4 +121,4 @@ def _axis(ends: Sequence[float]) -> tuple[float, float, list[tuple[str, float]]]
     step = next(step * factor for factor in (1, 2, 5, 10) if width / (step * factor) <= 6)
     first = math.ceil(low / step)
     ticks = [step * place for place in range(first, math.floor(high / step) + 1)]
-    return low, high, [(f"{tick:g}".replace("-", "\N{MINUS SIGN}"), tick) for tick in ticks]
+    return low, high, [(f"{tick:g}".replace("-", _MINUS), tick) for tick in ticks]

@@ -154,11 +154,11 @@ def _page(
     )
     summary = compared.evaluation.summary
     shown = compared.settings.shown_criterion() or summary.criteria[0]
-    names = compared.names
+    names, gold = compared.names, summary.signature.partition("gold:")[2].partition("|")[0]
     frames = compared.evaluation.frames
     labelled = compared.settings.labelled
     context = {
-        "title": options.title or _title(compared),
+        "title": options.title or f"{len(names)} parser{'s' * (len(names) > 1)} on {gold}",
         "facts": facts(compared, options.about),
         "results": figures.results(summary),
         "tested": summary.significance is not None,
@@ -189,12 +189,6 @@ def _page(
         "in_folder": in_folder,
     }
     return partial(environment.from_string(text("page.html")).generate, **context)
-
-
-def _title(compared: KeptComparison) -> str:
-    many = "s" if len(compared.names) > 1 else ""
-    gold = compared.evaluation.summary.signature.partition("gold:")[2].partition("|")[0]
-    return f"{len(compared.names)} parser{many} on {gold}"
 
 
 def facts(compared: KeptComparison, about: Mapping[str, str]) -> list[tuple[str, str]]:
