@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import Any
 
@@ -148,8 +147,6 @@ def simaan(
     from mbrparse.experiments.simaan.parser_kinds import WSJ, Division
     from mbrparse.experiments.simaan.table2 import compare_algorithms
 
-    if math.isnan(node_cost):  # which lies in every range
-        raise click.BadParameter("nan is not a number.", param_hint="--node-cost")
     if input.startswith(WSJ):
         refuse_options(["test_fraction"], "another INPUT than wsj:DIR")
     else:

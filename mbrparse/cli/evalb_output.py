@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING
 
 from mbrparse.cli.options import log, note, with_progress
 from mbrparse.io.files import atomic_outputs, open_output
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from mbrparse.evaluate.evalb.parameters import EvalbParameters
     from mbrparse.treebank.labels import LabelMarks
 
@@ -56,12 +54,7 @@ def print_as_evalb(
         for line in report.lines(with_progress(scores, "evaluate")):
             stream.write(line)
         if counts is not None:
-            write_counts(report.counts.to_frame(), counts)
+            report.counts.to_frame().to_csv(counts, index=False, lineterminator="\n")
     coverage, is_complete = report.coverage()
     note(coverage)
     return not messages and is_complete
-
-
-def write_counts(counts: pd.DataFrame, stream: TextIO) -> None:
-    """Write a table of counts, as CSV."""
-    counts.to_csv(stream, index=False, lineterminator="\n")

@@ -10,7 +10,7 @@ import click
 
 from mbrparse.cli.commands import SectionedCommand, option_group
 from mbrparse.cli.comparison_options import ComparisonOptions
-from mbrparse.cli.evalb_output import evalb_parameters, print_as_evalb, write_counts
+from mbrparse.cli.evalb_output import evalb_parameters, print_as_evalb
 from mbrparse.cli.option_types import InputFile, Text
 from mbrparse.cli.options import (
     check_outputs,
@@ -167,7 +167,7 @@ def _print_tables(
     with atomic_outputs():
         if tables.per_sentence is not None:
             with open_output(tables.per_sentence) as counts:
-                write_counts(result.counts, counts)
+                result.counts.to_csv(counts, index=False, lineterminator="\n")
         with open_output(tables.output) as stream:
             stream.write(text)
     if form == "csv":

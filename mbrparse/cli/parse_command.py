@@ -59,10 +59,7 @@ def parse(
     files += [("--candidates", candidates.candidates), ("--log", machines.log)]
     check_outputs(
         [] if part is not None else [*(("--output", path) for path in paths), *files],
-        [
-            *source.files,
-            ("--statistics", best_first.statistics),
-        ],
+        [*source.files, ("--statistics", best_first.statistics)],
         [("INPUT", input)],
     )
     rows = objectives.objectives()
@@ -73,19 +70,14 @@ def parse(
             trees.fallback,
             trees.labels == "none",
             trees.debinarize,
-            limits.max_length,
-            search,
-            limits.precision,
-            objectives.items,
-            max_seconds=limits.max_seconds,
+            best_first=search,
+            items=objectives.items,
             k_best=candidates.k_best,
             samples=candidates.samples,
             seed=candidates.seed or 0,
             risk=candidates.tree_rates(trees.debinarize),
-            prune=limits.prune,
-            max_samples=dop.max_samples,
-            max_error=dop.max_error,
-            sampled_posteriors=dop.sampled_posteriors,
+            **vars(limits),
+            **vars(dop),
         )
     collected = None
     known: Grammar | GivenPosteriors
@@ -100,10 +92,7 @@ def parse(
     candidates.check(draws)
     job = Job(known, options, trees.details is not None, collected is not None, trees.mark_fallback)
     watch = Watch(input, machines.log)
-    with (
-        compilation_noted(),
-        machines.folder(part, job, candidates.candidates is not None) as folder,
-    ):
+    with compilation_noted(), machines.folder(part, job, candidates.candidates is not None) as folder:
         if folder is None:
             chunks = read_chunks(input, source.form, source.encoding)
         else:

@@ -23,7 +23,7 @@ from mbrparse.cli.options import (
     output_option,
     with_progress,
 )
-from mbrparse.io.errors import CorpusError, visible
+from mbrparse.io.errors import visible
 
 if TYPE_CHECKING:
     from mbrparse.decode.parser.scoring import Row
@@ -81,6 +81,7 @@ def score(
     from mbrparse.io.files import open_output, source_name
     from mbrparse.io.garbage import collection_paused
     from mbrparse.treebank.brackets import read_parse_file
+    from mbrparse.treebank.corpora import no_trees
     from mbrparse.treebank.foreign_trees import phrase_labels, translated_trees, watched
     from mbrparse.treebank.labels import PLAIN
 
@@ -93,9 +94,7 @@ def score(
     with collection_paused():
         given = [GivenTree(source, line, tree) for line, tree in ours]
     if all(one.tree is None for one in given):
-        raise CorpusError(
-            "no trees in the input", source=source, remedy="one bracketed tree a line is wanted"
-        )
+        raise no_trees(source)
     found = find_form(given, form)
     if form is None:
         note(f"trees are read as {found.form}: {found.because} (--form overrides this)")
@@ -103,10 +102,7 @@ def score(
         scorer = Scorer(model, found.form, items, max_length, max_seconds)
     scorer.check_fit(given)
     account = _Account()
-    with (
-        compilation_noted(),
-        open_output(output) as stream,
-    ):
+    with compilation_noted(), open_output(output) as stream:
         if layout == "tsv":
             stream.write("\t".join(COLUMNS) + "\n")
         blocks = (scorer.rows(given[at : at + _TOGETHER], at) for at in range(0, len(given), _TOGETHER))

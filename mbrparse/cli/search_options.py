@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LimitOptions:
-    """What bounds charts and searches."""
+    """What bounds charts and searches, as ``ParserOptions`` names it."""
 
     max_length: int | None = count_option(
         help="Fall back on longer sentences (default: about 2 GB of chart)."
@@ -84,7 +84,7 @@ class CandidateOptions:
 
 @dataclass(frozen=True)
 class DopOptions:
-    """How many derivations are sampled from a DOP grammar."""
+    """How many derivations are sampled from a DOP grammar, as ``ParserOptions`` names it."""
 
     max_samples: int | None = count_option(
         metavar="N",

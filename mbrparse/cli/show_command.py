@@ -81,7 +81,10 @@ def _write(sentences: list[Sentence], numbered: bool, drawing: str | None, image
     from mbrparse.evaluate.text_drawing import draw_text
     from mbrparse.treebank.tree_drawing import svg as as_svg
 
-    text = draw_text(sentences, _coloured(), _takes_lines(), _width(), numbered)
+    # What goes elsewhere than to a terminal stays whole.
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    coloured = sys.stdout.isatty() and "NO_COLOR" not in os.environ
+    text = draw_text(sentences, coloured, _takes_lines(), width, numbered)
     picture = draw_picture(sentences, numbered) if images else None
     missing = {}
     with ExitStack() as outputs:
@@ -99,15 +102,6 @@ def _write(sentences: list[Sentence], numbered: bool, drawing: str | None, image
     for path, glyphs in missing.items():
         if glyphs:
             note(f"{path}: no font here has {glyphs}, drawn as boxes; with --svg the viewer has fonts")
-
-
-def _coloured() -> bool:
-    return sys.stdout.isatty() and "NO_COLOR" not in os.environ
-
-
-def _width() -> int | None:
-    """The terminal's; what goes elsewhere stays whole."""
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
 def _takes_lines() -> bool:

@@ -325,15 +325,7 @@ def _inside_outside(
     how = InsideOutside(statistics=statistics, **vars(estimation), **vars(runs))
     resumable = checkpoint_path(output) is not None
     try:
-        trained = train_files(
-            inputs,
-            output,
-            how,
-            terminals,
-            encoding,
-            with_progress,
-            note,
-        )
+        trained = train_files(inputs, output, how, terminals, encoding, with_progress, note)
     except Interrupted as interruption:
         done = interruption.result.iterations
         kept = f": {output} keeps the last, --resume goes on" if resumable else ""

@@ -83,25 +83,20 @@ def _check_one_run(folders: Sequence[Path], manifests: Sequence[Manifest]) -> No
     first, count = manifests[0], manifests[0].shard.of
     seen: dict[int, Path] = {}
     for folder, manifest in zip(folders, manifests, strict=True):
-        if manifest.shard.of != count:
-            raise InputMismatchError(
-                f"this is shard {manifest.shard}, but {folders[0]} is {first.shard}",
-                source=str(folder),
-                remedy="give the parts of one run",
-            )
-        if differing := differences(first.settings, manifest.settings, "here"):
-            raise InputMismatchError(
-                f"parsed with other settings than {folders[0]} ({differing})",
-                source=str(folder),
-                remedy=f"parse shard {manifest.shard} again with the same, into another folder",
-            )
-        if manifest.shard.number in seen:
-            raise InputMismatchError(
-                f"shard {manifest.shard} is there twice, here and in {seen[manifest.shard.number]}",
-                source=str(folder),
-                remedy="give one of them",
-            )
-        seen[manifest.shard.number] = folder
+        shard = manifest.shard
+        if shard.of != count:
+            wrong = f"this is shard {shard}, but {folders[0]} is {first.shard}"
+            remedy = "give the parts of one run"
+        elif differing := differences(first.settings, manifest.settings, "here"):
+            wrong = f"parsed with other settings than {folders[0]} ({differing})"
+            remedy = f"parse shard {shard} again with the same, into another folder"
+        elif shard.number in seen:
+            wrong = f"shard {shard} is there twice, here and in {seen[shard.number]}"
+            remedy = "give one of them"
+        else:
+            seen[shard.number] = folder
+            continue
+        raise InputMismatchError(wrong, source=str(folder), remedy=remedy)
     missing = [index for index in range(1, count + 1) if index not in seen]
     if missing:
         shown = ", ".join(map(str, missing[:_SHOWN])) + (", ..." if len(missing) > _SHOWN else "")

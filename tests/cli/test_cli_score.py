@@ -67,8 +67,8 @@ def test_the_form_is_said(command: Command) -> None:
 @pytest.mark.parametrize(
     ("line", "stdin", "message"),
     [
-        ("score -g g", "", "<stdin>: no trees in the input; one bracketed tree a line is wanted"),
-        ("score -g g", "(())\n", "<stdin>: no trees in the input; one bracketed tree a line is wanted"),
+        ("score -g g", "", "<stdin>: no trees in the input; trees are written in brackets"),
+        ("score -g g", "(())\n", "<stdin>: no trees in the input; trees are written in brackets"),
         (
             "score -g g --form binarized",
             "(S DT NN .)\n",
