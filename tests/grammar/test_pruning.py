@@ -56,8 +56,10 @@ def renamed(grammar: Grammar) -> Grammar:
 
 
 def judged(tree: Node) -> list[Node]:
-    """The last node of each chain of unary rules."""
-    return [node for node in naive.nodes(tree) if len(node.children) != 1]
+    """The last node of each chain of unary rules, and the first where a binary rule takes it."""
+    nodes = naive.nodes(tree)
+    taken = [child for node in nodes if len(node.children) == 2 for child in node.children]
+    return taken + [node for node in nodes if len(node.children) != 1]
 
 
 def kept_trees(
@@ -140,7 +142,7 @@ def test_pruned_charts_hold_the_trees_of_what_is_alive(data: st.DataObject, plac
 
 
 @given(unary_cases(cyclic=False, longest=4), st.floats(0, 0.999))
-def test_chains_of_unary_rules_are_judged_by_their_last_symbol(
+def test_chains_of_unary_rules_are_judged_by_their_ends(
     case: tuple[Grammar, list[str]], place: float
 ) -> None:
     grammar, words = case

@@ -66,7 +66,10 @@ def levels_of(grammar: Grammar) -> list[int]:
 
 
 def judged(tree: Node) -> list[Node]:
-    return [node for node in naive.nodes(tree) if len(node.children) != 1]
+    """The last node of each chain of unary rules, and the first where a binary rule takes it."""
+    nodes = naive.nodes(tree)
+    taken = [child for node in nodes if len(node.children) == 2 for child in node.children]
+    return taken + [node for node in nodes if len(node.children) != 1]
 
 
 def left_trees(

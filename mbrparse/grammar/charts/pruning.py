@@ -58,8 +58,8 @@ class Pruning:
 
     The posterior of a label over a span is how often it is expected there under a projected grammar: first
     that of labels without annotations, then those with more and more bits of states, each parsing with what
-    the one before it left. Of a finer grammar's chain of unary rules this is asked of the last symbol only,
-    which binary and lexical rules make.
+    the one before it left. Of a chain of unary rules this is asked of the last symbol, which binary and
+    lexical rules make, and of the first, where a binary rule takes it.
     """
 
     def __init__(self, grammar: PCFG, threshold: float, clock: Clock) -> None:

@@ -41,14 +41,14 @@ from mbrparse.grammar.kernel import kernel
 
 
 @kernel
-def _open_position(state: ForestState, position: int) -> None:
+def _open_position(state: ForestState, alive: Alive | None, position: int) -> None:
     """Prepare a position, up to which all nodes are made, for those that begin there."""
     columns = state.columns
     state.partners.listed[position] = -1
     state.partners.head[position] = -1
     columns.bucket_first[position] = 0
     if position > 0:
-        _fill_bucket(state.tables, state.forest, columns, position)
+        _fill_bucket(state.tables, state.forest, columns, alive, position)
     predict(columns.predicted, state.prediction, columns.row, columns.bucket_first[position], position)
 
 
@@ -75,16 +75,25 @@ def predict(predicted: Flags, prediction: Prediction, row: Bits, ending: Ints, p
 
 
 @kernel
-def _fill_bucket(tables: SparseTables, forest: Forest, columns: Columns, end: int) -> None:
-    """Sort a column's nodes by symbol, left children only."""
+def stands(alive: Alive, symbol: int, start: int, end: int) -> bool:
+    """Whether a symbol may stand over a span."""
+    label = alive.label[symbol]
+    return bool(alive.bits[end, start, label >> 6] >> np.uint64(label & 63) & np.uint64(1))
+
+
+@kernel
+def _fill_bucket(
+    tables: SparseTables, forest: Forest, columns: Columns, alive: Alive | None, end: int
+) -> None:
+    """Sort a column's nodes by symbol, left children only, and what is alive."""
     first = forest.node_first[forest_cell(end - 1, end)]
     last = forest.node_first[forest_cell(0, end) + 1]
-    node_symbol, left_index = forest.node_symbol, tables.left_index
+    node_start, node_symbol, left_index = forest.node_start, forest.node_symbol, tables.left_index
     bucket, members = columns.bucket_first[end], columns.bucket_node
     bucket[:] = 0
     for node in range(first, last):
         left = left_index[node_symbol[node]]
-        if left >= 0:
+        if left >= 0 and (alive is None or stands(alive, node_symbol[node], node_start[node], end)):
             bucket[left] += 1
     bucket[tables.n_left] = first
     for left in range(tables.n_left):
@@ -93,7 +102,7 @@ def _fill_bucket(tables: SparseTables, forest: Forest, columns: Columns, end: in
     # Each begins where it would end, and moves down with each of its nodes.
     for node in range(last - 1, first - 1, -1):
         left = left_index[node_symbol[node]]
-        if left >= 0:
+        if left >= 0 and (alive is None or stands(alive, node_symbol[node], node_start[node], end)):
             bucket[left] -= 1
             members[bucket[left]] = node
 
@@ -104,7 +113,7 @@ def forest_inside(
 ) -> int:
     """Fill the forest from the words up; returns -1, or which of its parts is too small.
 
-    With ``alive`` binary rules make nothing else. (Words do not, either; and unary rules are above what is.)
+    With ``alive`` binary rules make, and take, nothing else. (Words do not make it, either; unary rules do.)
     With ``best`` inside values are those of the best derivations. Of equally good ones (within its tolerance)
     the first in order of splits is kept, then of the symbols of the children; of chains of unary rules the
     one with the fewest nodes, then the one over the earliest split, then the first in order of symbols.
@@ -146,8 +155,6 @@ def forest_inside(
     if best is not None:
         node_group, best_left, best_right = best.node_group, best.group_left, best.group_right
         least_share = best.least_share
-    if alive is not None:
-        alive_bits, alive_label = alive.bits, alive.label
     n = len(entry_start) - 1
     has_unaries = len(unary.rule_parent) > 0
     # With unary rules every symbol might come.
@@ -156,7 +163,7 @@ def forest_inside(
     counts[:] = 0
     count, productions, groups, edges, lists, places = 0, 0, 0, 0, 0, Index(0)
     for end in range(1, n + 1):
-        _open_position(state, end - 1)
+        _open_position(state, alive, end - 1)
         column = groups
         cell_group[forest_cell(end - 1, end) : forest_cell(0, end) + 1] = -1
         for start in range(end - 1, -1, -1):
@@ -191,10 +198,8 @@ def forest_inside(
                     parent = rule_parent[rule]
                     if not may_begin[parent]:
                         continue
-                    if alive is not None:
-                        label = alive_label[parent]
-                        if not alive_bits[end, start, label >> 6] >> np.uint64(label & 63) & np.uint64(1):
-                            continue
+                    if alive is not None and not stands(alive, parent, start, end):
+                        continue
                     node = slot[parent]
                     if node < 0:
                         node = count
@@ -242,7 +247,7 @@ def forest_inside(
             for right in range(Index(begin), Index(count)):
                 edge_first[right] = edges
                 symbol = Index(node_symbol[right])
-                if start == 0:
+                if start == 0 or (alive is not None and not stands(alive, node_symbol[right], start, end)):
                     continue
                 if listed[symbol] < 0:
                     added, most = Index(partner_first[lists]), bucket[n_left] - bucket[0]
