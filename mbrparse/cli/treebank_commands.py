@@ -123,16 +123,12 @@ def split(
         raise CorpusError("no trees in the input", source=source_name(input))
     if test_fraction is not None:
         parts = splits.split_fraction(len(trees), test_fraction, seed)
-    elif test_last is not None:
-        parts = splits.split_last(len(trees), test_last)
     else:
-        assert test_random is not None
-        assert seed is not None
-        parts = splits.split_random(len(trees), test_random, seed)
+        parts = splits.split_number(len(trees), test_last or test_random or 0, seed)
     train, development = parts.train, None
     if dev_fraction is not None:
-        left, taken = len(train), len(splits.split_fraction(len(trees), dev_fraction).test)
-        again = splits.split_last(left, taken) if seed is None else splits.split_random(left, taken, seed)
+        taken = len(splits.split_fraction(len(trees), dev_fraction).test)
+        again = splits.split_number(len(train), taken, seed)
         train, development = ([parts.train[place] for place in part] for part in again)
     with atomic_outputs():
         for path, positions in zip(outputs.values(), (train, development or (), parts.test), strict=True):

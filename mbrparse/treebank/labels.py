@@ -11,16 +11,13 @@ or with ``--unary join`` a chain of them), whether it is a continuation, and ann
     NP@NN              a label that names the tag of its head word
     VP_Cont&&NP+S      a continuation that names complements still to come: none left, NP and S right
     NNP~city           a label with a state (of a hand-written grammar, say)
-    S+VP++VB           a tag with a joined chain above it
+    S+VP++VB           a tag with a joined chain above it (P+N is none, and the tag A++B is ++A%2B%2BB)
 
 An annotation is a mark and a text. What is named in one is escaped as a base is, so a label is read in
 one way only. Annotations stand in the order siblings, parents, head tag, frames.
 
 The marks are reserved: a treebank label that contains one has it written as ``%`` and two hexadecimal
 digits, so that every label survives the way there and back. Ordinary labels stay as they are.
-
-Tags stay as treebanks have them, ``P+N`` too. One that looks joined becomes one without a chain:
-``++A%2B%2BB``.
 """
 
 from __future__ import annotations

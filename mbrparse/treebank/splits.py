@@ -27,14 +27,18 @@ class Split(NamedTuple):
     test: Sequence[int]
 
 
-def split_last(count: int, test: int) -> Split:
-    """The last ``test`` of ``count`` items for testing.
+def split_number(count: int, test: int, seed: int | None = None) -> Split:
+    """The last ``test`` of ``count`` items for testing, or as many at random; parts keep the input's order.
 
-    >>> split_last(5, 2)
-    Split(train=range(0, 3), test=range(3, 5))
+    >>> split_number(5, 2), split_number(5, 2, seed=1).test
+    (Split(train=range(0, 3), test=range(3, 5)), [0, 1])
     """
-    _check(count, test)
-    return Split(range(count - test), range(count - test, count))
+    if not 0 <= test <= count:
+        raise CorpusError(f"{test} trees asked for, but there are {count}")
+    if seed is None:
+        return Split(range(count - test), range(count - test, count))
+    drawn = set(random.Random(seed).sample(range(count), test))
+    return Split([i for i in range(count) if i not in drawn], sorted(drawn))
 
 
 def split_fraction(count: int, fraction: str, seed: int | None = None) -> Split:
@@ -45,8 +49,7 @@ def split_fraction(count: int, fraction: str, seed: int | None = None) -> Split:
     >>> len(split_fraction(100, "0.29").test)
     29
     """
-    test = math.floor(count * _share(fraction, "a fraction"))
-    return split_last(count, test) if seed is None else split_random(count, test, seed)
+    return split_number(count, math.floor(count * _share(fraction, "a fraction")), seed)
 
 
 def part_size(text: str, count: int) -> int:
@@ -60,20 +63,13 @@ def part_size(text: str, count: int) -> int:
     return math.floor(count * _share(text, "a part is a number of sentences, or a fraction that"))
 
 
-def split_random(count: int, test: int, seed: int) -> Split:
-    """``test`` items drawn at random for testing; both parts keep the order of the input."""
-    _check(count, test)
-    drawn = set(random.Random(seed).sample(range(count), test))
-    return Split([i for i in range(count) if i not in drawn], sorted(drawn))
-
-
 def length_note(lengths: Sequence[int], split: Split) -> str | None:
     """A warning in one line where the parts are no two samples of one text; None otherwise.
 
     They are not where their mean lengths differ by half a standard deviation: in a corpus sorted by length
     the last tenth is more than one away. Parts of fewer than 30 may differ.
 
-    >>> length_note(range(300), split_last(300, 30))[:51], length_note([4, 5] * 150, split_last(300, 30))
+    >>> length_note(range(300), split_number(300, 30))[:51], length_note([4, 5] * 150, split_number(300, 30))
     ('warning: test sentences have 284.5 words, training ', None)
     """
     if min(len(split.train), len(split.test)) < _FEW:
@@ -117,10 +113,8 @@ def split(
         raise CorpusError("no trees to split")
     if not isinstance(test_fraction, Integral):
         parts = split_fraction(count, str(test_fraction), seed)
-    elif seed is None:
-        parts = split_last(count, int(test_fraction))
     else:
-        parts = split_random(count, int(test_fraction), seed)
+        parts = split_number(count, int(test_fraction), seed)
     return [trees[place] for place in parts.train], [trees[place] for place in parts.test]
 
 
@@ -133,8 +127,3 @@ def _share(fraction: str, what: str) -> Fraction:
     if not 0 < share < 1:
         raise CorpusError(f"{what} lies between 0 and 1, not {shortened(fraction)}")
     return share
-
-
-def _check(count: int, test: int) -> None:
-    if not 0 <= test <= count:
-        raise CorpusError(f"{test} trees asked for, but there are {count}")

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mbrparse.io.errors import CorpusError
-from mbrparse.treebank.splits import split_fraction, split_last, split_random
+from mbrparse.treebank.splits import split_fraction, split_number
 
 
 @given(st.integers(0, 10_000), st.integers(1, 999))
@@ -30,34 +30,34 @@ def test_no_fraction(fraction: str) -> None:
 
 @pytest.mark.parametrize("test", [0, 3, 10])
 def test_last(test: int) -> None:
-    parts = split_last(10, test)
+    parts = split_number(10, test)
     assert (list(parts.train), list(parts.test)) == (list(range(10 - test)), list(range(10 - test, 10)))
 
 
 @given(st.integers(0, 60), st.data(), st.integers())
 def test_random_is_a_partition_in_order_and_reproducible(count: int, data: st.DataObject, seed: int) -> None:
     test = data.draw(st.integers(0, count))
-    parts = split_random(count, test, seed)
+    parts = split_number(count, test, seed)
     assert len(parts.test) == test
     assert sorted([*parts.train, *parts.test]) == list(range(count))
     assert list(parts.train) == sorted(parts.train)
     assert list(parts.test) == sorted(parts.test)
-    assert split_random(count, test, seed) == parts
+    assert split_number(count, test, seed) == parts
 
 
 def test_random_depends_on_the_seed_and_reaches_every_item() -> None:
-    drawn = [tuple(split_random(10, 3, seed).test) for seed in range(50)]
+    drawn = [tuple(split_number(10, 3, seed).test) for seed in range(50)]
     assert len(set(drawn)) > 20
     assert {item for test in drawn for item in test} == set(range(10))
 
 
 def test_random_stays_the_same_from_release_to_release() -> None:
-    assert split_random(20, 5, seed=7).test == [1, 2, 4, 10, 12]
+    assert split_number(20, 5, seed=7).test == [1, 2, 4, 10, 12]
 
 
 @pytest.mark.parametrize("test", [-1, 11])
 def test_more_than_there_is(test: int) -> None:
     with pytest.raises(CorpusError, match=f"{test} trees asked for, but there are 10"):
-        split_last(10, test)
+        split_number(10, test)
     with pytest.raises(CorpusError, match=f"{test} trees asked for, but there are 10"):
-        split_random(10, test, seed=1)
+        split_number(10, test, seed=1)

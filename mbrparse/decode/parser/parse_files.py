@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -155,10 +154,9 @@ class BracketText:
             if tree is None:
                 found.append(EMPTY_PARSE)
                 continue
-            key = id(tree.leaves), tree.tags is None, tree.form.nary
+            key = id(tree.leaves), tree.tags is None, (nary := tree.form.nary)
             if key not in texts:
-                given = _nary_text if tree.form.nary else leaf_text
-                texts[key] = list(map(given if tree.tags is None else _word, tree.leaves))
+                texts[key] = [_leaf(leaf, nary) if tree.tags is None else _word(leaf) for leaf in tree.leaves]
             found.append(self._line(tree, texts[key]))
         return found
 
@@ -177,7 +175,7 @@ class BracketText:
                 root = False
         if tree.tags is not None:
             leaves = [
-                word if tag is None or tag in form.bare else _tagged(tag, form.nary).replace("\n", word)
+                word if tag is None or tag in form.bare else _leaf(Tree(unescape(tag), word=word), form.nary)
                 for tag, word in zip(tree.tags, leaves, strict=True)
             ]
         if True in alone:
@@ -196,15 +194,10 @@ def _opening(label: str, form: TreeForm) -> _Opening:
     return _Opening(text, len(chain), form.nary and is_continuation(label), not chain[-1])
 
 
-@lru_cache(maxsize=65536)
-def _tagged(tag: str, nary: bool) -> str:
-    """What is written for a word of this tag, with a line feed for the word."""
-    leaf = Tree(unescape(tag), word="\n")
-    return _nary_text(leaf) if nary else leaf_text(leaf)
-
-
-def _nary_text(leaf: Tree) -> str:
-    return str(expanded(leaf))
+def _leaf(leaf: Tree, nary: bool) -> str:
+    """A leaf as it is written; in an n-ary tree with the constituents that are joined with its tag."""
+    tree = expanded(leaf) if nary else leaf
+    return leaf_text(tree) if tree.is_leaf else str(tree)
 
 
 def _is_bare(tree: TreeParts, place: int) -> bool:
