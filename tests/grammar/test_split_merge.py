@@ -1,0 +1,127 @@
+"""Split-merge training's E step, M step and merge losses against enumeration of all assignments of states."""
+
+from __future__ import annotations
+
+from itertools import islice, pairwise
+
+import naive_states
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from state_strategies import Drawn, counts_of, drawn, kinds, sourced, table, treebanks
+
+from mbrparse.grammar.rules import TerminalKind
+from mbrparse.grammar.training.split_merge.cycles import SplitMerge, cycle, first_grammar
+from mbrparse.grammar.training.split_merge.rounds import Expectation, rounds
+from mbrparse.grammar.training.split_merge.splits import merge_losses, split
+from mbrparse.grammar.training.split_merge.state_grammar import Layout
+from mbrparse.grammar.training.split_merge.tree_arrays import ObservedTrees, observe
+from mbrparse.run.jobs import open_pool
+from mbrparse.treebank.corpora import SourceTree
+from mbrparse.treebank.tree_lists import read_trees
+
+
+@given(corpus=treebanks(), kind=kinds)
+def test_observed_trees_have_the_rules_of_their_nodes(corpus: list[SourceTree], kind: TerminalKind) -> None:
+    found = observe(corpus, kind)
+    listed = [naive_states.nodes(source.tree, kind == "words") for source in corpus]
+    first = found.arrays.first.tolist()
+    for tree, (begin, end) in zip(listed, pairwise(first), strict=True):
+        observed = [found.rules[rule] for rule in found.arrays.rule[begin:end]]
+        assert sorted((rule.parent, *rule.children) for rule in observed) == sorted(
+            node.rule for node in tree
+        )
+    assert set(found.rules) == {(node.rule[0], node.rule[1:]) for tree in listed for node in tree}
+    assert list(found.rules) == sorted(found.rules)
+
+
+@given(data=drawn())
+def test_expected_counts_and_likelihood_are_those_of_enumeration(data: Drawn) -> None:
+    layout = Layout.of(data.grammar)
+    values = layout.tables.value.copy()
+    found = Expectation(data.observed.arrays, open_pool(1)).expect(layout, values)
+    expected = naive_states.expected(data.trees, table(data.grammar), data.states)
+    assert found.left_out == expected.left_out
+    assert found.log_likelihood == pytest.approx(expected.log_likelihood, rel=1e-10, abs=1e-12)
+    counts = {rule: count for rule, count in expected.counts.items() if count}
+    assert counts_of(layout, data.grammar, values * found.counts) == pytest.approx(counts, rel=1e-10)
+
+
+def test_trees_without_a_derivation_are_left_out() -> None:
+    """Some random grammars derive some trees and not others, or the test above would be idle there."""
+    seen = set()
+
+    @given(data=drawn())
+    def look(data: Drawn) -> None:
+        left_out = naive_states.expected(data.trees, table(data.grammar), data.states).left_out
+        seen.add((left_out > 0, left_out < len(data.trees)))
+
+    look()
+    assert {(True, True), (False, True)} <= seen
+
+
+@given(data=drawn())
+def test_the_m_step_is_relative_expected_frequency(data: Drawn) -> None:
+    found = next(rounds(Expectation(data.observed.arrays, open_pool(1)), data.grammar))
+    counts = naive_states.expected(data.trees, table(data.grammar), data.states).counts
+    totals: dict[tuple[str, int], float] = {}
+    for (rule, state, _), count in counts.items():
+        totals[rule[0], state] = totals.get((rule[0], state), 0.0) + count
+    expected = {key: count / totals[key[0][0], key[1]] for key, count in counts.items() if count}
+    assert counts_of(found.layout, data.grammar, found.values) == pytest.approx(expected, rel=1e-9)
+
+
+@given(data=drawn(), seed=st.integers(0, 99))
+def test_likelihood_never_falls_within_a_phase(data: Drawn, seed: int) -> None:
+    """Also where a part of the trees has no derivation: the same ones each round."""
+    for grammar in (data.grammar, split(data.grammar, seed, 1)):
+        steps = rounds(Expectation(data.observed.arrays, open_pool(1)), grammar)
+        found = list(islice(steps, 20))
+        assert {step.left_out for step in found} == {found[0].left_out}
+        for earlier, later in pairwise(found):
+            assert later.log_likelihood >= earlier.log_likelihood - 1e-9 * max(1, -earlier.log_likelihood)
+
+
+def flights() -> ObservedTrees:
+    """The embedded treebank, which is large enough for all parts of the work."""
+    return observe(sourced(read_trees("embedded:flights")), "tags")
+
+
+def test_rounds_gain() -> None:
+    """Split symbols can learn something there, so that the test above is not idle."""
+    observed = flights()
+    steps = rounds(Expectation(observed.arrays, open_pool(1)), split(first_grammar(observed), 1, 1))
+    found = [step.log_likelihood for step in islice(steps, 20)]
+    assert found[-1] > found[0] + 100
+
+
+@pytest.mark.parametrize("jobs", [2, 3])
+def test_all_jobs_give_the_same_bytes(jobs: int) -> None:
+    observed = flights()
+    how = SplitMerge(rounds=(3, 2, 2))
+
+    def trained(jobs: int) -> list[bytes]:
+        with open_pool(jobs) as pool:
+            grammar = first_grammar(observed)
+            for number in (1, 2):
+                grammar = cycle(grammar, observed.arrays, how, number, pool)
+            return [block.tobytes() for block in grammar.blocks]
+
+    assert trained(jobs) == trained(1)
+
+
+@given(data=drawn(sizes=(2, 4)))
+def test_merge_losses_are_those_of_the_definition(data: Drawn) -> None:
+    losses, shares = merge_losses(Expectation(data.observed.arrays, open_pool(1)), data.grammar)
+    grammar, states = table(data.grammar), data.states
+    counts = naive_states.expected(data.trees, grammar, states).counts
+    assert set(losses) == set(shares) == set(states)
+    assert not len(losses[""])
+    for symbol in states.keys() - {""}:
+        parts = naive_states.shares(counts, symbol, states[symbol])
+        assert shares[symbol] == pytest.approx(parts, rel=1e-9, abs=1e-15)
+        expected = [
+            naive_states.log_loss(data.trees, grammar, states, symbol, pair, parts)
+            for pair in range(states[symbol] // 2)
+        ]
+        assert losses[symbol] == pytest.approx(expected, rel=1e-8, abs=1e-10)

@@ -1,0 +1,292 @@
+"""States of symbols: splitting, merging and smoothing as defined, and grammars as rules and back."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import pytest
+from grammar_strategies import symbols
+from hypothesis import given
+from hypothesis import strategies as st
+from state_strategies import Drawn, drawn, kinds, random_grammar, sourced, sums, table, treebanks
+from tree_strategies import tokens
+
+from mbrparse.grammar.grammar_file import read_rules, write_rules
+from mbrparse.grammar.rules import RuleSet, TerminalKind, is_terminal
+from mbrparse.grammar.training.induce import induce
+from mbrparse.grammar.training.split_merge import splits
+from mbrparse.grammar.training.split_merge.cycles import SplitMerge, cycle, first_grammar
+from mbrparse.grammar.training.split_merge.rounds import Expectation, rounds
+from mbrparse.grammar.training.split_merge.splits import (
+    Merger,
+    Smoothing,
+    least_losses,
+    merge,
+    merge_losses,
+    split,
+)
+from mbrparse.grammar.training.split_merge.state_grammar import Layout, StateGrammar
+from mbrparse.grammar.training.split_merge.tree_arrays import ObservedTrees, observe
+from mbrparse.io.errors import GrammarError
+from mbrparse.run.jobs import open_pool
+from mbrparse.treebank.brackets import read_tree
+from mbrparse.treebank.corpora import SourceTree
+from mbrparse.treebank.tree import Tree
+
+
+def log_likelihood(observed: ObservedTrees, grammar: StateGrammar) -> float:
+    """Of the trees that have a derivation."""
+    layout = Layout.of(grammar)
+    return Expectation(observed.arrays, open_pool(1)).expect(layout, layout.tables.value).log_likelihood
+
+
+def blocks_equal(one: StateGrammar, other: StateGrammar, rel: float = 1e-9) -> None:
+    """Both have the same rules, states and probabilities."""
+    assert (one.rules, one.states) == (other.rules, other.states)
+    for mine, its in zip(one.blocks, other.blocks, strict=True):
+        np.testing.assert_allclose(mine, its, rtol=rel, atol=1e-300)
+
+
+def split_without_noise(grammar: StateGrammar) -> StateGrammar:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(splits, "PERTURBATION", 0.0)
+        return split(grammar, 1, 1)
+
+
+@given(data=drawn())
+def test_a_layout_keeps_all_probabilities(data: Drawn) -> None:
+    layout = Layout.of(data.grammar)
+    found = layout.blocks(data.grammar, layout.tables.value)
+    blocks_equal(data.grammar, data.grammar.changed(data.grammar.states, found), rel=0)
+
+
+@given(data=drawn())
+def test_splitting_without_noise_changes_no_likelihood(data: Drawn) -> None:
+    found = split_without_noise(data.grammar)
+    expected = {symbol: 2 * size if symbol else 1 for symbol, size in data.states.items()}
+    assert {symbol: len(names) for symbol, names in found.states.items()} == expected
+    assert log_likelihood(data.observed, found) == pytest.approx(log_likelihood(data.observed, data.grammar))
+
+
+@given(data=drawn(), seed=st.integers(0, 99), number=st.integers(1, 6))
+def test_splitting_perturbs_by_up_to_a_hundredth(data: Drawn, seed: int, number: int) -> None:
+    found, plain = split(data.grammar, seed, number), split_without_noise(data.grammar)
+    assert found.states == plain.states
+    used = sums(plain) > 0
+    np.testing.assert_allclose(sums(found), used, atol=1e-12)
+    largest = 0.0
+    for mine, its in zip(found.blocks, plain.blocks, strict=True):
+        ratio = mine[its > 0] / its[its > 0]
+        assert not mine[its == 0].any()
+        assert (ratio >= 0.99 / 1.01 - 1e-12).all()
+        assert (ratio <= 1.01 / 0.99 + 1e-12).all()
+        largest = max(largest, *np.abs(ratio - 1), 0.0)
+    # Only where no state has two rules of one shape does normalizing leave no difference.
+    assert largest > 0 or all(len(names) == 1 for names in data.grammar.states.values())
+    again = split(data.grammar, seed, number)
+    assert [block.tobytes() for block in again.blocks] == [block.tobytes() for block in found.blocks]
+
+
+def test_seeds_and_cycles_split_in_other_ways() -> None:
+    observed = observe(sourced([read_tree("(S (A x y) (S x (A y x)))")]), "tags")
+    grammar = first_grammar(observed)
+    found = {
+        b"".join(block.tobytes() for block in split(grammar, seed, n).blocks)
+        for seed in (1, 2)
+        for n in (1, 2)
+    }
+    assert len(found) == 4
+
+
+@given(data=drawn())
+def test_merging_all_that_was_split_gives_the_grammar_back(data: Drawn) -> None:
+    found = split_without_noise(data.grammar)
+    pairs = {symbol: [True] * (len(names) // 2) for symbol, names in found.states.items()}
+    shares = {symbol: np.full(len(names), 0.5) for symbol, names in found.states.items()}
+    blocks_equal(merge(found, Merger(pairs, shares)), data.grammar)
+
+
+def mergers(grammar: StateGrammar, seed: int) -> Merger:
+    """Random pairs of states with random shares."""
+    random = np.random.default_rng(seed)
+    merged = {
+        s: [bool(n) for n in random.integers(2, size=len(names) // 2)] for s, names in grammar.states.items()
+    }
+    shares = {}
+    for symbol, pairs in merged.items():
+        first = random.uniform(size=len(pairs))
+        shares[symbol] = np.stack((first, 1 - first), axis=1).ravel() if pairs else np.ones(1)
+    return Merger(merged, shares)
+
+
+@given(data=drawn(sizes=(2, 4), zeros=False), seed=st.integers(0, 2**32))
+def test_merging_is_as_defined(data: Drawn, seed: int) -> None:
+    """A merged state's rules are the mean of its halves' by their shares; as children they add up."""
+    merger = mergers(data.grammar, seed)
+    found = merge(data.grammar, merger)
+    names: dict[tuple[str, int], str] = {}
+    for symbol, states in data.grammar.states.items():
+        for place, state in enumerate(states):
+            together = len(states) > 1 and merger.merged[symbol][place // 2]
+            names[symbol, place] = state[:-1] if together else state
+    for symbol, states in found.states.items():
+        assert list(states) == sorted({names[symbol, at] for at in range(data.states[symbol])})
+    expected: defaultdict[tuple[object, ...], float] = defaultdict(float)
+    for (rule, above, children), p in table(data.grammar).items():
+        inner = [child for child in rule[1:] if not is_terminal(child)]
+        kept = tuple(names[child, place] for child, place in zip(inner, children, strict=True))
+        pairs = merger.merged[rule[0]]
+        share = float(merger.shares[rule[0]][above]) if pairs and pairs[above // 2] else 1.0
+        expected[rule, names[rule[0], above], kept] += share * p
+    actual = {
+        (
+            rule,
+            found.states[rule[0]][above],
+            tuple(
+                found.states[child][place]
+                for child, place in zip((c for c in rule[1:] if not is_terminal(c)), children, strict=True)
+            ),
+        ): p
+        for (rule, above, children), p in table(found).items()
+    }
+    assert actual == pytest.approx(dict(expected), rel=1e-9)
+    np.testing.assert_allclose(sums(found), 1, rtol=1e-12)
+
+
+@given(data=drawn(sizes=(2, 4)), fraction=st.sampled_from([0.0, 0.3, 0.5, 1.0]))
+def test_the_fraction_that_loses_least_is_merged(data: Drawn, fraction: float) -> None:
+    step = Expectation(data.observed.arrays, open_pool(1))
+    losses, _ = merge_losses(step, data.grammar)
+    merger = least_losses(step, data.grammar, fraction)
+    pairs = [
+        (left, merged)
+        for symbol in data.states
+        for left, merged in zip(losses[symbol], merger.merged[symbol], strict=True)
+    ]
+    assert sum(merged for _, merged in pairs) == int(fraction * len(pairs))
+    # What is left of the likelihood: most of it by the pairs that are merged.
+    kept = [left for left, merged in pairs if not merged]
+    assert all(left >= max(kept, default=left) for left, merged in pairs if merged)
+
+
+@given(data=drawn(), rules=st.sampled_from([0.01, 0.5]), words=st.sampled_from([0.1, 1.0]))
+def test_smoothing_mixes_with_the_mean_over_used_states(data: Drawn, rules: float, words: float) -> None:
+    layout = Layout.of(data.grammar)
+    values = layout.tables.value.copy()
+    Smoothing(data.grammar, rules, words)(layout, values)
+    before = table(data.grammar)
+    used = {(rule[0], state) for (rule, state, _), p in before.items() if p}
+    tags = {rule[0] for rule, _, _ in before if len(rule) == 2 and is_terminal(rule[1])}
+    expected = {}
+    for (rule, state, children), p in before.items():
+        weight = words if rule[0] in tags else rules
+        same = [
+            before[rule, other, children] for other in range(data.states[rule[0]]) if (rule[0], other) in used
+        ]
+        mean = sum(same) / len(same) if same else 0.0
+        expected[rule, state, children] = (
+            (1 - weight) * p + weight * mean if (rule[0], state) in used else 0.0
+        )
+    assert table(data.grammar, layout.blocks(data.grammar, values)) == pytest.approx(expected, rel=1e-9)
+
+
+@given(data=drawn(sizes=(1,)), seed=st.integers(0, 9), smooth=st.sampled_from([0.0, 0.01]))
+def test_cycles_give_grammars(data: Drawn, seed: int, smooth: float) -> None:
+    """Each state's probabilities sum to one, and so many pairs are merged."""
+    grammar = first_grammar(data.observed)
+    how = SplitMerge(seed=seed, smooth=smooth, rounds=(3, 2, 2))
+    with open_pool(1) as pool:
+        for number in (1, 2):
+            pairs = grammar.size
+            grammar = cycle(grammar, data.observed.arrays, how, number, pool)
+            assert grammar.size == 2 * pairs - int(how.merge * pairs)
+    total = sums(grammar)
+    assert ((np.abs(total - 1) < 1e-9) | (total == 0)).all()
+
+
+hostile_symbols = symbols | st.sampled_from(["NP~city", "NP^S~x1", "NP~0x", "NP~01~x"])
+
+
+@st.composite
+def hostile_treebanks(draw: st.DrawFn) -> list[SourceTree]:
+    """Binarized trees with hostile labels, tags and words."""
+    leaves = st.builds(lambda tag, word: Tree(tag, word=word), tokens, st.none() | tokens)
+
+    def above(children: st.SearchStrategy[Tree]) -> st.SearchStrategy[Tree]:
+        return st.builds(Tree, hostile_symbols, st.lists(children, min_size=1, max_size=2))
+
+    return sourced(draw(st.lists(above(st.recursive(leaves, above, max_leaves=4)), min_size=1, max_size=3)))
+
+
+def probabilities(rules: RuleSet) -> dict[object, float]:
+    return {key: weight.probability for part in (rules.start, rules.rules) for key, weight in part.items()}
+
+
+@given(corpus=treebanks() | hostile_treebanks(), kind=kinds)
+def test_no_cycles_give_relative_frequencies(corpus: list[SourceTree], kind: TerminalKind) -> None:
+    found = first_grammar(observe(corpus, kind)).written(kind)
+    assert found.terminal_kind == kind
+    assert probabilities(found) == pytest.approx(probabilities(induce(corpus, kind)), rel=1e-7)
+
+
+@pytest.mark.parametrize(
+    "trees", [[], ["(S x y z)"], ["(S x y)", "(S ('A' (B x)) y)"], ["(S x y)", "(S x ((A x) (B y)))"]]
+)
+@pytest.mark.parametrize("kind", ["tags", "words"])
+def test_bad_trees_are_refused_as_counting_refuses_them(trees: list[str], kind: TerminalKind) -> None:
+    corpus = sourced([read_tree(text) for text in trees])
+    with pytest.raises(GrammarError) as expected:
+        induce(corpus, kind)
+    with pytest.raises(GrammarError) as found:
+        observe(corpus, kind)
+    assert str(found.value) == str(expected.value)
+
+
+@given(
+    corpus=hostile_treebanks(),
+    kind=kinds,
+    sizes=st.sampled_from([(1,), (2,), (1, 4), (1, 2, 3)]),
+    seed=st.integers(0, 99),
+)
+def test_rules_of_a_file_are_the_grammar_again(
+    corpus: list[SourceTree], kind: TerminalKind, sizes: tuple[int, ...], seed: int
+) -> None:
+    """But for probabilities below 1e-6, which are not written."""
+    observed = observe(corpus, kind)
+    names = list(dict.fromkeys(rule.parent for rule in observed.rules))
+    states = {name: sizes[place % len(sizes)] if name else 1 for place, name in enumerate(names)}
+    grammar = random_grammar(observed, states, seed, 0.0)
+    for place, block in enumerate(grammar.blocks):
+        if block.size > 1 and place % 3 == 0:
+            block.flat[0] = 1e-8
+    grammar = splits.normalized(grammar)
+    rules = grammar.written(kind)
+    rules.check()
+    with TemporaryDirectory() as folder:
+        write_rules(rules, Path(folder) / "grammar")
+        found = StateGrammar.of_rules(read_rules(Path(folder) / "grammar"), observed.rules)
+    assert (found.rules, found.states, found.symbols) == (grammar.rules, grammar.states, grammar.symbols)
+    for mine, its in zip(found.blocks, grammar.blocks, strict=True):
+        np.testing.assert_allclose(mine, its, rtol=3e-6, atol=1e-6)
+
+
+@given(data=drawn())
+def test_trained_grammars_are_read_again_though_states_died(data: Drawn) -> None:
+    found = next(rounds(Expectation(data.observed.arrays, open_pool(1)), data.grammar))
+    if found.left_out:
+        return
+    grammar = found.grammar()
+    again = StateGrammar.of_rules(grammar.written("words"), data.observed.rules)
+    assert log_likelihood(data.observed, again) == pytest.approx(
+        log_likelihood(data.observed, grammar), rel=1e-4, abs=1e-4
+    )
+
+
+def test_a_grammar_of_other_trees_is_refused() -> None:
+    rules = induce(sourced([read_tree("(S (A x x) y)")]), "tags")
+    observed = observe(sourced([read_tree("(S (A y x) y)")]), "tags")
+    with pytest.raises(GrammarError, match="A -> 'y' 'x'"):
+        StateGrammar.of_rules(rules, observed.rules, "checkpoint")
