@@ -107,6 +107,15 @@ def test_trained_grammars_are_the_same(address: str, command: Command) -> None:
 
 
 @pytest.mark.usefixtures("treebank")
+def test_states_are_the_same(address: str, command: Command) -> None:
+    def train(to: str, how: str) -> None:
+        options = "--method split-merge --terminals words --rare 3 --cycles 1"
+        assert command(f"train binary {options} -o {to}/states {how}").code == 0
+
+    assert both(address, train).keys() == {"states", "states.checkpoint", "states.cycle-1"}
+
+
+@pytest.mark.usefixtures("treebank")
 def test_resamples_are_the_same(address: str, command: Command) -> None:
     objectives = "--objective labelled-tree --objective bracketed-recall"
     assert command(f"parse binary -g grammar {objectives} -o {{objective}}").code == 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import partial
+from functools import partial, reduce
 from typing import NamedTuple
 
 import numpy as np
@@ -13,7 +13,7 @@ from mbrparse.grammar.charts.base.rule_tables import Floats
 from mbrparse.grammar.training.split_merge.state_grammar import Layout, StateGrammar
 from mbrparse.grammar.training.split_merge.state_kernels import Pairs, StateTables, expect_trees
 from mbrparse.grammar.training.split_merge.tree_arrays import TreeArrays
-from mbrparse.run.pool import Pool, TaskFunction
+from mbrparse.run.pool import Pool, TaskFunction, WorkerDied, WorkersError
 
 # The trees are so many parts, whose sums are added in order: so sums do not depend on the number of jobs.
 _PARTS = 8
@@ -62,18 +62,25 @@ class Expectation:
         """The sums for these probabilities."""
         shared = self._pool.share((layout.tables._replace(value=values), pairs))
         futures = [self._pool.submit(self._work, part, shared) for part in self._parts]
-        total = futures[0].result()
-        for future in futures[1:]:
-            more = future.result()
-            np.add(total.counts, more.counts, out=total.counts)
-            np.add(total.loss, more.loss, out=total.loss)
-            total = Expected(
-                total.counts,
-                total.loss,
-                total.log_likelihood + more.log_likelihood,
-                total.left_out + more.left_out,
-            )
-        return total
+        try:
+            return reduce(_added, (future.result() for future in futures))
+        except WorkerDied as death:
+            raise WorkersError(
+                f"workers died ({death}) of a part of the training trees",
+                remedy="have they memory enough? --resume goes on after the last whole cycle",
+            ) from None
+
+
+def _added(total: Expected, more: Expected) -> Expected:
+    """The sum of two, whose arrays are the first's."""
+    np.add(total.counts, more.counts, out=total.counts)
+    np.add(total.loss, more.loss, out=total.loss)
+    return Expected(
+        total.counts,
+        total.loss,
+        total.log_likelihood + more.log_likelihood,
+        total.left_out + more.left_out,
+    )
 
 
 def _sums(trees: TreeArrays, part: tuple[int, int], shared: tuple[StateTables, Pairs]) -> Expected:
