@@ -106,6 +106,9 @@ def test_errors(command: Command) -> None:
     Path("flat.mrg").write_text("(S (A a) (B b) (C c))\n")
     line = command("train flat.mrg --method split-merge -o f.txt").error
     assert line.startswith("flat.mrg:1: constituent S has 3 children, not 2")
+    Path("states.mrg").write_text("(S (NP~01 (A a) (B b)) (C c))\n")
+    line = command("train states.mrg --method split-merge -o f.txt").error
+    assert line.startswith("label NP~01 has a state already; give trees whose labels have none")
     Path("empty.mrg").write_text("")
     assert "no trees in the input" in command("train empty.mrg --method split-merge -o f.txt").error
     assert not Path("f.txt").exists()

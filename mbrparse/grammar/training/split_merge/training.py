@@ -18,7 +18,7 @@ from mbrparse.grammar.rules import RuleSet, TerminalKind
 from mbrparse.grammar.training.split_merge.cycles import SplitMerge, cycle, first_grammar
 from mbrparse.grammar.training.split_merge.rare_words import RARE, RareWords
 from mbrparse.grammar.training.split_merge.splits import bytes_of_split
-from mbrparse.grammar.training.split_merge.state_grammar import StateGrammar
+from mbrparse.grammar.training.split_merge.state_grammar import StateGrammar, split_state
 from mbrparse.grammar.training.split_merge.tree_arrays import observe
 from mbrparse.grammar.words.unknown import Signatures
 from mbrparse.io.errors import FileError, GrammarError
@@ -94,6 +94,10 @@ def train_trees(
     if unknown:
         observed_trees, words = RareWords.learn(observed_trees, RARE if rare is None else rare)
     observed = observe(observed_trees, terminals)
+    if stated := [rule.parent for rule in observed.rules if split_state(rule.parent)[1]]:
+        raise GrammarError(
+            f"label {stated[0]} has a state already", remedy="give trees whose labels have none"
+        )
     settings = {
         PROGRAM: program(),
         "terminals": terminals,
