@@ -24,9 +24,12 @@ STAGES = (
     train trees --method dop -o dop""",
     """parse -g grammar trees --objective labelled-tree --objective labelled-recall
     parse -g unary chains --objective labelled-tree --objective labelled-recall
-    train trees --method inside-outside --nonterminals 3 --iterations 1 -o trained""",
+    train trees --method inside-outside --nonterminals 3 --iterations 1 -o trained
+    train trees --method split-merge --cycles 1 --merge 0 -o states""",
     """parse -g unary chains --objective productions --objective max-rule-product
     parse -g grammar trees --objective labelled-tree --objective labelled-recall --precision single
+    parse -g states trees --objective max-rule-product --prune 0.01
+    parse -g grammar -g grammar trees --objective max-rule-product --objective labelled-recall
     parse -g dop trees --objective labelled-tree --objective most-probable-tree --prune 0.01
     parse -g grammar trees --engine best-first --statistics statistics --until exhausted
     parse -g grammar trees --objective consistent-brackets --objective bracketed-tree --objective labelled-f

@@ -38,7 +38,7 @@ _COARSER = 0.1
 # So often are rare words, and classes, counted with the tags of all rare words, in their proportions.
 _OF_WORD = 0.1
 _OF_CLASS = 0.5
-# A tag that would have less than this share of a word by that alone is left out.
+# A tag that would have less than this share of a rare word by that alone is left out.
 _LEAST_SHARE = 1e-3
 
 #: How often a word was seen: class, tag (as in rules) and count each, in ascending order.
@@ -148,4 +148,4 @@ class RareWords:
             seen = sum(count for _, _, count in profile)
             add(f"(RARE/{number})", _OF_WORD * len(words), _LEAST_SHARE * seen / _OF_WORD)
         for name in sorted({name for chain in self.chains.values() for name in chain}):
-            add(name, _OF_CLASS, _LEAST_SHARE / _OF_CLASS)
+            add(name, _OF_CLASS, 0.0)

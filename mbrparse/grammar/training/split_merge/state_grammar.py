@@ -21,7 +21,7 @@ from mbrparse.grammar.words.unknown import UnknownWords
 from mbrparse.io.errors import GrammarError
 from mbrparse.treebank.labels import STATE
 
-# Rules of states below this are not written.
+# Rules of states below this are not written, but for the most probable states of each rule.
 _LEAST = 1e-6
 _STATE = re.compile(rf"(.+){STATE}([01]+)", re.DOTALL)
 
@@ -107,7 +107,7 @@ class StateGrammar:
         for rule, block in zip(self.rules, self.blocks, strict=True):
             lefts, rights = ([None] if child is None else names[child] for child in inner_children(rule))
             first, *others = rule.children
-            for left, right, parent in np.argwhere(block >= _LEAST).tolist():
+            for left, right, parent in np.argwhere(block >= min(_LEAST, block.max())).tolist():
                 weight = Weight(float(block[left, right, parent]))
                 name = lefts[left] or first
                 if rule.parent == ROOT:
