@@ -1,10 +1,12 @@
 """What pruning costs and gains: loss against speed by threshold, as a table and a picture.
 
     python benchmarks/pruning.py [--treebanks FOLDER] [--sentences N] [--image docs/images/pruning.svg]
+    python benchmarks/pruning.py --grammar FILE --trees FILE [--objectives max-rule-product]
 
 Grammars of annotated labels over words, trained on nine tenths of the Penn sample, or on all of CRAFT but its
-last fiftieth where FOLDER holds it. Sentences are parsed exactly and at each threshold, in one process: CPU
-time of the parser, charts to trees, beside that of the exact one. Trees are un-binarized and then compared.
+last fiftieth where FOLDER holds it; or a grammar that is given, with binarized trees to parse the words of.
+Sentences are parsed exactly and at each threshold, in one process: CPU time of the parser, charts to trees,
+beside that of the exact one. Trees are un-binarized and then compared.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ from mbrparse.decode.parser.parse_result import Parse
 from mbrparse.decode.parser.parser import Parser
 from mbrparse.experiments.trial_runs import plotting, save, tidy
 from mbrparse.grammar.files.grammars import train
+from mbrparse.grammar.grammar_file import read_rules_with_tagger
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.treebank.binarize import Binarization, HeadDriven, debinarize
 from mbrparse.treebank.corpora import read_corpus
@@ -34,7 +37,12 @@ from mbrparse.treebank.splits import split_fraction
 from mbrparse.treebank.tree import Tree
 
 THRESHOLDS = (0.0, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2)
-OBJECTIVES = {"labelled-tree": "Viterbi", "labelled-recall": "labelled recall", "max-rule-sum": "max-rule"}
+OBJECTIVES = {
+    "labelled-tree": "Viterbi",
+    "labelled-recall": "labelled recall",
+    "max-rule-sum": "max-rule",
+    "max-rule-product": "max-rule product",
+}
 BATCH = 64
 
 
@@ -107,7 +115,7 @@ def draw(curves: dict[str, list[Point]], path: Path) -> None:
     for name, found in curves.items():
         corpus, _, objective = name.rpartition(", ")
         colour = styles.setdefault(corpus, f"C{len(styles)}")
-        line = {"Viterbi": ":", "labelled recall": "-", "max-rule": "--"}[objective]
+        line = {"Viterbi": ":", "labelled recall": "-", "max-rule": "--", "max-rule product": "-."}[objective]
         speeds = [found[0].milliseconds / point.milliseconds for point in found]
         shares = [100 * point.same for point in found]
         panel.plot(speeds, shares, label=name, color=colour, linestyle=line, marker="o", markersize=4)
@@ -119,6 +127,23 @@ def draw(curves: dict[str, list[Point]], path: Path) -> None:
     save(figure, [path], 150)
 
 
+def chosen(options: argparse.Namespace) -> Iterator[tuple[str, PCFG, list[Tree]]]:
+    """Names of grammars, the grammars, and trees to parse the words of."""
+    if options.grammar is not None:
+        trees = [source.tree for source in read_corpus(str(options.trees))][: options.sentences]
+        yield options.grammar.name, PCFG.from_rules(read_rules_with_tagger(options.grammar)), trees
+        return
+    corpora = [("nltk:treebank", "Penn sample", "0.1", 40)]
+    if options.treebanks is not None:
+        corpora.append((f"craft:{options.treebanks / 'craft-penn.zip'}", "CRAFT", "0.02", 60))
+    for corpus, title, share, longest in corpora:
+        for name in options.only:
+            yield (
+                f"{title}, {name}",
+                *sample(corpus, settings()[name], share, options.sentences, longest),
+            )
+
+
 def main() -> None:
     """Measure, print and draw."""
     parser = argparse.ArgumentParser(
@@ -127,29 +152,26 @@ def main() -> None:
     parser.add_argument("--treebanks", type=Path, help="the folder of CRAFT")
     parser.add_argument("--sentences", type=int, default=200, metavar="N")
     parser.add_argument("--only", choices=list(settings()), nargs="+", default=list(settings()))
-    parser.add_argument("--objectives", choices=list(OBJECTIVES), nargs="+", default=list(OBJECTIVES))
+    parser.add_argument("--objectives", choices=list(OBJECTIVES), nargs="+", default=list(OBJECTIVES)[:3])
+    parser.add_argument("--grammar", type=Path, help="parse with this grammar alone, over words")
+    parser.add_argument("--trees", type=Path, help="with --grammar: binarized trees to parse the words of")
     parser.add_argument("--image", type=Path)
     options = parser.parse_args()
     pinned.pin()
     print(pinned.machine())
-    corpora = [("nltk:treebank", "Penn sample", "0.1", 40)]
-    if options.treebanks is not None:
-        corpora.append((f"craft:{options.treebanks / 'craft-penn.zip'}", "CRAFT", "0.02", 60))
     curves: dict[str, list[Point]] = {}
-    for corpus, title, share, longest in corpora:
-        for name in options.only:
-            grammar, gold = sample(corpus, settings()[name], share, options.sentences, longest)
-            print(f"{title}, {name}: {grammar}, {len(gold)} sentences")
-            for objective in options.objectives:
-                found = curves[f"{title}, {name}, {OBJECTIVES[objective]}"] = []
-                for point in points(grammar, gold, objective):
-                    found.append(point)
-                    print(
-                        f"| {OBJECTIVES[objective]} | {point.threshold:g} | {point.milliseconds:.2f} "
-                        f"| {found[0].milliseconds / point.milliseconds:.2f} | {100 * point.labelled_f:.2f} "
-                        f"| {100 * point.same:.1f} | {point.lost:.4f} | {100 * point.left_out:.3f} |",
-                        flush=True,
-                    )
+    for name, grammar, gold in chosen(options):
+        print(f"{name}: {grammar}, {len(gold)} sentences")
+        for objective in options.objectives:
+            found = curves[f"{name}, {OBJECTIVES[objective]}"] = []
+            for point in points(grammar, gold, objective):
+                found.append(point)
+                print(
+                    f"| {OBJECTIVES[objective]} | {point.threshold:g} | {point.milliseconds:.2f} "
+                    f"| {found[0].milliseconds / point.milliseconds:.2f} | {100 * point.labelled_f:.2f} "
+                    f"| {100 * point.same:.1f} | {point.lost:.4f} | {100 * point.left_out:.3f} |",
+                    flush=True,
+                )
     if options.image is not None:
         draw(curves, options.image)
 

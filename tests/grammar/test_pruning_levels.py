@@ -129,9 +129,9 @@ def check(grammar: Grammar, words: list[str], place: float) -> None:
         if listed:
             assert isinstance(mask, Mask)
             assert len(mask.steps) == len(masks)
-            for level, step, names in zip(pruning.levels, mask.steps, masks, strict=True):
+            for level, (own, _), names in zip(pruning.levels, mask.steps, masks, strict=True):
                 labels = dict(zip(level.label.tolist(), names_of(level.grammar), strict=True))
-                assert bits_of(step.alive.bits, labels) == names
+                assert bits_of(own.bits, labels) == names
             break
     else:
         threshold, listed, kept = 0.0, left_trees(to_naive(pcfg), words, None, None), 1.0
@@ -268,7 +268,7 @@ def test_levels_leave_out_what_labels_alone_do_not(grammar: PCFG) -> None:
     mask = pruning.mask(coarsest, 0.05)
     assert isinstance(mask, Mask)
     assert mask.alive is not None
-    alone = mask.steps[0].alive._replace(label=grammar.label_ids)
+    alone = mask.steps[0][0]._replace(label=grammar.label_ids)
     assert left_symbols(grammar, mask.alive, len(ids)) < left_symbols(grammar, alone, len(ids))
     assert chart.has_parse
 

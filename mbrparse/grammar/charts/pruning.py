@@ -38,19 +38,15 @@ class Level(NamedTuple):
     within: ChartFactory  # fills forests
 
 
-class Step(NamedTuple):
-    """What was alive at a level, of its own symbols, and its chart's log probability before."""
-
-    alive: Alive
-    log_prob: float
-
-
 class Mask(NamedTuple):
-    """What may stand in a sentence's chart (None: anything), and the levels that it comes from."""
+    """What may stand in a sentence's chart (None: anything), and what it comes from.
+
+    ``steps`` are of each level what was alive of its own symbols, and its chart's log probability before.
+    """
 
     alive: Alive | None = None
     threshold: float = 0.0
-    steps: tuple[Step, ...] = ()
+    steps: tuple[tuple[Alive, float], ...] = ()
 
 
 class Pruning:
@@ -88,7 +84,7 @@ class Pruning:
         """
         if not threshold:
             return Mask()
-        steps: list[Step] = []
+        steps: list[tuple[Alive, float]] = []
         alive: Alive | None = None
         for level in self.levels:
             if alive is not None:
@@ -98,10 +94,10 @@ class Pruning:
             if not chart.has_parse:
                 return chart.refusal
             entries = chart.span_posteriors()
-            if alive is not None:  # what stood above others alone is not alive by itself
+            if alive is not None:  # what stood between others alone is not alive by itself
                 entries = still_alive(alive, entries)
             own = alive_labels(chart.length, entries, threshold, level.label, level.n_labels)
-            steps.append(Step(own, chart.log_prob))
+            steps.append((own, chart.log_prob))
             alive = own._replace(label=level.finer)
         return Mask(alive, threshold, tuple(steps))
 
