@@ -39,11 +39,12 @@ EXPERIMENTS: dict[str, str] = {
     "simaan": "Sima'an (2003), Table 2: four algorithms, three parsers, by EVALB.",
     "dop": "Goodman (1996), DOP: fragments, their decoders, and Bod's chart.",
     "beyond-recall": "N-ary trees, F and consistent brackets beside Goodman's (1996) algorithms.",
+    "split-merge": "Objectives as split-merge grammars get finer, cycle by cycle.",
 }
 
 
 _MODULES = dict.fromkeys(EXPERIMENTS, "experiment_command") | dict.fromkeys(
-    ("dop", "simaan"), "decoder_experiments"
+    ("dop", "simaan", "split-merge"), "decoder_experiments"
 )
 
 

@@ -19,6 +19,7 @@ from mbrparse.io.errors import CorpusError
 from mbrparse.io.files import atomic_outputs, open_output, open_output_bytes
 from mbrparse.io.local_settings import no_local_settings
 from mbrparse.io.log import Log, Progress, no_progress
+from mbrparse.treebank.clean import UnaryPolicy
 from mbrparse.treebank.corpora import SourceTree
 from mbrparse.treebank.prepare import OnError, Preparation, PreparationStatistics, prepare_corpora
 from mbrparse.treebank.splits import split_fraction
@@ -34,10 +35,11 @@ def read_treebanks(
     encoding: str = "utf-8",
     on_error: OnError = "skip",
     progress: Progress = no_progress,
+    unary: UnaryPolicy = "top",
 ) -> list[Tree]:
     """The binarized trees of treebanks; ``log`` gets a line on those that were left out."""
     statistics = PreparationStatistics()
-    how = Preparation(max_length=max_length)
+    how = Preparation(unary, max_length=max_length)
     prepared = prepare_corpora(specs, how, statistics, encoding=encoding, on_error=on_error)
     trees = list(progress(prepared, "reading"))
     log(str(statistics))

@@ -6,6 +6,7 @@ from children import loaded
 from commandline import Command
 
 from mbrparse import __version__
+from mbrparse.cli.experiment_command import EXPERIMENTS
 from mbrparse.cli.main import cli
 
 
@@ -24,7 +25,8 @@ def test_version(command: Command) -> None:
 def test_help_of_each_command(command: Command) -> None:
     listed = command("--help").output
     assert listed.startswith("Usage: mbrparse [OPTIONS] COMMAND [ARGS]...\n")
-    for name in [*cli.list_commands(click.Context(cli)), "grammar info", "grammar convert", "experiment dop"]:
+    grouped = ["grammar info", "grammar convert", *(f"experiment {name}" for name in EXPERIMENTS)]
+    for name in [*cli.list_commands(click.Context(cli)), *grouped]:
         assert " " in name or f"\n  {name}  " in listed
         outcome = command(f"{name} --help")
         assert outcome.output.startswith(f"Usage: mbrparse {name} ")

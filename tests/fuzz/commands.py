@@ -43,6 +43,7 @@ experiment figures-of-merit trees.mrg --sentences 2 --test-fraction 0.2 --merit 
 experiment dop trees.mrg --runs 1 --train 0.7 --test 0.3 --samples 5 --resamples 20 --no-speed -o dop
 experiment simaan trees.mrg --test-fraction 0.3 --resamples 20 --unknown signature -o simaan
 experiment beyond-recall trees.mrg --test-fraction 0.3 --resamples 20 -o beyond
+experiment split-merge trees.mrg --test-fraction 0.3 --resamples 20 --cycles 1 -o cycles
 """.strip().splitlines()
 
 
