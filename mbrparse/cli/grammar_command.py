@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import click
 
 from mbrparse.cli.file_options import normalize_option
-from mbrparse.cli.option_types import InputFile, Text
-from mbrparse.cli.options import check_outputs, note, option, output_option
+from mbrparse.cli.option_types import ImageFile, InputFile, Text
+from mbrparse.cli.options import check_outputs, count_option, note, option, output_option, refuse_options
 from mbrparse.io.errors import visible
+from mbrparse.io.files import STANDARD, atomic_outputs, open_output_bytes, source_name
 
 FORMATS = ["mbrparse", "bitpar", "nltk"]
 
@@ -20,16 +22,60 @@ def grammar() -> None:
 
 
 @grammar.command()
-@click.argument("file")
-def info(file: str) -> None:
-    """Print a grammar's size."""
+@click.argument("files", metavar="FILE...", nargs=-1, required=True)
+@option("--states", type=Text("LABEL"), help="List the rules or words of each state of a label: NP, NP_Cont.")
+@count_option("--top", default=5, help="So many of each state, those first that tell it from the label.")
+@option(
+    "--format", choices=["text", "csv", "json"], default="text", help="Text, or a row or object for each."
+)
+@option("--svg", type=ImageFile("svg"), help="Also draw the most frequent in all states, as an SVG image.")
+@option("--png", type=ImageFile("png"), help="Also draw them as a PNG image.")
+@option("--pdf", type=ImageFile("pdf"), help="Also draw them as a PDF page.")
+def info(files: tuple[str, ...], states: str | None, top: int, format: str, **images: str | None) -> None:
+    """Print a grammar's size, or with --states what the states of a label are.
+
+    Several grammars with --states (the checkpoints of train --method split-merge) are shown together.
+    """
     from mbrparse.grammar.files.grammars import describe, describe_treebank, read_rules_or_treebank
     from mbrparse.grammar.rules import RuleSet
 
-    found = read_rules_or_treebank(file)
+    if states is not None:
+        _states(files, states, top, format, images)
+        return
+    refuse_options(["top", "format", *images], "--states")
+    if len(files) > 1:
+        raise click.UsageError("Several grammars need --states.")
+    found = read_rules_or_treebank(files[0])
     rows = describe(found) if isinstance(found, RuleSet) else describe_treebank(found)
     for name, value in rows.items():
         click.echo(f"{name:<22} {visible(value)}")
+
+
+def _states(files: Sequence[str], label: str, top: int, format: str, images: dict[str, str | None]) -> None:
+    from mbrparse.decode.base.latent_states import distinctive, draw_states, state_table
+    from mbrparse.grammar.files.grammars import read_any_grammar
+
+    outputs = [("the list", STANDARD), *((f"--{form}", path) for form, path in images.items())]
+    check_outputs(outputs, [("FILE", file) for file in files])
+    tables = {file: state_table(read_any_grammar(file).pcfg, label, source_name(file)) for file in files}
+    with atomic_outputs():
+        for form, path in images.items():
+            if path is not None:
+                with open_output_bytes(path) as image:
+                    image.write(draw_states(tables, form))
+    found = distinctive(tables, top)
+    if format != "text":
+        csv = format == "csv"
+        click.echo(
+            found.to_csv(index=False) if csv else found.to_json(orient="records", lines=True), nl=False
+        )
+        return
+    click.echo(f"share of {visible(label)}, and per cent in the state (times that in {visible(label)})")
+    for (file, state, share), items in found.groupby(["grammar", "state", "share"], sort=False):
+        rows = zip(items["item"], items["probability"], items["ratio"], strict=True)
+        shown = "  ".join(f"{item} {100 * p:.1f} ({ratio:.1f})" for item, p, ratio in rows)
+        name = f"{file}: " if len(files) > 1 else ""
+        click.echo(visible(f"{name}{state}  {share:.1%}  {shown}"))
 
 
 @grammar.command()

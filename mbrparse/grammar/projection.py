@@ -45,7 +45,7 @@ def projected_grammar(grammar: PCFG, level: int = 0) -> PCFG:
     symbols = sorted(set(names), key=text_order)
     ids = {name: place for place, name in enumerate(symbols)}
     above = np.array([ids[name] for name in names], np.int32)
-    weight = _weights(grammar, above, len(symbols))
+    weight = label_shares(grammar, above, len(symbols))
 
     def summed(
         parents: IntArray, log_prob: FloatArray, others: Sequence[IntArray]
@@ -103,7 +103,7 @@ def pruning_levels(grammar: PCFG) -> list[int]:
     return [0, *range(2, max(len(state_of(name)) for name in grammar.symbols))]
 
 
-def _weights(grammar: PCFG, above: IntArray, count: int) -> FloatArray:
+def label_shares(grammar: PCFG, above: IntArray, count: int) -> FloatArray:
     """Each symbol's share of the occurrences of its projected label."""
     expected = expected_symbols(grammar)
     total = np.bincount(above, expected, count)

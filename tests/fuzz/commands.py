@@ -87,6 +87,8 @@ COMMANDS = _weighed(f"""
 2 parse words.tokens -g states.txt --prune 1e-3 --objective max-rule-product -o out
 4 grammar info tags.txt
 3 grammar info dop.txt
+3 grammar info states.txt --states NP --top 2 --format json
+2 grammar info states.txt --states NP --format csv --svg out.svg --png out.png --pdf out.pdf
 4 grammar convert collins.txt
 6 grammar convert rules.bitpar --from bitpar --lexicon lexicon.bitpar -o out
 6 grammar convert words.nltk --from nltk --terminals words -o out

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from textwrap import fill
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
@@ -14,11 +14,14 @@ from mbrparse.io.local_settings import no_local_settings
 if TYPE_CHECKING:
     import pandas as pd
 
+    from mbrparse.grammar.pcfg import FloatArray
+
 #: Background colours of terminals (of 256) for a posterior of nothing up to one.
 _SHADES = (231, 230, 229, 228, 222, 215, 209, 203)
 _WIDEST_WORD = 12
 _CELL = 0.62  # inches
 _SURELY = 1.005  # what is shown as more than 100 per cent
+_LEGEND = "posterior of the most probable label"
 _LABELLED = 40  # words: beyond, labels in the cells could not be read
 
 
@@ -173,8 +176,31 @@ class ChartPicture:
 
 
 def draw_cells(shown: Sequence[Cell], words: Sequence[str], form: str) -> bytes:
-    """The picture's bytes: rows are first words, columns last ones, shades the labels' posteriors.
+    """The picture's bytes: rows are first words, columns last ones, shades the labels' posteriors."""
+    import numpy as np
 
+    n = len(words)
+    g = np.full((n, n), np.nan)
+    for cell in shown:
+        g[cell.start, cell.end - 1] = cell.g
+    above = any(cell.g > _SURELY for cell in shown)
+    last = f"last word\n{fill(ABOVE_ONE, 36)}" if above else "last word"
+    labelled = shown if n <= _LABELLED else []
+    texts = {(cell.start, cell.end - 1): f"{visible(cell.label)}\n{100 * cell.g:.0f}" for cell in labelled}
+    return draw_table(g, (words, words), texts, (last, "first word", _LEGEND), form)
+
+
+def draw_table(
+    values: FloatArray,
+    names: tuple[Sequence[str], Sequence[str]],
+    texts: Mapping[tuple[int, int], str],
+    titles: tuple[str, str, str],
+    form: str,
+    margins: tuple[float, float] = (1.6, 0.8),
+) -> bytes:
+    """A picture's bytes: values up to one as shades, nan as nothing, with texts in some cells.
+
+    Names are of rows and columns; titles those of columns, rows and shades; margins inches beside and below.
     ``form`` is svg, png or pdf. The same input gives the same bytes with one version of matplotlib.
     """
     import numpy as np
@@ -183,33 +209,28 @@ def draw_cells(shown: Sequence[Cell], words: Sequence[str], form: str) -> bytes:
         import matplotlib as mpl
         from matplotlib.figure import Figure
 
-    n = len(words)
-    g = np.full((n, n), np.nan)
-    for cell in shown:
-        g[cell.start, cell.end - 1] = cell.g
-    side = max(n * min(_CELL, 25 / n), 3.0)
-    names = [visible(word).replace("$", r"\$") for word in words]
+    height, width = values.shape
+    cell = min(_CELL, 25 / max(values.shape))
+    rows, columns = ([visible(name).replace("$", r"\$") for name in axis] for axis in names)
     with mpl.rc_context({"svg.hashsalt": "mbrparse", "svg.fonttype": "none"}):
-        figure = Figure(figsize=(side + 1.6, side + 0.8), layout="constrained")
+        size = max(width * cell, 3.0) + margins[0], max(height * cell, 3.0) + margins[1]
+        figure = Figure(figsize=size, layout="constrained")
         axes = figure.add_subplot()
-        image = axes.imshow(g, cmap="YlOrRd", vmin=0, vmax=1)
-        axes.set_xticks(range(n), names, rotation=90 if n > 8 else 0)
-        axes.set_yticks(range(n), names)
-        above = any(cell.g > _SURELY for cell in shown)
-        axes.set_xlabel(f"last word\n{fill(ABOVE_ONE, 36)}" if above else "last word")
-        axes.set_ylabel("first word")
-        axes.set_xticks(np.arange(-0.5, n), minor=True)
-        axes.set_yticks(np.arange(-0.5, n), minor=True)
+        image = axes.imshow(values, cmap="YlOrRd", vmin=0, vmax=1)
+        axes.set_xticks(range(width), columns, rotation=90 if width > 8 else 0)
+        axes.set_yticks(range(height), rows)
+        axes.set_xlabel(titles[0])
+        axes.set_ylabel(titles[1])
+        axes.set_xticks(np.arange(-0.5, width), minor=True)
+        axes.set_yticks(np.arange(-0.5, height), minor=True)
         axes.grid(which="minor", color="0.9", linewidth=0.5)
         axes.tick_params(which="minor", length=0)
-        if n <= _LABELLED:
-            for cell in shown:
-                label = visible(cell.label).replace("$", r"\$")
-                size = max(3, min(9, 46 / max(len(label), 5)))
-                ink = "white" if cell.g > 0.6 else "black"
-                text = f"{label}\n{100 * cell.g:.0f}"
-                axes.text(cell.end - 1, cell.start, text, size=size, color=ink, ha="center", va="center")
-        figure.colorbar(image, ax=axes, label="posterior of the most probable label", shrink=0.8)
+        for (row, column), written in texts.items():
+            text = written.replace("$", r"\$")
+            font = max(3, min(9, 46 / max(len(text.split("\n")[0]), 5)))
+            ink = "white" if values[row, column] > 0.6 else "black"
+            axes.text(column, row, text, size=font, color=ink, ha="center", va="center")
+        figure.colorbar(image, ax=axes, label=titles[2], shrink=0.8)
         stream = io.BytesIO()
         metadata = {{"svg": "Date", "png": "Software", "pdf": "CreationDate"}[form]: None}
         figure.savefig(stream, format=form, metadata=metadata, dpi=120)
