@@ -35,12 +35,12 @@ def naive(text: str, label: str) -> dict[str, tuple[float, dict[str, float]]]:
     groups: dict[str, list[str]] = defaultdict(list)
     for line in text.splitlines():
         match line.split():
-            case ["start", name, probability, _]:
-                start[name] = float(probability)
+            case ["start", name, figure, _]:
+                start[name] = float(figure)
             case ["word", word, terminal]:
                 groups[terminal].append(f"'{word}'")
-            case [probability, _, parent, "->", *children]:
-                rules.append((parent, float(probability), children))
+            case [figure, _, parent, "->", *children]:
+                rules.append((parent, float(figure), children))
     names = sorted({parent for parent, *_ in rules})
     # e = start + e A, solved at once.
     of_children = np.zeros((len(names), len(names)))
