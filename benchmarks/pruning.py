@@ -24,9 +24,8 @@ import pinned
 from mbrparse.decode.parser.details import Details
 from mbrparse.decode.parser.parse_result import Parse
 from mbrparse.decode.parser.parser import Parser
-from mbrparse.experiments.trial_runs import plotting, save, tidy
-from mbrparse.grammar.files.grammars import train
-from mbrparse.grammar.grammar_file import read_rules_with_tagger
+from mbrparse.experiments.trial_runs import panels
+from mbrparse.grammar.files.grammars import read_grammar, train
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.treebank.binarize import Binarization, HeadDriven, debinarize
 from mbrparse.treebank.corpora import read_corpus
@@ -43,6 +42,7 @@ OBJECTIVES = {
     "max-rule-sum": "max-rule",
     "max-rule-product": "max-rule product",
 }
+LINES = {"Viterbi": ":", "labelled recall": "-", "max-rule": "--", "max-rule product": "-."}
 BATCH = 64
 
 
@@ -110,28 +110,29 @@ def points(grammar: PCFG, gold: list[Tree], objective: str) -> Iterator[Point]:
 
 def draw(curves: dict[str, list[Point]], path: Path) -> None:
     """The share of exact trees against speed, a line for each grammar and objective."""
-    figure, panel = plotting().subplots(figsize=(7.0, 4.4), layout="constrained")
     styles: dict[str, Any] = {}
-    for name, found in curves.items():
-        corpus, _, objective = name.rpartition(", ")
-        colour = styles.setdefault(corpus, f"C{len(styles)}")
-        line = {"Viterbi": ":", "labelled recall": "-", "max-rule": "--", "max-rule product": "-."}[objective]
-        speeds = [found[0].milliseconds / point.milliseconds for point in found]
-        shares = [100 * point.same for point in found]
-        panel.plot(speeds, shares, label=name, color=colour, linestyle=line, marker="o", markersize=4)
-    panel.legend(fontsize="small", frameon=False, loc="lower left")
-    panel.set_xscale("log")
-    panel.set_xlabel("times as fast as exact (dots: 0, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2)")
-    panel.set_ylabel("per cent of trees that are the exact ones")
-    tidy(panel)
-    save(figure, [path], 150)
+    with panels(path.parent, path.stem, 1, (7.0, 4.4), "Share of exact trees against speed", 150) as (
+        _,
+        [panel],
+    ):
+        for name, found in curves.items():
+            corpus, _, objective = name.rpartition(", ")
+            colour = styles.setdefault(corpus, f"C{len(styles)}")
+            speeds = [found[0].milliseconds / point.milliseconds for point in found]
+            shares = [100 * point.same for point in found]
+            line = LINES[objective]
+            panel.plot(speeds, shares, label=name, color=colour, linestyle=line, marker="o", markersize=4)
+        panel.legend(fontsize="small", frameon=False, loc="lower left")
+        panel.set_xscale("log")
+        panel.set_xlabel("times as fast as exact (dots: 0, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2)")
+        panel.set_ylabel("per cent of trees that are the exact ones")
 
 
 def chosen(options: argparse.Namespace) -> Iterator[tuple[str, PCFG, list[Tree]]]:
     """Names of grammars, the grammars, and trees to parse the words of."""
     if options.grammar is not None:
         trees = [source.tree for source in read_corpus(str(options.trees))][: options.sentences]
-        yield options.grammar.name, PCFG.from_rules(read_rules_with_tagger(options.grammar)), trees
+        yield options.grammar.name, read_grammar(options.grammar), trees
         return
     corpora = [("nltk:treebank", "Penn sample", "0.1", 40)]
     if options.treebanks is not None:
