@@ -162,54 +162,37 @@ def simaan(
     click.echo(table, nl=False)
 
 
-OBJECTIVES: Any = (
-    "labelled-tree",
-    "labelled-recall",
-    "labelled-f",
-    "max-rule-sum",
-    "max-rule-product",
-    "most-probable-tree",
-)
+_MAX_RULE = ("max-rule-sum", "max-rule-product")
+OBJECTIVES: Any = ("labelled-tree", "labelled-recall", "labelled-f", *_MAX_RULE, "most-probable-tree")
 
 
 @click.command()
 @click.argument("corpus")
-@folder_option("Folder for grammars, parses, tables and the plot.")
+@folder_option("Folder for grammars, parses, table and plot.")
 @count_option("--cycles", help="Train grammars of 0 to so many cycles.", default=5, least=0)
-@option(
-    "--objective",
-    "objectives",
-    choices=OBJECTIVES,
-    multiple=True,
-    help="Only these (repeatable); others are compared with the first.  [default: all]",
-)
+@option("--objective", choices=OBJECTIVES, multiple=True, help="Only these (repeatable).  [default: all]")
 @option("--test-fraction", default="0.1", type=Text("F"), help="The last part, to hold out.")
 @count_option("--max-length", help="Leave out longer sentences.", default=40, least=2)
-@option(
-    "--prune",
-    type=Finite(min=0, max=1, max_open=True),
-    default=1e-4,
-    help="Prune charts, as parse does.",
-)
+@option("--prune", type=Finite(0, 1, max_open=True), default=1e-4, help="Prune charts, as parse does.")
 @count_option("--resamples", help="Resamples for significance.", default=10_000)
 @count_option("--seed", help="Seed of the splits and of the resamples.", default=1, least=0)
 @jobs_option()
 @encoding_option()
 def split_merge(
-    corpus: str, output: str, cycles: int, objectives: Any, prune: float, seed: int, **others: Any
+    corpus: str, output: str, cycles: int, objective: Any, prune: float, seed: int, jobs: Any, **others: Any
 ) -> None:
     """Compare objectives by grammars of ever more cycles of splitting and merging, from words.
 
     Split-merge grammars (Petrov et al. 2006) are trained on CORPUS (as for binarize, with unary productions
     kept) without its last part, which each of them parses for all objectives; F is EVALB's, with COLLINS.prm.
-    most-probable-tree is the most probable tree of the 1,000 most probable derivations, each tree summed
-    over its states. The folder gets gold.mrg, a folder of grammar and parses for each number of cycles (what
-    is there is not done again), the tables cycles and differences as .txt, .md, .tex and .csv, and the plot
-    cycles as .svg and .png.
+    most-probable-tree is the most probable of the 1,000 best derivations' trees. The folder gets gold.mrg, a
+    folder of grammar and parses for each number of cycles (what is there is not done again), and cycles as
+    .txt, .md, .tex and .csv (with p-values against the first objective), .svg and .png.
     """
-    from mbrparse.experiments.split_merge_cycles import Comparison, compare_cycles
+    from mbrparse.experiments.split_merge_cycles import Cycles, compare_cycles
 
-    how = Comparison(cycles, tuple(dict.fromkeys(objectives or OBJECTIVES)), seed, prune)
+    objectives = tuple(dict.fromkeys(objective or OBJECTIVES))
+    made = Cycles(Path(output), cycles, objectives, seed, prune, jobs, note, with_progress)
     with compilation_noted():
-        text = compare_cycles(corpus, Path(output), how, log=note, progress=with_progress, **others)
+        text = compare_cycles(corpus, made, **others)
     click.echo(text)

@@ -6,11 +6,9 @@ several objectives. Grammars and parses are each made once and kept in the exper
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-
-import numpy as np
 
 from mbrparse.decode.base.objectives import OBJECTIVES
 from mbrparse.decode.base.parser_options import ParserOptions
@@ -20,14 +18,14 @@ from mbrparse.decode.parser.sentences import read_chunks
 from mbrparse.evaluate.evalb.evalb_counts import EVALB
 from mbrparse.evaluate.evalb.parameters import COLLINS, NEVER
 from mbrparse.evaluate.evaluation import evaluate_files
+from mbrparse.evaluate.risk import TreeRates
 from mbrparse.evaluate.settings import Settings
 from mbrparse.evaluate.tables.grids import Cell, Grid, grid_of
 from mbrparse.evaluate.tables.rate_tables import Summary, cells
-from mbrparse.evaluate.tables.significance_report import LEGEND, p_value_text
+from mbrparse.evaluate.tables.significance_report import LEGEND
 from mbrparse.experiments.trial_runs import hold_out, panels, read_treebanks, write_table
 from mbrparse.grammar.files.grammars import read_grammar
 from mbrparse.grammar.grammar_file import write_rules
-from mbrparse.grammar.pcfg import FloatArray
 from mbrparse.grammar.projection import has_annotations
 from mbrparse.grammar.training.split_merge.cycles import SplitMerge
 from mbrparse.grammar.training.split_merge.training import train_trees
@@ -48,127 +46,89 @@ _F = "bracketing_f"
 
 
 @dataclass(frozen=True)
-class Comparison:
-    """How many cycles are trained, by which seed, and what is parsed for.
-
-    The other objectives are compared with the first.
-    """
-
-    cycles: int = 5
-    objectives: Sequence[str] = ("labelled-tree",)
-    seed: int = 1
-    prune: float = 1e-4
-
-
-def identity(trees: Sequence[Tree]) -> Iterator[FloatArray]:
-    """The risk that makes the most probable candidate the best: a tree is like no other."""
-    yield from np.eye(len(trees))
-
-
 class Cycles:
     """A folder with the gold, training's checkpoints, and for each cycle a folder of grammar and parses."""
 
-    def __init__(self, folder: Path, how: Comparison, jobs: Jobs, log: Log, progress: Progress) -> None:
-        self._folder, self._how = folder, how
-        self._jobs, self._log, self._progress = jobs, log, progress
-        self.gold = folder / "gold.mrg"
+    folder: Path
+    cycles: int
+    objectives: Sequence[str]
+    seed: int = 1
+    prune: float = 1e-4
+    jobs: Jobs = 1
+    log: Log = no_log
+    progress: Progress = no_progress
 
     def make(self, train: Sequence[Tree], test: Sequence[Tree]) -> None:
         """Make what is not there yet; raises InputMismatchError where that is of other settings."""
-        how = self._how
         settings: dict[str, object] = {"training trees": fingerprint(train), "test trees": fingerprint(test)}
-        settings |= {"seed": how.seed, "prune": how.prune}
-        claim_folder(self._folder, settings, ["gold.mrg", *map(str, range(how.cycles + 1))])
-        if not self.gold.exists():
-            write_trees(map(debinarize, test), self.gold)
-        for number in range(how.cycles + 1):
-            folder = self.folder(number)
-            make_folder(folder)
-            clear_left_overs(folder, {"grammar.txt", *(f"{name}.mrg" for name in OBJECTIVES)})
-            if not (folder / "grammar.txt").exists():
-                self._train(number, train)
-            names = [name for name in how.objectives if not self.parses(number, name).exists()]
+        settings |= {"seed": self.seed, "prune": self.prune}
+        claim_folder(self.folder, settings, ["gold.mrg", *map(str, range(self.cycles + 1))])
+        if not (self.folder / "gold.mrg").exists():
+            write_trees(map(debinarize, test), self.folder / "gold.mrg")
+        for number in range(self.cycles + 1):
+            grammar = self.folder / str(number) / "grammar.txt"
+            make_folder(grammar.parent)
+            clear_left_overs(grammar.parent, {grammar.name, *(f"{name}.mrg" for name in OBJECTIVES)})
+            if not grammar.exists():
+                self._train(number, train, grammar)
+            names = [name for name in self.objectives if not self.parses(number, name).exists()]
             if names:
-                self._parse(number, names)
-
-    def folder(self, number: int) -> Path:
-        """The folder of the grammar of so many cycles."""
-        return self._folder / str(number)
+                self._parse(number, grammar, names)
 
     def parses(self, number: int, objective: str) -> Path:
         """The parses by the grammar of so many cycles."""
-        return self.folder(number) / f"{objective}.mrg"
+        return self.folder / str(number) / f"{objective}.mrg"
 
-    def _train(self, number: int, train: Sequence[Tree]) -> None:
-        output = str(self._folder / "training")
+    def _train(self, number: int, train: Sequence[Tree], path: Path) -> None:
+        output = str(self.folder / "training")
         rules = train_trees(
             (SourceTree("training", place, tree) for place, tree in enumerate(train, start=1)),
             "words",
-            SplitMerge(number, seed=self._how.seed),
+            SplitMerge(number, seed=self.seed),
             unknown=True,
             output=output,
             resume=number > 0 and Path(f"{output}.checkpoint").exists(),
-            jobs=self._jobs,
-            progress=self._progress,
-            log=self._log,
+            jobs=self.jobs,
+            progress=self.progress,
+            log=self.log,
         )
-        write_rules(rules, self.folder(number) / "grammar.txt")
+        write_rules(rules, path)
 
-    def _parse(self, number: int, names: Sequence[str]) -> None:
-        grammar = read_grammar(self.folder(number) / "grammar.txt")
-        seeks = MOST_PROBABLE in names
-        rows = {name: OBJECTIVES["minimum-risk" if name == MOST_PROBABLE else name] for name in names}
+    def _parse(self, number: int, path: Path, names: Sequence[str]) -> None:
+        grammar, seeks = read_grammar(path), MOST_PROBABLE in names
+        rows = (OBJECTIVES["minimum-risk" if name == MOST_PROBABLE else name] for name in names)
         options = ParserOptions(
-            tuple(replace(row, name=name) for name, row in rows.items()),
+            tuple(replace(row, name=name) for row, name in zip(rows, names, strict=True)),
             debinarized=True,
-            prune=self._how.prune if has_annotations(grammar) else 0.0,
+            prune=self.prune if has_annotations(grammar) else 0.0,
             k_best=DERIVATIONS if seeks else None,
-            risk=identity if seeks else None,
+            risk=TreeRates("labelled-tree", "original") if seeks else None,
         )
-        job = Job(grammar, options)
-        found = parse_all(job, read_chunks(self.gold, "trees"), self._jobs, self._log)
-        account = write_parses(
-            self._progress(found, f"cycle {number}, parsing"), [self.parses(number, name) for name in names]
-        )
-        self._log(f"cycle {number}: {account}")
+        chunks = read_chunks(self.folder / "gold.mrg", "trees")
+        found = self.progress(parse_all(Job(grammar, options), chunks, self.jobs, self.log), "parsing")
+        self.log(str(write_parses(found, [self.parses(number, name) for name in names])))
 
 
 def compare_cycles(
-    spec: str,
-    folder: Path,
-    how: Comparison,
-    test_fraction: str = "0.1",
-    max_length: int = 40,
-    resamples: int = 10_000,
-    jobs: Jobs = 1,
-    encoding: str = "utf-8",
-    log: Log = no_log,
-    progress: Progress = no_progress,
+    spec: str, made: Cycles, test_fraction: str, max_length: int, resamples: int, encoding: str
 ) -> str:
-    """Run the experiment; return what people read of it.
+    """Run the experiment; return its table of F, which the folder gets with a plot.
 
-    The folder gets grammars and parses by cycle, the tables ``cycles`` (F) and ``differences``, and the plot
-    ``cycles``. What is there of an earlier run is not done again. Raises CorpusError where nothing is held
-    out, InputMismatchError where the folder is of other settings.
+    Raises CorpusError where nothing is held out, InputMismatchError where the folder is of other settings.
     """
-    trees = read_treebanks([spec], max_length, log, encoding, unary="keep")
+    trees = read_treebanks([spec], max_length, made.log, encoding, unary="keep")
     train, test = hold_out(trees, test_fraction, "raise --test-fraction")
-    made = Cycles(folder, how, jobs, log, progress)
     made.make(train, test)
-    parameters = replace(COLLINS, max_error=NEVER)
-    settings = Settings(parameters, EVALB, resamples=resamples, seed=how.seed)
-    judged: list[Summary] = []
-    for number in range(how.cycles + 1):
-        paths = [made.parses(number, name) for name in how.objectives]
-        judged.append(evaluate_files(made.gold, paths, settings, no_log).summary)
+    settings = Settings(replace(COLLINS, max_error=NEVER), EVALB, resamples=resamples, seed=made.seed)
+    found = []
+    for number in range(made.cycles + 1):
+        paths = [made.parses(number, name) for name in made.objectives]
+        found.append(evaluate_files(made.folder / "gold.mrg", paths, settings, no_log).summary)
     title = f"{spec}: {len(train)} trees to train on, {len(test)} held out; F by EVALB (COLLINS.prm)"
     with atomic_outputs():
-        table = write_table(folder, "cycles", f_table(judged), data(judged), names=2)
-        texts = [f"{title}, by cycles\n\n{table}", LEGEND]
-        if len(how.objectives) > 1 and resamples:
-            texts.append(write_table(folder, "differences", difference_table(judged)))
-        draw(judged, folder, title)
-    return "\n\n".join(texts)
+        table = write_table(made.folder, "cycles", f_table(found), data(found), names=2)
+        draw(found, made.folder, title)
+    return f"{title}, by cycles\n\n{table}\n\n{LEGEND}"
 
 
 def f_table(found: Sequence[Summary]) -> Grid:
@@ -180,31 +140,14 @@ def f_table(found: Sequence[Summary]) -> Grid:
     return [heading, *([*name, *(row[-1] for row in shown)] for name, *shown in rows)]
 
 
-def difference_table(found: Sequence[Summary]) -> Grid:
-    """How F differs from the first objective's, with p-values by randomization."""
-    tested = [summary.significance for summary in found if summary.significance is not None]
-    place = [criterion.name for criterion in tested[0].criteria].index(_F)
-    first, *others = tested[0].names
-    rows = [[f"difference to {first} (p)", *map(str, range(len(found)))]]
-    for file, name in enumerate(others, start=1):
-        at = file, place
-        texts = (f"{100 * o.difference[at]:+.2f} ({p_value_text(o.p_randomization[at])})" for o in tested)
-        rows.append([name, *texts])
-    return grid_of(rows)
-
-
 def data(found: Sequence[Summary]) -> Grid:
-    """The same for programs: a row for each number of cycles and objective, rates from 0 to 1 in full."""
-    names = [criterion.name for criterion in EVALB]
-    rows: list[list[object]] = [["cycles", "objective", *names, "p_bootstrap", "p_randomization"]]
+    """The same for programs, rates 0 to 1 in full, with the p-values of F against the first objective."""
+    rows: list[list[object]] = [["cycles", "objective", *(one.name for one in EVALB), "p_randomization"]]
     for number, summary in enumerate(found):
-        tested = summary.significance
-        for file, row in enumerate(summary.rates.records()):
-            tests: list[object] = ["", ""]
-            if tested is not None and file:
-                at = file, names.index(_F)
-                tests = [tested.p_bootstrap[at], tested.p_randomization[at]]
-            rows.append([number, row["name"], *(row[name] for name in names), *tests])
+        tested, place = summary.significance, [one.name for one in EVALB].index(_F)
+        for file, row in enumerate(summary.rates.rows()):
+            p = "" if tested is None or not file else tested.p_randomization[file, place]
+            rows.append([number, *row, p])
     return grid_of(rows)
 
 
