@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -67,9 +67,10 @@ def best_constituents(
 class ConstituentSummary(NamedTuple):
     """The posteriors of a sentence's constituents, cell by cell, from the most probable label on.
 
-    Where no chains are known a cell has one label. Label ids are positions in ``labels``; ``over`` is what a
-    bracket of the cell gains, beside those of the labels before it: of k brackets no more than k match, and
-    no more than expected. ``expected`` is how many constituents the true n-ary tree is expected to have.
+    Where no chains are known each cell has one entry, of ``NO_LABEL`` where it has no label. Label ids are
+    positions in ``labels``; ``over`` is what a bracket of the cell gains, beside those of the labels before
+    it: of k brackets no more than k match, and no more than expected. ``expected`` is how many constituents
+    the true n-ary tree is expected to have.
     """
 
     length: int
@@ -83,8 +84,15 @@ class ConstituentSummary(NamedTuple):
     def alone(self) -> ConstituentSummary:
         """The same, of all labels only those that it speaks of."""
         found, ids = np.unique(self.label_ids, return_inverse=True)
-        labels = tuple(self.labels[label_id] for label_id in found.tolist())
-        return self._replace(labels=labels, label_ids=ids.reshape(-1).astype(np.int32))
+        known = found[found != NO_LABEL]
+        labels = tuple(self.labels[label_id] for label_id in known.tolist())
+        ids = ids.reshape(-1) - (len(found) - len(known))
+        return self._replace(labels=labels, label_ids=ids.astype(np.int32))
+
+    @property
+    def labelled_cells(self) -> set[int]:
+        """The cells that have a label."""
+        return set(self.cells[self.label_ids != NO_LABEL].tolist())
 
     def of_spans(self, spans: LabelledSpans) -> tuple[list[float], tuple[float, float]]:
         """The posteriors of a tree's constituents, and their expected labelled and bracketed matches."""
@@ -94,7 +102,8 @@ class ConstituentSummary(NamedTuple):
         seen: Counter[object] = Counter()
         g, over = [], 0.0
         for span, cell, first, last in zip(spans, cells, *bounds, strict=True):
-            same = [at for at in range(first, last) if self.labels[self.label_ids[at]] == span[2]]
+            ids = zip(range(first, last), self.label_ids[first:last].tolist(), strict=True)
+            same = [at for at, known in ids if known != NO_LABEL and self.labels[known] == span[2]]
             g.append(float(self.g[same[seen[span]]]) if seen[span] < len(same) else 0.0)
             over += min(float(self.over[first + seen[cell]]), 1.0) if first + seen[cell] < last else 0.0
             seen.update([span, cell])
@@ -107,9 +116,8 @@ def constituent_summary(posteriors: Posteriors, chains: bool = False) -> Constit
     summary = posteriors.constituents
     length, labels = posteriors.length, posteriors.labels
     if not chains:
-        cells = np.flatnonzero(summary.label != NO_LABEL).astype(np.int32)
-        rows = summary.label[cells], summary.best[cells], summary.total[cells]
-        return ConstituentSummary(length, labels, expected, cells, *rows)
+        cells = np.arange(len(summary.label), dtype=np.int32)
+        return ConstituentSummary(length, labels, expected, cells, *summary)
     entries = posteriors.nary_entries
     cell = cell_of(length, entries.starts, entries.ends)
     # Of labels that are as probable the one that is best alone comes first.
@@ -226,12 +234,13 @@ class NaryDecoder:
         constant = objective.node_constant - cost
         gains = objective.weight(Item.LABELLED_SPAN) * summed.g + objective.weight(Item.SPAN) * summed.over
         gains = gains.astype(np.float64) + constant
-        first, others = self._ranked(summed)
-        by_cell = np.full(summed.length * (summed.length + 1) // 2, constant)
-        by_cell[summed.cells[first]] = gains[first]
-        # Were constituents free, all labels of a span would be kept.
-        more = others[gains[others] > 0] if constant < 0 and len(others) else _NONE
-        if len(more):
+        by_cell, more = gains, _NONE
+        if self._order is not None:
+            first = begins(summed.cells)
+            by_cell = np.full(summed.length * (summed.length + 1) // 2, constant)
+            by_cell[summed.cells[first]] = gains[first]
+            # Were constituents free, all labels of a span would be kept.
+            more = np.flatnonzero(~first & (gains > 0) & (constant < 0))
             by_cell += np.bincount(summed.cells[more], gains[more], len(by_cell))
         tree = best_constituents(by_cell, summed.length, self._tie, self._clock)
         size = len(tree.starts)
@@ -241,18 +250,12 @@ class NaryDecoder:
         # What was taken off for each constituent is put back.
         return _Found(tree, tree.score, tree.score + size * cost, size, more)
 
-    def _ranked(self, summed: ConstituentSummary) -> tuple[Any, npt.NDArray[np.int64]]:
-        """Which entries are the most probable of their cell, and which are not: without an order none."""
-        if self._order is None:
-            return slice(None), _NONE
-        first = begins(summed.cells)
-        return first, np.flatnonzero(~first)
-
     def _labelled(self, found: _Found, summed: ConstituentSummary) -> list[tuple[int, int, str]]:
         length, starts, ends = summed.length, found.tree.starts, found.tree.ends
-        first, _ = self._ranked(summed)
-        label = np.full(length * (length + 1) // 2, NO_LABEL)
-        label[summed.cells[first]] = summed.label_ids[first]
+        label = summed.label_ids
+        if self._order is not None:
+            first, label = begins(summed.cells), np.full(length * (length + 1) // 2, NO_LABEL, np.int32)
+            label[summed.cells[first]] = summed.label_ids[first]
         cells = cell_of(length, starts, ends)
         names = [UNLABELLED if known == NO_LABEL else summed.labels[known] for known in label[cells].tolist()]
         if names and label[cells[0]] == NO_LABEL:

@@ -102,7 +102,7 @@ class Pooling:
 def _leaves(tree: Tree, held: ConstituentSummary) -> list[Tree]:
     """The leaves of a tree; where no constituent over a word is known, what is there is part of its tag."""
     words = {cell_of(held.length, word, word + 1) for word in range(held.length)}
-    how = Binarization(chains="join-tags" if words.isdisjoint(held.cells.tolist()) else "keep")
+    how = Binarization(chains="join-tags" if words.isdisjoint(held.labelled_cells) else "keep")
     return [leaf for child in tree.children for leaf in binarize(child, how).leaves()]
 
 
