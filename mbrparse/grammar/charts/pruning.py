@@ -39,14 +39,13 @@ class Level(NamedTuple):
 
 
 class Mask(NamedTuple):
-    """What may stand in a sentence's chart (None: anything), and what it comes from.
-
-    ``steps`` are of each level what was alive of its own symbols, and its chart's log probability before.
-    """
+    """What may stand in a sentence's chart (None: anything), and what it comes from."""
 
     alive: Alive | None = None
     threshold: float = 0.0
-    steps: tuple[tuple[Alive, float], ...] = ()
+    steps: tuple[
+        tuple[Alive, float], ...
+    ] = ()  # by level: what was alive, its chart's log probability before
 
 
 class Pruning:
