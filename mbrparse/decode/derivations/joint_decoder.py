@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -29,8 +29,6 @@ from mbrparse.grammar.rules import is_terminal, unquote
 FLOOR = 1e-10
 
 Numbers = npt.NDArray[np.integer]
-#: Of posteriors [forest, part] and weights [forest].
-Mean = Callable[[Floats, Floats], Floats]
 
 
 class JointDecoder:
@@ -47,8 +45,11 @@ class JointDecoder:
         rows = list(enumerate(objectives))
         # Of posteriors and of their logarithms, each with its own mean.
         self._searches = [
-            (mean, ObjectiveSearch(first.grammar, first.forests, own, chosen, tie, own.label, projected=True))
-            for item, mean in _MEANS.items()
+            (
+                by_log,
+                ObjectiveSearch(first.grammar, first.forests, own, chosen, tie, own.label, projected=True),
+            )
+            for by_log, item in enumerate((Item.SPLIT_PRODUCTION, Item.LOG_SPLIT_PRODUCTION))
             if (chosen := {place: row for place, row in rows if row.weight(item)})
         ]
         self._names = tuple(unquote(name) if is_terminal(name) else name for name in names)
@@ -63,8 +64,8 @@ class JointDecoder:
         known = [own.project(one.forest(), n) for own, one in charts if one is not None]
         forest, masses = _joined(known, self._items, n)
         trees: dict[int, GrammarTree | None] = {}
-        for mean, search in self._searches:
-            lexical, *others = (mean(mass, chart.shares) for mass in masses)
+        for by_log, search in self._searches:
+            lexical, *others = (_mean(mass, chart.shares, bool(by_log)) for mass in masses)
             labels = LabelForest(forest._replace(lexical=lexical), *others)
             trees |= search.labelled_trees(labels, n)
         return [
@@ -102,18 +103,10 @@ def _common_items(
     ]
 
 
-def _arithmetic(mass: Floats, weights: Floats) -> Floats:
-    mean: Floats = weights @ mass
-    return mean
-
-
-def _geometric(mass: Floats, weights: Floats) -> Floats:
-    """Zero where all are."""
-    mean: Floats = np.exp(weights @ np.log(np.maximum(mass, FLOOR))) * mass.any(axis=0)
-    return mean
-
-
-_MEANS: dict[Item, Mean] = {Item.SPLIT_PRODUCTION: _arithmetic, Item.LOG_SPLIT_PRODUCTION: _geometric}
+def _mean(mass: Floats, weights: Floats, by_log: bool) -> Floats:
+    """The weighted mean of posteriors [forest, part]; ``by_log`` that of logarithms, but 0 where all are."""
+    mean: Floats = weights @ (np.log(np.maximum(mass, FLOOR)) if by_log else mass)
+    return np.exp(mean) * mass.any(axis=0) if by_log else mean
 
 
 def _joined(labels: Sequence[LabelForest], items: ItemTables, n: int) -> tuple[Forest, list[Floats]]:
