@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 from pathlib import Path
 
 from mbrparse.decode.base.objectives import OBJECTIVES
@@ -71,9 +72,10 @@ class Cycles:
             clear_left_overs(grammar.parent, {grammar.name, *(f"{name}.mrg" for name in OBJECTIVES)})
             if not grammar.exists():
                 self._train(number, train, grammar)
-            names = [name for name in self.objectives if not self.parses(number, name).exists()]
-            if names:
-                self._parse(number, grammar, names)
+            missing = [name for name in self.objectives if not self.parses(number, name).exists()]
+            # Viterbi by itself: in the forest that others need it is slow where there are many states.
+            for _, names in groupby(missing, "labelled-tree".__eq__):
+                self._parse(number, grammar, list(names))
 
     def parses(self, number: int, objective: str) -> Path:
         """The parses by the grammar of so many cycles."""
