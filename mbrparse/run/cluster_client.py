@@ -37,6 +37,7 @@ _LOGGERS = (
     "distributed.core",
     "distributed.comm",
     "distributed.batched",
+    "tornado.application",  # where Ctrl-C comes before ``distributed.utils.sync`` has begun its work
 )
 
 

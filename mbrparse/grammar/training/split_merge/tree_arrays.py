@@ -44,7 +44,7 @@ def observe(trees: Iterable[SourceTree], terminals: TerminalKind) -> ObservedTre
 
     >>> from mbrparse.treebank.brackets import read_tree
     >>> found = observe([SourceTree("", 1, read_tree("(S (NP (PRP he)) (VBZ is))"))], "words")
-    >>> [(str(found.rules[rule]), left) for rule, left in zip(found.arrays.rule, found.arrays.left)]
+    >>> [(str(found.rules[rule]), left) for rule, left in zip(found.arrays.rule, found.arrays.left.tolist())]
     [("PRP -> 'he'", -1), ('NP -> PRP', 0), ("VBZ -> 'is'", -1), ('S -> NP VBZ', 1), (' -> S', 3)]
     """
     words = terminals == "words"
