@@ -40,7 +40,7 @@ def model(corpus: str, how: Binarization) -> tuple[PCFG, Statistics, list[IntArr
     sources = [SourceTree(corpus, number, tree) for number, tree in enumerate(trees)]
     cut = len(sources) * 9 // 10
     grammar = PCFG.from_rules(induce(sources[:cut], "tags"))
-    test = [grammar.encode(tree.tags()) for _, _, tree in sources[cut:]]
+    test = [grammar.encode(tree.tags()) for _, _, tree, _ in sources[cut:]]
     return grammar, count_statistics(sources[:cut], "tags"), [ids for ids in test if ids.min() >= 0]
 
 

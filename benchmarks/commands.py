@@ -113,5 +113,5 @@ def whole_treebank(corpus: str, folder: Path, count: int) -> None:
 
 def trees_of(corpus: str) -> Iterator[Tree]:
     """The raw trees, malformed ones left out."""
-    for _, _, tree in read_corpus(corpus, on_error=PreparationStatistics().skip):
+    for _, _, tree, _ in read_corpus(corpus, on_error=PreparationStatistics().skip):
         yield tree

@@ -39,7 +39,7 @@ def main(corpus: str, count: int, of_reduction: int, weighting: Weighting) -> No
     grammar = DopGrammar.of_treebank(address_trees(placed[:cut], "tags", weighting))
     exact = DopCharts(grammar)
     print(f"{grammar}: made in {time.process_time() - began:.2f} s")
-    encoded = [grammar.pcfg.encode(tree.tags()) for _, _, tree in placed[cut:]]
+    encoded = [grammar.pcfg.encode(tree.tags()) for _, _, tree, _ in placed[cut:]]
     sentences = [ids for ids in encoded if ids.min() >= 0][:count]
     first = sentences[:of_reduction]
     seconds = {

@@ -31,7 +31,7 @@ def missing_data(what: str) -> NoReturn:
 
 def _raw_trees(spec: str) -> tuple[Tree, ...]:
     try:
-        trees = tuple(tree for _, _, tree in read_corpus(spec))
+        trees = tuple(tree for _, _, tree, _ in read_corpus(spec))
     except CorpusError as error:
         missing_data(str(error))
     # They stay until the end: the garbage collector need not go through them again and again.

@@ -313,4 +313,4 @@ def test_statistics_of_a_counted_grammar_are_unchanged(tmp_path: Path) -> None:
     counts = count_statistics(COUNTED, "tags")
     write_statistics(counts, tmp_path / "s")
     assert read_statistics(tmp_path / "s") == counts
-    assert count([tree for _, _, tree in COUNTED]).symbols
+    assert count([tree for _, _, tree, _ in COUNTED]).symbols

@@ -76,7 +76,7 @@ def test_an_independent_parsers_trees_are_as_probable(treebank_sample: tuple[Tre
     grammar = PCFG.from_rules(induce((SourceTree("", 0, trees[i]) for i in parts.train), "tags"))
     sentences = [grammar.encode(trees[i].tags()) for i in parts.test]
     charts = ChartFactory(grammar, wanted=Wanted(summaries=False, derivations=True)).charts(sentences)
-    theirs = [tree for _, tree in read_parse_file(Path(folder) / "wsj-viterbi.tst")]
+    theirs = [tree for _, tree, _ in read_parse_file(Path(folder) / "wsj-viterbi.tst")]
     probability = TreeProbability(grammar)
     compared = 0
     for chart, tree in zip(charts, theirs, strict=True):

@@ -199,7 +199,7 @@ def debinarize(input: str, output: str, encoding: str, foreign: LabelOptions) ->
     if marks is None:
         read = watched(read, lambda one: phrase_labels(one.tree), source, note)
     with open_output(output) as stream:
-        for line, tree in with_progress(read, "debinarizing"):
+        for line, tree, _ in with_progress(read, "debinarizing"):
             try:
                 ours = tree if tree is None or marks is None else translated(tree, marks)
                 write_tree(None if ours is None else undo(ours), stream)

@@ -147,7 +147,7 @@ def _votes(files: tuple[str, ...], voting: VoteOptions) -> Votes:
         note("weights, precision: " + ", ".join(f"{path} {weight:.4f}" for path, weight in shown))
     systems = [read(path) for path in files]
     for path, found in systems:
-        if none := [number for number, (_, tree) in enumerate(found, start=1) if tree is None]:
+        if none := [number for number, (_, tree, _) in enumerate(found, start=1) if tree is None]:
             more = f" (and {len(none) - 1} more)" if len(none) > 1 else ""
             note(f"{path}: no parse of sentence {none[0]}{more}: left out of the vote")
     return Votes.of_systems(systems, weights)

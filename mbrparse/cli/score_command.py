@@ -92,7 +92,7 @@ def score(
     ours = translated_trees(read_parse_file(trees, encoding), known.marks() or PLAIN, form != "binarized")
     ours = watched(ours, lambda read: phrase_labels(read.tree), source, note)
     with collection_paused():
-        given = [GivenTree(source, line, tree) for line, tree in ours]
+        given = [GivenTree(source, line, tree) for line, tree, _ in ours]
     if all(one.tree is None for one in given):
         raise no_trees(source)
     found = find_form(given, form)

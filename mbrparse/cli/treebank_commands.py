@@ -115,7 +115,7 @@ def split(
     # As text: half the memory of the trees, and what is written is what their writer writes.
     trees: list[str] = []
     lengths: list[int] = []
-    for _, tree in read_tree_file(input, encoding):
+    for _, tree, _ in read_tree_file(input, encoding):
         if tree is not None:
             trees.append(str(tree))
             lengths.append(len(tree.leaves()))
@@ -196,7 +196,7 @@ def baseline(
     from mbrparse.treebank.baselines import Labels, baseline_trees, most_frequent_labels
     from mbrparse.treebank.brackets import read_parse_file, write_tree
 
-    read = [tree for _, tree in read_parse_file(trees, encoding)]
+    read = [tree for _, tree, _ in read_parse_file(trees, encoding)]
     if not read:
         raise CorpusError("no trees in the input", source=source_name(trees))
     labels = most_frequent_labels(read) if frequent_labels else Labels(label, label)

@@ -89,7 +89,7 @@ def _from(path: str | Path, first: int, encoding: str) -> Iterator[list[NamedTre
 
 def _sentences(path: str | Path, name: str, encoding: str) -> Iterator[list[NamedTree]]:
     if not is_candidate_file(path, encoding):
-        yield from ([NamedTree(name, tree)] for _, tree in read_parse_file(path, encoding))
+        yield from ([NamedTree(name, tree)] for _, tree, _ in read_parse_file(path, encoding))
         return
     for candidates in read_candidates(path, encoding):
         yield [

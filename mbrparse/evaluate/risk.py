@@ -151,7 +151,7 @@ def _best(source: TreeSource, read: ReadCandidates, gold: TreeSource, rates: Tre
     )
     correct, compared = (trees_in(rates.form, no_log)(one) for one in (gold, everything))
     for candidates in read():
-        line, right = next(correct, ReadTree(0, None))
+        line, right, _ = next(correct, ReadTree(0, None))
         trees = [next(compared).tree for _ in candidates]
         best = candidates[0]
         there = [(one, tree) for one, tree in zip(candidates, trees, strict=True) if tree is not None]

@@ -62,8 +62,8 @@ class HeldOut:
 
     def __init__(self, trees: Sequence[SourceTree]) -> None:
         self.trees = trees
-        self.sentences = [tree.leaves() for _, _, tree in trees]
-        self._gold = [GoldSentence(tree, PAPER_FORM, Place(source, line)) for source, line, tree in trees]
+        self.sentences = [tree.leaves() for _, _, tree, _ in trees]
+        self._gold = [GoldSentence(tree, PAPER_FORM, Place(source, line)) for source, line, tree, _ in trees]
 
     def judge(self, name: str, guesses: Sequence[LabelledSpans]) -> list[SentenceCounts]:
         """A row of counts for the constituents of each sentence's parse, under this name."""

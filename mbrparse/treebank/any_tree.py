@@ -54,7 +54,7 @@ def any_trees(given: Any, source: str = "<trees>", *, words: bool = False) -> It
     With ``words``, what is no tree is passed through. Raises as ``any_tree``, with the tree's number, from 1.
     """
     if isinstance(given, str):
-        yield from (tree for _, tree in read_trees(given.split("\n"), source))
+        yield from (tree for _, tree, _ in read_trees(given.split("\n"), source))
         return
     for number, one in enumerate([given] if is_tree(given) else given, start=1):
         empty = one is None or (isinstance(one, str) and one.strip() in ("", EMPTY_PARSE))

@@ -36,10 +36,11 @@ FALLBACK = "^FALLBACK"
 
 
 class ReadTree(NamedTuple):
-    """A tree (None: an empty parse) and the 1-based line that it begins on."""
+    """A tree (None: an empty parse), the 1-based line that it begins on, and what its corpus calls it."""
 
     line: int
     tree: Tree | None
+    id: str = ""
 
 
 def read_trees(
@@ -57,7 +58,7 @@ def read_trees(
     A malformed tree raises BracketError, or is passed to ``on_error`` and left out: reading then goes
     on at the next line that begins with a bracket.
 
-    >>> [str(tree) for _, tree in read_trees(["( (S (NN dog)", "  (VB eats)))"])]
+    >>> [str(tree) for _, tree, _ in read_trees(["( (S (NN dog)", "  (VB eats)))"])]
     ['( (S (NN dog) (VB eats)))']
     """
     reader = _Reader(source, childless)
@@ -96,7 +97,7 @@ def read_leaves(
             reader.passed_by(number, line)
             yield leaves
         else:
-            for _, tree in reader.feed(number, line):
+            for _, tree, _ in reader.feed(number, line):
                 yield () if tree is None else tree.leaves()
     if reader.depth:
         raise reader.unclosed()
@@ -108,7 +109,7 @@ def read_tree(text: str) -> Tree:
     >>> read_tree("(S x (A x x))").children[1].label
     'A'
     """
-    trees = [tree for _, tree in read_trees(text.split("\n")) if tree is not None]
+    trees = [tree for _, tree, _ in read_trees(text.split("\n")) if tree is not None]
     if len(trees) != 1:
         raise BracketError(f"one tree expected, {len(trees)} found", source="<string>")
     return trees[0]
@@ -155,10 +156,10 @@ def marked_fallback(text: str) -> str:
 
 def without_mark(read: ReadTree) -> ReadTree:
     """The tree without the mark of ``marked_fallback``."""
-    line, tree = read
+    line, tree, name = read
     if tree is None or not tree.label.endswith(FALLBACK):
         return read
-    return ReadTree(line, Tree(tree.label.removesuffix(FALLBACK), tree.children, word=tree.word))
+    return ReadTree(line, Tree(tree.label.removesuffix(FALLBACK), tree.children, word=tree.word), name)
 
 
 def is_comment(line: str) -> bool:

@@ -91,7 +91,7 @@ def _read(text: str, number: int, source: str) -> CandidateLine:
             line=number,
             remedy=_WANTED,
         ) from None
-    trees = [tree for _, tree in read_trees([brackets], source, first_line=number)]
+    trees = [tree for _, tree, _ in read_trees([brackets], source, first_line=number)]
     if len(trees) != 1:
         raise BracketError(f"one tree expected, {len(trees)} found", source=source, line=number)
     return CandidateLine(number, place, value, trees[0])

@@ -49,11 +49,12 @@ STYLES: dict[StyleName, Style] = {
 
 
 class SourceTree(NamedTuple):
-    """A tree, and its file and line."""
+    """A tree, its file and line, and what the corpus calls it, if it does."""
 
     source: str
     line: int
     tree: Tree
+    id: str = ""
 
 
 def read_corpus(
@@ -120,9 +121,9 @@ def _read_files(files: Sequence[TreeFile], style: Style, reading: Reading) -> It
 
 
 def _read_lines(lines: Iterator[str], source: str, style: Style, reading: Reading) -> Iterator[SourceTree]:
-    for line, tree in style(lines, source, reading):
+    for line, tree, name in style(lines, source, reading):
         if tree is not None:
-            yield SourceTree(source, line, tree)
+            yield SourceTree(source, line, tree, name)
         elif reading.on_empty is not None:
             reading.on_empty(source, line)
 

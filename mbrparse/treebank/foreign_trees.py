@@ -44,12 +44,12 @@ def translated(tree: Tree, marks: LabelMarks) -> Tree:
 
 def translated_trees(trees: Iterable[ReadTree], marks: LabelMarks, nary: bool) -> Iterator[ReadTree]:
     """Trees, those with ``marks`` in their labels ``translated``, and with ``nary`` debinarized."""
-    for line, tree in trees:
+    for line, tree, name in trees:
         if tree is not None and any(map(marks.in_label, phrase_labels(tree))):
             ours = translated(unwrap(tree), marks)
-            yield ReadTree(line, debinarize(ours) if nary else ours)
+            yield ReadTree(line, debinarize(ours) if nary else ours, name)
         else:
-            yield ReadTree(line, tree)
+            yield ReadTree(line, tree, name)
 
 
 def phrase_labels(tree: Tree | None) -> set[str]:

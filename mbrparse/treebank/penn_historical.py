@@ -48,12 +48,12 @@ def read_penn_historical(lines: Iterable[str], source: str, reading: Reading) ->
     def childless(label: str) -> None:
         removed[f"({label}) without a word"] += 1
 
-    for line, tree in read_trees(_without_comments(lines), source, reading.on_error, childless=childless):
+    for line, tree, _ in read_trees(_without_comments(lines), source, reading.on_error, childless=childless):
         text = None if tree is None else _text(tree, reading)
         if text is None:
             removed["token without text"] += 1
         else:
-            yield ReadTree(line, text)
+            yield ReadTree(line, text, _id(tree))
 
 
 def read_icepahc(lines: Iterable[str], source: str, reading: Reading) -> Iterator[ReadTree]:
@@ -87,6 +87,12 @@ def _without_comments(lines: Iterable[str]) -> Iterator[str]:
             yield "\n"
         else:
             yield line
+
+
+def _id(tree: Tree | None) -> str:
+    """What the wrapper says that the token is called."""
+    children = () if tree is None else tree.children
+    return next((node.word for node in children if node.label == "ID" and node.word), "")
 
 
 def _text(tree: Tree, reading: Reading) -> Tree | None:

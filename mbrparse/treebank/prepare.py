@@ -225,7 +225,7 @@ def _prepared(
     binarization = how.binarization
     if how.unary in {"keep", "join-tags"}:
         binarization = replace(binarization, chains=how.unary)
-    for _, _, tree in trees:
+    for _, _, tree, _ in trees:
         bare = without_traces(tree)
         if bare is None:
             statistics.dropped["empty"] += 1

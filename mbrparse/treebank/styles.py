@@ -80,8 +80,8 @@ def read_cess(lines: Iterable[str], source: str, reading: Reading) -> Iterator[R
             removed["constituent left empty"] += 1
         return Tree(node.label, kept) if kept else None
 
-    for line, tree in read_trees(lines, source, reading.on_error):
-        yield ReadTree(line, None if tree is None else tree.fold(leaf, inner))
+    for line, tree, name in read_trees(lines, source, reading.on_error):
+        yield ReadTree(line, None if tree is None else tree.fold(leaf, inner), name)
 
 
 def leaf_word(word: str, lemma: str | None, leaves: Leaves | None) -> str:

@@ -97,7 +97,7 @@ def read_trees(
 def _as_they_stand(
     trees: Iterable[SourceTree], max_length: int | None, statistics: PreparationStatistics
 ) -> Iterator[Tree]:
-    for _, _, tree in trees:
+    for _, _, tree, _ in trees:
         if max_length is not None and len(tree.leaves()) > max_length:
             statistics.dropped[f"{LONGER} {max_length}"] += 1
         else:
@@ -127,4 +127,4 @@ def read_parses(path: str | Path, *, encoding: str = "utf-8") -> list[Tree | Non
     ...     read_parses(path)
     [<Tree (S x y)>, None]
     """
-    return [tree for _, tree in read_parse_file(path, encoding)]
+    return [tree for _, tree, _ in read_parse_file(path, encoding)]

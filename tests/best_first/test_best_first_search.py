@@ -49,7 +49,7 @@ def flights() -> tuple[PCFG, Statistics, list[IntArray]]:
     trees = prepare(read_corpus("embedded:flights"), Preparation(), PreparationStatistics())
     sources = [SourceTree("flights", line, tree) for line, tree in enumerate(trees, start=1)]
     grammar = PCFG.from_rules(induce(sources[:1400], "tags"))
-    test = [grammar.encode(tree.tags()) for _, _, tree in sources[1400:]]
+    test = [grammar.encode(tree.tags()) for _, _, tree, _ in sources[1400:]]
     return grammar, count_statistics(sources[:1400], "tags"), test
 
 

@@ -69,7 +69,7 @@ def test_words_stand_under_preterminals() -> None:
 def test_expectation_of_an_unambiguous_grammar_is_the_count(trees: list[SourceTree]) -> None:
     grammar = PCFG.from_rules(induce(trees, "tags"))
     counted = count_statistics(trees, "tags")
-    expected = expect_statistics(grammar, [tree.tags() for _, _, tree in trees])
+    expected = expect_statistics(grammar, [tree.tags() for _, _, tree, _ in trees])
     assert expected.ngrams == counted.ngrams
     assert expected.left == pytest.approx(counted.left)
     assert expected.right == pytest.approx(counted.right)

@@ -159,7 +159,7 @@ def test_words_come_back_one_to_one(words: list[str]) -> None:
     assert run("train binarized -o g --terminals words --unknown none").code == 0
     for form in ("trees", "tokens"):
         assert run(f"parse {form} --input {form} -g g -o parses").code == 0
-        [(_, tree)] = read_parse_file("parses")
+        [(_, tree, _)] = read_parse_file("parses")
         assert tree is not None
         assert tree.words() == tuple(words)
         rates = run("evaluate binarized parses --format csv").out.split("\n")[1].split(",")

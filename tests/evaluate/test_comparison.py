@@ -26,7 +26,7 @@ OTHERS = "(S (NP (DT the)) (VP (NN dog) (VB eats)))\n(())\n"
 
 
 def parses(text: str) -> list[Tree | None]:
-    return [tree for _, tree in read_trees(StringIO(text))]
+    return [tree for _, tree, _ in read_trees(StringIO(text))]
 
 
 def trees(text: str) -> list[Tree]:

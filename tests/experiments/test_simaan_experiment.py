@@ -139,7 +139,7 @@ def test_published_figures_stand_beside_ours(finished: Finished) -> None:
 @pytest.mark.usefixtures("folder")
 def test_parses_are_those_of_the_commands(command: Command, finished: Finished) -> None:
     folder, _ = finished
-    corpus = [str(tree) for _, _, tree in read_corpus("embedded:flights")]
+    corpus = [str(tree) for _, _, tree, _ in read_corpus("embedded:flights")]
     Path("train.mrg").write_text("\n".join(corpus[:200]))
     Path("test.mrg").write_text("\n".join(corpus[1350:1380]))
     heads = "--head-rules collins --annotate parent,head-tag --subcat"
@@ -157,7 +157,7 @@ def test_parses_are_those_of_the_commands(command: Command, finished: Finished) 
 
     def trees(path: Path) -> list[str]:
         """Labels, tags and words; (. .) as a bare full stop too."""
-        found = [str(tree) for _, tree in read_tree_file(path) if tree is not None]
+        found = [str(tree) for _, tree, _ in read_tree_file(path) if tree is not None]
         return [text.replace("(. .)", ".").replace("(, ,)", ",") for text in found]
 
     for name in ("gold", *ALGORITHMS):
@@ -244,7 +244,7 @@ def test_a_cost_of_nodes_keeps_unary_chains_short(
 
 def wall_street(folder: Path) -> str:
     """A corpus in the layout of the LDC: sections 02, 03 and 23."""
-    corpus = [str(tree) for _, _, tree in read_corpus("embedded:flights")]
+    corpus = [str(tree) for _, _, tree, _ in read_corpus("embedded:flights")]
     for section, trees in (("02", corpus[:100]), ("03", corpus[100:200]), ("23", corpus[1350:1370])):
         (folder / section).mkdir()
         (folder / section / f"wsj_{section}01.mrg").write_text("\n".join(trees))

@@ -58,7 +58,7 @@ def trained(kind: UnknownKind, treebank: Sequence[Sequence[Leaf]], rare: int) ->
     trees = source_trees(treebank)
     replaced, model = MODELS[kind].learn(trees, rare)
     if isinstance(model, Collins):
-        model = model.with_tagger(Tagger.train(tree for _, _, tree in trees))
+        model = model.with_tagger(Tagger.train(tree for _, _, tree, _ in trees))
     rules = replace(induce(replaced, "words"), unknown=model)
     rules.check()
     return rules

@@ -8,7 +8,14 @@ from hypothesis import given
 from tree_strategies import tokens, trees
 
 from mbrparse.io.errors import BracketError, FileError
-from mbrparse.treebank.brackets import read_parse_file, read_tree, read_tree_file, read_trees, write_tree
+from mbrparse.treebank.brackets import (
+    ReadTree,
+    read_parse_file,
+    read_tree,
+    read_tree_file,
+    read_trees,
+    write_tree,
+)
 from mbrparse.treebank.tree import Tree
 
 INDENTED = """
@@ -28,7 +35,7 @@ end)))
 
 def texts(source: str) -> list[str]:
     """The trees of a text, written; None is an empty parse."""
-    return [str(tree) for _, tree in read_trees(io.StringIO(source, newline="\n"))]
+    return [str(tree) for _, tree, _ in read_trees(io.StringIO(source, newline="\n"))]
 
 
 @given(trees(tokens))
@@ -37,12 +44,12 @@ def test_what_is_written_is_read(tree: Tree) -> None:
     write_tree(tree, stream)
     write_tree(None, stream)
     stream.seek(0)
-    assert list(read_trees(stream)) == [(1, tree), (2, None)]
+    assert list(read_trees(stream)) == [ReadTree(1, tree), ReadTree(2, None)]
 
 
 def test_indented_trees_and_the_lines_they_begin_on() -> None:
     found = list(read_trees(INDENTED.splitlines(keepends=True)))
-    assert [(line, str(tree)) for line, tree in found] == [
+    assert [(line, str(tree)) for line, tree, _ in found] == [
         (2, "( (S (NP (DT the) (NN dog)) (VP (VB eats))))"),
         (8, "( (NP (NN end)))"),
         (10, "(S (NP x y) (VP z w))"),
@@ -132,7 +139,7 @@ def test_malformed_trees_left_out(source: str, lines: list[int], errors: list[in
     caught: list[BracketError] = []
     found = list(read_trees(source.splitlines(keepends=True), on_error=caught.append))
     assert [error.line for error in caught] == errors
-    good = [(line, tree) for line, tree in found if tree is not None and tree.label == "S"]
+    good = [(line, tree) for line, tree, _ in found if tree is not None and tree.label == "S"]
     assert [line for line, _ in good] == lines
     assert all(len(tree.children) == 2 for _, tree in good)
 
@@ -165,7 +172,7 @@ def test_file_in_another_encoding() -> None:
 )
 def test_empty_lines_of_a_parse_file(source: str, expected: list[str | None]) -> None:
     Path("parses").write_text(source)
-    assert [tree and str(tree) for _, tree in read_parse_file("parses")] == expected
+    assert [tree and str(tree) for _, tree, _ in read_parse_file("parses")] == expected
 
 
 def test_lines_of_a_parse_file() -> None:

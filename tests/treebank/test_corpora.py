@@ -19,12 +19,12 @@ NltkFolder = Callable[..., None]
 
 
 def texts(spec: str, sections: str | None = None) -> list[str]:
-    return [str(tree) for _, _, tree in read_corpus(spec, sections=sections)]
+    return [str(tree) for _, _, tree, _ in read_corpus(spec, sections=sections)]
 
 
 def test_a_file_and_where_its_trees_stand() -> None:
     Path("gold.txt").write_text("(S a x)\n\n()\n( (S\n  b x))\n")
-    found = [(source, line, str(tree)) for source, line, tree in read_corpus("gold.txt")]
+    found = [(source, line, str(tree)) for source, line, tree, _ in read_corpus("gold.txt")]
     assert found == [("gold.txt", 1, "(S a x)"), ("gold.txt", 4, "( (S b x))")]
 
 
@@ -63,7 +63,7 @@ def test_malformed_trees_go_to_the_handler_across_files() -> None:
     with pytest.raises(BracketError, match=r"1\.mrg:2: unbalanced"):
         texts(".")
     errors: list[MbrparseError] = []
-    found = [str(tree) for _, _, tree in read_corpus(".", on_error=errors.append)]
+    found = [str(tree) for _, _, tree, _ in read_corpus(".", on_error=errors.append)]
     assert found == ["(S a x)", "(S d x)"]
     assert [error.line for error in errors] == [2, 1]
 
@@ -130,7 +130,7 @@ def nltk_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Nlt
 def test_an_nltk_corpus_zipped_or_not(nltk_folder: NltkFolder, zipped: bool) -> None:
     first, second = "\n( (S\n  (N b) x) )\n( (S c x) )\n", "( (S a x) )\n"
     nltk_folder({"wsj_0002.mrg": second, "wsj_0001.mrg": first, "README": ""}, zipped=zipped)
-    found = [(source, line, str(tree)) for source, line, tree in read_corpus("nltk:treebank")]
+    found = [(source, line, str(tree)) for source, line, tree, _ in read_corpus("nltk:treebank")]
     assert found == [
         ("nltk:treebank/wsj_0001.mrg", 2, "( (S (N b) x))"),
         ("nltk:treebank/wsj_0001.mrg", 4, "( (S c x))"),
@@ -141,7 +141,7 @@ def test_an_nltk_corpus_zipped_or_not(nltk_folder: NltkFolder, zipped: bool) -> 
 def test_lines_of_an_nltk_corpus_end_at_newlines_only(nltk_folder: NltkFolder) -> None:
     """NLTK's own streams end lines at U+001C and others too, which would cut the word in two."""
     nltk_folder({"wsj_0001.mrg": "(S (N a\x1cb) x)\n(S c x)\n"})
-    found = [(line, tree.words()) for _, line, tree in read_corpus("nltk:treebank")]
+    found = [(line, tree.words()) for _, line, tree, _ in read_corpus("nltk:treebank")]
     assert found == [(1, ("a\x1cb", "x")), (2, ("c", "x"))]
 
 
@@ -180,7 +180,7 @@ def test_a_tree_that_an_nltk_reader_left_without_children(monkeypatch: pytest.Mo
     monkeypatch.setattr(nltk.corpus, "sinica_treebank", Corpus())
     errors: list[MbrparseError] = []
     found = list(read_corpus("nltk:sinica_treebank", on_error=errors.append))
-    assert [(line, str(tree)) for _, line, tree in found] == [(1, "(S (A x) y)"), (3, "(S z z)")]
+    assert [(line, str(tree)) for _, line, tree, _ in found] == [(1, "(S (A x) y)"), (3, "(S z z)")]
     assert [error.line for error in errors] == [2]
 
 

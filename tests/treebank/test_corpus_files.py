@@ -21,7 +21,7 @@ def zipped(name: str, files: Mapping[str, str | bytes]) -> Path:
 
 
 def texts(spec: object) -> list[str]:
-    return [str(tree) for _, _, tree in read_corpus(str(spec))]
+    return [str(tree) for _, _, tree, _ in read_corpus(str(spec))]
 
 
 @pytest.fixture(params=["folder", "zip"])
@@ -63,7 +63,7 @@ def test_nothing_there(place: Place) -> None:
 
 def test_where_the_trees_of_a_zip_stand() -> None:
     zipped("a.zip", {"x/1.mrg": "\n(S a x)", "__MACOSX/x/1.mrg": "junk"})
-    assert [(source, line) for source, line, _ in read_corpus("a.zip")] == [("a.zip/x/1.mrg", 2)]
+    assert [(source, line) for source, line, _, _ in read_corpus("a.zip")] == [("a.zip/x/1.mrg", 2)]
     zipped("b.zip", {"1.mrg": b"(S \xff x)"})
     with pytest.raises(FileError, match=r"b\.zip/1\.mrg:1: bytes that are not utf-8"):
         texts("b.zip")

@@ -71,7 +71,7 @@ def test_malformed_trees_of_cess_end_the_run_or_are_counted() -> None:
         missing_data(str(error))
     errors: list[MbrparseError] = []
     removed: Counter[str] = Counter()
-    trees = [tree for _, _, tree in read_corpus("nltk:cess_esp", on_error=errors.append, removed=removed)]
+    trees = [tree for _, _, tree, _ in read_corpus("nltk:cess_esp", on_error=errors.append, removed=removed)]
     assert (len(trees), len(errors)) == (6013, 4)
     assert removed == {"lemma": 188_680, "*0*": 3881}
     assert trees[0].words()[:5] == ("El", "grupo", "estatal", "Electricité_de_France", "-LRB-")
@@ -79,7 +79,7 @@ def test_malformed_trees_of_cess_end_the_run_or_are_counted() -> None:
 
 def test_historical_files_hold_no_empty_element_no_id_and_no_wrapper() -> None:
     spec = spec_of(BY_NAME["icepahc"])
-    for _, _, tree in read_corpus(spec):
+    for _, _, tree, _ in read_corpus(spec):
         for node in tree.preorder():
             assert node.label not in ("", "ID", "CODE")
             if node.is_leaf:

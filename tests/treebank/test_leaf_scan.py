@@ -21,7 +21,7 @@ PIECES = (
 
 def of_trees(lines: Iterable[str]) -> Iterator[Leaves]:
     """The naive way: all of the tree is read."""
-    return (() if tree is None else tree.leaves() for _, tree in read_trees(lines, "file"))
+    return (() if tree is None else tree.leaves() for _, tree, _ in read_trees(lines, "file"))
 
 
 def outcome(read: Callable[[Iterable[str]], Iterator[Leaves]], lines: list[str]) -> list[object]:

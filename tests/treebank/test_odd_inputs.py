@@ -16,14 +16,14 @@ from mbrparse.treebank.brackets import read_parse_file, read_trees
 
 
 def trees(text: str) -> list[str]:
-    return [str(tree) for _, tree in read_trees(text.split("\n"))]
+    return [str(tree) for _, tree, _ in read_trees(text.split("\n"))]
 
 
 def test_comments_between_trees_are_skipped() -> None:
     text = "# from (the web\n\n(S a\n b)\n  # two )\n(S c d)\n#\n"
     assert trees(text) == ["(S a b)", "(S c d)"]
     Path("parses").write_text("# a comment is no parse\n(S a b)\n# (S x y)\n\n(S c d)\n")
-    assert [str(tree) for _, tree in read_parse_file("parses")] == ["(S a b)", "None", "(S c d)"]
+    assert [str(tree) for _, tree, _ in read_parse_file("parses")] == ["(S a b)", "None", "(S c d)"]
 
 
 def test_a_tag_is_no_comment() -> None:
@@ -108,7 +108,7 @@ EARLY = """(S (NP (DT the) (NN dog)))
 def test_pieces_of_a_malformed_tree_are_counted(command: Command) -> None:
     """One bracket too many, in the first line: what follows up to the stray one passes for trees."""
     found: list[BracketError] = []
-    kept = [str(tree) for _, tree in read_trees(EARLY.split("\n"), on_error=found.append)]
+    kept = [str(tree) for _, tree, _ in read_trees(EARLY.split("\n"), on_error=found.append)]
     assert kept == ["(S (NP (DT the) (NN dog)))", "(VP (VB eats) (NP (NN meat)))", "(S (A a) (B b))"]
     assert [error.fragments for error in found] == [2]
     done = command("binarize --on-error skip -", stdin=EARLY)

@@ -15,7 +15,7 @@ from mbrparse.treebank.tree import Tree
 def read(text: str, leaves: Leaves | None = "word") -> tuple[list[str], Counter[str]]:
     reading = Reading(leaves=leaves)
     lines = text.splitlines(keepends=True)
-    return [str(tree) for _, tree in read_penn_historical(lines, "a.psd", reading)], reading.removed
+    return [str(tree) for _, tree, _ in read_penn_historical(lines, "a.psd", reading)], reading.removed
 
 
 @pytest.mark.parametrize(
@@ -46,6 +46,16 @@ def test_words_that_look_empty(word: str) -> None:
     trees, removed = read(f"( (IP-MAT (N {word}) (V x-x)) (ID A,.1))", None)
     assert trees == [f"(IP-MAT (N {word}) (V x-x))"]
     assert removed == {"(ID)": 1, "wrapper": 1}
+
+
+def test_ids_are_those_of_the_wrappers() -> None:
+    text = """( (IP (N dog) (V barks)) (ID 1850.A,.1))
+( (IP (N (ID x) cat) (V sits)))
+( (ID 1850.A,.3) (IP (N owl)) (IP (N bat)))
+( (CODE <P_3>) (ID 1850.A,.4))
+"""
+    found = list(read_penn_historical(text.splitlines(keepends=True), "a.psd", Reading()))
+    assert [(one.line, one.id) for one in found] == [(1, "1850.A,.1"), (2, ""), (3, "1850.A,.3")]
 
 
 def test_a_zero_with_its_lemma_is_a_number_under_a_numbers_tag() -> None:
@@ -133,7 +143,7 @@ def test_word_and_lemma(token: str, word: str, lemma: str) -> None:
 def test_icepahc_has_words_where_nothing_else_is_asked_for() -> None:
     line = ["( (IP (N hestar-hestur) (V x-y)) (ID A,.1))"]
     for leaves, expected in ((None, "hestar"), ("lemma", "hestur"), ("both", "hestar-hestur")):
-        [(_, tree)] = read_icepahc(line, "a", Reading(leaves=leaves))  # type: ignore[arg-type]
+        [(_, tree, _)] = read_icepahc(line, "a", Reading(leaves=leaves))  # type: ignore[arg-type]
         assert tree is not None
         assert tree.words()[0] == expected
 

@@ -18,7 +18,7 @@ from mbrparse.treebank.tree import Tree
 def read(style: Style, text: str, leaves: Leaves | None = None) -> tuple[list[tuple[int, str]], Counter[str]]:
     reading = Reading(leaves=leaves)
     found = style(text.splitlines(keepends=True), "file", reading)
-    return [(line, str(tree)) for line, tree in found], reading.removed
+    return [(line, str(tree)) for line, tree, _ in found], reading.removed
 
 
 # --- CESS ----------------------------------------------------------------------------------
@@ -85,7 +85,7 @@ def test_floresta_trees_that_are_not_closed_end_before_the_next_sentence() -> No
     text = "#1\n(UTT+prop Angola\n#2 (\n(UTT+np (>N+art o)\n  (H+n dia))\n(UTT+n x\n\n#3\n(UTT+n y)\n"
     errors: list[MbrparseError] = []
     found = read_floresta(text.splitlines(keepends=True), "file", Reading(on_error=errors.append))
-    assert [line for line, _ in found] == [4, 9]
+    assert [line for line, _, _ in found] == [4, 9]
     assert [str(error)[:48] for error in errors] == [
         "file:2: unbalanced brackets: 1 opened here or la",
         "file:6: unbalanced brackets: 1 opened here or la",
@@ -253,5 +253,5 @@ def test_malformed_xml_is_a_malformed_tree(inside: str) -> None:
         read(read_alpino, text)
     errors: list[MbrparseError] = []
     found = list(read_alpino(text.splitlines(keepends=True), "file", Reading(on_error=errors.append)))
-    assert [str(tree) for _, tree in found] == ["(top (n w0) (n w1))"]
+    assert [str(tree) for _, tree, _ in found] == ["(top (n w0) (n w1))"]
     assert [error.line for error in errors] == [1]

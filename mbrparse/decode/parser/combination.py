@@ -146,7 +146,7 @@ def _items_of(systems: Systems) -> tuple[list[SentenceTree], TreeItems]:
     trees = [
         SentenceTree(number, tree, source, line)
         for source, found in systems
-        for number, (line, tree) in enumerate(found)
+        for number, (line, tree, _) in enumerate(found)
     ]
     first, firsts = systems[0] if systems else ("<trees>", [])
     items = _checked(TreeItems.of_trees(trees, first))
@@ -214,7 +214,7 @@ def combine(
     if weights_from is not None:
         known = precision(_read(weights_from[0]), "the gold", _named(weights_from[1]), weights_by)
     found = Votes.of_systems(_named(systems), known).lines(objective_of(objective), risk)
-    return [tree for _, tree in read_trees(one.trees[0] for one in found)]
+    return [tree for _, tree, _ in read_trees(one.trees[0] for one in found)]
 
 
 def _named(systems: Mapping[str, Sequence[Tree | None]]) -> Systems:

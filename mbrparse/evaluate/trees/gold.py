@@ -198,11 +198,11 @@ class OriginalForms:
         else:
             yield from self._as_they_are(waiting, source)
             return
-        for line, tree in chain(waiting, [read], trees):
-            yield ReadTree(line, None if tree is None else self._unbinarized(tree, line, source))
+        for line, tree, name in chain(waiting, [read], trees):
+            yield ReadTree(line, None if tree is None else self._unbinarized(tree, line, source), name)
 
     def _as_they_are(self, waiting: list[ReadTree], source: TreeSource) -> list[ReadTree]:
-        trees = [tree for _, tree in waiting if tree is not None]
+        trees = [tree for _, tree, _ in waiting if tree is not None]
         if trees and not any(len(node.children) > 2 for tree in trees for node in tree.preorder()):
             label = next(filter(_would_change, _labels(trees[0])))
             self._log(

@@ -41,7 +41,7 @@ class TreeSource:
         """The lines of the file, or of one that would hold these trees."""
         if self.file_lines is not None:
             return self.file_lines()
-        return (f"{EMPTY_PARSE if tree is None else tree}\n" for _, tree in self.trees())
+        return (f"{EMPTY_PARSE if tree is None else tree}\n" for _, tree, _ in self.trees())
 
     def place(self, number: int) -> Place:
         """The position of the tree with this line or number."""
@@ -155,7 +155,7 @@ class Alignment:
         Between two of them the caller takes the ``parses`` of the first. Raises CorpusError where there are
         no trees or an empty one, InputMismatchError where there are more parses than gold trees.
         """
-        for number, (line, tree) in enumerate(self._trees, start=1):
+        for number, (line, tree, _) in enumerate(self._trees, start=1):
             if tree is None:
                 raise self._gold.place(line).error(
                     CorpusError, "an empty tree in the gold", "leave the sentence out of gold and parses"
@@ -178,7 +178,7 @@ class Alignment:
         """
         here = self._gold.place(self._line)
         for position, (source, trees) in enumerate(self._parses):
-            line, tree = next(trees, (0, None))
+            line, tree, _ = next(trees, ReadTree(0, None))
             if line == 0:
                 raise self._ends_early(source, self._parse_lines[position], here)
             self._parse_lines[position] = line

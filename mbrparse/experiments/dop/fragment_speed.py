@@ -124,7 +124,7 @@ class SpeedTrial:
 
     def _parsable(self, pcfg: PCFG, test: Sequence[SourceTree]) -> list[Sentence]:
         """The first short sentences that have a parse: the trees' PCFG parses what all others do."""
-        leaves = [leaves for leaves in (tree.leaves() for _, _, tree in test) if len(leaves) <= LONGEST]
+        leaves = [leaves for leaves in (tree.leaves() for _, _, tree, _ in test) if len(leaves) <= LONGEST]
         parses = Parser(pcfg, "labelled-tree").parse(leaves)
         found = [one for one, parse in zip(leaves, parses, strict=True) if parse.reason is None]
         if not found:

@@ -167,7 +167,7 @@ class Reproduction:
     @atomic_outputs()
     def _split(self) -> None:
         trees, lengths = [], []
-        for _, tree in read_tree_file(self.folder / "binarized.mrg"):
+        for _, tree, _ in read_tree_file(self.folder / "binarized.mrg"):
             if tree is not None:
                 trees.append(str(tree))
                 lengths.append(len(tree.leaves()))
@@ -183,7 +183,9 @@ class Reproduction:
     def _train(self) -> None:
         path = self.folder / "train.mrg"
         count = self._lines(path)
-        trees = (SourceTree(str(path), line, tree) for line, tree in read_tree_file(path) if tree is not None)
+        trees = (
+            SourceTree(str(path), line, tree) for line, tree, _ in read_tree_file(path) if tree is not None
+        )
         rules = train_by_counting(self.progress(trees, "training", count), "tags").rules
         write_rules(rules, self.folder / "grammar.txt")
         self.log(f"{count} trees, {len(rules.rules)} rules")

@@ -136,7 +136,7 @@ class _Addresses:
 
     def add(self, placed: SourceTree) -> None:
         """Give every node of a tree its address."""
-        source, line, tree = placed
+        source, line, tree, _ = placed
         wrong = partial(GrammarError, source=source, line=line)
         if not tree.children:
             raise wrong("a tree without constituents", remedy=_REMEDY)

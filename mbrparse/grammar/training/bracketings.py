@@ -53,7 +53,7 @@ def bracketed_sentences(
     >>> sorted(next(bracketed_sentences([tree], "tags")).brackets)
     [(0, 4), (1, 3)]
     """
-    for source, line, tree in trees:
+    for source, line, tree, _ in trees:
         cleaned = clean(tree, unary="join", functions="keep")
         if cleaned is not None:
             terminals = cleaned.tags() if terminal_kind == "tags" else cleaned.words()

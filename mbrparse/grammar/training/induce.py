@@ -152,7 +152,7 @@ def with_trained_tagger(model: UnknownWords, trees: Sequence[SourceTree], log: L
     if not isinstance(model, Collins):
         return model
     log(f"training the tagger on {len(trees)} sentences ...")
-    return model.with_tagger(Tagger.train(tree for _, _, tree in trees))
+    return model.with_tagger(Tagger.train(tree for _, _, tree, _ in trees))
 
 
 def _statistics(trees: Iterable[SourceTree], terminals: TerminalKind) -> Statistics:

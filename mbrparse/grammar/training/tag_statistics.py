@@ -88,7 +88,7 @@ def count_statistics(trees: Iterable[SourceTree], terminal_kind: TerminalKind) -
     ngrams: Counter[Trigram] = Counter()
     left: Counter[SymbolTag] = Counter()
     right: Counter[SymbolTag] = Counter()
-    for _, _, tree in trees:
+    for _, _, tree, _ in trees:
         tags, spans = _spans(tree, terminal_kind == "words")
         _count_ngrams(tags, ngrams)
         padded = [BOUNDARY, *tags, BOUNDARY]

@@ -91,7 +91,7 @@ def rare_words(trees: Iterable[SourceTree], rare: int) -> frozenset[str]:
     """
     totals: Counter[str] = Counter()
     bare: set[str] = set()
-    for _, _, tree in trees:
+    for _, _, tree, _ in trees:
         for leaf in tree.leaves():
             if leaf.word is None:
                 bare.add(leaf.label)
@@ -102,7 +102,7 @@ def rare_words(trees: Iterable[SourceTree], rare: int) -> frozenset[str]:
 
 def occurrences(trees: Iterable[SourceTree], words: Collection[str]) -> Iterator[Occurrence]:
     """The occurrences of these words."""
-    for _, _, tree in trees:
+    for _, _, tree, _ in trees:
         for place, leaf in enumerate(tree.leaves()):
             if leaf.word is not None and (word := bracket_free(leaf.word)) in words:
                 yield Occurrence(leaf.tag, word, place == 0)
