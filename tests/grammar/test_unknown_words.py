@@ -2,6 +2,7 @@
 
 import pickle
 import random
+import threading
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
@@ -381,3 +382,23 @@ def test_headers_that_contradict_themselves(tmp_path: Path) -> None:
     assert read_rules(path).unknown == Signatures(3)
     path.write_text(HEADER.format(""))
     assert read_rules(path).unknown is None
+
+
+def test_a_tagger_does_not_depend_on_threads_that_draw_random_numbers() -> None:
+    trees = [
+        read_tree(f"(S (NN {'abcdefgh'[n % 8]}) (VB {'xyz'[n % 3]}) (X{n % 5} w{n % 7}))") for n in range(60)
+    ]
+    alone = Tagger.train(trees).digest
+    ended = threading.Event()
+
+    def draw() -> None:
+        while not ended.is_set():
+            random.random()
+
+    thread = threading.Thread(target=draw)
+    thread.start()
+    try:
+        assert {Tagger.train(trees).digest for _ in range(5)} == {alone}
+    finally:
+        ended.set()
+        thread.join()

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 from mbrparse.io.errors import FileError, GrammarError
 from mbrparse.io.files import STANDARD, open_output, read_lines
@@ -55,18 +56,15 @@ class Tagger:
     def train(cls, trees: Iterable[Tree]) -> Tagger:
         """Train on the words and tags of trees; bare terminals are tagged with their own names.
 
-        The result depends on the trees alone; the state of Python's random numbers is left as it was.
+        The result depends on the trees alone; Python's own random numbers are left alone.
         """
-        from nltk.tag.perceptron import PerceptronTagger
+        from nltk.tag import perceptron
 
-        tagger = PerceptronTagger(load=False)
+        tagger = perceptron.PerceptronTagger(load=False)
         sentences = ([_tagged(leaf) for leaf in tree.leaves()] for tree in trees)
-        state = random.getstate()
-        random.seed(SEED)  # NLTK shuffles the sentences with Python's own random numbers
-        try:
+        # NLTK shuffles the sentences with Python's own random numbers, of which other threads draw as well.
+        with patch.object(perceptron, "random", random.Random(SEED)):
             tagger.train([sentence for sentence in sentences if sentence])
-        finally:
-            random.setstate(state)
         rows = [f"{json.dumps(MAGIC)}: {VERSION}", f'"tags": {json.dumps(sorted(tagger.classes))}']
         weights = {feature: row for feature, row in tagger.model.weights.items() if row}
         for name, entries in (("known", tagger.tagdict), ("weights", weights)):

@@ -85,7 +85,7 @@ class Clock:
     def check(self) -> None:
         """Raise TimeLimitError if the time is up, KeyboardInterrupt after a signal."""
         self.check_interrupted()
-        if self.stop[0]:
+        if self.stop[0] or self._end <= _now():  # the watcher may come late
             raise TimeLimitError(self.reason)
 
     def check_interrupted(self) -> None:
