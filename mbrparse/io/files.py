@@ -32,8 +32,10 @@ from mbrparse.io.replacements import (
 __all__ = [
     "STANDARD",
     "atomic_outputs",
+    "bad_bytes",
     "check_output",
     "decode_lines",
+    "holds_bad_bytes",
     "open_input",
     "open_output",
     "open_output_bytes",
@@ -43,6 +45,10 @@ __all__ = [
 
 # Halves of characters, which no output can hold.
 _SURROGATE = re.compile("[\ud800-\udfff]")
+
+# The handler of decoding errors that puts half a character in the place of bytes.
+_MARK = "mbrparse-mark"
+codecs.register_error(_MARK, lambda error: ("\udcff", error.end))  # type: ignore[attr-defined]
 
 # Byte-order marks that no UTF-8 text begins with, the longer before those that they begin with.
 _MARKS = {
@@ -99,15 +105,40 @@ def read_lines(path: str | Path, encoding: str | None = None) -> Iterator[str]:
         yield from decode_lines(stream, source_name(path), encoding)
 
 
-def decode_lines(stream: BinaryIO, source: str, encoding: str | None = None) -> Iterator[str]:
-    """Yield the lines of an open stream, as ``read_lines`` does of a file; messages call it ``source``."""
+def bad_bytes(source: str, line: int, encoding: str | None = None) -> FileError:
+    """The error for a line that is no text."""
+    remedy = "name the file's encoding, e.g. --encoding latin-1"
+    return FileError(
+        f"bytes that are not {encoding or 'utf-8'}",
+        source=source,
+        line=line,
+        remedy="convert it: iconv -f latin1 -t utf-8" if encoding is None else remedy,
+    )
+
+
+def holds_bad_bytes(text: str) -> bool:
+    """Whether text has half characters, which stand for bad bytes and are no text themselves."""
+    return _SURROGATE.search(text) is not None
+
+
+def decode_lines(
+    stream: BinaryIO, source: str, encoding: str | None = None, bad: list[int] | None = None
+) -> Iterator[str]:
+    """Yield the lines of an open stream, as ``read_lines`` does of a file; messages call it ``source``.
+
+    With ``bad``, bytes that are no text become half characters, and the numbers of their lines are appended.
+    """
     number = 1
     begun: list[str] = []  # pieces of a line, which may be as long as the file
     try:
-        for text in _decoded(stream, _decoder("utf-8" if encoding is None else encoding)):
-            if _SURROGATE.search(text):  # of encodings that write characters by their numbers
+        decoder = _decoder("utf-8" if encoding is None else encoding, "strict" if bad is None else _MARK)
+        for text in _decoded(stream, decoder):
+            marked = holds_bad_bytes(text)
+            if marked and bad is None:  # of encodings that write characters by their numbers
                 raise UnicodeError
             *lines, rest = text.split("\n")
+            if bad is not None and marked:
+                bad += (place for place, part in enumerate([*lines, rest], number) if holds_bad_bytes(part))
             if lines:
                 lines[0] = "".join([*begun, lines[0]])
                 begun.clear()
@@ -118,14 +149,7 @@ def decode_lines(stream: BinaryIO, source: str, encoding: str | None = None) -> 
                 yield line + "\n"
             number += len(lines)
     except UnicodeError:
-        raise FileError(
-            f"bytes that are not {encoding or 'utf-8'}",
-            source=source,
-            line=number,
-            remedy="convert it: iconv -f latin1 -t utf-8"
-            if encoding is None
-            else "name the file's encoding, e.g. --encoding latin-1",
-        ) from None
+        raise bad_bytes(source, number, encoding) from None
     if last := "".join(begun):
         yield last.removeprefix("\ufeff") if number == 1 else last
 
@@ -158,7 +182,9 @@ def _as_marked(data: bytes, decoder: codecs.IncrementalDecoder) -> codecs.Increm
     """The decoder for text that begins so: what would be UTF-8 is not with the mark of another encoding."""
     if type(decoder) not in map(codecs.getincrementaldecoder, ("utf-8", "utf-8-sig")):
         return decoder
-    return next((_decoder(name) for mark, name in _MARKS.items() if data.startswith(mark)), decoder)
+    return next(
+        (_decoder(name, decoder.errors) for mark, name in _MARKS.items() if data.startswith(mark)), decoder
+    )
 
 
 def _up_to_bad_bytes(decoder: codecs.IncrementalDecoder, data: bytes) -> str:
@@ -169,10 +195,10 @@ def _up_to_bad_bytes(decoder: codecs.IncrementalDecoder, data: bytes) -> str:
     return "".join(good)
 
 
-def _decoder(encoding: str) -> codecs.IncrementalDecoder:
+def _decoder(encoding: str, errors: str = "strict") -> codecs.IncrementalDecoder:
     try:
         io.TextIOWrapper(io.BytesIO(), encoding)  # which refuses what is no text encoding (rot13, base64)
-        return codecs.getincrementaldecoder(encoding)()
+        return codecs.getincrementaldecoder(encoding)(errors)
     except (LookupError, ValueError):  # ValueError: a name with a zero in it
         raise FileError(f"there is no encoding {encoding!r}", remedy="e.g. --encoding latin-1") from None
 

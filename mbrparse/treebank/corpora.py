@@ -8,13 +8,13 @@ import contextlib
 import io
 import re
 import zipfile
-from collections import Counter
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from mbrparse.io.errors import CorpusError, FileError
-from mbrparse.io.files import source_name
+from mbrparse.io.files import bad_bytes, decode_lines, holds_bad_bytes, source_name
 from mbrparse.treebank.alpino import read_alpino
 from mbrparse.treebank.corpus_files import TREE_SUFFIXES, TreeFile, tree_files
 from mbrparse.treebank.known_corpora import CORPORA, Corpus, StyleName, known_corpus
@@ -23,6 +23,7 @@ from mbrparse.treebank.styles import (
     ErrorHandler,
     Leaves,
     Reading,
+    Removals,
     Style,
     is_plain,
     nltk_corpus,
@@ -65,7 +66,7 @@ def read_corpus(
     on_error: ErrorHandler = None,
     on_empty: Callable[[str, int], None] | None = None,
     leaves: Leaves | None = None,
-    removed: Counter[str] | None = None,
+    removed: Removals | None = None,
 ) -> Iterator[SourceTree]:
     """Yield the trees that ``spec`` names, in order; empty parses are passed over.
 
@@ -77,7 +78,7 @@ def read_corpus(
 
     Raises CorpusError if there is no such corpus.
     """
-    reading = Reading(encoding, on_error, on_empty, leaves, Counter() if removed is None else removed)
+    reading = Reading(encoding, on_error, on_empty, leaves, Removals() if removed is None else removed)
     corpus = known_corpus(spec)
     if leaves is not None and (corpus is None or not corpus.has_lemmas):
         names = ", ".join(known.spec for known in CORPORA if known.has_lemmas)
@@ -117,15 +118,36 @@ def parse_sections(text: str) -> list[int]:
 
 def _read_files(files: Sequence[TreeFile], style: Style, reading: Reading) -> Iterator[SourceTree]:
     for file in files:
-        yield from _read_lines(file.lines(reading.encoding), file.source, style, reading)
+        bad = reading.bad_lines()
+        yield from _read_lines(file.lines(reading.encoding, bad), file.source, style, reading, bad)
 
 
-def _read_lines(lines: Iterator[str], source: str, style: Style, reading: Reading) -> Iterator[SourceTree]:
-    for line, tree, name in style(lines, source, reading):
-        if tree is not None:
+def _read_lines(
+    lines: Iterable[str], source: str, style: Style, reading: Reading, bad: list[int] | None = None
+) -> Iterator[SourceTree]:
+    """The trees of a file; one whose text holds what was on ``bad`` lines (``decode_lines``) is malformed."""
+    told: set[int] = set()
+    for line, tree, name in style(_placed(lines, source, reading.removed), source, reading):
+        if tree is None:
+            if reading.on_empty is not None:
+                reading.on_empty(source, line)
+        elif bad and reading.on_error is not None and holds_bad_bytes(str(tree)):
+            here = bad[bisect_left(bad, line) : bisect_right(bad, reading.removed.place[1])]
+            told.update(here)
+            reading.on_error(bad_bytes(source, here[0], reading.encoding))
+        else:
             yield SourceTree(source, line, tree, name)
-        elif reading.on_empty is not None:
-            reading.on_empty(source, line)
+    for number in bad or ():
+        if number not in told:
+            reading.removed.place = (source, number)
+            reading.removed[f"line with bytes that are not {reading.encoding}"] += 1
+
+
+def _placed(lines: Iterable[str], source: str, removed: Removals) -> Iterator[str]:
+    """The lines, of which the last one that was read is where something is removed."""
+    for number, line in enumerate(lines, start=1):
+        removed.place = (source, number)
+        yield line
 
 
 def wsj_files(spec: str, sections: str | None) -> list[str]:
@@ -171,8 +193,10 @@ def _read_nltk(spec: str, reading: Reading) -> Iterator[SourceTree]:
         for number, tree in nltk_trees(nltk, spec, reading):
             yield SourceTree(spec, number, tree)
         return
-    for file, lines in nltk_files(nltk):
-        yield from _read_lines(lines, f"{spec}/{file}", STYLES[name], reading)
+    for file, encoding, stream in nltk_files(nltk):
+        source, bad = f"{spec}/{file}", reading.bad_lines()
+        lines = decode_lines(stream, source, encoding, bad)
+        yield from _read_lines(lines, source, STYLES[name], reading, bad)
 
 
 def read_inputs(specs: Sequence[str], encoding: str = "utf-8") -> Iterator[SourceTree]:

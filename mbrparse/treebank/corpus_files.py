@@ -49,10 +49,10 @@ class TreeFile:
         """Its path, in a zip that of the member."""
         return PurePosixPath(Path(self.path).as_posix() if self.member is None else self.member)
 
-    def lines(self, encoding: str) -> Iterator[str]:
-        """Yield its lines; raises FileError where it cannot be read or decoded."""
+    def lines(self, encoding: str, bad: list[int] | None = None) -> Iterator[str]:
+        """Yield its lines (``decode_lines``); raises FileError where it cannot be read or decoded."""
         with self.open() as stream:
-            yield from decode_lines(stream, self.source, encoding)
+            yield from decode_lines(stream, self.source, encoding, bad)
 
     @contextmanager
     def open(self) -> Iterator[BinaryIO]:

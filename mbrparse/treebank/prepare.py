@@ -15,7 +15,7 @@ from mbrparse.treebank.clean import UnaryPolicy, simplify, without_traces
 from mbrparse.treebank.corpora import SourceTree, no_trees, read_corpus
 from mbrparse.treebank.heads import choose_heads
 from mbrparse.treebank.known_corpora import known_corpus
-from mbrparse.treebank.styles import Leaves
+from mbrparse.treebank.styles import Leaves, Removals
 from mbrparse.treebank.tree import Tree
 
 #: With fewer trees than this there are no warnings.
@@ -136,7 +136,7 @@ class PreparationStatistics:
     source: str | None = None  #: what messages call the input
     dropped: Counter[str] = field(default_factory=Counter)
     first_error: MbrparseError | None = None
-    removed: Counter[str] = field(default_factory=Counter)
+    removed: Removals = field(default_factory=Removals)
     sanity: Sanity = field(default_factory=Sanity)
 
     @property

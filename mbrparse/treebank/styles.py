@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import chain, count
-from typing import Any, Literal, get_args
+from typing import Any, BinaryIO, Literal, get_args
 
 from mbrparse.io.errors import BracketError, CorpusError, MbrparseError
 from mbrparse.treebank.brackets import ReadTree, read_trees
@@ -20,6 +20,22 @@ ErrorHandler = Callable[[MbrparseError], None] | None
 
 #: What leaves hold where a corpus gives lemmas: the word, its lemma, or both with a hyphen between.
 Leaves = Literal["word", "lemma", "both"]
+
+
+class Removals(Counter[str]):
+    """What was taken from trees, counted by kind, and where each kind was ``first``: source and line.
+
+    Readers keep ``place`` up to date, with the last line that was read.
+    """
+
+    def __init__(self, *arguments: Any) -> None:
+        self.place = ("", 0)
+        self.first: dict[str, tuple[str, int]] = {}
+        super().__init__(*arguments)
+
+    def __missing__(self, kind: str) -> int:
+        self.first.setdefault(kind, self.place)
+        return 0
 
 
 @dataclass(slots=True)
@@ -35,7 +51,11 @@ class Reading:
     on_error: ErrorHandler = None
     on_empty: Callable[[str, int], None] | None = None
     leaves: Leaves | None = None
-    removed: Counter[str] = field(default_factory=Counter)
+    removed: Removals = field(default_factory=Removals)
+
+    def bad_lines(self) -> list[int] | None:
+        """A list for a file's lines that are no text (``decode_lines``); None where these end the reading."""
+        return None if self.on_error is None else []
 
     def __post_init__(self) -> None:
         if self.leaves is not None and self.leaves not in get_args(Leaves):
@@ -147,12 +167,11 @@ def nltk_corpus(name: str) -> Any:
     return corpus
 
 
-def nltk_files(corpus: Any) -> Iterator[tuple[str, Iterator[str]]]:
-    """Yield the name and the lines of each file of a corpus, decoded as its reader says."""
+def nltk_files(corpus: Any) -> Iterator[tuple[str, str, BinaryIO]]:
+    """Yield the name of each file of a corpus, its encoding as its reader says, and its bytes."""
     for file in corpus.fileids():
-        with corpus.open(file) as stream:
-            text = stream.read()  # its own lines also end at U+0085, U+2028, ...
-        yield file, iter(io.StringIO(text))
+        with corpus.abspath(file).open() as stream:
+            yield file, corpus.encoding(file) or "utf-8", io.BytesIO(stream.read())
 
 
 def is_plain(corpus: Any) -> bool:

@@ -8,11 +8,14 @@ from pathlib import Path
 import nltk
 import nltk.corpus
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from tree_strategies import is_binary
 
 from mbrparse.io.errors import BracketError, CorpusError, FileError, MbrparseError
 from mbrparse.treebank.corpora import SourceTree, embedded_grammar, parse_sections, read_corpus
 from mbrparse.treebank.prepare import Preparation, PreparationStatistics, prepare
+from mbrparse.treebank.styles import Removals
 from mbrparse.treebank.tree import Tree
 
 NltkFolder = Callable[..., None]
@@ -209,3 +212,50 @@ def test_flights_is_read() -> None:
 def test_the_grammar_of_an_embedded_treebank_or_the_path_itself() -> None:
     assert embedded_grammar("my.grammar") == "my.grammar"
     assert Path(embedded_grammar("embedded:flights")).read_text("utf-8").startswith("mbrparse-grammar 1\n")
+
+
+# --- bytes that are no text ----------------------------------------------------------------
+
+
+@given(st.lists(st.tuples(st.sampled_from("abc"), st.booleans(), st.booleans()), max_size=6), st.booleans())
+def test_bad_bytes_leave_out_their_own_tree_alone(
+    trees: list[tuple[str, bool, bool]], in_comments: bool
+) -> None:
+    """A tree is lost where its own bytes are bad, also where two stand on one line."""
+    data, line = b"", 1
+    kept: list[tuple[int, str]] = []
+    lost: list[tuple[int, str]] = []
+    for word, bad, ends in trees:
+        data += f"(S (N {word}".encode() + b"\xe9" * bad + b") x)" + b"\n" * ends
+        (lost if bad else kept).append((line, f"(S (N {word}) x)"))
+        line += ends
+    if in_comments:
+        data += b"\n# \xe9\n(S y z)\n"
+        kept.append((line + 2, "(S y z)"))
+    Path("bytes.mrg").write_bytes(data)
+    errors: list[MbrparseError] = []
+    removed = Removals()
+    read = read_corpus("bytes.mrg", on_error=errors.append, removed=removed)
+    assert [(line, str(tree)) for _, line, tree, _ in read] == kept
+    assert [error.line for error in errors] == [line for line, _ in lost]
+    assert all("bytes that are not utf-8" in str(error) for error in errors)
+    elsewhere = "line with bytes that are not utf-8"
+    assert removed == ({elsewhere: 1} if in_comments else {})
+    assert removed.first == ({elsewhere: ("bytes.mrg", line + 1)} if in_comments else {})
+
+
+@pytest.mark.parametrize(
+    ("encoding", "bad"),
+    [("utf-16-le", b"\x00\xd8"), ("gb18030", b"\xff"), ("utf-8-sig", b"\xc3"), ("ascii", b"\xe9")],
+)
+def test_bad_bytes_of_other_encodings(encoding: str, bad: bytes) -> None:
+    data = "(S (N a) x)\n(S (N b) x)\n(S (N c) x)\n".encode(encoding)
+    letter = "b".encode(encoding.removesuffix("-sig"))
+    Path("bytes.mrg").write_bytes(data.replace(letter, letter + bad))
+    errors: list[MbrparseError] = []
+    found = [
+        str(tree) for _, _, tree, _ in read_corpus("bytes.mrg", encoding=encoding, on_error=errors.append)
+    ]
+    assert (found[0], found[-1], [error.line for error in errors]) == ("(S (N a) x)", "(S (N c) x)", [2])
+    with pytest.raises(FileError, match=f"2: bytes that are not {encoding}; name the file's encoding"):
+        list(read_corpus("bytes.mrg", encoding=encoding))

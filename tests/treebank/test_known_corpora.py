@@ -1,7 +1,6 @@
 """The table of known corpora against what is read, what is found and what the docs say."""
 
 import os
-from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -12,6 +11,7 @@ from mbrparse.treebank.alpino import COINDEXED, LOWERED, RAISED
 from mbrparse.treebank.corpora import STYLES, find_corpora, read_corpus
 from mbrparse.treebank.known_corpora import BY_NAME, CORPORA, Corpus
 from mbrparse.treebank.prepare import Preparation, PreparationStatistics, Sanity, prepare_corpora
+from mbrparse.treebank.styles import Removals
 from mbrparse.treebank.tree import Tree
 
 DOCS = Path(__file__).parents[2] / "docs" / "treebanks.md"
@@ -70,7 +70,7 @@ def test_malformed_trees_of_cess_end_the_run_or_are_counted() -> None:
     except CorpusError as error:
         missing_data(str(error))
     errors: list[MbrparseError] = []
-    removed: Counter[str] = Counter()
+    removed = Removals()
     trees = [tree for _, _, tree, _ in read_corpus("nltk:cess_esp", on_error=errors.append, removed=removed)]
     assert (len(trees), len(errors)) == (6013, 4)
     assert removed == {"lemma": 188_680, "*0*": 3881}
