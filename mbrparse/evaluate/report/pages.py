@@ -28,7 +28,7 @@ from mbrparse.evaluate.report.sentence_records import (
 )
 from mbrparse.evaluate.settings import Settings
 from mbrparse.evaluate.tables.rate_tables import render
-from mbrparse.evaluate.tables.significance_report import LEGEND
+from mbrparse.evaluate.tables.significance_report import legend
 from mbrparse.evaluate.trees.sources import TreeSource
 from mbrparse.io.errors import FileError, visible
 from mbrparse.io.files import atomic_outputs, open_output
@@ -162,7 +162,7 @@ def _page(
         "facts": facts(compared, options.about),
         "results": figures.results(summary),
         "tested": summary.significance is not None,
-        "legend": LEGEND,
+        "legend": "" if summary.significance is None else legend(summary.significance),
         "meanings": [
             (criterion.heading, figures.MEANINGS[criterion.name])
             for criterion in summary.criteria

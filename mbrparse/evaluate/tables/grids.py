@@ -10,7 +10,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from html import escape
 from typing import Literal, NamedTuple
 
@@ -19,6 +19,8 @@ from mbrparse.io.errors import visible
 from mbrparse.io.latex import latex
 
 PrintFormat = Literal["text", "markdown", "latex", "html"]
+#: The longest row of a text.
+WIDTH = 120
 
 # Of figures only: "1-10" and "a-1" keep their hyphens.
 _MINUS = re.compile(r"(?<![^\s(])-(?=[\d.])")
@@ -48,15 +50,41 @@ def grid_of(rows: Iterable[Iterable[object]]) -> list[list[Cell]]:
 def text_grid(grid: Grid, names: int = 1) -> list[str]:
     """Lines of a grid whose first ``names`` columns are names; marks follow the figures.
 
+    Rows longer than ``WIDTH`` go on in a second table below, with the names again.
+
     >>> text_grid([[Cell(""), Cell("F")], [Cell("a one"), Cell("50.00", "b")], [Cell("b two"), Cell("1.00")]])
     ['           F', 'a one  50.00 b', 'b two   1.00']
     >>> text_grid(grid_of([["", "mean"], ["Tree"], ["recall", 90.13]]))
     ['         mean', 'Tree', 'recall  90.13']
     """
     # Headings take no room in any column.
-    columns = zip(*(row for row in grid if not _is_heading(row, grid)), strict=True)
-    rows = iter(_aligned(map(_with_spaced_marks, columns), names, "  "))
-    return [(row[0].text if _is_heading(row, grid) else next(rows)).rstrip() for row in grid]
+    rows = zip(*(row for row in grid if not _is_heading(row, grid)), strict=True)
+    columns = [_with_spaced_marks(column) for column in rows]
+    widths = [max(map(len, column)) + 2 for column in columns]
+    if sum(widths[:names]) + max(widths[names:], default=0) > WIDTH + 2:  # very long names
+        columns = [[_cut(text, WIDTH // (names + 1) - 2) for text in column] for column in columns]
+        widths = [max(map(len, column)) + 2 for column in columns]
+    lines: list[str] = []
+    for part in _folded(widths[names:], WIDTH + 2 - sum(widths[:names])):
+        aligned = iter(_aligned(columns[:names] + columns[names:][part], names, "  "))
+        lines += [""] * bool(lines)
+        lines += [(row[0].text if _is_heading(row, grid) else next(aligned)).rstrip() for row in grid]
+    return lines
+
+
+def _folded(widths: Sequence[int], room: int) -> Iterator[slice]:
+    """The columns that stand side by side, from the left as many as there is room for."""
+    start = used = 0
+    for place, width in enumerate(widths):
+        if place > start and used + width > room:
+            yield slice(start, place)
+            start, used = place, 0
+        used += width
+    yield slice(start, None)
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most // 2 - 2]}...{text[most // 2 + 1 - most :]}"
 
 
 def markdown_grid(grid: Grid, names: int = 1) -> list[str]:

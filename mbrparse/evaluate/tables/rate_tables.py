@@ -18,11 +18,12 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from mbrparse.evaluate.tables.criteria import Average, Criterion, rates, totals
 from mbrparse.evaluate.tables.grids import LAYOUTS, Cell, Grid, PrintFormat
 from mbrparse.evaluate.tables.significance_report import (
-    LEGEND,
+    PAIRED,
     as_columns,
     as_data,
     details,
     difference_lines,
+    legend,
     letters,
     mark,
     method,
@@ -92,8 +93,11 @@ def render(summary: Summary, format: Format = "text", columns: Sequence[str] = (
     return _json(summary) if format == "json" else _printed(summary, format, columns)
 
 
-def cells(summary: Summary, columns: Sequence[str] = ()) -> Grid:
-    """The printed table, heading first: names (and letters for marks), then rates, the best marked."""
+def cells(summary: Summary, columns: Sequence[str] = (), paired: int = PAIRED) -> Grid:
+    """The printed table, heading first: names (and letters for marks), then rates, the best marked.
+
+    For ``paired`` see ``mark``.
+    """
     found = summary.significance
     names = letters(found, len(summary.rates))
     criteria = chosen(columns, {criterion.name: criterion for criterion in summary.criteria})
@@ -104,7 +108,7 @@ def cells(summary: Summary, columns: Sequence[str] = ()) -> Grid:
         figures = [
             Cell(
                 criterion.show(row[criterion.name]),
-                mark(found, file, criterion),
+                mark(found, file, criterion, paired),
                 criterion.is_best(row[criterion.name], summary.rates[criterion.name]),
             )
             for criterion in criteria
@@ -140,7 +144,7 @@ def _printed(summary: Summary, format: PrintFormat, columns: Sequence[str]) -> s
     lay_out = LAYOUTS[format]
     lines = lay_out(cells(summary, columns), 1 if summary.significance is None else 2)
     if summary.significance is not None:
-        lines += ["", prose(LEGEND, format)]
+        lines += ["", prose(legend(summary.significance), format)]
         if summary.shown is not None:
             lines += ["", *lay_out(difference_lines(summary.significance, summary.shown), 1)]
         else:

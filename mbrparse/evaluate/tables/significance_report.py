@@ -15,11 +15,18 @@ if TYPE_CHECKING:
     from mbrparse.evaluate.tables.count_table import Columns, Floats
     from mbrparse.evaluate.tables.grids import Grid
 
+#: Of more files than these, marks tell only which beat the baseline.
+PAIRED = 6
+_TEST = f"(approximate randomization, p < {LEVEL}, two-sided, each pair by itself)."
 #: What the marks mean.
-LEGEND = (
-    f"Letters behind a figure: the files that it beats (approximate randomization, p < {LEVEL}, "
-    "two-sided, each pair by itself)."
-)
+LEGEND = f"Letters behind a figure: the files that it beats {_TEST}"
+
+
+def legend(found: Significance) -> str:
+    """What the marks mean among as many files."""
+    letter = letters(found, len(found.names))[found.names.index(found.baseline)]
+    of_many = f"{letter} behind a figure: it beats the baseline, {found.baseline} {_TEST}"
+    return LEGEND if len(found.names) <= PAIRED else of_many
 
 
 def letters(found: Significance | None, files: int) -> list[str]:
@@ -33,13 +40,19 @@ def letters(found: Significance | None, files: int) -> list[str]:
     return [chr(ord("a") + place) if place < 26 else f"({place + 1})" for place in range(files)]
 
 
-def mark(found: Significance | None, file: int, criterion: Criterion) -> str:
-    """The letters of the files that a file beats by a criterion, by more than chance."""
+def mark(found: Significance | None, file: int, criterion: Criterion, paired: int = PAIRED) -> str:
+    """The letters of the files that a file beats by a criterion, by more than chance.
+
+    Of more than ``paired`` files that is the baseline alone.
+    """
     if found is None or criterion not in found.criteria:
         return ""
-    names = letters(found, len(found.names))
     beats = found.beats[file, :, found.criteria.index(criterion)]
-    return "".join(name for name, beaten in zip(names, beats, strict=True) if beaten)
+    return "".join(
+        letter
+        for letter, name, beaten in zip(letters(found, len(beats)), found.names, beats, strict=True)
+        if beaten and (len(beats) <= paired or name == found.baseline)
+    )
 
 
 def method(found: Significance) -> str:

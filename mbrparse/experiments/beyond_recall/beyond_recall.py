@@ -151,7 +151,8 @@ def judge(compared: ObjectiveTable, parses: ObjectiveParses, resamples: int, see
 def table(judged: Judged) -> Grid:
     """What people see: rates with letters, and last the expected rates."""
     # By average the columns of its criteria, after two with names and letters.
-    columns = {average: list(zip(*cells(found), strict=True)) for average, found in judged.summaries.items()}
+    grids = {average: cells(found, paired=len(found.rates)) for average, found in judged.summaries.items()}
+    columns = {average: list(zip(*grid, strict=True)) for average, grid in grids.items()}
     names, letters = next(iter(columns.values()))[:2]
     left = {average: iter(found[2:]) for average, found in columns.items()}
     measures = (next(left[measure.average]) for measure in judged.compared.measures)

@@ -1,0 +1,83 @@
+"""Tables of more files than letters tell apart, and of more columns than a terminal has room for."""
+
+import csv
+import io
+import json
+import random
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from commandline import Command
+from evaluation_cases import write
+
+from mbrparse.evaluate.tables.grids import LAYOUTS, Cell, Grid, grid_of, text_grid
+
+RIGHT = "(S (A a b) (S_Cont c (B d e)))"
+WRONG = "(S (S_Cont (A a b) c) (A d e))"
+NAMES = "abcdefgh"
+
+
+@pytest.fixture(autouse=True)
+def files() -> None:
+    """File b has a half of the sentences right, the next more, and so on."""
+    source = random.Random(1)
+    texts = {
+        name: "".join(f"{RIGHT if source.random() < place / 9 else WRONG}\n" for _ in range(60))
+        for place, name in enumerate(NAMES)
+    }
+    write(gold=f"{RIGHT}\n" * 60, **texts)
+
+
+def command_for(names: Sequence[str]) -> str:
+    return f"evaluate gold.mrg {' '.join(f'{name}.mrg' for name in names)}"
+
+
+def test_up_to_six_files_letters_name_every_file(command: Command) -> None:
+    text = command(f"{command_for(NAMES[:6])} --columns labelled-recall").output
+    assert "Letters behind a figure: the files that it beats" in text
+    assert any(len(row.split()) == 4 and len(row.split()[3]) > 1 for row in text.splitlines()[1:7])
+
+
+@pytest.mark.parametrize("baseline", ["a", "c"])
+def test_beyond_six_the_letter_is_the_baselines(command: Command, baseline: str) -> None:
+    text = command(f"{command_for(NAMES)} --columns labelled-recall --baseline {baseline}").output
+    table, _, rest = text.partition("\n\n")
+    found = {row.split()[0]: "".join(row.split()[3:]) for row in table.splitlines()[1:]}
+    report = json.loads(command(f"{command_for(NAMES)} --format json --baseline {baseline}").output)
+    rows = report["significance"]["rows"]
+    beats = {row["name"]: row["criteria"]["labelled_recall"]["beats"] for row in rows}
+    assert found == {name: baseline * (baseline in others) for name, others in beats.items()}
+    assert set(found.values()) == {"", baseline}
+    assert max(map(len, beats.values())) > 1  # what programs read is complete
+    assert rest.startswith(f"{baseline} behind a figure: it beats the baseline, {baseline} (")
+
+
+def test_no_row_is_longer_than_120_and_nothing_is_lost(command: Command) -> None:
+    long = [name * 70 for name in NAMES]
+    write(**{path: Path(f"{path[0]}.mrg").read_text("utf-8") for path in long})
+    for arguments in (command_for(NAMES), command_for(long), f"{command_for(long)} --baseline {long[2]}"):
+        for more in ("--all", "--all --significance"):
+            text = command(f"{arguments} {more}").output
+            rows = [line for line in text.splitlines() if "criteria:" not in line and "behind a" not in line]
+            assert max(map(len, rows)) <= 120, max(rows, key=len)
+    [heading, *figures] = csv.reader(io.StringIO(command(f"{command_for(NAMES)} --all --format csv").output))
+    shown = command(f"{command_for(NAMES)} --all").output
+    assert len(figures) == len(NAMES)
+    place = heading.index("bracketed_f")
+    assert all(f"{100 * float(row[place]):.2f}" in shown for row in figures)
+
+
+def test_columns_are_folded_only_where_there_is_no_room() -> None:
+    grid: Grid = grid_of([["", *(f"criterion {number:02}" for number in range(20))], ["one", *range(20)]])
+    lines = text_grid(grid)
+    blocks = "\n".join(lines).split("\n\n")
+    assert len(blocks) == 3
+    assert [line.strip() for block in blocks for line in block.split("\n")[0].split("  ") if line] == [
+        f"criterion {number:02}" for number in range(20)
+    ]
+    assert [int(text) for block in blocks for text in block.split("\n")[1].split()[1:]] == list(range(20))
+    narrow = [[Cell(""), Cell("x" * 111)], [Cell("a name"), Cell("1")]]
+    assert len(text_grid(narrow)) == 2
+    assert len(text_grid([[*narrow[0], Cell("y")], [*narrow[1], Cell("2")]])) == 5
+    assert len(LAYOUTS["markdown"](grid, 1)) == 3  # what is rendered is not folded
