@@ -24,7 +24,7 @@ from mbrparse.grammar.pcfg import PCFG, IntArray
 from mbrparse.grammar.training.induce import induce
 from mbrparse.grammar.training.tag_statistics import Statistics, count_statistics
 from mbrparse.treebank.binarize import Binarization
-from mbrparse.treebank.corpora import SourceTree, read_corpus
+from mbrparse.treebank.corpora import read_corpus
 from mbrparse.treebank.prepare import Preparation, PreparationStatistics, prepare
 
 SMALL = Binarization()
@@ -34,10 +34,9 @@ GROUPS = ((5, 9), (10, 14), (15, 19), (20, 24), (25, 29), (30, 34), (35, 40), (4
 
 def model(corpus: str, how: Binarization) -> tuple[PCFG, Statistics, list[IntArray]]:
     """A grammar and statistics of nine tenths of a corpus, and the sentences of the last tenth."""
-    trees = list(
+    sources = list(
         prepare(read_corpus(corpus), Preparation(binarization=how, max_length=120), PreparationStatistics())
     )
-    sources = [SourceTree(corpus, number, tree) for number, tree in enumerate(trees)]
     cut = len(sources) * 9 // 10
     grammar = PCFG.from_rules(induce(sources[:cut], "tags"))
     test = [grammar.encode(tree.tags()) for _, _, tree, _ in sources[cut:]]

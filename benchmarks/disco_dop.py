@@ -52,7 +52,8 @@ binarization=dict(method=None), verbosity=2, numproc=1
 
 def main(python: str, folder: Path, corpus: str, count: int, names: Sequence[str]) -> None:
     """Print a line for each stage."""
-    trees = list(prepare(read_corpus(corpus), Preparation(max_length=40), PreparationStatistics()))
+    how = Preparation(max_length=40)
+    trees = [one.tree for one in prepare(read_corpus(corpus), how, PreparationStatistics())]
     cut = len(trees) * 9 // 10
     train, test = trees[:cut], trees[cut:][:count]
     folder.mkdir()

@@ -23,7 +23,7 @@ from mbrparse.grammar.dop.addressed_treebank import Weighting, address_trees
 from mbrparse.grammar.dop.dop_grammar import DopGrammar
 from mbrparse.grammar.dop.reduction import reduced_grammar
 from mbrparse.grammar.pcfg import IntArray
-from mbrparse.treebank.corpora import SourceTree, read_corpus
+from mbrparse.treebank.corpora import read_corpus
 from mbrparse.treebank.prepare import Preparation, PreparationStatistics, prepare
 
 BATCH = 25
@@ -32,8 +32,7 @@ THRESHOLDS = (0.0, 1e-5, 1e-4, 1e-3)
 
 def main(corpus: str, count: int, of_reduction: int, weighting: Weighting) -> None:
     """Print a line for each kind of chart."""
-    trees = list(prepare(read_corpus(corpus), Preparation(max_length=40), PreparationStatistics()))
-    placed = [SourceTree(corpus, number, tree) for number, tree in enumerate(trees)]
+    placed = list(prepare(read_corpus(corpus), Preparation(max_length=40), PreparationStatistics()))
     cut = len(placed) * 9 // 10
     began = time.process_time()
     grammar = DopGrammar.of_treebank(address_trees(placed[:cut], "tags", weighting))

@@ -84,7 +84,7 @@ def objective_sets() -> dict[str, tuple[Objective, ...]]:
 def sample(corpus: str, how: Preparation, count: int) -> Sample:
     """Train on nine tenths, and parse the first trees of the last."""
     statistics = PreparationStatistics()
-    trees = list(prepare(read_corpus(corpus, on_error=statistics.skip), how, statistics))
+    trees = [one.tree for one in prepare(read_corpus(corpus, on_error=statistics.skip), how, statistics)]
     split = split_fraction(len(trees), "0.1")
     words = Counter(leaf.word for place in split.train for leaf in trees[place].leaves())
 

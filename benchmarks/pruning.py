@@ -71,7 +71,8 @@ def sample(corpus: str, how: Binarization, share: str, most: int, longest: int) 
     """A grammar, and trees to parse the words of."""
     statistics = PreparationStatistics()
     source = read_corpus(corpus, on_error=statistics.skip)
-    trees = list(prepare(source, Preparation(binarization=how, max_length=longest), statistics))
+    preparation = Preparation(binarization=how, max_length=longest)
+    trees = [one.tree for one in prepare(source, preparation, statistics)]
     split = split_fraction(len(trees), share)
     grammar = train([trees[place] for place in split.train], "words")
     return grammar, [trees[place] for place in split.test][:most]

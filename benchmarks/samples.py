@@ -60,7 +60,7 @@ def binarized(corpus: str, setting: Setting, max_length: int | None = MAX_LENGTH
         binarization=Binarization("right", setting.hmarkov, setting.vmarkov), max_length=max_length
     )
     statistics = PreparationStatistics()
-    return list(prepare(read_corpus(corpus, on_error=statistics.skip), how, statistics))
+    return [one.tree for one in prepare(read_corpus(corpus, on_error=statistics.skip), how, statistics)]
 
 
 def training_and_test(corpus: str, setting: Setting) -> tuple[list[Tree], list[Tree]]:

@@ -27,7 +27,7 @@ from mbrparse.grammar.charts.lanes.dense_state import TILE, DenseTables, dense_t
 from mbrparse.grammar.pcfg import PCFG, IntArray
 from mbrparse.grammar.training.induce import induce
 from mbrparse.treebank.binarize import Binarization
-from mbrparse.treebank.corpora import SourceTree, read_corpus
+from mbrparse.treebank.corpora import read_corpus
 from mbrparse.treebank.prepare import Preparation, PreparationStatistics, prepare
 
 LENGTH = 10
@@ -39,8 +39,8 @@ def flights(vmarkov: int = 1, hmarkov: float = 0) -> tuple[PCFG, tuple[IntArray,
     """A grammar of the embedded treebank and its sentences of ten tags."""
     how = Preparation(binarization=Binarization("right", hmarkov, vmarkov))
     trees = list(prepare(read_corpus("embedded:flights"), how, PreparationStatistics()))
-    grammar = PCFG.from_rules(induce((SourceTree("", 1, tree) for tree in trees), "tags"))
-    tags = [[leaf.label for leaf in tree.leaves()] for tree in trees]
+    grammar = PCFG.from_rules(induce(trees, "tags"))
+    tags = [[leaf.label for leaf in one.tree.leaves()] for one in trees]
     return grammar, tuple(grammar.encode(sentence) for sentence in tags if len(sentence) == LENGTH)
 
 

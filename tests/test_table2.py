@@ -73,8 +73,8 @@ def test_an_independent_parsers_trees_are_as_probable(treebank_sample: tuple[Tre
     raw = (SourceTree("", 0, tree) for tree in treebank_sample)
     trees = list(prepare(raw, Preparation(max_length=40), PreparationStatistics()))
     parts = split_fraction(len(trees), "0.1")
-    grammar = PCFG.from_rules(induce((SourceTree("", 0, trees[i]) for i in parts.train), "tags"))
-    sentences = [grammar.encode(trees[i].tags()) for i in parts.test]
+    grammar = PCFG.from_rules(induce((trees[i] for i in parts.train), "tags"))
+    sentences = [grammar.encode(trees[i].tree.tags()) for i in parts.test]
     charts = ChartFactory(grammar, wanted=Wanted(summaries=False, derivations=True)).charts(sentences)
     theirs = [tree for _, tree, _ in read_parse_file(Path(folder) / "wsj-viterbi.tst")]
     probability = TreeProbability(grammar)

@@ -19,10 +19,12 @@ from mbrparse.cli.options import (
     encoding_option,
     functions_option,
     label_map_option,
+    no_ids_option,
     note,
     on_error_option,
     option,
     output_option,
+    with_places,
     with_progress,
 )
 
@@ -127,6 +129,7 @@ class BinarizeOptions:
 @option("--sections", type=Text("02-21"), help="Sections of wsj:DIR.")
 @encoding_option()
 @on_error_option("At a malformed tree, stop with an error, or skip and count it.")
+@no_ids_option()
 def binarize(
     inputs: tuple[str, ...],
     output: str,
@@ -134,6 +137,7 @@ def binarize(
     sections: str | None,
     encoding: str,
     on_error: Any,
+    no_ids: bool,
 ) -> None:
     """Clean and binarize a treebank.
 
@@ -141,15 +145,15 @@ def binarize(
     penn-historical:PATH, wsj:DIR (LDC layout, see --sections) or embedded:flights: mbrparse corpora
     lists them all.
     """
-    from mbrparse.treebank.brackets import write_trees
     from mbrparse.treebank.categories import read_label_map
     from mbrparse.treebank.known_corpora import corpus_path, known_corpus
+    from mbrparse.treebank.places import write_placed
     from mbrparse.treebank.prepare import Preparation, PreparationStatistics, prepare_corpora
 
     if sections is not None and not any(spec.startswith("wsj:") for spec in inputs):
         raise click.UsageError("--sections goes with wsj:DIR.")
     check_outputs(
-        [("--output", output)],
+        with_places([("--output", output)], no_ids),
         [
             ("--head-rules", how.head_rules),
             ("--label-map", how.label_map),
@@ -167,7 +171,7 @@ def binarize(
     statistics = PreparationStatistics()
     reading = {"encoding": encoding, "sections": sections, "on_error": on_error, "leaves": how.leaves}
     trees = prepare_corpora(inputs, preparation, statistics, **reading)
-    write_trees(with_progress(trees, "binarizing"), output)
+    write_placed(with_progress(trees, "binarizing"), output, note, places=not no_ids)
     note(str(statistics))
     for line in statistics.notes():
         note(line)
@@ -184,25 +188,28 @@ def binarize(
 def debinarize(input: str, output: str, encoding: str, foreign: LabelOptions) -> None:
     """Turn binarized trees (or a parser's output) back into n-ary ones.
 
-    Continuations are removed, annotations dropped, joined chains expanded; empty parses stay.
+    Continuations are removed, annotations dropped, joined chains expanded; empty parses stay. INPUT.places
+    is passed on to --output.
     """
     from mbrparse.io.errors import CorpusError, LabelError
-    from mbrparse.io.files import open_output, source_name
+    from mbrparse.io.files import source_name
     from mbrparse.treebank.binarize import debinarize as undo
-    from mbrparse.treebank.brackets import read_parse_file, write_tree
+    from mbrparse.treebank.brackets import read_parse_file
     from mbrparse.treebank.foreign_trees import phrase_labels, translated, watched
+    from mbrparse.treebank.places import Places, open_trees
 
-    check_outputs([("--output", output)], rewritten=[("INPUT", input)])
+    check_outputs(with_places([("--output", output)]), rewritten=[("INPUT", input)])
     marks = foreign.marks()
     source, line = source_name(input), 0
     read = read_parse_file(input, encoding)
     if marks is None:
         read = watched(read, lambda one: phrase_labels(one.tree), source, note)
-    with open_output(output) as stream:
+    places = Places(note)
+    with open_trees(output, places.known(source)) as write:
         for line, tree, _ in with_progress(read, "debinarizing"):
             try:
                 ours = tree if tree is None or marks is None else translated(tree, marks)
-                write_tree(None if ours is None else undo(ours), stream)
+                write(None if ours is None else undo(ours), places.of(source, line))
             except LabelError as error:
                 remedy = "for another program's labels, give --label-style, or --joiner ('' for nothing)"
                 raise LabelError(error.message, source=source, line=line, remedy=remedy) from None

@@ -126,6 +126,15 @@ def on_error_option(help: str) -> Any:
     return option("--on-error", choices=["stop", "skip"], default="stop", help=help)
 
 
+def no_ids_option() -> Any:
+    """``--no-ids`` of commands that write prepared trees."""
+    return option(
+        "--no-ids",
+        is_flag=True,
+        help="Write no PATH.places, which says of each tree what its file, line and ID in the corpus are.",
+    )
+
+
 def max_seconds_option(help: str) -> Any:
     """``--max-seconds SECONDS``; ParserOptions checks that they are above zero."""
     return option("--max-seconds", type=float, metavar="SECONDS", help=help)
@@ -243,6 +252,14 @@ def check_outputs(
             output, where = written[place]
             if not replaced or output != "--output" or where == STANDARD or is_written_in_place(where):
                 raise click.UsageError(f"{output} would overwrite {name}, which is read: {visible(path)}.")
+
+
+def with_places(outputs: Sequence[Named], no_ids: bool = False) -> list[Named]:
+    """Outputs that are files of trees, and the sidecars that are written with them."""
+    from mbrparse.treebank.places import sidecar
+
+    beside = [(f"the places of {name}", sidecar(path)) for name, path in outputs if path is not None]
+    return [*outputs, *([] if no_ids else beside)]
 
 
 def _twice(one: tuple[str, str], other: tuple[str, str]) -> str:

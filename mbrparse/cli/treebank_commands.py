@@ -14,10 +14,12 @@ from mbrparse.cli.options import (
     check_outputs,
     count_option,
     encoding_option,
+    no_ids_option,
     note,
     option,
     output_option,
     refuse_options,
+    with_places,
     with_progress,
 )
 from mbrparse.io.errors import visible
@@ -82,6 +84,7 @@ def _check(spec: str) -> None:
 @option("--dev-output", metavar="PATH", help="The file of the development trees.")
 @option("--test-output", metavar="PATH", help="The file of the test trees.")
 @encoding_option()
+@no_ids_option()
 def split(
     input: str,
     test_fraction: str | None,
@@ -93,12 +96,14 @@ def split(
     dev_output: str | None,
     test_output: str | None,
     encoding: str,
+    no_ids: bool,
 ) -> None:
     """Split the N trees of a file into training, test and development parts, each in the input's order."""
     from mbrparse.io.errors import CorpusError
-    from mbrparse.io.files import atomic_outputs, open_output, source_name
+    from mbrparse.io.files import atomic_outputs, source_name
     from mbrparse.treebank import splits
     from mbrparse.treebank.brackets import read_tree_file
+    from mbrparse.treebank.places import Places, open_trees
 
     if sum(option is not None for option in (test_fraction, test_last, test_random)) != 1:
         raise click.UsageError("Give one of --test-fraction, --test-last and --test-random.")
@@ -111,13 +116,15 @@ def split(
     if train_output is None and dev_output is None and test_output is None:
         raise click.UsageError("Give --train-output, --test-output or both.")
     outputs = {"--train-output": train_output, "--dev-output": dev_output, "--test-output": test_output}
-    check_outputs([*outputs.items()], [("INPUT", input)])
+    check_outputs(with_places([*outputs.items()], no_ids), [("INPUT", input)])
     # As text: half the memory of the trees, and what is written is what their writer writes.
     trees: list[str] = []
+    lines: list[int] = []
     lengths: list[int] = []
-    for _, tree, _ in read_tree_file(input, encoding):
+    for line, tree, _ in read_tree_file(input, encoding):
         if tree is not None:
             trees.append(str(tree))
+            lines.append(line)
             lengths.append(len(tree.leaves()))
     if not trees:
         raise CorpusError("no trees in the input", source=source_name(input))
@@ -130,11 +137,13 @@ def split(
         taken = len(splits.split_fraction(len(trees), dev_fraction).test)
         again = splits.split_number(len(train), taken, seed)
         train, development = ([parts.train[place] for place in part] for part in again)
+    places, source = Places(note), source_name(input)
     with atomic_outputs():
         for path, positions in zip(outputs.values(), (train, development or (), parts.test), strict=True):
             if path is not None:
-                with open_output(path) as stream:
-                    stream.writelines(f"{trees[position]}\n" for position in positions)
+                with open_trees(path, not no_ids) as write:
+                    for position in positions:
+                        write(trees[position], places.of(source, lines[position]))
     developing = "" if development is None else f"{len(development)} development trees, "
     note(f"{len(train)} training trees, {developing}{len(parts.test)} test trees")
     remark = None if seed is not None else splits.length_note(lengths, parts)

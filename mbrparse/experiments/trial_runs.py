@@ -41,7 +41,7 @@ def read_treebanks(
     statistics = PreparationStatistics()
     how = Preparation(unary, max_length=max_length)
     prepared = prepare_corpora(specs, how, statistics, encoding=encoding, on_error=on_error)
-    trees = list(progress(prepared, "reading"))
+    trees = [one.tree for one in progress(prepared, "reading")]
     log(str(statistics))
     return trees
 

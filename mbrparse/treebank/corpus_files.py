@@ -21,6 +21,8 @@ from mbrparse.io.files import STANDARD, decode_lines, open_input, source_name
 if TYPE_CHECKING:
     import zipfile
 
+#: What the name of a file of trees is followed by in that of its ``places``, which no glob means.
+SIDECAR = ".places"
 TREE_SUFFIXES = (".mrg", ".ptb", ".tree", ".psd", ".parse", ".tbf")
 
 # A byte-order mark, white space, lines of comments, and then a bracket; in UTF-16 with zeros between.
@@ -105,7 +107,8 @@ def tree_files(
         inside = [TreeFile(spec, name) for name in names if not name.startswith("__MACOSX/")]
         return _of_trees(spec, "zip", inside, suffixes, folders)
     if not path.exists() and glob.has_magic(spec):
-        found = sorted(file for file in glob.glob(spec, recursive=True) if not Path(file).is_dir())
+        matches = glob.glob(spec, recursive=True)
+        found = sorted(file for file in matches if not (Path(file).is_dir() or file.endswith(SIDECAR)))
         if not found:
             raise CorpusError(
                 "no file matches", source=spec, remedy="** stands for folders, as in 'trees/**/*.mrg'"

@@ -182,8 +182,8 @@ class PreparationStatistics:
 
 def prepare(
     trees: Iterable[SourceTree], how: Preparation, statistics: PreparationStatistics
-) -> Iterator[Tree]:
-    """Clean and binarize trees one by one, filling ``statistics`` as they pass.
+) -> Iterator[SourceTree]:
+    """Clean and binarize trees one by one, each with its place, filling ``statistics`` as they pass.
 
     Heads are chosen before function tags and unary productions go. Raises CorpusError if nothing was
     there to read.
@@ -201,7 +201,7 @@ def prepare_corpora(
     sections: str | None = None,
     on_error: OnError = "stop",
     leaves: Leaves | None = None,
-) -> Iterator[Tree]:
+) -> Iterator[SourceTree]:
     """Read, clean and binarize corpora, each by its own conventions; see ``read_corpus`` and ``prepare``."""
     statistics.source = statistics.source or ", ".join(map(source_name, specs))
     for spec in specs:
@@ -220,13 +220,13 @@ def prepare_corpora(
 
 def _prepared(
     trees: Iterable[SourceTree], how: Preparation, statistics: PreparationStatistics, convention: str
-) -> Iterator[Tree]:
+) -> Iterator[SourceTree]:
     categories = how.categories(convention)
     binarization = how.binarization
     if how.unary in {"keep", "join-tags"}:
         binarization = replace(binarization, chains=how.unary)
-    for _, _, tree, _ in trees:
-        bare = without_traces(tree)
+    for placed in trees:
+        bare = without_traces(placed.tree)
         if bare is None:
             statistics.dropped["empty"] += 1
             continue
@@ -238,7 +238,6 @@ def _prepared(
             statistics.dropped[f"{LONGER} {how.max_length}"] += 1
         else:
             statistics.kept += 1
-            heads = binarization.heads
-            yield binarize(
-                cleaned, binarization, None if heads is None else choose_heads(bare, heads.rules, categories)
-            )
+            driven = binarization.heads
+            heads = None if driven is None else choose_heads(bare, driven.rules, categories)
+            yield placed._replace(tree=binarize(cleaned, binarization, heads))

@@ -87,11 +87,10 @@ def read_trees(
         max_length,
         None if label_map is None else read_label_map(label_map),
     )
-    return list(
-        prepare_corpora(
-            [corpus], how, statistics, encoding=encoding, sections=sections, on_error=on_error, leaves=leaves
-        )
+    prepared = prepare_corpora(
+        [corpus], how, statistics, encoding=encoding, sections=sections, on_error=on_error, leaves=leaves
     )
+    return [one.tree for one in prepared]
 
 
 def _as_they_stand(

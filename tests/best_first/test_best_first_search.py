@@ -21,7 +21,7 @@ from mbrparse.grammar.pcfg import PCFG, IntArray
 from mbrparse.grammar.training.induce import induce
 from mbrparse.grammar.training.tag_statistics import Statistics, count_statistics
 from mbrparse.io.errors import MbrparseError, OptionsError
-from mbrparse.treebank.corpora import SourceTree, read_corpus
+from mbrparse.treebank.corpora import read_corpus
 from mbrparse.treebank.prepare import Preparation, PreparationStatistics, prepare
 
 NAMES = list(MERITS)
@@ -46,8 +46,7 @@ def known(draw: st.DrawFn) -> tuple[naive.Grammar, list[str]]:
 
 @pytest.fixture(scope="module")
 def flights() -> tuple[PCFG, Statistics, list[IntArray]]:
-    trees = prepare(read_corpus("embedded:flights"), Preparation(), PreparationStatistics())
-    sources = [SourceTree("flights", line, tree) for line, tree in enumerate(trees, start=1)]
+    sources = list(prepare(read_corpus("embedded:flights"), Preparation(), PreparationStatistics()))
     grammar = PCFG.from_rules(induce(sources[:1400], "tags"))
     test = [grammar.encode(tree.tags()) for _, _, tree, _ in sources[1400:]]
     return grammar, count_statistics(sources[:1400], "tags"), test

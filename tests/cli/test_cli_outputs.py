@@ -369,5 +369,5 @@ def test_a_lack_of_memory_is_not_the_outputs(
         except OSError:
             raise raised  # noqa: B904
 
-    monkeypatch.setattr("mbrparse.treebank.brackets.write_tree", fail)
+    monkeypatch.setattr("mbrparse.treebank.binarize.debinarize", fail)
     assert command("debinarize t -o x").error.startswith("out of memory; ")

@@ -115,7 +115,7 @@ def test_kept_unaries_of_the_sample(treebank_sample: tuple[Tree, ...]) -> None:
     """Every constituent of the cleaned tree counts, and with the continuations those of the binarized."""
     how = Comparison(unaries=True)
     raw = [SourceTree("", number, tree) for number, tree in enumerate(treebank_sample[:500])]
-    binarized = list(prepare(raw, Preparation("keep"), PreparationStatistics()))
+    binarized = [one.tree for one in prepare(raw, Preparation("keep"), PreparationStatistics())]
     assert any(len(node.children) == 1 for tree in binarized for node in tree.preorder())
     for source, tree in zip(raw, binarized, strict=True):
         gold = GoldSentence(tree, how, Place("gold", 1))

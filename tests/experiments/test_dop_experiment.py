@@ -45,10 +45,7 @@ def rows(path: Path) -> list[dict[str, str]]:
 def split(run: int) -> tuple[list[SourceTree], list[SourceTree]]:
     """The trees of a split, as the experiment draws them."""
     how = Preparation(max_length=30)
-    trees = [
-        SourceTree("embedded:flights", 1, tree)
-        for tree in prepare(read_corpus("embedded:flights"), how, PreparationStatistics())
-    ]
+    trees = list(prepare(read_corpus("embedded:flights"), how, PreparationStatistics()))
     return Design(100, len(trees) // 100).parts(trees, run)
 
 

@@ -57,6 +57,7 @@ COMMANDS = _weighed(f"""
 1 corpora corpus corpus.zip wsj
 2 corpora corpus.zip icepahc --check
 6 binarize trees.mrg -o out
+1 binarize icepahc:icepahc --no-ids -o out
 4 binarize trees.mrg --head-rules heads.txt --on-error skip -o out
 3 binarize trees.mrg --head-rules collins --subcat --annotate parent,head-tag -o out
 3 binarize trees.mrg --label-map labels.map --functions after:- -o out
@@ -73,7 +74,7 @@ COMMANDS = _weighed(f"""
 3 split bin.mrg --test-fraction 0.3 --train-output out.train --test-output out.test
 2 split bin.mrg --test-random 2 --seed 1 --train-output out.train --test-output out.test
 2 split bin.mrg --test-fraction 0.3 --dev-fraction 0.2 --seed 1 --dev-output out.dev --train-output out
-1 split bin.mrg --test-last 2 --train-output out.train --test-output out.test
+1 split bin.mrg --test-last 2 --train-output out.train --test-output out.test --no-ids
 4 train bin.mrg --statistics out.stat -o out
 4 train bin.mrg --terminals words -o out
 2 train bin.mrg --terminals words --unknown collins --rare 2 -o out

@@ -130,7 +130,7 @@ def test_the_large_grammar_of_the_sample(treebank_sample: tuple[Tree, ...]) -> N
     """The command line shows the small one: tests/cli."""
     how = Preparation(binarization=Binarization(hmarkov=float("inf"), vmarkov=2), max_length=40)
     kept = list(prepare((SourceTree("", 1, tree) for tree in treebank_sample), how, PreparationStatistics()))
-    rules = induce((SourceTree("", 1, tree) for tree in kept[:-362]), "tags")
+    rules = induce(kept[:-362], "tags")
     symbols = {rule.parent for rule in rules.rules}.union(*(rule.children for rule in rules.rules))
     assert (len(kept), len(symbols), len(rules.rules)) == (3628, 4635, 10494)
     assert all(len(rule) == 2 and len(rule.children) == 2 for rule in rules.rules)

@@ -89,7 +89,7 @@ def test_a_constituent_over_one_terminal_is_a_tree() -> None:
         (Preparation("join"), [], 2),
     ):
         statistics = PreparationStatistics()
-        assert [str(tree) for tree in prepare(raw, how, statistics)] == kept
+        assert [str(one.tree) for one in prepare(raw, how, statistics)] == kept
         assert statistics.dropped == {"single terminal": dropped}
 
 

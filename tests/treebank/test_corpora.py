@@ -191,7 +191,7 @@ def test_sinica(sinica_sample: tuple[Tree, ...]) -> None:
     statistics = PreparationStatistics()
     trees = list(prepare((SourceTree("", 1, tree) for tree in sinica_sample), Preparation(), statistics))
     assert str(statistics) == "read 10000 trees, kept 9864, dropped 136 (single terminal: 136)"
-    assert all(map(is_binary, trees))
+    assert all(is_binary(one.tree) for one in trees)
 
 
 # --- our own -----------------------------------------------------------------------------

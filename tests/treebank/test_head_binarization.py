@@ -25,7 +25,8 @@ SIMAAN = Binarization(vmarkov=2, heads=HeadDriven(COLLINS, tags=True, frames=Tru
 
 
 def prepared(tree: Tree, how: Preparation) -> Tree | None:
-    return next(prepare([SourceTree("", 1, tree)], how, PreparationStatistics()), None)
+    found = list(prepare([SourceTree("", 1, tree)], how, PreparationStatistics()))
+    return found[0].tree if found else None
 
 
 def binarized(text: str, how: Binarization, unary: UnaryPolicy = "top") -> str:
@@ -225,5 +226,5 @@ def test_symbols_of_the_sample(treebank_sample: tuple[Tree, ...]) -> None:
     sizes = []
     for how in (Binarization(), PLAIN, SIMAAN):
         found = prepare(raw, Preparation(binarization=how), PreparationStatistics())
-        sizes.append(len({node.label for tree in found for node in tree.preorder() if not node.is_leaf}))
+        sizes.append(len({node.label for one in found for node in one.tree.preorder() if not node.is_leaf}))
     assert sizes == [46, 46, 1343]

@@ -28,7 +28,8 @@ def spec_of(corpus: Corpus) -> str:
 
 def prepared(spec: str) -> tuple[list[Tree], PreparationStatistics]:
     statistics = PreparationStatistics()
-    return list(prepare_corpora([spec], Preparation(), statistics, on_error="skip")), statistics
+    found = prepare_corpora([spec], Preparation(), statistics, on_error="skip")
+    return [one.tree for one in found], statistics
 
 
 @pytest.mark.parametrize(

@@ -33,9 +33,10 @@ from mbrparse.io.log import Log, Progress, no_log, no_progress
 from mbrparse.io.state_files import anything, mapping
 from mbrparse.run.jobs import Jobs
 from mbrparse.run.results import claim_folder, clear_left_overs, read_json
-from mbrparse.treebank.brackets import read_tree_file, write_trees
+from mbrparse.treebank.brackets import read_tree_file
 from mbrparse.treebank.categories import STRIP, read_label_map
 from mbrparse.treebank.corpora import SourceTree
+from mbrparse.treebank.places import write_placed
 from mbrparse.treebank.prepare import OnError, Preparation, PreparationStatistics, prepare_corpora
 from mbrparse.treebank.splits import length_note, split_fraction
 
@@ -160,7 +161,7 @@ class Reproduction:
             sections=corpus.sections,
             on_error=corpus.on_error,
         )
-        write_trees(self.progress(prepared, "binarizing"), self.folder / "binarized.mrg")
+        write_placed(self.progress(prepared, "binarizing"), self.folder / "binarized.mrg", self.log, False)
         for line in (str(statistics), *statistics.notes()):
             self.log(line)
 

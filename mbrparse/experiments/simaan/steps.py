@@ -116,7 +116,7 @@ class Steps:
 
     def _prepared(self, trees: Sequence[SourceTree], part: str) -> Iterator[Tree]:
         statistics = PreparationStatistics()
-        yield from prepare(trees, self.kind.preparation, statistics)
+        yield from (one.tree for one in prepare(trees, self.kind.preparation, statistics))
         self.log(f"{self.kind.name}, {part} part: {statistics}")
         if not statistics.kept:
             raise CorpusError(f"the {part} part has no tree left", remedy="give a larger treebank")

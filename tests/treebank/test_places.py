@@ -1,0 +1,169 @@
+"""Where trees are in their corpus: sidecars are written with trees, read, and noticed to be others'."""
+
+import hashlib
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from commandline import Command
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mbrparse.treebank.places import CorpusPlace, Places, open_trees
+
+CORPUS = """( (IP-MAT (N hestr-hestur) (V kemr-koma)) (ID 1150.A,.1))
+( (CODE <P_3>) (ID 1150.A,.2))
+
+( (IP-MAT (N maðr-maður)
+          (V sér-sjá)) (ID 1150.A,.3))
+( (IP-MAT (D sá-sá) (N hestr-hestur) (V kemr-koma)) (ID 1150.A,.4))
+( (IP-MAT (D sá-sá) (N maðr-maður) (V sér-sjá)) (ID 1150.A,.5))
+"""
+#: The places of the trees that are kept.
+PLACES = [
+    CorpusPlace("a.psd", line, f"1150.A,.{number}") for line, number in ((1, 1), (4, 3), (6, 4), (7, 5))
+]
+
+
+@pytest.fixture
+def corpus(command: Command) -> Command:
+    """In a folder with a.psd, and all.mrg made of it."""
+    Path("a.psd").write_text(CORPUS, "utf-8")
+    assert command("binarize icepahc:a.psd -o all.mrg").code == 0
+    return command
+
+
+def places(path: str) -> list[CorpusPlace]:
+    """The rows of a sidecar, read without the library; its digest must be the file's."""
+    header, *rows = Path(f"{path}.places").read_text("utf-8").splitlines()
+    digest = hashlib.sha256(Path(path).read_bytes()).hexdigest()
+    assert header == f"# mbrparse places 1, sha256 of the trees {digest}"
+    fields = [row.split("\t") for row in rows]
+    return [CorpusPlace(source, int(line), name) for source, line, name in fields]
+
+
+def test_binarize_writes_the_places_of_what_it_keeps(corpus: Command) -> None:
+    assert places("all.mrg") == PLACES
+    trees = Path("all.mrg").read_bytes()
+    assert corpus("binarize icepahc:a.psd").output.encode() == trees
+    Path("b.mrg").write_text("(())\n(S x y)\n(S (A x)\n y)\n")
+    assert corpus("binarize penn-historical:a.psd b.mrg -o two.mrg").code == 0
+    assert places("two.mrg") == [*PLACES, CorpusPlace("b.mrg", 2), CorpusPlace("b.mrg", 3)]
+    # From what was binarized, and in its own place.
+    assert corpus("binarize all.mrg --hmarkov 1 -o all.mrg").code == 0
+    assert places("all.mrg") == PLACES
+    assert corpus("binarize *.mrg --max-length 2 -o short.mrg").code == 0
+    assert places("short.mrg") == 2 * [*PLACES[:2], CorpusPlace("b.mrg", 2), CorpusPlace("b.mrg", 3)]
+
+
+def test_split_and_debinarize_pass_places_on(corpus: Command) -> None:
+    parts = "--train-output tr --dev-output de --test-output te"
+    assert corpus(f"split all.mrg --test-last 1 --dev-fraction 0.4 {parts}").code == 0
+    assert [places(path) for path in ("tr", "de", "te")] == [PLACES[:2], PLACES[2:3], PLACES[3:]]
+    assert corpus("split all.mrg --test-fraction 0.5 --seed 1 --train-output tr --test-output te").code == 0
+    assert sorted(places("tr") + places("te")) == PLACES
+    assert corpus("debinarize te -o te.orig").code == 0
+    assert places("te.orig") == places("te")
+    # Of a file without a sidecar: split tells its lines, debinarize nothing.
+    Path("own.mrg").write_text("(())\n(S x y)\n(S x\n z)\n")
+    assert corpus("split own.mrg --test-last 1 --test-output te").code == 0
+    assert places("te") == [CorpusPlace("own.mrg", 3)]
+    assert corpus("debinarize own.mrg -o own.orig").code == 0
+    assert not Path("own.orig.places").exists()
+
+
+def test_without_places(corpus: Command) -> None:
+    for path in Path().glob("*.places"):
+        path.unlink()
+    there = set(os.listdir())
+    assert corpus("binarize icepahc:a.psd --no-ids -o new.mrg").code == 0
+    assert corpus("split new.mrg --test-last 1 --train-output tr --test-output te --no-ids").code == 0
+    assert corpus("binarize icepahc:a.psd -o /dev/null").code == 0
+    assert corpus("binarize icepahc:a.psd -o", "x" * 250).code == 0  # no room for more in a name
+    assert corpus("split new.mrg --test-last 1 --test-output -").code == 0
+    assert set(os.listdir()) - there == {"new.mrg", "tr", "te", "x" * 250}
+    assert Path("new.mrg").read_bytes() == Path("all.mrg").read_bytes()
+
+
+def test_both_or_neither(corpus: Command) -> None:
+    before = {path: Path(path).read_bytes() for path in ("all.mrg", "all.mrg.places")}
+    with Path("a.psd").open("a") as stream:
+        stream.write("(IP-MAT (N")
+    assert "unbalanced" in corpus("binarize icepahc:a.psd -o all.mrg").error
+    assert {path: Path(path).read_bytes() for path in before} == before
+    refused = corpus("split all.mrg --test-last 1 --train-output x --test-output x.places")
+    assert "--test-output and the places of --train-output both go to x.places." in refused.usage_error
+    Path("e.places").write_text("(S x y)")
+    assert "would overwrite INPUT" in corpus("binarize all.mrg e.places -o e").usage_error
+    Path("d.places").mkdir()
+    assert corpus("binarize all.mrg -o d").error.startswith("d.places: is a directory")
+    assert not Path("d").exists()
+
+
+DAMAGES: dict[str, tuple[Callable[[bytes], bytes], str]] = {
+    "stale": (
+        lambda rows: rows.replace(b"trees ", b"trees 0"),
+        "all.mrg.places: no places of all.mrg as it is now",
+    ),
+    "empty": (lambda _: b"", "all.mrg.places: no places of all.mrg as it is now"),
+    "rubbish": (lambda _: b"\0\xff\t" * 999, "all.mrg.places:1: bytes that are not utf-8"),
+    "cut at a row": (
+        lambda rows: b"".join(rows.splitlines(True)[:-1]),
+        "all.mrg.places: 3 places, all.mrg has 4 lines",
+    ),
+    "cut in a row": (lambda rows: rows[:-3], "all.mrg.places:5: no row of source, line and ID"),
+    "longer": (lambda rows: rows + b"a.psd\t9\tX\n", "all.mrg.places: 5 places, all.mrg has 4 lines"),
+    "no number": (
+        lambda rows: rows.replace(b"\t4\t", b"\tfour\t"),
+        "all.mrg.places:3: no row of source, line and ID",
+    ),
+    "one column": (
+        lambda rows: rows.replace(b"\t4\t", b" 4 "),
+        "all.mrg.places:3: no row of source, line and ID",
+    ),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_sidecar_of_other_trees_is_told_of_and_not_used(corpus: Command, damage: str) -> None:
+    spoil, message = DAMAGES[damage]
+    path = Path("all.mrg.places")
+    path.write_bytes(spoil(path.read_bytes()))
+    outcome = corpus("split all.mrg --test-last 1 --train-output tr --test-output te")
+    assert outcome.code == 0
+    said = f"mbrparse: {message}; not used: binarize or split once more, or delete it\n"
+    assert outcome.err == f"{said}mbrparse: 3 training trees, 1 test trees\n"
+    assert places("te") == [CorpusPlace("all.mrg", 4)]
+
+
+def test_a_file_that_was_changed(corpus: Command) -> None:
+    with Path("all.mrg").open("a") as stream:
+        stream.write("(S x y)\n")
+    assert corpus("binarize all.mrg -o two.mrg").err.count("no places of all.mrg as it is now") == 1
+    assert places("two.mrg")[4] == CorpusPlace("all.mrg", 5)
+
+
+texts = st.text(st.characters(codec="utf-8"), max_size=5)
+
+
+@given(rows=st.lists(st.tuples(texts, st.integers(1, 10**9), texts)), empty=st.booleans())
+def test_what_is_written_is_read(rows: list[tuple[str, int, str]], empty: bool) -> None:
+    """But control characters, tabs and line ends among them, are escaped."""
+    with open_trees("trees") as write:
+        for row in rows:
+            write(None if empty else "(S \udc80 y)", CorpusPlace(*row))
+    told: list[str] = []
+    known = Places(told.append)
+    found = [known.of("trees", line) for line in range(1, len(rows) + 1)]
+    escaped = [
+        [
+            re.sub("[\0-\x1f\x7f-\x9f\u2028\u2029]", lambda one: repr(one[0])[1:-1], text)
+            for text in (source, name)
+        ]
+        for source, _, name in rows
+    ]
+    assert found == [(source, line, name) for (source, name), (_, line, _) in zip(escaped, rows, strict=True)]
+    assert not told
+    assert known.of("elsewhere", 3, "x") == ("elsewhere", 3, "x")
