@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from mbrparse.io.errors import FileError, InputMismatchError
 from mbrparse.io.files import read_lines, source_name
+from mbrparse.io.log import Log, no_log
 
 #: A constituent: start, end, label.
 Node = tuple[int, int, str]
+
+_WITH_PARSES = "give what parse --details wrote with these parses"
 
 
 class Pair(NamedTuple):
@@ -30,20 +33,39 @@ class Pair(NamedTuple):
         return trees.get(self.objective, next(iter(trees.values())) if len(trees) == 1 else None)
 
 
-def read_fallbacks(names: Sequence[str], pairs: Sequence[Pair]) -> dict[str, list[bool]]:
+def read_fallbacks(
+    names: Sequence[str],
+    pairs: Sequence[Pair],
+    digests: Mapping[str, Sequence[str]] | None = None,
+    log: Log = no_log,
+) -> dict[str, list[bool]]:
     """For each parser's name, for each sentence, whether its tree is a fall-back.
 
     Where a file holds trees of some objectives for a sentence that fell back, each parser is judged by its
-    own. Raises FileError at what is no file of details.
+    own. ``digests`` (``tree_digest``) of parsers' trees must be among those of the rows; ``log`` is told of
+    files that have none. Raises FileError at what is no file of details, InputMismatchError at details of
+    other trees.
     """
     found: dict[str, list[bool]] = {name: [] for name in names}
     for path in dict.fromkeys(pair.path for pair in pairs):
-        parsers = [(found[name], pair) for name, pair in zip(names, pairs, strict=True) if pair.path == path]
-        for row in detail_rows(path):
-            for fell_back, pair in parsers:
+        parsers = [(name, pair) for name, pair in zip(names, pairs, strict=True) if pair.path == path]
+        checked = True
+        for number, row in enumerate(detail_rows(path)):
+            for name, pair in parsers:
+                trees = (digests or {}).get(name, ())
+                checked = checked and ("digests" in row or not trees)
+                if number < len(trees) and trees[number] not in row.get("digests", trees):
+                    raise InputMismatchError(
+                        f"details of another tree than {name} has for sentence {number + 1}",
+                        source=source_name(path),
+                        line=number + 1,
+                        remedy=_WITH_PARSES,
+                    )
                 tree = None if row["status"] == "parsed" else pair.tree(row)
                 known = isinstance(tree, dict) and tree.get("expected_score") is not None
-                fell_back.append(row["status"] != "parsed" and not known)
+                found[name].append(row["status"] != "parsed" and not known)
+        if not checked:
+            log(f"{source_name(path)}: details without digests of trees: not checked against the parses")
     return found
 
 
@@ -69,6 +91,7 @@ def detail_rows(path: str | Path) -> Iterator[dict[str, Any]]:
         except (ValueError, RecursionError):
             row = None
         known = isinstance(row, dict) and row.get("status") in ("parsed", "fallback")
+        known = known and isinstance(row.get("digests", []), list)
         if not known or not isinstance(row.get("trees", {}), dict):
             raise FileError(
                 "no line of parse --details",
@@ -120,7 +143,7 @@ def _check(path: str | Path, number: int, length: int | None, row: dict[str, Any
         f"details of other sentences: here is {says}, the gold has {there}",
         source=source_name(path),
         line=number,
-        remedy="give what parse --details wrote with these parses",
+        remedy=_WITH_PARSES,
     )
 
 

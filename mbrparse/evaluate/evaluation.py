@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -28,9 +28,10 @@ from mbrparse.evaluate.tables.criteria import FELL_BACK
 from mbrparse.evaluate.tables.rate_tables import Format, Summary, render, summarize
 from mbrparse.evaluate.tables.significance import Significance, significance
 from mbrparse.evaluate.trees.gold import Comparison, Tally
-from mbrparse.evaluate.trees.sources import TreeSource, gold_file, parse_files, with_our_labels
+from mbrparse.evaluate.trees.sources import TreeSource, gold_file, parse_files, seen, with_our_labels
 from mbrparse.io.errors import MbrparseError
 from mbrparse.io.log import Log, no_log
+from mbrparse.treebank.outlines import tree_digest
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -125,13 +126,13 @@ def evaluate(
     kinds: list[Mapping[str, Tally]] = [*of_breakdowns.values(), words, tallies or {}]
     all_tallies = {name: [kind[name] for kind in kinds if name in kind] for name in names}
     counts = counts_table(progress(counted_rows(gold, everything, settings.how, log, all_tallies)))
+    if fell_back is not None:
+        counts = with_fallbacks(counts, fell_back(), names)
+        criteria = (*criteria, FELL_BACK)
     if isinstance(settings.how, Comparison) and settings.by in (None, "length"):
         warn_of_nary(counts, criteria, log)
     if words:
         counts = with_words(counts, words)
-    if fell_back is not None:
-        counts = with_fallbacks(counts, fell_back(), names)
-        criteria = (*criteria, FELL_BACK)
     resamples = settings.resamples
     if resamples is None:
         # With many sentences resampling is slow, and p-values are clear.
@@ -192,12 +193,21 @@ def evaluate_files(
 ) -> Evaluation:
     """Compare parse files with a gold file; see ``evaluate``.
 
-    ``details`` are files of ``parse --details``, one for all parse files or one for each.
+    ``details`` are files of ``parse --details``, one for all parse files or one for each. Raises
+    InputMismatchError where they are of other trees.
     """
     correct, sources = file_sources(gold, parses, settings, encoding, log)
-    names = [source.name for source in sources]
-    known = read_fallbacks(names, in_order(names, details)) if details else None
-    fell_back = None if known is None else lambda: known
+    fell_back = None
+    if details:
+        names = [source.name for source in sources]
+        digests: dict[str, list[str]] = {name: [] for name in names}
+
+        def with_digests(source: TreeSource) -> TreeSource:
+            keep = digests[source.name].append
+            return seen(source, lambda tree: keep(tree_digest(tree)))
+
+        fell_back = partial(read_fallbacks, names, in_order(names, details), digests, log)
+        sources = [source if source.chosen else with_digests(source) for source in sources]
     several = {
         name: _with_our_labels(parse_files(paths, encoding, f"{name}/"), settings, log)
         for name, paths in (runs or {}).items()

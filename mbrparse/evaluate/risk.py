@@ -130,7 +130,7 @@ def sources_of(
         correct = gold_file(gold, encoding)
         first, best = partial(_first, candidates), partial(_best, source, candidates, correct, rates)
         for name, trees in ((source.name, first), (f"{source.name}:oracle", best)):
-            sources.append(replace(source, name=name, trees=trees, file_lines=None))
+            sources.append(replace(source, name=name, trees=trees, file_lines=None, chosen=True))
     return sources
 
 

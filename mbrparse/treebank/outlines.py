@@ -6,10 +6,12 @@ Conventions: spans are 0-based and half-open; terminals are no constituents; a w
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence, Set
 from typing import NamedTuple
 
 from mbrparse.treebank.clean import WRAPPERS, unwrap
+from mbrparse.treebank.labels import is_continuation_label
 from mbrparse.treebank.tree import Tree
 
 Span = tuple[int, int]
@@ -66,6 +68,25 @@ def outline(tree: Tree, wrappers: Set[str] = WRAPPERS) -> Outline:
         ends[number] = len(leaves)
         children, place, number = stack.pop()
     return Outline(leaves, list(zip(starts, ends, strict=True)), labels, odd)
+
+
+def tree_digest(tree: Tree | None) -> str:
+    """Eight hexadecimal digits of a tree's words and bare brackets, by which its details are known.
+
+    Binarized and not it has the same: continuations, chains and constituents over one terminal do not count.
+
+    >>> from mbrparse.treebank.brackets import read_tree
+    >>> binarized, tree = read_tree("(S (NP+A a b) (S_Cont c d))"), read_tree("(S (NP (A a b)) c d)")
+    >>> tree_digest(binarized) == tree_digest(tree)
+    True
+    """
+    if tree is None:
+        return "0" * 8
+    read = outline(tree)
+    nodes = zip(read.spans, read.labels, strict=True)
+    spans = {span for span, label in nodes if span[1] - span[0] > 1 and not is_continuation_label(label)}
+    content = (len(read.leaves), [leaf.word for leaf in read.leaves], sorted(spans - {(0, len(read.leaves))}))
+    return hashlib.sha256(repr(content).encode("utf-8", "surrogatepass")).hexdigest()[:8]
 
 
 class Constituent(NamedTuple):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
@@ -15,8 +16,9 @@ from mbrparse.grammar.pcfg import FloatArray
 from mbrparse.io.files import atomic_outputs, open_output, open_output_bytes
 from mbrparse.io.log import Log
 from mbrparse.treebank.binarize import expanded
-from mbrparse.treebank.brackets import EMPTY_PARSE
+from mbrparse.treebank.brackets import EMPTY_PARSE, read_trees
 from mbrparse.treebank.labels import is_continuation, parse_label, split_chain, unescape
+from mbrparse.treebank.outlines import tree_digest
 from mbrparse.treebank.tree import Tree, bracket_free, leaf_text
 
 if TYPE_CHECKING:
@@ -104,8 +106,9 @@ def write_parses(
     """Write the results of sentences, a line for each; all files are complete, or all absent.
 
     ``trees`` has a path for each objective, in the order of ``Lines.trees``; ``form`` maps a tree's line to
-    what is written. ``posteriors`` are collected and written at the end. ``candidates`` are written a line
-    each, after the number of their sentence. Raises FileError where a file cannot be written.
+    what is written, whose digests the details get. ``posteriors`` are collected and written at the end.
+    ``candidates`` are written a line each, after the number of their sentence. Raises FileError where a file
+    cannot be written.
     """
     account = ParseAccount()
     with ExitStack() as stack:
@@ -115,10 +118,12 @@ def write_parses(
         entries = None if posteriors is None else stack.enter_context(open_output_bytes(posteriors[1]))
         candidate_stream = None if candidates is None else stack.enter_context(open_output(candidates))
         for lines in results:
-            for stream, line in zip(streams, lines.trees, strict=True):
-                stream.write(f"{form(line)}\n")
-            if detail_stream is not None:
-                detail_stream.write(f"{lines.details}\n")
+            texts = list(map(form, lines.trees))
+            for stream, text in zip(streams, texts, strict=True):
+                stream.write(f"{text}\n")
+            if detail_stream is not None and lines.details is not None:
+                digests = [tree_digest(read.tree) for read in read_trees(texts)]
+                detail_stream.write(f'{lines.details[:-1]}, "digests": {json.dumps(digests)}}}\n')
             if posteriors is not None:
                 posteriors[0].add(lines.length, lines.entries, lines.consistent)
             account.add(lines)

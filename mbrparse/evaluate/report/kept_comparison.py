@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from sys import intern
@@ -18,9 +18,7 @@ from mbrparse.evaluate.settings import Settings
 from mbrparse.evaluate.tallies import confused_pairs
 from mbrparse.evaluate.trees.gold import ComparedTrees, Comparison, equal_pairs
 from mbrparse.evaluate.trees.matches import Brackets
-from mbrparse.evaluate.trees.sources import TreeSource
-from mbrparse.io.errors import MbrparseError
-from mbrparse.treebank.brackets import ReadTree, read_tree
+from mbrparse.evaluate.trees.sources import TreeSource, seen
 from mbrparse.treebank.outlines import outline
 from mbrparse.treebank.tree import Tree
 
@@ -45,22 +43,8 @@ class KeptTrees:
         self.kept: list[Shown | None] = []
 
     def of(self, source: TreeSource) -> TreeSource:
-        """The source, its trees kept as they are read.
-
-        A line that is no tree for us may be one for EVALB, and is kept as none.
-        """
-
-        def trees() -> Iterator[ReadTree]:
-            for read in source.trees():
-                self._keep(read.tree)
-                yield read
-
-        def lines() -> Iterator[str]:
-            for line in source.lines():
-                self._keep(_tree(line))
-                yield line
-
-        return replace(source, trees=trees, file_lines=lines)
+        """The source, its trees kept as they are read."""
+        return seen(source, self._keep)
 
     def _keep(self, tree: Tree | None) -> None:
         if tree is None:
@@ -74,13 +58,6 @@ class KeptTrees:
         for (start, end), label in zip(read.spans, read.labels, strict=True):
             nodes.extend((self._labels.number(label), start, end))
         self.kept.append(Shown(words, tags, nodes))
-
-
-def _tree(line: str) -> Tree | None:
-    try:
-        return read_tree(line) if line.strip() else None
-    except MbrparseError:
-        return None
 
 
 @dataclass(frozen=True)

@@ -61,8 +61,9 @@ def text_grid(grid: Grid, names: int = 1) -> list[str]:
     rows = zip(*(row for row in grid if not _is_heading(row, grid)), strict=True)
     columns = [_with_spaced_marks(column) for column in rows]
     widths = [max(map(len, column)) + 2 for column in columns]
-    if sum(widths[:names]) + max(widths[names:], default=0) > WIDTH + 2:  # very long names
-        columns = [[_cut(text, WIDTH // (names + 1) - 2) for text in column] for column in columns]
+    if sum(widths[:names]) > WIDTH // 2 and sum(widths) > WIDTH + 2:  # very long names
+        most = max(24, min(WIDTH // 2, WIDTH - sum(widths[names:])) // names)
+        columns = [[_cut(text, most) for text in column] for column in columns]
         widths = [max(map(len, column)) + 2 for column in columns]
     lines: list[str] = []
     for part in _folded(widths[names:], WIDTH + 2 - sum(widths[:names])):

@@ -14,7 +14,7 @@ from mbrparse.io.errors import CorpusError, InputMismatchError, MbrparseError
 from mbrparse.io.files import STANDARD, read_lines, source_name
 from mbrparse.io.log import Log
 from mbrparse.treebank.any_tree import AnyTree, any_trees
-from mbrparse.treebank.brackets import EMPTY_PARSE, ReadTree, read_parse_file, without_mark
+from mbrparse.treebank.brackets import EMPTY_PARSE, ReadTree, read_parse_file, read_tree, without_mark
 from mbrparse.treebank.foreign_trees import phrase_labels, translated_trees, watched
 from mbrparse.treebank.labels import LabelMarks
 from mbrparse.treebank.outlines import Outline, first_difference, outline, yields_agree
@@ -36,6 +36,7 @@ class TreeSource:
     unit: Unit  #: what its trees are counted by
     trees: Callable[[], Iterator[ReadTree]]
     file_lines: Callable[[], Iterator[str]] | None = None
+    chosen: bool = False  #: among candidates
 
     def lines(self) -> Iterator[str]:
         """The lines of the file, or of one that would hold these trees."""
@@ -60,6 +61,32 @@ def tree_file(name: str, path: str | Path, encoding: str = "utf-8") -> TreeSourc
         lambda: map(without_mark, read_parse_file(path, encoding)),
         lambda: read_lines(path, encoding),
     )
+
+
+def seen(source: TreeSource, see: Callable[[Tree | None], None]) -> TreeSource:
+    """The same, each of its trees (None: no parse) shown to ``see`` as it is read.
+
+    A line that is no tree for us may be one for EVALB, and is shown as none.
+    """
+
+    def trees() -> Iterator[ReadTree]:
+        for read in source.trees():
+            see(read.tree)
+            yield read
+
+    def lines() -> Iterator[str]:
+        for line in source.lines():
+            see(_tree(line))
+            yield line
+
+    return replace(source, trees=trees, file_lines=lines)
+
+
+def _tree(line: str) -> Tree | None:
+    try:
+        return read_tree(line) if line.strip() else None
+    except MbrparseError:
+        return None
 
 
 def with_our_labels(source: TreeSource, marks: LabelMarks | None, nary: bool, log: Log) -> TreeSource:
