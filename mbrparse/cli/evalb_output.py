@@ -35,6 +35,7 @@ def print_as_evalb(
     """EVALB's own output, the coverage on standard error. Whether every sentence counts."""
     from mbrparse.evaluate.evalb.evalb_counts import evalb_scores
     from mbrparse.evaluate.evalb.evalb_report import Report
+    from mbrparse.evaluate.tables.count_table import placed
     from mbrparse.evaluate.trees.sources import gold_file, parse_files, with_our_labels
 
     messages: list[str] = []
@@ -54,7 +55,9 @@ def print_as_evalb(
         for line in report.lines(with_progress(scores, "evaluate")):
             stream.write(line)
         if counts is not None:
-            report.counts.to_frame().to_csv(counts, index=False, lineterminator="\n")
+            placed(report.counts, correct.source, note).to_frame().to_csv(
+                counts, index=False, lineterminator="\n"
+            )
     coverage, is_complete = report.coverage()
     note(coverage)
     return not messages and is_complete

@@ -21,7 +21,7 @@ from mbrparse.cli.options import (
     scheduler_option,
     with_progress,
 )
-from mbrparse.io.files import STANDARD, atomic_outputs, open_output
+from mbrparse.io.files import STANDARD, atomic_outputs, open_output, source_name
 
 if TYPE_CHECKING:
     from mbrparse.evaluate.evalb.parameters import EvalbParameters
@@ -63,7 +63,9 @@ class TableOptions:
         help="Show these columns only, in this order: criteria such as labelled-f,coverage, or with --by the "
         "breakdown's. csv and json have all.",
     )
-    per_sentence: str | None = option(metavar="PATH", help="Write the table of counts here, as CSV.")
+    per_sentence: str | None = option(
+        metavar="PATH", help="Write the table of counts here, as CSV, with the gold trees' places."
+    )
     strict: bool = option(is_flag=True, help="With --evalb: exit with 1 if sentences are left out.")
     output: str = output_option()
 
@@ -139,6 +141,7 @@ def _print_tables(
     """A table of rates, or a breakdown. Whether every sentence counts."""
     from mbrparse.evaluate.evalb.parameters import EvalbParameters
     from mbrparse.evaluate.evaluation import evaluate_files, file_sources
+    from mbrparse.evaluate.tables.count_table import placed
     from mbrparse.treebank.candidate_files import is_candidate_file
 
     columns = tables.columns or ()
@@ -167,7 +170,8 @@ def _print_tables(
     with atomic_outputs():
         if tables.per_sentence is not None:
             with open_output(tables.per_sentence) as counts:
-                result.counts.to_csv(counts, index=False, lineterminator="\n")
+                table = placed(result.table, source_name(gold), note)
+                table.to_frame().to_csv(counts, index=False, lineterminator="\n")
         with open_output(tables.output) as stream:
             stream.write(text)
     if form == "csv":

@@ -130,9 +130,10 @@ def test_per_sentence_and_output(command: Command) -> None:
     lines = Path("counts.csv").read_text().splitlines()
     assert len(lines) == 1 + 6
     assert lines[0] == (
-        "name,sentence,gold_line,parse_line,terminals,parsed,gold,guess,labelled,bracketed,consistent"
+        "name,sentence,gold_line,parse_line,terminals,parsed,gold,guess,labelled,bracketed,consistent,"
+        "source,line,id"
     )
-    assert lines[2] == "viterbi,2,2,2,3,1,2,2,1,1,2"
+    assert lines[2] == "viterbi,2,2,2,3,1,2,2,1,1,2,gold.mrg,2,"
     for option in ("-o", "--per-sentence"):
         assert "cannot be written" in command(f"evaluate {FILES} {option} nowhere/table").error
 

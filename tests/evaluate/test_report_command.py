@@ -72,6 +72,7 @@ def test_what_a_page_holds(command: Command) -> None:
     assert not re.search(r'(src|href)="(?!#|data:,)', text)
     held = blocks()
     assert held["texts"] == ["a b c d e", "x y z", "p q"]
+    assert held["places"] == ["gold.mrg:1", "gold.mrg:2", "gold.mrg:3"]
     first, second, third = held["chunk-0"]
     labels = held["index"]["labels"]
     assert [labels[number] for number in first["gold"][0]] == ["S", "A", "S_Cont", "B"]
@@ -135,7 +136,7 @@ def test_many_sentences_make_a_folder(command: Command, monkeypatch: pytest.Monk
     monkeypatch.setattr(pages, "MOST_IN_A_FILE", 2)
     assert command(f"{REPORT} -o page.html").err == "mbrparse: page/index.html: open it in a browser\n"
     assert not PAGE.exists()
-    assert {path.name for path in Path("page/data").iterdir()} == {"texts.js", "chunk-0.js"}
+    assert {path.name for path in Path("page/data").iterdir()} == {"texts.js", "places.js", "chunk-0.js"}
     # Again, over what is there; other files are not replaced.
     Path("page/data/chunk-7.js").write_text("old")
     assert command(f"{REPORT} -o page").code == 0

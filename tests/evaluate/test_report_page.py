@@ -178,6 +178,16 @@ def test_filters_narrow_the_list_and_stand_in_the_address(page: Page) -> None:
     page.wait(lambda: page.one("#listed").text == everything)
 
 
+@pytest.mark.parametrize("name", ["report.html", "page/index.html"])
+def test_a_place_in_the_corpus_finds_its_sentence(driver: webdriver.Chrome, flights: Path, name: str) -> None:
+    source, line, _ = (flights / "test.mrg.places").read_text().splitlines()[17].split("\t")
+    page = Page(driver, flights / name)
+    page.open(f"#view=sentences&text={source}%3A{line}")
+    assert page.texts("#list tbody td:first-child") == ["17"]
+    page.click("#list .words a")
+    assert page.texts("#sentence .place") == [f"embedded:flights:{line}"]
+
+
 def test_who_wins(page: Page) -> None:
     page.open("#view=sentences&wins=bracketed-recall&criterion=bracketed_recall")
     for row in page.all("#list tbody tr"):

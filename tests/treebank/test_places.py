@@ -1,5 +1,6 @@
 """Where trees are in their corpus: sidecars are written with trees, read, and noticed to be others'."""
 
+import csv
 import hashlib
 import os
 import re
@@ -72,6 +73,39 @@ def test_split_and_debinarize_pass_places_on(corpus: Command) -> None:
     assert places("te") == [CorpusPlace("own.mrg", 3)]
     assert corpus("debinarize own.mrg -o own.orig").code == 0
     assert not Path("own.orig.places").exists()
+
+
+def test_from_a_figure_back_to_the_corpus(corpus: Command) -> None:
+    for line in (
+        "split all.mrg --test-last 2 --train-output train.mrg --test-output gold.mrg",
+        "train train.mrg -o grammar.txt",
+        "parse gold.mrg -g grammar.txt --objective labelled-tree -o parses.mrg",
+        "evaluate gold.mrg parses.mrg --per-sentence counts.csv",
+        "report gold.mrg parses.mrg -o page.html",
+    ):
+        assert corpus(line).code == 0
+    with open("counts.csv", encoding="utf-8") as stream:
+        rows = list(csv.DictReader(stream))
+    worst = min(rows, key=lambda row: int(row["labelled"]))
+    found = [line for line in CORPUS.splitlines() if f"(ID {worst['id']})" in line]
+    assert found == [CORPUS.splitlines()[int(worst["line"]) - 1]]
+    assert [[row[name] for name in ("source", "line", "id")] for row in rows] == [
+        [source, str(line), name] for source, line, name in PLACES[2:]
+    ]
+    # By EVALB's rules; and without the sidecar, or with one that is not gold.mrg's.
+    Path("all.prm").write_text("")
+    assert corpus("evaluate gold.mrg parses.mrg --evalb all.prm --per-sentence counts.csv").code == 0
+    lines = Path("counts.csv").read_text("utf-8").splitlines()
+    assert [line.endswith(',a.psd,6,"1150.A,.4"') for line in lines] == [False, True, False]
+    Path("all.mrg.places").rename("gold.mrg.places")
+    outcome = corpus("evaluate gold.mrg parses.mrg --per-sentence counts.csv")
+    assert outcome.code == 0
+    said = "gold.mrg.places: no places of gold.mrg as it is now; not used: binarize or split once more"
+    assert outcome.err == f"mbrparse: {said}, or delete it\n"
+    assert [line[-11:] for line in Path("counts.csv").read_text("utf-8").splitlines()[1:]] == [
+        "gold.mrg,1,",
+        "gold.mrg,2,",
+    ]
 
 
 def test_without_places(corpus: Command) -> None:

@@ -18,6 +18,9 @@ from mbrparse.evaluate.report.judged_trees import GROUPS
 from mbrparse.evaluate.report.kept_comparison import KeptComparison
 from mbrparse.evaluate.report.sentence_records import SentenceRecords
 from mbrparse.evaluate.tables.significance_report import letters
+from mbrparse.evaluate.trees.sources import TreeSource
+from mbrparse.io.log import Log
+from mbrparse.treebank.places import Places
 
 if TYPE_CHECKING:
     from mbrparse.evaluate.tables.criteria import Criterion
@@ -82,6 +85,13 @@ def page_index(compared: KeptComparison, records: SentenceRecords, chunk: int) -
 def texts(compared: KeptComparison) -> list[str]:
     """The words of each sentence, for searching and for lists."""
     return ["" if shown is None else " ".join(shown.words) for shown in compared.gold]
+
+
+def places(compared: KeptComparison, gold: TreeSource, log: Log) -> list[str]:
+    """Where the gold trees are in their corpus, to be shown and searched; of trees in memory none."""
+    known = Places(log)
+    lines = compared.evaluation.table["gold_line"][: len(compared.gold)].tolist()
+    return [str(known.of(gold.source, line)) for line in lines] if gold.unit == "line" else []
 
 
 def _integers(column: Iterable[float]) -> tuple[float, ...]:

@@ -17,7 +17,7 @@ from mbrparse.evaluate.details_files import expectations
 from mbrparse.evaluate.evaluation import FellBack, Rows
 from mbrparse.evaluate.report import figures
 from mbrparse.evaluate.report.kept_comparison import KeptComparison, compare_sources
-from mbrparse.evaluate.report.page_index import packed, packed_chunks, page_index, texts
+from mbrparse.evaluate.report.page_index import packed, packed_chunks, page_index, places, texts
 from mbrparse.evaluate.report.page_plots import calibration, differences
 from mbrparse.evaluate.report.sentence_records import (
     PARTS,
@@ -85,7 +85,7 @@ def write_report(
     chunk = _CHUNK if folder is None else _CHUNK_OF_FOLDER
     chunks = list(packed_chunks(records.records(expected), chunk))
     index = {"index": packed(page_index(compared, records, chunk))}
-    blocks = {"texts": packed(texts(compared))}
+    blocks = {"texts": packed(texts(compared)), "places": packed(places(compared, gold, log))}
     blocks |= {f"chunk-{number}": block for number, block in enumerate(chunks)}
     page = _page(compared, records, options, folder is not None)
     if folder is None:

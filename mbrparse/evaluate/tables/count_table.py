@@ -13,6 +13,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from mbrparse.io.log import Log
+from mbrparse.treebank.places import COLUMNS, Places
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -85,6 +88,15 @@ class Columns:
 
         frame = pd.DataFrame({name: column.tolist() for name, column in self._columns.items()})
         return frame if index is None else frame.set_index(index)
+
+
+def placed(counts: Columns, gold: str, log: Log) -> Columns:
+    """The table with the places of the gold trees, of which this is the file, in its last columns."""
+    known = Places(log)
+    places = [known.of(gold, line) for line in counts["gold_line"].tolist()]
+    for field, name in enumerate(COLUMNS):
+        counts = counts.having(name, [place[field] for place in places])
+    return counts
 
 
 def _column(values: Sequence[Any] | Column) -> Column:

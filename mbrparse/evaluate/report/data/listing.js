@@ -72,7 +72,8 @@ function number(value) {
 
 async function listed(state) {
   const criterion = criterionOf(state), wanted = (state.text || "").toLocaleLowerCase();
-  const words = wanted ? (await block("texts")).map((text) => text.toLocaleLowerCase()) : null;
+  const places = wanted ? await block("places") : null;
+  const words = wanted ? (await block("texts")).map((text, sentence) => `${text}\n${places[sentence] || ""}`.toLocaleLowerCase()) : null;
   const least = state.min === undefined ? 0 : Number(state.min), most = state.max === undefined ? Infinity : Number(state.max);
   const rows = [];
   for (const [sentence, [cost, said]] of costs(state)) {

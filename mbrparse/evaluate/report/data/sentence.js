@@ -132,7 +132,7 @@ async function showSentence(state) {
       html("p", {}, html("a", { href: "#view=sentences" }, `All ${index.sentences} sentences`)));
     return;
   }
-  const record = await recordOf(sentence), rows = await listed(state);
+  const record = await recordOf(sentence), rows = await listed(state), place = (await block("places"))[sentence];
   const text = record.words.join(" "), rightToLeft = isRightToLeft(text);
   const room = document.getElementById("main").clientWidth;
   const groups = distinctTrees(record);
@@ -142,6 +142,7 @@ async function showSentence(state) {
   view.replaceChildren(html("div", {},
     html("h2", { id: "sentence-heading", tabindex: "-1" }, `Sentence ${sentence + 1}`),
     neighbours(state, rows, sentence),
+    place ? html("p", { class: "quiet place" }, bdi(place)) : null,
     html("p", { class: "text", dir: "auto" }, text),
     scores(sentence),
     expectations(record),
