@@ -6,6 +6,7 @@ import itertools
 import os
 import shutil
 import sys
+from collections.abc import Iterator
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,7 @@ from mbrparse.cli.options import check_outputs, count_option, encoding_option, n
 from mbrparse.io.files import STANDARD, atomic_outputs, open_output, open_output_bytes
 
 if TYPE_CHECKING:
-    from mbrparse.evaluate.drawing import Sentence
+    from mbrparse.evaluate.tree_differences import Kind, Sentence
 
 
 @click.command()
@@ -27,7 +28,21 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Draw the next tree, from --line on, that differs between the files.",
 )
-@count_option("--count", help="Draw so many sentences.", default=1)
+@option(
+    "--compare",
+    is_flag=True,
+    help="Compare two files with each other, such as two parsers' trees: all sentences in which they differ.",
+)
+@option("--labels-only", is_flag=True, help="Of these differences, equal brackets with other labels.")
+@option("--spans-only", is_flag=True, help="Of these differences, other brackets, whatever their labels.")
+@count_option("--count", help="Draw so many sentences.  [default: 1, with --compare all]")
+@option("--debinarize", is_flag=True, help="Show binarized trees as original ones.")
+@option(
+    "--format",
+    choices=["text", "csv"],
+    default="text",
+    help="Drawings, or with --compare a row for each sentence.",
+)
 @option("--svg", type=ImageFile("svg"), help="Also write the drawing as an SVG image.")
 @option("--png", type=ImageFile("png"), help="Also write the drawing as a PNG image.")
 @option("--pdf", type=ImageFile("pdf"), help="Also write the drawing as a PDF page.")
@@ -37,43 +52,66 @@ def show(
     files: tuple[str, ...],
     line: int,
     differing: bool,
-    count: int,
+    compare: bool,
+    labels_only: bool,
+    spans_only: bool,
+    count: int | None,
+    debinarize: bool,
+    format: str,
     encoding: str,
     **images: str | None,
 ) -> None:
     """Draw a tree, or the trees of one sentence from several files, one below the other.
 
     Constituents that the first file's tree lacks are marked with a star (and coloured, in a terminal
-    and in images). Drawings that are wider than the terminal are folded.
+    and in images), with --compare those that the other file's tree lacks. Drawings that are wider than the
+    terminal are folded.
     """
+    from mbrparse.evaluate.drawing import read_sentences
+    from mbrparse.evaluate.tree_differences import write_differences
+
     if files.count(STANDARD) > 1:
         raise click.UsageError("standard input (-) can be read only once.")
     if differing and len(files) < 2:
         raise click.UsageError("--differing compares files: give two of them at least.")
-    drawing = STANDARD if STANDARD not in images.values() else None
-    outputs = [("the drawing", drawing), *((f"--{form}", path) for form, path in images.items())]
-    check_outputs(outputs, [("FILE", path) for path in files])
-    sentences = _sentences(files, line, differing, count, encoding)
+    if compare and len(files) != 2:
+        raise click.UsageError(f"--compare takes two files, not {len(files)}.")
+    if labels_only and spans_only:
+        raise click.UsageError("Give --labels-only or --spans-only, not both.")
+    only: Kind | None = "labels" if labels_only else "spans" if spans_only else None
+    if not compare and (only or format == "csv"):
+        raise click.UsageError(f"--{f'{only}-only' if only else 'format csv'} goes with --compare.")
     given = {form: path for form, path in images.items() if path is not None}
-    _write(sentences, differing or count > 1, drawing, given)
+    if given and format == "csv":
+        raise click.UsageError("--format csv draws no images.")
+    drawing = STANDARD if STANDARD not in given.values() else None
+    outputs = [("the drawing", drawing), *((f"--{form}", path) for form, path in given.items())]
+    check_outputs(outputs, [("FILE", path) for path in files])
+    found = read_sentences(files, line, encoding, (only or "all") if compare else None, debinarize)
+    asked = f"--{only}-only" if only else "--compare" if compare else "--differing" if differing else None
+    sentences = _chosen(found, line, asked, count if compare else count or 1)
+    if format == "csv":
+        with open_output(STANDARD) as stream:
+            write_differences(sentences, stream)
+    else:
+        _write(list(sentences), asked is not None or (count or 1) > 1, drawing, given)
 
 
-def _sentences(
-    files: tuple[str, ...], line: int, differing: bool, count: int, encoding: str
-) -> list[Sentence]:
-    from mbrparse.evaluate.drawing import read_sentences
+def _chosen(
+    found: Iterator[Sentence], line: int, differing: str | None, count: int | None
+) -> Iterator[Sentence]:
+    """So many sentences (None: all); with the option ``differing`` those that differ, one at least."""
     from mbrparse.io.errors import CorpusError
 
-    found = read_sentences(files, line, encoding)
-    if not differing:
-        return list(itertools.islice(found, count))
-    sentences = list(itertools.islice((sentence for sentence in found if sentence.differs), count))
-    if not sentences:
+    chosen = itertools.islice((one for one in found if one.differs or not differing), count)
+    first = next(chosen, None)
+    if first is None:
+        alike = {"--labels-only": "labels of equal brackets", "--spans-only": "brackets"}
         raise CorpusError(
-            f"the trees of all files are alike from tree {line} on",
-            remedy="leave out --differing to draw them",
+            f"the {alike.get(differing or '', 'trees')} of all files are alike from tree {line} on",
+            remedy=f"leave out {differing} to draw them",
         )
-    return sentences
+    return itertools.chain([first], chosen)
 
 
 def _write(sentences: list[Sentence], numbered: bool, drawing: str | None, images: dict[str, str]) -> None:

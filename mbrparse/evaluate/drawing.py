@@ -1,26 +1,22 @@
 """One sentence's trees side by side, with what differs from the first marked, and their picture.
 
-A constituent is marked if the first tree lacks it, span and projected label; of equal constituents (a
-unary chain may hold some) as many stay unmarked as the first tree has. The mark is ``MARK`` after the
-label, and a colour beside it where there are colours. ``text_drawing`` draws in the terminal.
+The mark is ``MARK`` after the label, and a colour beside it where there are colours. ``text_drawing`` draws
+in the terminal.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import zip_longest
 from pathlib import Path
-from typing import NamedTuple
 
+from mbrparse.evaluate.tree_differences import MEANINGS, Kind, NamedTree, Sentence, mark
 from mbrparse.evaluate.trees.agreement import no_trees
 from mbrparse.io.errors import CorpusError, InputMismatchError, LabelError, MbrparseError, visible
 from mbrparse.io.files import source_name
+from mbrparse.treebank.binarize import debinarize
 from mbrparse.treebank.brackets import read_parse_file
 from mbrparse.treebank.candidate_files import is_candidate_file, read_candidates
-from mbrparse.treebank.clean import unwrap
-from mbrparse.treebank.labels import project
-from mbrparse.treebank.outlines import constituents, yields_agree
-from mbrparse.treebank.tree import Tree
 from mbrparse.treebank.tree_drawing import MAX_DEPTH, Picture, lay_out, levels, line_of_text, stacked
 from mbrparse.treebank.tree_latex import forest
 
@@ -32,51 +28,43 @@ class DrawingError(MbrparseError):
     """A tree that is too deep to be drawn."""
 
 
-class NamedTree(NamedTuple):
-    """A tree to be drawn (None: no parse), under the name of its file.
-
-    ``marks`` are the preorder numbers of the constituents that the first tree of its sentence lacks.
-    """
-
-    name: str
-    tree: Tree | None
-    marks: frozenset[int] = frozenset()
-
-
-class Sentence(NamedTuple):
-    """The trees of a sentence, and its number in their files (from 1)."""
-
-    number: int
-    trees: list[NamedTree]
-
-    @property
-    def differs(self) -> bool:
-        """Whether some tree has other constituents than the first, or more, or fewer."""
-        sizes = {None if tree is None else len(_spans(tree)) for _, tree, _ in self.trees}
-        return len(sizes) > 1 or any(tree.marks for tree in self.trees)
-
-
 def read_sentences(
-    paths: Sequence[str | Path], first: int = 1, encoding: str = "utf-8"
+    paths: Sequence[str | Path],
+    first: int = 1,
+    encoding: str = "utf-8",
+    differences: Kind | None = None,
+    original: bool = False,
 ) -> Iterator[Sentence]:
     """Yield the trees of each sentence from the ``first`` (1-based) on, under the files' names.
 
     An empty line is an empty parse; a file of candidates gives all of a sentence's. Ends with the shortest
-    file. Raises CorpusError where one has no sentence ``first``, InputMismatchError where trees are not of
-    one sentence.
+    file. With ``differences`` two files are compared with each other (of candidates the best), which then
+    have to be equally long. With ``original`` trees are debinarized. Raises CorpusError where a file has no
+    sentence ``first``, InputMismatchError where trees are not of one sentence, LabelError.
     """
-    files = [_from(path, first, encoding) for path in paths]
-    for number, trees in enumerate(zip(*files, strict=False), start=first):
-        yield Sentence(number, mark([tree for of_file in trees for tree in of_file]))
+    files = [_from(path, first, encoding, original) for path in paths]
+    for number, trees in enumerate(zip_longest(*files), start=first):
+        if None in trees:
+            if differences is None:
+                return
+            names = [source_name(path) for path in paths]
+            ended = trees.index(None)
+            raise InputMismatchError(
+                f"ends after tree {number - 1}, {names[1 - ended]} goes on",
+                source=names[ended],
+                remedy="compare parses of the same sentences",
+            )
+        named = [tree for of_file in trees for tree in (of_file[:1] if differences else of_file)]
+        yield Sentence(number, mark(named, differences), differences)
 
 
-def _from(path: str | Path, first: int, encoding: str) -> Iterator[list[NamedTree]]:
+def _from(path: str | Path, first: int, encoding: str, original: bool) -> Iterator[list[NamedTree]]:
     """A file's trees by sentence, one each or the candidates, from the ``first`` sentence on."""
     name = source_name(path)
     count = 0
     for count, trees in enumerate(_sentences(path, name, encoding), start=1):
         if count >= first:
-            yield trees
+            yield [_debinarized(named, name) for named in trees] if original else trees
     if not count:
         raise no_trees(name)
     if count < first:
@@ -89,67 +77,34 @@ def _from(path: str | Path, first: int, encoding: str) -> Iterator[list[NamedTre
 
 def _sentences(path: str | Path, name: str, encoding: str) -> Iterator[list[NamedTree]]:
     if not is_candidate_file(path, encoding):
-        yield from ([NamedTree(name, tree)] for _, tree, _ in read_parse_file(path, encoding))
+        yield from ([NamedTree(name, tree, line=line)] for line, tree, _ in read_parse_file(path, encoding))
         return
     for candidates in read_candidates(path, encoding):
         yield [
-            NamedTree(f"{name} {place}/{len(candidates)}, log probability {one.log_prob:.6g}", one.tree)
+            NamedTree(
+                f"{name} {place}/{len(candidates)}, log probability {one.log_prob:.6g}",
+                one.tree,
+                line=one.line,
+            )
             for place, one in enumerate(candidates, start=1)
         ]
 
 
-def mark(trees: Sequence[NamedTree]) -> list[NamedTree]:
-    """Mark each tree against the first.
-
-    Raises InputMismatchError if they are not trees of one sentence.
-
-    >>> from mbrparse.treebank.brackets import read_tree
-    >>> one, other = read_tree("(S (A x y) z)"), read_tree("(S x (A y z))")
-    >>> [tree.marks for tree in mark([NamedTree("one", one), NamedTree("other", other)])]
-    [frozenset(), frozenset({1})]
-    """
-    first, *others = (
-        named if named.tree is None else named._replace(tree=unwrap(named.tree, {""})) for named in trees
-    )
-    marked = [first]
-    for other in others:
-        if first.tree is None or other.tree is None:
-            marked.append(other)
-        elif not yields_agree(first.tree.leaves(), other.tree.leaves()):
-            raise InputMismatchError(
-                f"not the sentence of {first.name}: their terminals differ",
-                source=other.name,
-                remedy="show one file at a time, or files that hold the same sentences",
-            )
-        else:
-            marked.append(other._replace(marks=frozenset(_lacking(first.tree, other.tree))))
-    return marked
-
-
-def _lacking(first: Tree, tree: Tree) -> Iterator[int]:
-    left = Counter(_spans(first))
-    for number, span in enumerate(_spans(tree)):
-        left[span] -= 1
-        if left[span] < 0:
-            yield number
-
-
-def _spans(tree: Tree) -> list[tuple[int, int, str]]:
-    return [(start, end, _projected(label)) for start, end, label in constituents(tree)]
-
-
-def _projected(label: str) -> str:
+def _debinarized(named: NamedTree, source: str) -> NamedTree:
     try:
-        return project(label)
-    except LabelError:  # an original label may be anything
-        return label
+        return named if named.tree is None else named._replace(tree=debinarize(named.tree))
+    except LabelError as error:
+        raise LabelError(
+            error.message, source=source, line=named.line, remedy="leave out --debinarize"
+        ) from None
 
 
 def legend(sentences: Sequence[Sentence]) -> str | None:
     """The meaning of the mark; None where nothing is marked."""
     if not any(tree.marks for sentence in sentences for tree in sentence.trees):
         return None
-    return f"{MARK.strip()} a constituent that {sentences[0].trees[0].name} does not have"
+    first, kind = sentences[0].trees[0].name, sentences[0].differences
+    return f"{MARK.strip()} {MEANINGS[kind] if kind else f'a constituent that {first} does not have'}"
 
 
 def captioned(sentences: Sequence[Sentence], numbered: bool) -> Iterator[tuple[list[str], NamedTree]]:
@@ -172,7 +127,7 @@ def draw_picture(sentences: Sequence[Sentence], numbered: bool = False) -> Pictu
     Raises DrawingError.
     """
     parts = []
-    for captions, (_, tree, marks) in captioned(sentences, numbered):
+    for captions, (_, tree, marks, _) in captioned(sentences, numbered):
         parts += [line_of_text(caption, bold=True) for caption in captions]
         parts.append(line_of_text(NO_PARSE) if tree is None else lay_out(tree, marks, MARK))
     meaning = legend(sentences)
@@ -182,7 +137,7 @@ def draw_picture(sentences: Sequence[Sentence], numbered: bool = False) -> Pictu
 def latex_trees(sentences: Sequence[Sentence], numbered: bool = False) -> str:
     """The trees for LaTeX, below their captions as comments; raises DrawingError."""
     lines = ["% needs \\usepackage{forest}"]
-    for captions, (_, tree, marks) in captioned(sentences, numbered):
+    for captions, (_, tree, marks, _) in captioned(sentences, numbered):
         lines += [f"% {visible(caption)}" for caption in captions]
         lines.append(f"% {NO_PARSE}" if tree is None else forest(tree, marks, MARK))
     return "\n".join(lines)

@@ -7,7 +7,8 @@ import unicodedata
 from collections.abc import Sequence
 from typing import Any
 
-from mbrparse.evaluate.drawing import MARK, NO_PARSE, Sentence, captioned, legend, too_deep
+from mbrparse.evaluate.drawing import MARK, NO_PARSE, captioned, legend, too_deep
+from mbrparse.evaluate.tree_differences import Sentence
 from mbrparse.io.errors import visible
 from mbrparse.treebank.tree import Tree
 from mbrparse.treebank.tree_drawing import levels
@@ -36,7 +37,7 @@ def draw_text(
     recursion: raises DrawingError for trees that are too deep.
     """
     blocks = []
-    for captions, (name, tree, marks) in captioned(sentences, numbered):
+    for captions, (name, tree, marks, _) in captioned(sentences, numbered):
         lines = [visible(caption) for caption in captions]
         if tree is None:
             lines.append(NO_PARSE)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from matplotlib.image import imread
 
 from mbrparse.evaluate import text_drawing
-from mbrparse.evaluate.drawing import NamedTree, Sentence, mark
+from mbrparse.evaluate.tree_differences import NamedTree, Sentence, mark
 from mbrparse.treebank.brackets import read_tree
 from mbrparse.treebank.tree_drawing import MAX_DEPTH
 

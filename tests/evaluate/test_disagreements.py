@@ -1,0 +1,176 @@
+"""``mbrparse show --compare A B``: two files of parses, gold aside."""
+
+import csv
+import io
+import re
+from collections import Counter
+from typing import Any
+
+import pytest
+from commandline import Command
+from evaluation_cases import nary_trees, write
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mbrparse.evaluate.tree_differences import NamedTree, Sentence, mark, write_differences
+from mbrparse.treebank.tree import Tree
+
+A = """\
+(S (NP (DT the) (NN dog)) (VP (VB eats) (NP (NN meat))))
+(S (NP (DT the) (NN dog)) (VP (VB eats) (ADVP (RB now))))
+(S (NP (PRP he)) (VP (VB saw) (NP (NP (DT a) (NN man)) (PP (IN with) (NP (NNS eyes))))))
+(S p q)
+
+"""
+B = """\
+(S (NP (DT the) (NN dog)) (VP (VB eats) (NP (NN meat))))
+(S (NP (DT the) (NN dog)) (VP (VB eats) (NP (RB now))))
+(S (NP (PRP he)) (S (VB saw) (NP (DT a) (NN man)) (PP (IN with) (NP (NNS eyes)))))
+(S p q)
+(S p q)
+"""
+COMPARE = "show --compare A.mrg B.mrg"
+
+
+@pytest.fixture(autouse=True)
+def files() -> None:
+    write(A=A, B=B)
+
+
+def rows(text: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+def numbers(text: str) -> list[str]:
+    return re.findall(r"^sentence (\d+)$", text, flags=re.MULTILINE)
+
+
+def test_only_sentences_that_differ_and_both_sides_marked(command: Command) -> None:
+    text = command(COMPARE).output
+    assert numbers(text) == ["2", "3", "5"]
+    second = text[text.index("sentence 2") : text.index("sentence 3")]
+    first_file, other_file = second.split("B.mrg")
+    assert re.findall(r"\S+(?= \*)", first_file.replace("\u00a0", " ")) == ["ADVP"]
+    assert re.findall(r"\S+(?= \*)", other_file.replace("\u00a0", " ")) == ["NP"]
+    assert text.endswith("* a constituent that the other file does not have\n")
+    assert numbers(command(f"{COMPARE} --count 1").output) == ["2"]
+    assert numbers(command(f"{COMPARE} --line 3").output) == ["3", "5"]
+    assert numbers(command("show A.mrg --compare -", stdin=B).output) == ["2", "3", "5"]
+
+
+def test_the_numbers_places_and_words_as_csv(command: Command) -> None:
+    found = rows(command(f"{COMPARE} --format csv").output)
+    assert [(row["sentence"], row["source"], row["line"], row["length"]) for row in found] == [
+        ("2", "A.mrg", "2", "4"),
+        ("3", "A.mrg", "3", "6"),
+        ("5", "A.mrg", "5", "2"),
+    ]
+    assert found[0]["words"] == "the dog eats now"
+    assert [(row["first_only"], row["second_only"]) for row in found] == [
+        ("ADVP 3-4", "NP 3-4"),
+        ("VP 1-6; NP 2-6", "S 1-6"),
+        ("", "S 0-2"),
+    ]
+
+
+def test_labels_only_and_spans_only(command: Command) -> None:
+    for option, expected in (
+        ("--labels-only", [("2", "ADVP 3-4", "NP 3-4"), ("3", "VP 1-6", "S 1-6")]),
+        ("--spans-only", [("3", "NP 2-6", ""), ("5", "", "S 0-2")]),
+    ):
+        found = rows(command(f"{COMPARE} {option} --format csv").output)
+        assert [(row["sentence"], row["first_only"], row["second_only"]) for row in found] == expected
+        assert numbers(command(f"{COMPARE} {option}").output) == [number for number, *_ in expected]
+
+
+def test_binarized_trees_as_original_ones(command: Command) -> None:
+    write(right="(S a (S_Cont b c))\n(S (A^S a b) c)\n", left="(S (S_Cont a b) c)\n(S a b c)\n")
+    assert numbers(command("show --compare right.mrg left.mrg").output) == ["1", "2"]
+    text = command("show --compare right.mrg left.mrg --debinarize").output
+    assert numbers(text) == ["2"]
+    assert "A\u00a0*" in text or "A *" in text
+    assert "^" not in text
+    assert "S_Cont" not in command("show right.mrg --debinarize").output
+    write(odd="(S (& a b) c)\n")
+    assert command("show odd.mrg --debinarize").error.startswith("odd.mrg:1: label '&' has no base")
+
+
+def test_the_best_of_candidates_is_compared(command: Command) -> None:
+    write(one="(S (A a b) c)\n", two="1\t-1.5\t(S a b c)\n1\t-2\t(S (A a b) c)\n")
+    [row] = rows(command("show --compare one.mrg two.mrg --format csv").output)
+    assert (row["first_only"], row["second_only"]) == ("A 0-2", "")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("A.mrg A.mrg", "the trees of all files are alike from tree 1 on; leave out --compare to draw them"),
+        ("A.mrg A.mrg --labels-only", "the labels of equal brackets of all files are alike from tree 1 on"),
+        ("A.mrg B.mrg --spans-only --line 6", "no tree 6: the file holds 5"),
+        ("A.mrg short.mrg", "short.mrg: ends after tree 1, A.mrg goes on"),
+        ("short.mrg A.mrg --format csv", "short.mrg: ends after tree 1, A.mrg goes on"),
+        ("A.mrg other.mrg", "other.mrg: not the sentence of A.mrg: their terminals differ"),
+        ("A.mrg nowhere.mrg", "nowhere.mrg: no such file"),
+        ("A.mrg empty.mrg", "empty.mrg: holds no trees"),
+    ],
+)
+def test_what_cannot_be_compared(command: Command, options: str, message: str) -> None:
+    write(short=A.partition("\n")[0], other=A.replace("meat", "fish"), empty="")
+    assert message in command(f"show --compare {options}").error
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("--compare A.mrg", "--compare takes two files, not 1."),
+        ("A.mrg B.mrg --labels-only", "--labels-only goes with --compare."),
+        ("A.mrg B.mrg --format csv", "--format csv goes with --compare."),
+        ("--compare A.mrg B.mrg --labels-only --spans-only", "Give --labels-only or --spans-only, not both."),
+        ("--compare A.mrg B.mrg --format csv --svg x.svg", "--format csv draws no images."),
+    ],
+)
+def test_what_does_not_go_together(command: Command, options: str, message: str) -> None:
+    assert message in command(f"show {options}").usage_error
+
+
+def brackets(tree: Tree) -> tuple[list[tuple[int, int, str]], int]:
+    """By recursion: a tree's constituents, and its number of words."""
+
+    def below(node: Tree, start: int) -> tuple[list[tuple[int, int, str]], int]:
+        if not node.children:
+            return [], start + 1
+        found, end = [], start
+        for child in node.children:
+            more, end = below(child, end)
+            found += more
+        return [(start, end, node.label), *found], end
+
+    return below(tree, 0)
+
+
+pairs: Any = st.integers(2, 6).flatmap(lambda words: st.tuples(nary_trees(words), nary_trees(words)))
+
+
+@given(pairs)
+def test_against_counting_every_constituent(pair: tuple[Tree, Tree]) -> None:
+    """The naive twin: multisets of labelled and of bare spans, subtracted."""
+    trees = [brackets(tree)[0] for tree in pair]
+    for kind in ("all", "labels", "spans"):
+        named = [NamedTree(name, tree) for name, tree in zip("ab", pair, strict=True)]
+        stream = io.StringIO()
+        write_differences([Sentence(1, mark(named, kind), kind)], stream)
+        [row] = rows(stream.getvalue())
+        for mine, column in ((0, "first_only"), (1, "second_only")):
+            alone, theirs = (Counter(trees[one]) - Counter(trees[1 - one]) for one in (mine, 1 - mine))
+            told = Counter(
+                (int(start), int(end), label)
+                for label, start, end in re.findall(r"(\S+) (\d+)-(\d+)", row[column])
+            )
+            assert told <= alone
+            for span in {one[:2] for one in alone}:
+                ours, others = (
+                    sum(count for one, count in of.items() if one[:2] == span) for of in (alone, theirs)
+                )
+                relabelled = min(ours, others)
+                expected = {"all": ours, "labels": relabelled, "spans": ours - relabelled}[kind]
+                assert sum(count for one, count in told.items() if one[:2] == span) == expected
