@@ -198,9 +198,9 @@ COMMANDS = _weighed(f"""
 4 show bin.mrg one.mrg two.mrg --line 2 --svg out.svg
 3 show bin.mrg one.mrg two.mrg --differing --png out.png --pdf out.pdf --latex out.tex
 2 show bin.mrg candidates.tsv --count 2
-3 show --compare one.mrg two.mrg --format csv
-2 show --compare one.mrg two.mrg --labels-only --count 2
-2 show --compare bin.mrg candidates.tsv --spans-only --debinarize --svg out.svg
+3 show --compare bin.mrg random.mrg --format csv
+2 show --compare bin.mrg random.mrg --labels-only --count 2
+2 show --compare bin.mrg unary.mrg --spans-only --debinarize --svg out.svg
 3 show trees.mrg
 2 posteriors foreign.tokens --posteriors foreign.npz --label-style supar
 3 evaluate foreign.mrg foreign.mrg --form original --label-style supar --null S
