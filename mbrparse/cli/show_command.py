@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mbrparse.cli.option_types import ImageFile
+from mbrparse.cli.option_types import ImageFile, InputFile
 from mbrparse.cli.options import check_outputs, count_option, encoding_option, note, option
-from mbrparse.io.files import STANDARD, atomic_outputs, open_output, open_output_bytes
+from mbrparse.io.files import STANDARD, atomic_outputs, open_output, open_output_bytes, source_name
 
 if TYPE_CHECKING:
     from mbrparse.evaluate.tree_differences import Kind, Sentence
@@ -43,6 +43,11 @@ if TYPE_CHECKING:
     default="text",
     help="Drawings, or with --compare a row for each sentence.",
 )
+@option(
+    "--places",
+    type=InputFile(),
+    help="The binarized or split file that was parsed: its trees' places in their corpus stand in the CSV.",
+)
 @option("--svg", type=ImageFile("svg"), help="Also write the drawing as an SVG image.")
 @option("--png", type=ImageFile("png"), help="Also write the drawing as a PNG image.")
 @option("--pdf", type=ImageFile("pdf"), help="Also write the drawing as a PDF page.")
@@ -58,6 +63,7 @@ def show(
     count: int | None,
     debinarize: bool,
     format: str,
+    places: str | None,
     encoding: str,
     **images: str | None,
 ) -> None:
@@ -69,6 +75,8 @@ def show(
     """
     from mbrparse.evaluate.drawing import read_sentences
     from mbrparse.evaluate.tree_differences import write_differences
+    from mbrparse.io.errors import FileError
+    from mbrparse.treebank.places import Places
 
     if files.count(STANDARD) > 1:
         raise click.UsageError("standard input (-) can be read only once.")
@@ -84,6 +92,8 @@ def show(
     given = {form: path for form, path in images.items() if path is not None}
     if given and format == "csv":
         raise click.UsageError("--format csv draws no images.")
+    if places and format != "csv":
+        raise click.UsageError("--places goes with --format csv.")
     drawing = STANDARD if STANDARD not in given.values() else None
     outputs = [("the drawing", drawing), *((f"--{form}", path) for form, path in given.items())]
     check_outputs(outputs, [("FILE", path) for path in files])
@@ -91,8 +101,15 @@ def show(
     asked = f"--{only}-only" if only else "--compare" if compare else "--differing" if differing else None
     sentences = _chosen(found, line, asked, count if compare else count or 1)
     if format == "csv":
+        known, first = Places(note), source_name(files[0])
+        if places and not known.known(places):
+            raise FileError("no places beside it", source=places, remedy="name a file of binarize or split")
         with open_output(STANDARD) as stream:
-            write_differences(sentences, stream)
+            write_differences(
+                sentences,
+                lambda one: known.of(places, one.number) if places else known.of(first, one.trees[0].line),
+                stream,
+            )
     else:
         _write(list(sentences), asked is not None or (count or 1) > 1, drawing, given)
 

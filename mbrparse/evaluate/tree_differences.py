@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import csv
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple, TextIO
 
 from mbrparse.io.errors import InputMismatchError, LabelError
 from mbrparse.treebank.clean import unwrap
 from mbrparse.treebank.labels import project
 from mbrparse.treebank.outlines import Constituent, constituents, yields_agree
+from mbrparse.treebank.places import COLUMNS, CorpusPlace
 from mbrparse.treebank.tree import Tree
 
 #: Which constituents that the other tree lacks.
@@ -127,15 +128,18 @@ def _projected(label: str) -> str:
         return label
 
 
-def write_differences(sentences: Iterable[Sentence], stream: TextIO) -> None:
-    """A row of CSV for each sentence of two trees: place in the first file, what each has alone, words."""
+def write_differences(
+    sentences: Iterable[Sentence], place: Callable[[Sentence], CorpusPlace], stream: TextIO
+) -> None:
+    """A row of CSV for each sentence of two trees: its place, what each has alone, its words."""
     rows = csv.writer(stream, lineterminator="\n")
-    rows.writerow(("sentence", "source", "line", "id", "length", "first_only", "second_only", "words"))
-    for number, trees, _ in sentences:
+    rows.writerow(("sentence", *COLUMNS, "length", "first_only", "second_only", "words"))
+    for sentence in sentences:
+        trees = sentence.trees
         leaves = next((one.tree.leaves() for one in trees if one.tree is not None), ())
         words = [leaf.label if leaf.word is None else leaf.word for leaf in leaves]
         marked = ("; ".join(_marked(one)) for one in trees)
-        rows.writerow((number, trees[0].name, trees[0].line, "", len(words), *marked, " ".join(words)))
+        rows.writerow((sentence.number, *place(sentence), len(words), *marked, " ".join(words)))
 
 
 def _marked(named: NamedTree) -> Iterator[str]:

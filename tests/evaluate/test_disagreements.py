@@ -4,6 +4,7 @@ import csv
 import io
 import re
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mbrparse.evaluate.tree_differences import NamedTree, Sentence, mark, write_differences
+from mbrparse.treebank.places import CorpusPlace
 from mbrparse.treebank.tree import Tree
 
 A = """\
@@ -73,6 +75,27 @@ def test_the_numbers_places_and_words_as_csv(command: Command) -> None:
     ]
 
 
+def test_ids_of_the_corpus_as_csv(command: Command) -> None:
+    """From the sidecar of the file that was parsed, or of the first file where it has one."""
+    Path("a.psd").write_text(
+        "( (CODE x) (ID T,.1))\n"
+        "( (IP (NP (D the-the) (N dog-dog)) (V eats-eat)) (ID T,.2))\n"
+        "( (IP (NP (D a-a) (N cat-cat)) (V sees-see)) (ID T,.3))\n",
+        "utf-8",
+    )
+    assert command("binarize icepahc:a.psd -o test.mrg").code == 0
+    first, second = Path("test.mrg").read_text("utf-8").splitlines()
+    write(one=f"{first}\n{second}\n", two=f"{first}\n{second.replace('(NP', '(QP')}\n")
+    command_line = "show --compare one.mrg two.mrg --format csv"
+    for options, expected in (("", ("one.mrg", "2", "")), ("--places test.mrg", ("a.psd", "3", "T,.3"))):
+        [row] = rows(command(f"{command_line} {options}").output)
+        assert (row["source"], row["line"], row["id"]) == expected
+        assert row["words"] == "a cat sees"
+    [row] = rows(command("show --compare test.mrg two.mrg --format csv").output)
+    assert row["id"] == "T,.3"
+    assert "one.mrg: no places beside it" in command(f"{command_line} --places one.mrg").error
+
+
 def test_labels_only_and_spans_only(command: Command) -> None:
     for option, expected in (
         ("--labels-only", [("2", "ADVP 3-4", "NP 3-4"), ("3", "VP 1-6", "S 1-6")]),
@@ -126,6 +149,7 @@ def test_what_cannot_be_compared(command: Command, options: str, message: str) -
         ("A.mrg B.mrg --labels-only", "--labels-only goes with --compare."),
         ("A.mrg B.mrg --format csv", "--format csv goes with --compare."),
         ("--compare A.mrg B.mrg --labels-only --spans-only", "Give --labels-only or --spans-only, not both."),
+        ("--compare A.mrg B.mrg --places A.mrg", "--places goes with --format csv."),
         ("--compare A.mrg B.mrg --format csv --svg x.svg", "--format csv draws no images."),
     ],
 )
@@ -158,7 +182,7 @@ def test_against_counting_every_constituent(pair: tuple[Tree, Tree]) -> None:
     for kind in ("all", "labels", "spans"):
         named = [NamedTree(name, tree) for name, tree in zip("ab", pair, strict=True)]
         stream = io.StringIO()
-        write_differences([Sentence(1, mark(named, kind), kind)], stream)
+        write_differences([Sentence(1, mark(named, kind), kind)], lambda _: CorpusPlace("a", 1), stream)
         [row] = rows(stream.getvalue())
         for mine, column in ((0, "first_only"), (1, "second_only")):
             alone, theirs = (Counter(trees[one]) - Counter(trees[1 - one]) for one in (mine, 1 - mine))

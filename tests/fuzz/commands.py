@@ -198,7 +198,7 @@ COMMANDS = _weighed(f"""
 4 show bin.mrg one.mrg two.mrg --line 2 --svg out.svg
 3 show bin.mrg one.mrg two.mrg --differing --png out.png --pdf out.pdf --latex out.tex
 2 show bin.mrg candidates.tsv --count 2
-3 show --compare bin.mrg random.mrg --format csv
+3 show --compare bin.mrg random.mrg --format csv --places bin.mrg
 2 show --compare bin.mrg random.mrg --labels-only --count 2
 2 show --compare bin.mrg unary.mrg --spans-only --debinarize --svg out.svg
 3 show trees.mrg
