@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from mbrparse.cli.option_types import Text
 from mbrparse.cli.options import NearestChoice, option
-from mbrparse.decode.base.objectives import OBJECTIVES, FScore, Item, Objective, Space
+from mbrparse.decode.base.objectives import OBJECTIVES, UNARY_COST, FScore, Item, Objective, Space
 from mbrparse.io.errors import ObjectiveError, OptionsError
+
+if TYPE_CHECKING:
+    from mbrparse.grammar.grammar_kinds import Grammar
 
 GENERAL = "general-recall"
 WEIGHTS = {"labelled": Item.LABELLED_SPAN, "bracketed": Item.SPAN}
@@ -74,7 +77,8 @@ class ObjectiveOptions:
         choices=["free", "nary", "grammar"],
         help="The trees to search: any binary tree with a label on each span, any set of constituents "
         "that do not cross, or the trees of the grammar.  [default: nary for general-recall and the Fs, "
-        "free for the other recalls, consistent brackets and bracketed-tree, grammar for the others]",
+        "free for the other recalls (with unary rules: nary, at --node-cost "
+        f"{UNARY_COST:g}), consistent brackets and bracketed-tree, grammar for the others]",
     )
     items: Any = option(
         choices=["projected", "symbol"],
@@ -87,10 +91,11 @@ class ObjectiveOptions:
         """The names of the objectives, each once."""
         return tuple(dict.fromkeys(self.names))
 
-    def objectives(self) -> tuple[Objective, ...]:
+    def objectives(self, unaries: bool = False) -> tuple[Objective, ...]:
         """The rows of the table of objectives, as the options change them.
 
-        Raises UsageError where options do not fit the objectives.
+        With ``unaries`` those for a grammar that has unary rules. Raises UsageError where options
+        do not fit the objectives.
         """
         names = self.distinct
         if self.pooled and self.exact:
@@ -101,9 +106,31 @@ class ObjectiveOptions:
             raise click.UsageError(f"--{f_score} goes with --objective {' or '.join(fs)}.")
         if self.weights and GENERAL not in names:
             raise click.UsageError(f"--weight goes with --objective {GENERAL}.")
-        return tuple(self._row(name, f_score if name in fs else None) for name in names)
+        return tuple(self._row(name, f_score if name in fs else None, unaries) for name in names)
 
-    def _row(self, name: str, f_score: FScore | None) -> Objective:
+    def fitted(self, grammar: Grammar, unlabelled: bool) -> tuple[tuple[Objective, ...], list[str]]:
+        """The rows for a grammar; if it has unary rules, also lines on which trees have unary nodes."""
+        unaries = grammar.pcfg.has_unaries
+        rows, lines = self.objectives(unaries and not unlabelled), []
+        moved = [row.name for row, usual in zip(rows, self.objectives(), strict=True) if row != usual]
+        free = [row.name for row in rows if row.space is Space.FREE]
+        if moved:
+            cost = UNARY_COST if self.node_cost is None else self.node_cost
+            lines.append(
+                f"{', '.join(moved)}: n-ary trees, at --node-cost {cost:g}, since the grammar has unary "
+                "rules (--space free: binary ones, without unary nodes)"
+            )
+        if free and unaries:
+            from mbrparse.grammar.projection import unary_share
+
+            share = unary_share(getattr(grammar, "members", [grammar])[0].pcfg)
+            lines.append(
+                f"{', '.join(free)}: trees of the space free have no unary nodes, {share:.0%} of the "
+                "constituents that the grammar expects"
+            )
+        return rows, lines
+
+    def _row(self, name: str, f_score: FScore | None, unaries: bool) -> Objective:
         row, option = OBJECTIVES[name], "--weight"
         try:
             if name == GENERAL and self.weights:
@@ -111,6 +138,8 @@ class ObjectiveOptions:
             option = "--space"
             if self.space is not None:
                 row = row.within(Space[self.space.upper()])
+            elif unaries:
+                row = row.for_unaries(UNARY_COST if self.node_cost is None else 0.0)
             if f_score is not None:
                 row = row.with_f(f_score)
             option = "--node-cost"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
@@ -80,12 +81,15 @@ def parse(
             **vars(dop),
         )
     collected = None
+    remarks: list[str] = []
     known: Grammar | GivenPosteriors
     draws = False
     if not source.grammars:
         known = source.given()
     else:
         known = grammar = source.read_grammars()
+        rows, remarks = objectives.fitted(grammar, options.unlabelled)
+        options = replace(options, objectives=rows)
         draws = grammar.kind == "dop" and options.draws
         if trees.write_posteriors is not None:
             collected = trees.posteriors_writer(grammar, options, source.marks()), trees.write_posteriors
@@ -100,6 +104,8 @@ def parse(
 
             chunks = folder.wanted(read_chunks(input, source.form, source.encoding, BLOCK, BLOCK))
         kept = iter if folder is None else folder.kept
+        for remark in remarks:
+            note(remark)
         with combinations_checked():
             results = parse_all(job, chunks, machines.jobs, note, watch, kept, watch.progress_state)
         if part is None:

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from commandline import Command, grammar_text
 
+import mbrparse as mp
+
 TREES = """\
 (S (NP (PRP he)) (VP (VBD slept)))
 (S (NP (DT the) (NN dog)) (VP (VBD saw) (NP (PRP it))))
@@ -53,12 +55,47 @@ def test_trees_with_unary_nodes_there_and_back(command: Command) -> None:
 @pytest.mark.parametrize("objective", ["labelled-recall", "bracketed-recall"])
 @pytest.mark.usefixtures("grammar")
 def test_free_trees_are_binary(command: Command, objective: str) -> None:
-    assert command(f"parse -g g trees --objective {objective}").output == (
+    found = command(f"parse -g g trees --objective {objective} --space free")
+    # By hand: of the trees' 11 constituents 7 have a single child.
+    assert f"{objective}: trees of the space free have no unary nodes, 64% of the constituents" in found.err
+    assert found.output == (
         "(S (PRP he) (VBD slept))\n"
         "(S (NP (DT the) (NN dog)) (VP (VBD saw) (PRP it)))\n"
         "(S (VB go))\n"
         "(S (NN dog))\n"
     )
+
+
+@of_both_kinds
+@pytest.mark.parametrize("objective", ["labelled-recall", "bracketed-recall"])
+@pytest.mark.usefixtures("grammar")
+def test_by_default_recalls_find_unary_nodes(command: Command, objective: str) -> None:
+    parse = f"parse -g g trees --objective {objective}"
+    found = command(parse)
+    assert found.output == TREES
+    remark = f"mbrparse: {objective}: n-ary trees, at --node-cost 0.25, since the grammar has unary rules"
+    assert found.err.startswith(remark)
+    assert found.err.count("\n") == 2
+    same = command(f"{parse} --space nary --node-cost 0.25")
+    assert same.output == TREES
+    assert same.err == "mbrparse: 4 sentences, 0 fell back\n"
+    assert "at --node-cost 0, " in command(f"{parse} --node-cost 0").err
+    unlabelled = command(f"{parse} --objective bracketed-recall --labels none -o {{objective}}").err
+    assert "no unary nodes" in unlabelled
+    assert "n-ary" not in unlabelled
+    [row] = mp.Parser(mp.read_grammar("g"), objective).parse("PRP VBD")[0].objectives
+    assert (row.space, row.node_constant) == (mp.Space.NARY, -0.25)
+
+
+def test_without_unary_rules_nothing_changes(command: Command, folder: Path) -> None:
+    (folder / "trees").write_text("(S (NP DT NN) (VP VB NP))\n(S (NP DT (NP_Cont JJ NN)) VB)\n")
+    command("train trees -o g")
+    chosen = "--objective labelled-recall --objective bracketed-recall --objective consistent-brackets"
+    usual = command(f"parse -g g trees {chosen} -o usual.{{objective}}").err
+    free = command(f"parse -g g trees {chosen} --space free -o free.{{objective}}").err
+    assert usual == free == "mbrparse: 2 sentences, 0 fell back\n"
+    for name in ("labelled-recall", "bracketed-recall", "consistent-brackets"):
+        assert Path(f"usual.{name}").read_bytes() == Path(f"free.{name}").read_bytes()
 
 
 @of_both_kinds

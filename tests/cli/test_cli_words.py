@@ -47,7 +47,7 @@ def test_raw_text(kind: str, command: Command) -> None:
     assert Path("g.tagger.json").exists() == (kind == "collins")
     text = "the wolf followed the dog\nthe dog saw the bird\nthe hen saw the bird\nGill crept\n"
     outcome = command("parse -g g", stdin=text)
-    assert outcome.err == "mbrparse: 4 sentences, 0 fell back\n"
+    assert outcome.err.splitlines()[1:] == ["mbrparse: 4 sentences, 0 fell back"]
     lines = outcome.output.splitlines()
     assert [" ".join(read_tree(line).words()) for line in lines] == text.splitlines()
     assert lines[1] == TREES[0]
@@ -62,10 +62,10 @@ def test_raw_text(kind: str, command: Command) -> None:
 def test_without_a_model_unseen_words_fall_back(command: Command) -> None:
     assert "unknown" not in train(command, "--unknown none")
     outcome = command("parse -g g", stdin="the wolf slept\nthe dog slept\n")
-    assert outcome.err == (
-        "mbrparse: sentence 1 was not parsed, its tree is a fall-back: unknown terminal wolf\n"
-        "mbrparse: 2 sentences, 1 fell back (unknown terminal wolf: 1)\n"
-    )
+    assert outcome.err.splitlines()[1:] == [
+        "mbrparse: sentence 1 was not parsed, its tree is a fall-back: unknown terminal wolf",
+        "mbrparse: 2 sentences, 1 fell back (unknown terminal wolf: 1)",
+    ]
 
 
 def test_signatures_are_the_default(command: Command) -> None:

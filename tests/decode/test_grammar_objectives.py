@@ -348,7 +348,7 @@ def test_a_search_without_a_tree_says_so(monkeypatch: pytest.MonkeyPatch) -> Non
     )
     grammar = to_pcfg(GROWING)
     assert decode(grammar, ["x", "x"], "projected", ROWS[:2]).trees == [None, None]
-    parse = Parser(grammar, "labelled-recall", *ROWS[2:4]).parse("x x")[0]
+    parse = Parser(grammar, OBJECTIVES["labelled-recall"], *ROWS[2:4]).parse("x x")[0]
     assert parse.reason == f"no tree for {ROWS[2].name}"
     assert [found is None for found in parse.decoded] == [False, True, True]
     assert [str(tree) for tree in parse.trees] == ["(S x x)"] * 3

@@ -205,8 +205,10 @@ class Settings(TypedDict, total=False):
     sampled_posteriors: bool
 
 
-def objective_of(name: str | Objective) -> Objective:
+def objective_of(name: str | Objective, unaries: bool = False) -> Objective:
     """A row of the table by its name; raises ObjectiveError for a name that none has.
+
+    With ``unaries``, of a grammar, as it is by default for such a one.
 
     >>> objective_of("labelled-recall").name
     'labelled-recall'
@@ -217,4 +219,4 @@ def objective_of(name: str | Objective) -> Objective:
         raise ObjectiveError(
             f"there is no objective {name!r}", remedy=f"it is one of {', '.join(OBJECTIVES)}"
         )
-    return OBJECTIVES[name]
+    return OBJECTIVES[name].for_unaries() if unaries else OBJECTIVES[name]

@@ -46,7 +46,8 @@ class Parser:
     """Parses for one objective or several, with a grammar or with another model's posteriors.
 
     Charts are computed once for all objectives. ``objectives`` are names of the table (``OBJECTIVES``) or
-    rows of one's own, by default Labelled Recall. ``settings`` are what the command line calls --fallback
+    rows of one's own, by default Labelled Recall; where the grammar has unary rules, names of recalls
+    stand for n-ary trees (``Objective.for_unaries``). ``settings`` are what the command line calls --fallback
     ("right-branching", "flat", "empty"), ``unlabelled`` (--labels none), ``debinarized``, ``max_length``,
     ``max_seconds``, ``precision`` ("double", "single"), ``items`` ("projected", "symbol"), ``best_first``,
     ``expectations``, ``prune``, for candidates ``k_best``, ``samples``, ``seed`` and ``risk``, and for DOP
@@ -69,7 +70,9 @@ class Parser:
         **settings: Unpack[Settings],
     ) -> None:
         if options is None:
-            rows = tuple(map(objective_of, objectives or ("labelled-recall",)))
+            free = settings.get("unlabelled", False) or not isinstance(source, Grammar)
+            unaries = not free and cast(Grammar, source).pcfg.has_unaries
+            rows = tuple(objective_of(name, unaries) for name in objectives or ("labelled-recall",))
             options = ParserOptions(rows, **settings)
         elif objectives or settings:
             raise OptionsError("options hold the objectives and all settings: give no others beside them")
