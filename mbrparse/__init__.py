@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from mbrparse.treebank.splits import split
     from mbrparse.treebank.tree import Tree
     from mbrparse.treebank.tree_lists import read_parses, read_trees
+    from mbrparse.treebank.treebank_statistics import treebank_statistics
 
 __all__ = [
     "OBJECTIVES",
@@ -83,6 +84,7 @@ __all__ = [
     "span_marginals",
     "split",
     "train",
+    "treebank_statistics",
     "write_grammar",
 ]
 
@@ -121,6 +123,7 @@ _MODULES = {
     "span_marginals": "decode.posteriors.span_marginals",
     "split": "treebank.splits",
     "train": "grammar.files.grammars",
+    "treebank_statistics": "treebank.treebank_statistics",
     "write_grammar": "grammar.files.grammars",
 }
 

@@ -56,6 +56,8 @@ def _weighed(text: str) -> list[tuple[int, str]]:
 COMMANDS = _weighed(f"""
 1 corpora corpus corpus.zip wsj
 2 corpora corpus.zip icepahc --check
+3 stats trees.mrg corpus.zip --on-error skip --top 3
+2 stats icepahc:icepahc --leaves lemma --no-traces --table chains --format csv -o out
 6 binarize trees.mrg -o out
 1 binarize icepahc:icepahc --no-ids -o out
 4 binarize trees.mrg --head-rules heads.txt --on-error skip -o out

@@ -1,0 +1,122 @@
+"""``mbrparse stats``: what is in a treebank."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import partial
+from itertools import islice
+from typing import Any
+
+import click
+
+from mbrparse.cli.options import (
+    check_outputs,
+    count_option,
+    encoding_option,
+    functions_option,
+    on_error_option,
+    option,
+    output_option,
+    with_progress,
+)
+from mbrparse.io.files import open_output
+
+FIGURES, FILES = "figures", "files"
+_TABLES = [
+    FIGURES, FILES, "labels", "tags", "words", "rules", "chains", "branching", "lengths", "depths",
+    "functions", "traces", "roots", "wrappers", "removed",
+]  # fmt: skip
+#: How many rows of each table are shown where all are.
+_TOP = 10
+
+
+@click.command()
+@click.argument("treebanks", nargs=-1, required=True, metavar="TREEBANK...")
+@option("--table", choices=_TABLES, help="Print this table alone (default: the top of each).")
+@count_option("--top", help="So many rows of a table (default: all of --table, in csv and json; else 10).")
+@option(
+    "--format",
+    choices=["text", "markdown", "latex", "csv", "json"],
+    default="text",
+    help="csv has one table: of files, or --table.",
+)
+@option(
+    "--no-traces",
+    "traces",
+    is_flag=True,
+    default=True,
+    flag_value=False,
+    show_default=False,
+    help="Take out traces first.",
+)
+@functions_option()
+@option(
+    "--leaves",
+    choices=["word", "lemma", "both"],
+    help="The words, where the corpus gives lemmas (both: word-lemma).",
+)
+@encoding_option()
+@on_error_option("At a malformed tree, stop with an error, or leave it out and count it.")
+@output_option()
+def stats(
+    treebanks: tuple[str, ...], table: str | None, top: int | None, format: Any, output: str, **reading: Any
+) -> None:
+    """Count what is in a treebank: words, labels, tags, rules, unary chains, lengths, depths, traces.
+
+    TREEBANK is what binarize takes: a file, "-", a folder, a zip, a glob, or a name that corpora lists.
+    Trees are counted as they are written, but for a wrapper around the root; traces (-NONE-) are no words. A
+    chain is of constituents with one child each. A repeated tree or sentence is the same as one before it.
+    """
+    from mbrparse.evaluate.tables.grids import LAYOUTS, csv_grid, grid_of
+    from mbrparse.treebank.treebank_statistics import treebank_statistics
+
+    check_outputs([("--output", output)], [("TREEBANK", path) for path in treebanks])
+    found = treebank_statistics(*treebanks, **reading, progress=partial(with_progress, title="counting"))
+    counts: dict[str, Mapping[str, Any]] = {FIGURES: found.figures(), FILES: found.files, **found.counts()}
+    if format == "json":
+        chosen = {name: dict(islice(counts[name].items(), top)) for name in _TABLES if table in (name, None)}
+        lines = [json.dumps(chosen, indent=2, ensure_ascii=False)]
+    elif format == "csv":
+        lines = csv_grid(grid_of(_rows(table or FILES, counts[table or FILES], top)))
+    else:
+        lines = []
+        for name in [table] if table else [name for name in _TABLES if counts[name]]:
+            most = None if name == FIGURES else top if table or top else _TOP
+            rows = _by_tens(counts[name]) if name == "lengths" else counts[name]
+            shown = [map(_shown, row) for row in _rows(name, rows, most)]
+            lines += LAYOUTS[format](grid_of(shown), 1)
+            left = 0 if most is None else len(rows) - most
+            lines += [f"... {left:,} more: --table {name}"] * (left > 0 and not table)
+            lines += [""] * (table is None)
+    with open_output(output) as stream:
+        stream.writelines(f"{line}\n" for line in lines)
+
+
+def _rows(name: str, counts: Mapping[str, Any], most: int | None) -> list[tuple[Any, ...]]:
+    """A heading and rows: of files with their sum, of others with their shares."""
+    if name == FIGURES:
+        return [("", name), *islice(counts.items(), most)]
+    if name == FILES:
+        rows = [(file, *figures.values()) for file, figures in counts.items()]
+        sums = map(sum, zip(*(row[1:] for row in rows), strict=True))
+        return [("file", *next(iter(counts.values()))), *rows[:most], ("total", *sums)]
+    whole = sum(counts.values())
+    return [
+        (name, "count", "percent"),
+        *((key, n, 100 * n / whole) for key, n in islice(counts.items(), most)),
+    ]
+
+
+def _by_tens(lengths: Mapping[str, int]) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for length, count in lengths.items():
+        low = max(int(length) - 1, 0) // 10 * 10
+        found[f"{low + 1}-{low + 10}"] = found.get(f"{low + 1}-{low + 10}", 0) + count
+    return found
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, float):
+        return f"{value:,.2f}"
+    return f"{value:,}" if isinstance(value, int) else str(value)

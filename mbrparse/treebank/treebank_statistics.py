@@ -1,0 +1,180 @@
+"""What is in a treebank: counts over its trees as they are read, before cleaning."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from mbrparse.io.errors import MbrparseError
+from mbrparse.io.files import source_name
+from mbrparse.treebank.categories import PENN, STRIP, Categories, categories
+from mbrparse.treebank.clean import TRACE, WRAPPERS, prune
+from mbrparse.treebank.corpora import SourceTree, no_trees, read_corpus
+from mbrparse.treebank.known_corpora import known_corpus
+from mbrparse.treebank.prepare import OnError
+from mbrparse.treebank.styles import Leaves, Removals
+from mbrparse.treebank.tree import Tree
+
+TABLES = (
+    "labels", "tags", "words", "rules", "chains", "branching", "lengths", "depths", "functions", "traces",
+    "roots", "wrappers", "removed",
+)  # fmt: skip
+FILE_FIGURES = ("trees", "words", "constituents")
+#: Those in the order of their numbers; the others begin with what is most frequent.
+NUMBERED = ("branching", "lengths", "depths")
+_UNLABELLED = "( )"
+_INDEX = re.compile(r"(?<=.)[-=]\d+$")
+_IS_NAMED = re.compile(r"\D").search
+
+
+@dataclass(slots=True)
+class TreebankStatistics:
+    """Counts over trees, which are not kept: memory grows with what is different in them.
+
+    A tree is counted as it is read, but for its wrappers (``clean.unwrap``); without ``traces``, these go
+    first. Traces are no words. A tree's **depth** is the most constituents above a word. A **chain** is a
+    maximal one of two constituents or more in which all but the last have one child; where it ends in one
+    word, it has its tag. Rules and chains have categories, as ``functions`` of ``Preparation`` says.
+    """
+
+    functions: str = STRIP
+    traces: bool = True
+    malformed: int = 0
+    files: dict[str, Counter[str]] = field(default_factory=dict)  #: ``FILE_FIGURES``
+    labels: Counter[tuple[Categories, str]] = field(default_factory=Counter)  #: whole
+    leaves: Counter[tuple[str, str]] = field(default_factory=Counter)  #: tags and words
+    rules: Counter[tuple[str, ...]] = field(default_factory=Counter)
+    removed: Removals = field(default_factory=Removals)
+    _tables: dict[str, Counter[str]] = field(default_factory=lambda: {name: Counter() for name in TABLES})
+    _trees: set[int] = field(default_factory=set)  # hashes of 64 bits
+    _sentences: set[int] = field(default_factory=set)
+
+    def skip(self, error: MbrparseError) -> None:
+        """Count a malformed tree (an error handler for the readers)."""
+        self.malformed += 1
+
+    def watch(self, trees: Iterable[SourceTree], convention: str = PENN) -> Iterator[SourceTree]:
+        """Pass trees whose labels follow a convention (``categories``) through, and count them."""
+        how = categories(self.functions, convention)
+        category, tag = lru_cache(None)(how.category), lru_cache(None)(how.tag)
+
+        def name(node: Tree) -> str:
+            return category(node.label) if node.children else tag(node.label)
+
+        for one in trees:
+            tree = one.tree if self.traces else prune(one.tree, lambda leaf: leaf.label == TRACE)
+            if tree is None:
+                continue
+            self._trees.add(hash(str(tree)))
+            while len(tree.children) == 1 and tree.label in WRAPPERS:
+                self._tables["wrappers"][tree.label or _UNLABELLED] += 1
+                tree = tree.children[0]
+            nodes = list(tree.preorder())
+            inner = [node for node in nodes if node.children]
+            leaves = [
+                (tag(node.label), node.label if node.word is None else node.word)
+                for node in nodes
+                if not node.children
+            ]
+            words = [word for tag, word in leaves if tag != TRACE]
+            self._sentences.add(hash(tuple(words)))
+            self.labels.update((how, node.label) for node in inner)
+            self.leaves.update(leaves)
+            self.rules.update((name(node), *map(name, node.children)) for node in inner)
+            self._see_chains(nodes, name)
+            depth, level = 0, [tree] if inner else []
+            while level:
+                depth += 1
+                level = [child for node in level for child in node.children if child.children]
+            for table, key in (("lengths", str(len(words))), ("depths", str(depth)), ("roots", name(tree))):
+                self._tables[table][key] += 1
+            counts = self.files.setdefault(one.source, Counter())
+            counts.update(trees=1, words=len(words), constituents=len(inner))
+            yield one
+
+    def _see_chains(self, nodes: Iterable[Tree], name: Callable[[Tree], str]) -> None:
+        """Count chains of the nodes of a tree in preorder, where an only child comes next."""
+        chain: list[str] = []
+        for node in nodes:
+            chain.append(name(node))
+            if len(node.children) != 1:
+                if len(chain) > (1 if node.children else 2):
+                    self._tables["chains"][" ".join(chain)] += 1
+                chain.clear()
+
+    def figures(self) -> dict[str, float]:
+        """Single figures by name; a **repeated** tree or sentence is the same as one before it."""
+        total = {name: sum(one[name] for one in self.files.values()) for name in FILE_FIGURES}
+        tables, trees = self.counts(), total["trees"]
+        kinds = ("words", "tags", "labels", "rules", "chains")
+        return {
+            "files": len(self.files),
+            **total,
+            "traces": sum(tables["traces"].values()),
+            "malformed trees left out": self.malformed,
+            "words a tree": total["words"] / trees,
+            "words in the longest": int([*tables["lengths"]][-1]),
+            "constituents a tree": total["constituents"] / trees,
+            "depth of the deepest": int([*tables["depths"]][-1]),
+            "constituents with one child": tables["branching"].get("1", 0),
+            **{f"different {kind}": len(tables[kind]) for kind in kinds},
+            "repeated trees": trees - len(self._trees),
+            "repeated sentences": trees - len(self._sentences),
+        }
+
+    def counts(self) -> dict[str, dict[str, int]]:
+        """The counts of each of ``TABLES``: first what is most frequent, numbers in their order.
+
+        ``functions`` are those of constituents, without indices; ``removed`` is all that the corpus's reader
+        took out or changed, and ``traces`` has those of them that are such.
+        """
+        found = {name: table.copy() for name, table in self._tables.items()} | {"removed": self.removed}
+        for (how, label), count in self.labels.items():
+            found["labels"][how.category(label)] += count
+            found["functions"].update(dict.fromkeys(filter(_IS_NAMED, how.functions(label)), count))
+        for (tag, word), count in self.leaves.items():
+            found["tags"][tag] += count
+            is_trace = tag == TRACE
+            found["traces" if is_trace else "words"][_INDEX.sub("", word) if is_trace else word] += count
+        for (parent, *children), count in self.rules.items():
+            found["rules"][f"{parent or _UNLABELLED} -> {' '.join(children)}"] += count
+            found["branching"][str(len(children))] += count
+        found["traces"].update({kind: count for kind, count in self.removed.items() if kind[0] in "*0"})
+        return {name: _in_order(name, table) for name, table in found.items()}
+
+
+def _in_order(name: str, table: Counter[str]) -> dict[str, int]:
+    if name in NUMBERED:
+        return dict(sorted(table.items(), key=lambda pair: int(pair[0])))
+    return dict(sorted(table.items(), key=lambda pair: (-pair[1], pair[0])))
+
+
+def treebank_statistics(
+    *specs: str,
+    functions: str = STRIP,
+    traces: bool = True,
+    encoding: str = "utf-8",
+    on_error: OnError = "stop",
+    leaves: Leaves | None = None,
+    progress: Callable[[Iterable[SourceTree]], Iterable[SourceTree]] = iter,
+) -> TreebankStatistics:
+    """Count what is in corpora (``read_corpus``), each by its own convention of labels.
+
+    ``progress`` is handed the trees of each as they pass. Raises MbrparseError as ``read_trees`` does.
+
+    >>> found = treebank_statistics("embedded:flights")
+    >>> found.figures()["words"], next(iter(found.counts()["rules"].items()))
+    (13930, ('NP -> NNP', 1986))
+    """
+    found = TreebankStatistics(functions, traces)
+    skip = found.skip if on_error == "skip" else None
+    for spec in specs:
+        corpus = known_corpus(spec)
+        trees = read_corpus(spec, encoding=encoding, on_error=skip, leaves=leaves, removed=found.removed)
+        deque(progress(found.watch(trees, PENN if corpus is None else corpus.functions)), maxlen=0)
+    if not found.files:
+        raise no_trees(", ".join(map(source_name, specs)))
+    return found
