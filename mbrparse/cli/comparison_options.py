@@ -121,6 +121,7 @@ class ComparisonOptions(LabelOptions):
         """
         from mbrparse.evaluate.profiles.profile_table import chosen_profile
         from mbrparse.evaluate.settings import Settings
+        from mbrparse.evaluate.tables.criteria import criterion_name
         from mbrparse.evaluate.trees.gold import Comparison
 
         comparison = Comparison(self.form, self.crossing_reference, self.unaries)
@@ -129,12 +130,12 @@ class ComparisonOptions(LabelOptions):
             profile = profile.with_punctuation()
         criteria = profile.shown(self.everything)
         if self.criteria is not None:
-            names = (name.strip().replace("-", "_") for name in self.criteria.split(","))
+            names = map(criterion_name, self.criteria.split(","))
             criteria = tuple(dict.fromkeys([*map(profile.called, names), *profile.context]))
         return Settings(
             profile.how,
             criteria,
-            criterion=None if self.criterion is None else self.criterion.replace("-", "_"),
+            criterion=None if self.criterion is None else criterion_name(self.criterion),
             profile=self.profile,
             average=self.average,
             baseline=self.baseline,

@@ -28,6 +28,12 @@ if TYPE_CHECKING:
     from mbrparse.evaluate.tables.rate_tables import Format
 
 
+def _names(text: str) -> tuple[str, ...]:
+    from mbrparse.evaluate.tables.criteria import criterion_name
+
+    return tuple(map(criterion_name, text.split(",")))
+
+
 @dataclass(frozen=True)
 class TableOptions:
     """What is shown of a comparison, and where."""
@@ -59,7 +65,7 @@ class TableOptions:
         help="The format of the table (default: text); csv and json have rates of 0 to 1.",
     )
     columns: tuple[str, ...] | None = option(
-        type=Text("NAME,...", lambda text: tuple(name.strip().replace("-", "_") for name in text.split(","))),
+        type=Text("NAME,...", _names),
         help="Show these columns only, in this order: criteria such as labelled-f,coverage, or with --by the "
         "breakdown's. csv and json have all.",
     )

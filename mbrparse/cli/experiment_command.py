@@ -197,7 +197,7 @@ def beyond_recall(input: str, output: str, **options: Any) -> None:
     from mbrparse.experiments.beyond_recall.beyond_recall import compare_beyond_recall
 
     with compilation_noted():
-        text = compare_beyond_recall(input, Path(output), log=note, **options)
+        text = compare_beyond_recall(input, Path(output), log=note, progress=with_progress, **options)
     click.echo(text)
 
 

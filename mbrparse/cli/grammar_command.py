@@ -12,6 +12,7 @@ from mbrparse.cli.option_types import ImageFile, InputFile, Text
 from mbrparse.cli.options import check_outputs, count_option, note, option, output_option, refuse_options
 from mbrparse.io.errors import visible
 from mbrparse.io.files import STANDARD, atomic_outputs, open_output_bytes, source_name
+from mbrparse.io.log import counted
 
 FORMATS = ["mbrparse", "bitpar", "nltk"]
 
@@ -150,7 +151,8 @@ def convert(
         binary = binarize_rules(found)
         write_rules(binary.rules, output)
         if binary.changed:
-            note(f"{binary.changed} rules of three children or more were binarized (see parse --debinarize)")
+            rules = counted(binary.changed, "rule")
+            note(f"{rules} of three children or more binarized (see parse --debinarize)")
 
 
 def _what_is_lost(kind: str, file: str, output: str, target: str) -> str:

@@ -34,7 +34,7 @@ class ObjectiveChoice(NearestChoice):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if value == "mbr":
             self.fail(_WHICH_RISK, param, ctx)
-        return super().convert(ALIASES.get(value, value), param, ctx)
+        return super().convert(ALIASES.get(value, str(value).replace("labeled", "labelled")), param, ctx)
 
 
 @dataclass(frozen=True)

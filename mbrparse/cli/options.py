@@ -6,6 +6,7 @@ import difflib
 import functools
 import math
 import sys
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, suppress
 from typing import Any, TypeVar
@@ -19,6 +20,9 @@ from mbrparse.io.files import STANDARD, check_output
 from mbrparse.io.path_kinds import input_identity, is_written_in_place, output_identity
 
 Item = TypeVar("Item")
+
+#: Seconds between two lines about long work.
+EVERY = 60.0
 
 
 class NearestChoice(click.Choice[str]):
@@ -193,15 +197,25 @@ def refuse_options(names: Iterable[str], needed: str) -> None:
 
 def compilation_noted() -> AbstractContextManager[object]:
     """A context that prints a line when kernels have to be compiled."""
-    from mbrparse.grammar.kernel import announced
+    from mbrparse.grammar.kernel import announced, folder
 
-    return announced(lambda: note("compiling kernels, once on this machine ..."))
+    def say() -> None:
+        # What another command compiles later is told to those alone who sit and wait.
+        if sys.stderr.isatty() or not any(folder().glob("*/*.nbi")):
+            note("compiling kernels, once on this machine ...")
+
+    return announced(say)
 
 
 def with_progress(items: Iterable[Item], title: str, total: int | None = None) -> Iterator[Item]:
-    """Pass items through, showing progress on stderr if that is a terminal."""
+    """Pass items through, showing progress on stderr: on a terminal a bar, elsewhere a line a minute."""
     if not sys.stderr.isatty():
-        yield from items
+        told = time.monotonic()
+        for done, item in enumerate(items):
+            if time.monotonic() > told + EVERY:
+                told = time.monotonic()
+                note(f"{title}: {done:,}{'' if total is None else f' of {total:,}'}")
+            yield item
         return
     from rich.console import Console
     from rich.progress import track

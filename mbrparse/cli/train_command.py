@@ -26,6 +26,7 @@ from mbrparse.cli.training_options import (
     WordOptions,
 )
 from mbrparse.io.files import atomic_outputs
+from mbrparse.io.log import counted
 from mbrparse.io.path_kinds import is_file
 
 if TYPE_CHECKING:
@@ -179,7 +180,7 @@ def _split_merge(
     except KeyboardInterrupt:
         raise KeyboardInterrupt("--resume goes on after the last whole cycle" if kept else "") from None
     write_rules(rules, output)
-    note(f"{len(rules.rules)} rules")
+    note(counted(len(rules.rules), "rule"))
 
 
 def _dop(trees: Iterable[SourceTree], output: str, words: WordOptions, fragments: FragmentOptions) -> None:
@@ -226,4 +227,5 @@ def _inside_outside(
         done = interruption.result.iterations
         kept = f": {output} keeps the last, --resume goes on" if resumable else ""
         raise KeyboardInterrupt(f"after {done} iterations{kept}") from None
-    note(f"{trained.sentences} sentences, {trained.iterations} iterations, {len(trained.rules.rules)} rules")
+    sizes = counted(trained.sentences, "sentence"), counted(trained.iterations, "iteration")
+    note(", ".join((*sizes, counted(len(trained.rules.rules), "rule"))))

@@ -23,6 +23,7 @@ from mbrparse.cli.options import (
     with_progress,
 )
 from mbrparse.io.errors import visible
+from mbrparse.io.log import counted
 
 
 @click.command()
@@ -246,4 +247,4 @@ def sample(grammar: str, count: int, seed: int | None, words: bool, normalize: b
                 stream.write(" ".join(tree.words()) + "\n")
             else:
                 write_tree(tree, stream)
-    note(f"sampled {count} trees with seed {seed}")
+    note(f"sampled {counted(count, 'tree')} with seed {seed}")

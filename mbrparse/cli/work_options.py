@@ -18,10 +18,10 @@ import click
 
 from mbrparse.cli.objective_options import combinations_checked
 from mbrparse.cli.option_types import Text
-from mbrparse.cli.options import jobs_option, note, option
+from mbrparse.cli.options import EVERY, jobs_option, note, option
 from mbrparse.io.errors import FileError
 from mbrparse.io.files import STANDARD
-from mbrparse.io.log import ProgressState
+from mbrparse.io.log import ProgressState, counted
 
 if TYPE_CHECKING:
     from mbrparse.decode.parser.parse_files import Lines
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 
 Item = TypeVar("Item")
 
-#: Seconds between two lines of a log.
-EVERY = 60.0
 _REFRESHED = 0.2
 
 
@@ -96,7 +94,7 @@ class Watch:
         left = "" if row["seconds_left"] is None else f", {row['seconds_left'] / 60:.0f} min left"
         several = f", {row['workers']} workers" if row["workers"] != 1 else ""
         again = f", {row['retries']} retries" if row["retries"] else ""
-        return f"{row['sentences']} sentences, {row['per_second']}/s{left}{several}{again}"
+        return f"{counted(row['sentences'], 'sentence')}, {row['per_second']}/s{left}{several}{again}"
 
     @contextmanager
     def _logged(self, title: str) -> Iterator[None]:

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mbrparse.evaluate.tables.count_table import Columns
-from mbrparse.evaluate.tables.criteria import MORE, PAPER, quotients, sides
+from mbrparse.evaluate.tables.criteria import MORE, PAPER, criterion_name, quotients, sides
 from mbrparse.evaluate.trees.agreement import Form, Place
 from mbrparse.evaluate.trees.gold import Comparison, GoldSentence, compared_labels, trees_in
 from mbrparse.evaluate.trees.matches import Brackets, Matches
@@ -45,7 +45,7 @@ class TreeRates:
     """
 
     def __init__(self, criterion: str, form: Form = "binarized") -> None:
-        name = criterion.replace("-", "_")
+        name = criterion_name(criterion)
         if name not in _CRITERIA:
             raise MbrparseError(
                 f"no criterion is called {criterion!r}", remedy=f"one of {', '.join(_CRITERIA)}"

@@ -13,9 +13,7 @@ from pathlib import Path
 
 from mbrparse.decode.base.objectives import OBJECTIVES
 from mbrparse.decode.base.parser_options import ParserOptions
-from mbrparse.decode.parser.parse_files import write_parses
-from mbrparse.decode.parser.parse_input import Job, parse_all
-from mbrparse.decode.parser.sentences import read_chunks
+from mbrparse.decode.parser.parse_input import Job
 from mbrparse.evaluate.evalb.evalb_counts import EVALB
 from mbrparse.evaluate.evalb.parameters import COLLINS, NEVER
 from mbrparse.evaluate.evaluation import evaluate_files
@@ -24,6 +22,7 @@ from mbrparse.evaluate.settings import Settings
 from mbrparse.evaluate.tables.grids import Cell, Grid, grid_of
 from mbrparse.evaluate.tables.rate_tables import Summary, cells
 from mbrparse.evaluate.tables.significance_report import LEGEND
+from mbrparse.experiments.kept_parses import parse_kept
 from mbrparse.experiments.trial_runs import hold_out, panels, read_treebanks, write_table
 from mbrparse.grammar.files.grammars import read_grammar
 from mbrparse.grammar.grammar_file import write_rules
@@ -106,9 +105,9 @@ class Cycles:
             k_best=DERIVATIONS if seeks else None,
             risk=TreeRates("labelled-tree", "original") if seeks else None,
         )
-        chunks = read_chunks(self.folder / "gold.mrg", "trees")
-        found = self.progress(parse_all(Job(grammar, options), chunks, self.jobs, self.log), "parsing")
-        self.log(str(write_parses(found, [self.parses(number, name) for name in names])))
+        parses = [self.parses(number, name) for name in names]
+        gold, job = self.folder / "gold.mrg", Job(grammar, options)
+        self.log(str(parse_kept(job, gold, parses, self.jobs, self.log, self.progress)))
 
 
 def compare_cycles(

@@ -20,6 +20,15 @@ class Progress(Protocol):
         ...
 
 
+def counted(number: int, noun: str) -> str:
+    """A number of things, for people.
+
+    >>> counted(1, "sentence"), counted(2000, "word")
+    ('1 sentence', '2000 words')
+    """
+    return f"{number} {noun}{'s' * (number != 1)}"
+
+
 @dataclass
 class ProgressState:
     """The progress of long work, written by the work and read by whoever shows it.

@@ -22,7 +22,8 @@ try:
     from distributed.scheduler import KilledWorker
 except ImportError:
     raise WorkersError(
-        "--scheduler needs Dask, which is not installed", remedy="pip install 'mbrparse[cluster]'"
+        "--scheduler needs Dask, which is not installed",
+        remedy="pip install '.[cluster]' in mbrparse's folder",
     ) from None
 
 __all__ = ["ClusterClient", "KilledWorker"]

@@ -37,7 +37,7 @@ def test_number_and_word_are_told(command: Command) -> None:
         "mbrparse: 3 sentences, 2 fell back (unknown terminal wolf: 1, no parse: 1)",
     ]
     assert told(command("parse -g toy.nltk", stdin="she saw the dog").err) == [
-        "mbrparse: 1 sentences, 0 fell back"
+        "mbrparse: 1 sentence, 0 fell back"
     ]
 
 

@@ -233,7 +233,7 @@ def test_ordinary_labels_need_no_note(command: Command) -> None:
         arrays: dict[str, Any] = {"lengths": [3], "labels": ["S", label], "sentence": [0, 0], "g": np.ones(2)}
         np.savez("p.npz", **arrays, start=[0, 0], end=[3, 2], label=[0, 1])
         assert (
-            command("parse --posteriors p.npz", stdin="a b c\n").err == "mbrparse: 1 sentences, 0 fell back\n"
+            command("parse --posteriors p.npz", stdin="a b c\n").err == "mbrparse: 1 sentence, 0 fell back\n"
         )
 
 

@@ -107,3 +107,18 @@ def test_jobs_give_the_same_trees(command: Command) -> None:
     # The most probable derivation does not depend on how it is found.
     alone = command("parse -g grammar --objective labelled-tree", stdin=some)
     assert alone.output == Path("1-labelled-tree").read_text()
+
+
+@pytest.mark.usefixtures("toy_folder")
+def test_american_spellings(command: Command) -> None:
+    parse = "parse -g grammar.txt tags.txt --objective"
+    assert command(f"{parse} labeled-recall").out == command(f"{parse} labelled-recall").out
+    risks = [
+        command(f"{parse} minimum-risk --k-best 3 --risk {name}").out for name in ("labeled-f", "labelled_f")
+    ]
+    assert risks[0] == risks[1] != ""
+    Path("gold").write_text("(S (A x y) z)\n")
+    for option in ("--criteria", "--columns"):
+        tables = {command(f"evaluate gold gold {option} {name}-tree").out for name in ("labeled", "labelled")}
+        assert len(tables) == 1
+        assert "lab. tree" in tables.pop()

@@ -201,7 +201,7 @@ def test_the_sample(command: Command) -> None:
         outcome = command("parse -g g text -o parses")
         assert outcome.code == 0
         unseen = command("parse -g g", stdin="Zork grumbled 77-fold stimplers .\n").err
-        assert f"mbrparse: 1 sentences, {int(kind == 'none')} fell back" in unseen
+        assert f"mbrparse: 1 sentence, {int(kind == 'none')} fell back" in unseen
         found = [read_tree(line) for line in Path("parses").read_text().splitlines()]
         assert [tree.words() for tree in found] == [tree.words() for tree in gold]
         assert ("unknown terminal" in outcome.err) == (kind == "none")

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from commandline import Command
 
-from mbrparse.cli import work_options
+from mbrparse.cli import options, work_options
 from mbrparse.cli.work_options import Watch
 
 KEYS = {"time", "what", "sentences", "per_second", "seconds_left", "workers", "retries", "done"}
@@ -43,3 +43,12 @@ def test_lines_come_while_nothing_does(tmp_path: Path, monkeypatch: pytest.Monke
     with pytest.raises(KeyboardInterrupt):
         items.throw(KeyboardInterrupt)  # type: ignore[attr-defined]
     assert json.loads(log.read_text().splitlines()[-1])["done"] is False
+
+
+def test_off_a_terminal_long_work_says_a_line_a_minute(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    seconds = iter(range(0, 1000, 25))
+    monkeypatch.setattr("mbrparse.cli.options.time.monotonic", lambda: next(seconds))
+    assert list(options.with_progress("abcdefg", "parsing", 7)) == list("abcdefg")
+    assert capsys.readouterr().err == "mbrparse: parsing: 2 of 7\nmbrparse: parsing: 5 of 7\n"

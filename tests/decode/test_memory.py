@@ -312,5 +312,5 @@ def test_training_leaves_out_what_would_not_fit(tmp_path: Path) -> None:
         2 * GIGABYTE, "train", trees, "--method", "inside-outside", "--nonterminals", 2, "--iterations", 1
     )
     assert done.returncode == 0, done.stderr
-    assert f"left out 1 sentences, charts of more than 2 GB (--max-length): {trees}:2\n" in done.stderr
+    assert f"left out 1 sentence, charts of more than 2 GB (--max-length): {trees}:2\n" in done.stderr
     assert "2 sentences, 1 iterations" in done.stderr

@@ -128,8 +128,8 @@ def test_what_was_expected(command: Command) -> None:
     text = PAGE.read_text("utf-8")
     row = '<th scope="row">60\N{EN DASH}70</th><td class="number">1</td><td class="number">62.50</td>'
     assert row in text
-    assert "left out, no parse: 1 sentences, first 3</li>" in text
-    assert "left out, the tree is not that of the details: 1 sentences, first 2</li>" in text
+    assert "left out, no parse: 1 sentence, first 3</li>" in text
+    assert "left out, the tree is not that of the details: 1 sentence, first 2</li>" in text
 
 
 def test_many_sentences_make_a_folder(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -86,7 +86,7 @@ def test_what_is_there_is_not_done_again(command: Command, monkeypatch: pytest.M
     reproduced(command)
     expected = contents(run)
     with monkeypatch.context() as patch:
-        for name in (*FIRST_STEPS, "parse_all", "evaluate_files", "write_report"):
+        for name in (*FIRST_STEPS, "parse_kept", "evaluate_files", "write_report"):
             patch.delattr(reproduction, name)
         assert "stage" not in reproduced(command).err
     # An interrupted run has left the files of its first stages.

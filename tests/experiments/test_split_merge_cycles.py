@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from commandline import Command, Outcome
 
-from mbrparse.decode.parser.parse_input import parse_all
 from mbrparse.experiments import split_merge_cycles
+from mbrparse.experiments.kept_parses import parse_kept
 from mbrparse.treebank.corpora import read_corpus
 
 OBJECTIVES = [
@@ -109,9 +109,9 @@ def test_what_is_finished_is_not_done_again(
 
     def counted(job, *rest, **more):  # type: ignore[no-untyped-def]
         asked.extend(objective.name for objective in job.options.objectives)
-        return parse_all(job, *rest, **more)
+        return parse_kept(job, *rest, **more)
 
-    monkeypatch.setattr(split_merge_cycles, "parse_all", counted)
+    monkeypatch.setattr(split_merge_cycles, "parse_kept", counted)
     monkeypatch.setattr(split_merge_cycles, "train_trees", None)
     assert command(SMALL, folder, trees).out == done.out
     assert (asked, lost.read_text("utf-8")) == (["max-rule-sum"], text)

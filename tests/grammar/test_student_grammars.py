@@ -62,7 +62,7 @@ def test_rules_of_three_children(command: Command) -> None:
     Path("toy.nltk").write_text(TOY.replace("VP -> VP PP", "VP -> V NP PP"))
     done = command("parse trees -g toy.nltk --objective labelled-tree --debinarize")
     assert done.output == TREE.replace("(VP (VP (V", "(VP (V").replace("dog)))", "dog))")
-    assert "1 rules of three children or more were binarized" in done.err
+    assert "1 rule of three children or more binarized" in done.err
 
 
 # --- accepted ----------------------------------------------------------------------------

@@ -215,8 +215,9 @@ def objective_of(name: str | Objective, unaries: bool = False) -> Objective:
     """
     if isinstance(name, Objective):
         return name
-    if not isinstance(name, str) or name not in OBJECTIVES:
+    row = OBJECTIVES.get(str(name).replace("labeled", "labelled"))
+    if row is None:
         raise ObjectiveError(
             f"there is no objective {name!r}", remedy=f"it is one of {', '.join(OBJECTIVES)}"
         )
-    return OBJECTIVES[name].for_unaries() if unaries else OBJECTIVES[name]
+    return row.for_unaries() if unaries else row

@@ -14,7 +14,7 @@ from mbrparse.decode.base.trees import TreeForm, TreeParts
 from mbrparse.grammar.charts.base.span_summary import SpanEntries
 from mbrparse.grammar.pcfg import FloatArray
 from mbrparse.io.files import atomic_outputs, open_output, open_output_bytes
-from mbrparse.io.log import Log
+from mbrparse.io.log import Log, counted
 from mbrparse.treebank.binarize import expanded
 from mbrparse.treebank.brackets import EMPTY_PARSE, read_trees
 from mbrparse.treebank.labels import is_continuation, parse_label, split_chain, unescape
@@ -61,7 +61,7 @@ class ParseAccount:
         >>> str(ParseAccount(9, Counter({"no parse": 2})))
         '9 sentences, 2 fell back (no parse: 2)'
         """
-        text = f"{self.sentences} sentences, {self.reasons.total()} fell back"
+        text = f"{counted(self.sentences, 'sentence')}, {self.reasons.total()} fell back"
         if self.reasons:
             most = ", ".join(f"{reason}: {count}" for reason, count in self.reasons.most_common(3))
             text = f"{text} ({most}{', ...' if len(self.reasons) > 3 else ''})"

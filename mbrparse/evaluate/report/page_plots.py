@@ -14,6 +14,7 @@ from mbrparse.evaluate.report.calibration_tables import BOUNDS, KINDS, RATES, Ca
 from mbrparse.evaluate.report.figures import Figure, Row, Table, address, percent
 from mbrparse.evaluate.tables.significance import LEVEL
 from mbrparse.io.errors import visible
+from mbrparse.io.log import counted
 
 if TYPE_CHECKING:
     from mbrparse.evaluate.tables.rate_tables import Summary
@@ -29,7 +30,7 @@ def calibration(name: str, found: Calibration) -> dict[str, Any]:
         for kind, one in found.kinds.items()
     ]
     lines += [
-        f"left out, {why}: {len(which):,} sentences, first {which[0]}"
+        f"left out, {why}: {counted(len(which), 'sentence')}, first {which[0]}"
         for why, which in found.left_out.items()
     ]
     constituents, sentences = (found.kinds[kind] for kind in KINDS[:2])

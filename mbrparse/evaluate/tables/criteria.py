@@ -37,6 +37,15 @@ Average = Literal["pooled", "sentence"]
 DASH = "-"
 
 
+def criterion_name(text: str) -> str:
+    """The name of a criterion as people write it.
+
+    >>> criterion_name(" labeled-F ")
+    'labelled_F'
+    """
+    return text.strip().replace("-", "_").replace("labeled", "labelled")
+
+
 @dataclass(frozen=True)
 class Criterion:
     """A named rate: a numerator and a denominator, arrays, for the rows of a table of counts."""

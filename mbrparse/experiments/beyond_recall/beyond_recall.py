@@ -16,9 +16,8 @@ import pandas as pd
 
 from mbrparse.decode.base.objectives import Objective
 from mbrparse.decode.base.parser_options import ParserOptions
-from mbrparse.decode.parser.parse_files import ParseAccount, write_parses
-from mbrparse.decode.parser.parse_input import Job, parse_all
-from mbrparse.decode.parser.sentences import read_chunks
+from mbrparse.decode.parser.parse_files import ParseAccount
+from mbrparse.decode.parser.parse_input import Job
 from mbrparse.evaluate.evaluation import evaluate_files
 from mbrparse.evaluate.settings import Settings
 from mbrparse.evaluate.tables.count_table import Columns
@@ -37,11 +36,12 @@ from mbrparse.experiments.beyond_recall.compared_objectives import (
     expected_rates,
     sweep,
 )
+from mbrparse.experiments.kept_parses import parse_kept
 from mbrparse.experiments.trial_runs import hold_out, panels, read_treebanks, write_table
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.training.induce import induce
 from mbrparse.io.files import atomic_outputs
-from mbrparse.io.log import Log, no_log
+from mbrparse.io.log import Log, Progress, no_log, no_progress
 from mbrparse.io.replacements import make_folder
 from mbrparse.run.jobs import Jobs
 from mbrparse.run.results import claim_folder, clear_left_overs, fingerprint
@@ -62,7 +62,9 @@ class ObjectiveParses:
         self.of = {row.name: folder / f"{row.name}.mrg" for row in all_objectives()}
         self.of |= {row.name: folder / "sweep" / f"{row.name}.mrg" for row in sweep()}
 
-    def make(self, train: Sequence[Tree], test: Sequence[Tree], jobs: Jobs, log: Log) -> None:
+    def make(
+        self, train: Sequence[Tree], test: Sequence[Tree], jobs: Jobs, log: Log, progress: Progress
+    ) -> None:
         """Make what is not there yet; raises InputMismatchError where that is of other settings."""
         settings = {"training trees": fingerprint(train), "test trees": fingerprint(test)}
         claim_folder(self._folder, settings, ["gold.mrg", "details.jsonl"])
@@ -76,8 +78,9 @@ class ObjectiveParses:
 
         def parse(rows: Sequence[Objective], details: Path | None) -> ParseAccount:
             job = Job(grammar, ParserOptions(tuple(rows)), details is not None)
-            lines = parse_all(job, read_chunks(self.gold, "trees"), jobs, log)
-            return write_parses(lines, [self.of[row.name] for row in rows], details)
+            return parse_kept(
+                job, self.gold, [self.of[row.name] for row in rows], jobs, log, progress, details
+            )
 
         if not self.details.exists():
             log(str(parse(all_objectives(), self.details)))
@@ -95,6 +98,7 @@ def compare_beyond_recall(
     jobs: Jobs = 1,
     encoding: str = "utf-8",
     log: Log = no_log,
+    progress: Progress = no_progress,
 ) -> str:
     """Run the experiment; return what people read of it.
 
@@ -102,10 +106,10 @@ def compare_beyond_recall(
     curve, and the plot curve. What is there of an earlier run is not done again. Raises CorpusError where
     nothing is held out, InputMismatchError where the folder is of other settings.
     """
-    trees = read_treebanks([spec], max_length, log, encoding)
+    trees = read_treebanks([spec], max_length, log, encoding, progress=progress)
     train, test = hold_out(trees, test_fraction, "raise --test-fraction")
     parses = ObjectiveParses(folder)
-    parses.make(train, test, jobs, log)
+    parses.make(train, test, jobs, log, progress)
     judged = [judge(compared, parses, resamples, seed, log) for compared in OBJECTIVE_TABLES]
     found = curve(parses, log)
     title = f"{spec}: {len(train)} trees to train on, {len(test)} held out"

@@ -46,7 +46,7 @@ class Judged(NamedTuple):
     summary: Summary
     by_split: pd.DataFrame
     seconds: dict[Row, float]  #: of CPU time a sentence
-    fell_back: dict[Row, int]
+    fell_back: dict[Row, float]  #: share of the sentences
 
     def values(self, row: Row, criterion: str) -> list[float]:
         """A row's rates over the splits."""
@@ -80,7 +80,7 @@ def judge(results: Results, resamples: int, seed: int) -> Judged:
         parsed = [result["decoders"][row.decoder] for result in results[row.model]]
         sentences = sum(len(result["terminals"]) for result in results[row.model])
         seconds[row] = sum(one["seconds"] for one in parsed) / sentences
-        fell_back[row] = sum(one["fell_back"] for one in parsed)
+        fell_back[row] = sum(one["fell_back"] for one in parsed) / sentences
     return Judged(rows, summary, by_split, seconds, fell_back)
 
 
@@ -97,11 +97,11 @@ def _counts(row: Row, results: Sequence[dict[str, Any]]) -> list[SentenceCounts]
 
 
 def model_table(judged: Judged) -> Grid:
-    """What people see: rates with letters, milliseconds of CPU time a sentence, and how many fell back."""
+    """What people see: rates with letters, milliseconds of CPU time a sentence, and which share fell back."""
     heading, *rows = cells(judged.summary)
     grid = [[*heading, Cell("measured ms"), Cell("fell back")]]
     for row, shown in zip(judged.rows, rows, strict=True):
-        more = f"{1e3 * judged.seconds[row]:.2f}", str(judged.fell_back[row])
+        more = f"{1e3 * judged.seconds[row]:.2f}", f"{100 * judged.fell_back[row]:.2f}"
         grid.append([*shown, *map(Cell, more)])
     return grid
 

@@ -14,9 +14,7 @@ from typing import NamedTuple
 
 from mbrparse.decode.base.objectives import OBJECTIVES
 from mbrparse.decode.base.parser_options import ParserOptions
-from mbrparse.decode.parser.parse_files import write_parses
-from mbrparse.decode.parser.parse_input import Job, parse_all
-from mbrparse.decode.parser.sentences import read_chunks
+from mbrparse.decode.parser.parse_input import Job
 from mbrparse.decode.posteriors.posteriors_file import read_posteriors
 from mbrparse.decode.posteriors.posteriors_writer import PosteriorsWriter
 from mbrparse.evaluate.evaluation import evaluate_files, file_sources
@@ -25,6 +23,7 @@ from mbrparse.evaluate.report.sentence_records import THRESHOLD
 from mbrparse.evaluate.settings import Settings
 from mbrparse.evaluate.tables.criteria import COVERAGE, PAPER
 from mbrparse.evaluate.trees.gold import Comparison
+from mbrparse.experiments.kept_parses import parse_kept
 from mbrparse.grammar.files.grammars import read_grammar
 from mbrparse.grammar.grammar_file import read_rules, write_rules
 from mbrparse.grammar.training.induce import train_by_counting
@@ -196,11 +195,11 @@ class Reproduction:
         options = ParserOptions(tuple(OBJECTIVES[name] for name in ALGORITHMS))
         test = self.folder / "test.mrg"
         job = Job(grammar, options, details=True, posteriors=True)
-        results = parse_all(job, read_chunks(test), self.jobs, self.log)
-        shown = self.progress(results, "parsing", self._lines(test))
         # What a page draws of them; all would fill the disk.
         posteriors = PosteriorsWriter(grammar.labels, least=THRESHOLD), self.folder / "posteriors.npz"
-        self.log(str(write_parses(shown, self._parses, self.folder / "details.jsonl", posteriors)))
+        details = self.folder / "details.jsonl"
+        account = parse_kept(job, test, self._parses, self.jobs, self.log, self.progress, details, posteriors)
+        self.log(str(account))
 
     def _evaluate(self) -> None:
         count = self._lines(self.folder / "test.mrg")

@@ -26,7 +26,7 @@ from mbrparse.grammar.rules import RuleSet, TerminalKind, binarize_rules, is_ter
 from mbrparse.grammar.words.unknown import UnknownKind, UnknownWords
 from mbrparse.io.errors import GrammarError
 from mbrparse.io.files import read_lines, source_name
-from mbrparse.io.log import Log, no_log
+from mbrparse.io.log import Log, counted, no_log
 from mbrparse.treebank.any_tree import AnyTree, any_trees
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ def read_any_grammar(path: str | Path, *, normalize: bool = False, log: Log = no
 def _pcfg(rules: RuleSet, path: str | Path, log: Log) -> PCFG:
     binary = binarize_rules(rules)
     if binary.changed:
-        log(f"{binary.changed} rules of three children or more were binarized (see parse --debinarize)")
+        log(f"{counted(binary.changed, 'rule')} of three children or more binarized (see parse --debinarize)")
     return PCFG.from_rules(replace(binary.rules, unknown=with_tagger(rules.unknown, path)))
 
 

@@ -14,7 +14,7 @@ from mbrparse.grammar.rules import Rule, RuleSet, TerminalKind, is_terminal, quo
 from mbrparse.grammar.words.tagger import Tagger
 from mbrparse.grammar.words.unknown import MODELS, Collins, UnknownKind, UnknownWords
 from mbrparse.io.errors import GrammarError
-from mbrparse.io.log import Log, Progress, no_log, no_progress
+from mbrparse.io.log import Log, Progress, counted, no_log, no_progress
 from mbrparse.treebank.corpora import SourceTree
 from mbrparse.treebank.labels import escape
 from mbrparse.treebank.tree import Tree
@@ -151,7 +151,7 @@ def with_trained_tagger(model: UnknownWords, trees: Sequence[SourceTree], log: L
     """The model, with a tagger of these trees if it needs one."""
     if not isinstance(model, Collins):
         return model
-    log(f"training the tagger on {len(trees)} sentences ...")
+    log(f"training the tagger on {counted(len(trees), 'sentence')} ...")
     return model.with_tagger(Tagger.train(tree for _, _, tree, _ in trees))
 
 

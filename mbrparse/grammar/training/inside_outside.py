@@ -24,7 +24,7 @@ from mbrparse.grammar.training.iterations import Interrupted, Trained, digest, t
 from mbrparse.grammar.training.tag_statistics import expect_statistics, write_statistics
 from mbrparse.io.errors import GrammarError, InputMismatchError
 from mbrparse.io.files import atomic_outputs
-from mbrparse.io.log import Log, Progress, no_log, no_progress
+from mbrparse.io.log import Log, Progress, counted, no_log, no_progress
 from mbrparse.io.path_kinds import is_file
 from mbrparse.io.program import program
 from mbrparse.io.state_files import short_digest
@@ -85,7 +85,7 @@ def train_files(
         if left_out:
             reason = "charts of more than 2 GB" if longest is None else f"longer than {longest} terminals"
             places = listed_places(left_out)
-            log(f"left out {len(left_out)} sentences, {reason} (--max-length): {places}")
+            log(f"left out {counted(len(left_out), 'sentence')}, {reason} (--max-length): {places}")
         return kept
 
     begun: Settings = {"nonterminals": how.nonterminals, "seed": how.seed, "initial grammar": None}

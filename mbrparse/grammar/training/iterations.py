@@ -34,7 +34,7 @@ from mbrparse.grammar.training.reestimate import (
 )
 from mbrparse.io.errors import CorpusError, FileError, GrammarError
 from mbrparse.io.files import open_output
-from mbrparse.io.log import Log, no_log
+from mbrparse.io.log import Log, counted, no_log
 from mbrparse.io.state_files import (
     Schema,
     SchemaError,
@@ -206,7 +206,7 @@ def train(
     def trained() -> Trained:
         kept, dropped = without_improbable(estimate)
         if dropped:
-            log(f"{dropped} rules whose probability fell below {SMALLEST_PROBABILITY:g} were dropped")
+            log(f"{counted(dropped, 'rule')} whose probability fell below {SMALLEST_PROBABILITY:g} dropped")
         return Trained(to_rules(grammar, kept), curve, estimate.iteration, len(sentences))
 
     try:
@@ -216,8 +216,8 @@ def train(
                 if training_fit.left_out != known:
                     lost = [sentences[i] for i in training_fit.left_out if i not in known]
                     log(
-                        f"left out {len(lost)} sentences, which the grammar cannot derive with their "
-                        f"brackets: {listed_places(lost)}"
+                        f"left out {counted(len(lost), 'sentence')}, which the grammar cannot derive "
+                        f"with their brackets: {listed_places(lost)}"
                     )
                     known = training_fit.left_out
                 if not training_fit.terminals:
