@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 @option(
     "--places",
     type=InputFile(),
-    help="The binarized or split file that was parsed: its trees' places in their corpus stand in the CSV.",
+    help="The binarized or split file that was parsed: its trees' places in their corpus are shown.",
 )
 @option("--svg", type=ImageFile("svg"), help="Also write the drawing as an SVG image.")
 @option("--png", type=ImageFile("png"), help="Also write the drawing as a PNG image.")
@@ -92,24 +92,22 @@ def show(
     given = {form: path for form, path in images.items() if path is not None}
     if given and format == "csv":
         raise click.UsageError("--format csv draws no images.")
-    if places and format != "csv":
-        raise click.UsageError("--places goes with --format csv.")
     drawing = STANDARD if STANDARD not in given.values() else None
     outputs = [("the drawing", drawing), *((f"--{form}", path) for form, path in given.items())]
     check_outputs(outputs, [("FILE", path) for path in files])
     found = read_sentences(files, line, encoding, (only or "all") if compare else None, debinarize)
     asked = f"--{only}-only" if only else "--compare" if compare else "--differing" if differing else None
     sentences = _chosen(found, line, asked, count if compare else count or 1)
+    known, names = Places(note), [places] if places else list(map(source_name, files))
+    source = next(filter(known.known, names), None)
+    if places and source is None:
+        raise FileError("no places beside it", source=places, remedy="name a file of binarize or split")
+    if source is not None:
+        # Such a file has one tree a line.
+        sentences = (one._replace(place=known.of(source, one.number)) for one in sentences)
     if format == "csv":
-        known, first = Places(note), source_name(files[0])
-        if places and not known.known(places):
-            raise FileError("no places beside it", source=places, remedy="name a file of binarize or split")
         with open_output(STANDARD) as stream:
-            write_differences(
-                sentences,
-                lambda one: known.of(places, one.number) if places else known.of(first, one.trees[0].line),
-                stream,
-            )
+            write_differences(sentences, names[0], stream)
     else:
         _write(list(sentences), asked is not None or (count or 1) > 1, drawing, given)
 

@@ -108,17 +108,19 @@ def legend(sentences: Sequence[Sentence]) -> str | None:
 
 
 def captioned(sentences: Sequence[Sentence], numbered: bool) -> Iterator[tuple[list[str], NamedTree]]:
-    """Yield each tree with the lines above it: its sentence's number, its file's name if there are several.
+    """Yield each tree with the lines above it: its sentence's number and place, its file's name if several.
 
     Raises DrawingError for a tree of more than MAX_DEPTH levels.
     """
     for sentence in sentences:
-        for place, named in enumerate(sentence.trees):
+        number = [f"sentence {sentence.number}"] if numbered else []
+        heading = ", ".join([*number, *([str(sentence.place)] if sentence.place else [])])
+        for named in sentence.trees:
             depth = 0 if named.tree is None else levels(named.tree)
             if depth > MAX_DEPTH:
                 raise too_deep(named.name, depth)
-            number = [f"sentence {sentence.number}"] if numbered and not place else []
-            yield [*number, *([named.name] if len(sentence.trees) > 1 else [])], named
+            yield [*filter(None, [heading]), *([named.name] if len(sentence.trees) > 1 else [])], named
+            heading = ""
 
 
 def draw_picture(sentences: Sequence[Sentence], numbered: bool = False) -> Picture:

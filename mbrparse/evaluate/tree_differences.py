@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import csv
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple, TextIO
 
 from mbrparse.io.errors import InputMismatchError, LabelError
@@ -44,12 +44,14 @@ class NamedTree(NamedTuple):
 class Sentence(NamedTuple):
     """The trees of a sentence, and its number in their files (from 1).
 
-    All are compared with the first (None), or two with each other, by their ``differences``.
+    All are compared with the first (None), or two with each other, by their ``differences``; ``place`` is
+    where the corpus has it, if that is known.
     """
 
     number: int
     trees: list[NamedTree]
     differences: Kind | None = None
+    place: CorpusPlace | None = None
 
     @property
     def differs(self) -> bool:
@@ -128,10 +130,8 @@ def _projected(label: str) -> str:
         return label
 
 
-def write_differences(
-    sentences: Iterable[Sentence], place: Callable[[Sentence], CorpusPlace], stream: TextIO
-) -> None:
-    """A row of CSV for each sentence of two trees: its place, what each has alone, its words."""
+def write_differences(sentences: Iterable[Sentence], first: str, stream: TextIO) -> None:
+    """A row of CSV for each sentence of two trees: its place, else that in the first file, and so on."""
     rows = csv.writer(stream, lineterminator="\n")
     rows.writerow(("sentence", *COLUMNS, "length", "first_only", "second_only", "words"))
     for sentence in sentences:
@@ -139,7 +139,8 @@ def write_differences(
         leaves = next((one.tree.leaves() for one in trees if one.tree is not None), ())
         words = [leaf.label if leaf.word is None else leaf.word for leaf in leaves]
         marked = ("; ".join(_marked(one)) for one in trees)
-        rows.writerow((sentence.number, *place(sentence), len(words), *marked, " ".join(words)))
+        place = sentence.place or CorpusPlace(first, trees[0].line)
+        rows.writerow((sentence.number, *place, len(words), *marked, " ".join(words)))
 
 
 def _marked(named: NamedTree) -> Iterator[str]:

@@ -14,7 +14,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mbrparse.evaluate.tree_differences import NamedTree, Sentence, mark, write_differences
-from mbrparse.treebank.places import CorpusPlace
 from mbrparse.treebank.tree import Tree
 
 A = """\
@@ -94,6 +93,23 @@ def test_ids_of_the_corpus_as_csv(command: Command) -> None:
     [row] = rows(command("show --compare test.mrg two.mrg --format csv").output)
     assert row["id"] == "T,.3"
     assert "one.mrg: no places beside it" in command(f"{command_line} --places one.mrg").error
+    # In drawings too; without a sidecar there is nothing to tell.
+    for options, heading in (
+        ("test.mrg --line 2", "a.psd:3 T,.3"),
+        ("test.mrg --count 2", "sentence 1, a.psd:2 T,.2"),
+        ("one.mrg test.mrg", "a.psd:2 T,.2\none.mrg"),
+        ("one.mrg two.mrg --differing --places test.mrg", "sentence 2, a.psd:3 T,.3\none.mrg"),
+        ("one.mrg two.mrg --differing", "sentence 2\none.mrg"),
+        ("one.mrg two.mrg", "one.mrg"),
+    ):
+        assert command(f"show {options} --svg x.svg --latex x.tex").output.startswith(f"{heading}\n")
+        told = heading.splitlines()[0]
+        assert f"% {told}\n" in Path("x.tex").read_text("utf-8")
+        assert told in Path("x.svg").read_text("utf-8")
+    Path("test.mrg.places").write_bytes(b"\xff")
+    outcome = command("show test.mrg --line 2")
+    assert outcome.err.startswith("mbrparse: test.mrg.places:1: bytes that are not utf-8; not used: ")
+    assert outcome.output == command("show one.mrg --line 2").output
 
 
 def test_labels_only_and_spans_only(command: Command) -> None:
@@ -149,7 +165,6 @@ def test_what_cannot_be_compared(command: Command, options: str, message: str) -
         ("A.mrg B.mrg --labels-only", "--labels-only goes with --compare."),
         ("A.mrg B.mrg --format csv", "--format csv goes with --compare."),
         ("--compare A.mrg B.mrg --labels-only --spans-only", "Give --labels-only or --spans-only, not both."),
-        ("--compare A.mrg B.mrg --places A.mrg", "--places goes with --format csv."),
         ("--compare A.mrg B.mrg --format csv --svg x.svg", "--format csv draws no images."),
     ],
 )
@@ -182,7 +197,7 @@ def test_against_counting_every_constituent(pair: tuple[Tree, Tree]) -> None:
     for kind in ("all", "labels", "spans"):
         named = [NamedTree(name, tree) for name, tree in zip("ab", pair, strict=True)]
         stream = io.StringIO()
-        write_differences([Sentence(1, mark(named, kind), kind)], lambda _: CorpusPlace("a", 1), stream)
+        write_differences([Sentence(1, mark(named, kind), kind)], "a", stream)
         [row] = rows(stream.getvalue())
         for mine, column in ((0, "first_only"), (1, "second_only")):
             alone, theirs = (Counter(trees[one]) - Counter(trees[1 - one]) for one in (mine, 1 - mine))
