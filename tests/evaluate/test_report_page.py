@@ -2,6 +2,7 @@
 
 import base64
 import contextlib
+import csv
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -56,6 +57,22 @@ def flights(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ):
             assert run(line).code == 0
     return folder
+
+
+@pytest.fixture(scope="session")
+def long(flights: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A page of sentences of up to 60 words and more: those of flights, one to six of them as one."""
+    folder = tmp_path_factory.mktemp("long")
+    for name in FILES.split():
+        lines, joined = (flights / name).read_text("utf-8").splitlines(), []
+        while lines:
+            count = len(joined) % 6 + 1
+            joined.append(f"(S {' '.join(lines[:count])})\n" if count > 1 else f"{lines[0]}\n")
+            del lines[:count]
+        (folder / name).write_text("".join(joined), "utf-8")
+    with contextlib.chdir(folder):
+        assert run(f"report {FILES} --form original --resamples 10 -o report.html").code == 0
+    return folder / "report.html"
 
 
 @pytest.fixture
@@ -188,6 +205,30 @@ def test_a_place_in_the_corpus_finds_its_sentence(driver: webdriver.Chrome, flig
     assert page.texts("#sentence .place") == [f"embedded:flights:{line}"]
 
 
+def test_the_list_is_saved_as_csv(page: Page, flights: Path, tmp_path: Path) -> None:
+    """What the filters leave, all of it, with the counts that evaluate has."""
+    with contextlib.chdir(flights):
+        assert run(f"evaluate {FILES} --details d --all --per-sentence", tmp_path / "counts.csv").code == 0
+    with (tmp_path / "counts.csv").open(newline="", encoding="utf-8") as stream:
+        counts = {(row["name"], row["sentence"]): row for row in csv.DictReader(stream)}
+    folder = {"behavior": "allow", "downloadPath": str(tmp_path)}
+    page.driver.execute_cdp_cmd("Page.setDownloadBehavior", folder)
+    page.open("#view=sentences&max=9&sort=order")
+    page.one("#save").click()
+    page.wait((tmp_path / "sentences.csv").exists)
+    with (tmp_path / "sentences.csv").open(newline="", encoding="utf-8") as stream:
+        saved = list(csv.DictReader(stream))
+    assert [row["words"] for row in saved] == page.texts("#list .words a")
+    assert 0 < len(saved) < 60
+    assert [row["place"].rpartition(":")[0] for row in saved] == ["embedded:flights"] * len(saved)
+    for row in saved:
+        assert int(row["length"]) == len(row["words"].split()) <= 9
+        for name in PARSES:
+            counted = counts[name, row["sentence"]]
+            above, below = row[f"{name} labelled_recall"], row[f"{name} labelled_recall of"]
+            assert [above, below] == [counted["labelled"], counted["gold"]]
+
+
 def test_who_wins(page: Page) -> None:
     page.open("#view=sentences&wins=bracketed-recall&criterion=bracketed_recall")
     for row in page.all("#list tbody tr"):
@@ -271,6 +312,75 @@ def test_nothing_is_wider_than_the_window(page: Page, width: int) -> None:
     for state in ("", "#view=sentences", "#view=sentence&sentence=7"):
         page.open(state)
         assert page.run("return document.documentElement.scrollWidth") <= width, state
+
+
+#: How many trees there are, are wider than their frame, have folded constituents, are brackets.
+TREES = """
+const frames = [...document.querySelectorAll("article .tree")];
+const wider = (one) => one.scrollWidth > one.clientWidth;
+const wide = frames.filter((frame) => [frame, ...frame.querySelectorAll(".scroll")].some(wider));
+const having = (what) => frames.filter((frame) => frame.querySelector(what));
+return [frames, wide, having(".fold"), having(".brackets")].map((some) => some.length);
+"""
+
+
+@pytest.mark.parametrize("width", [640, 1280])
+def test_trees_are_folded_to_the_page(driver: webdriver.Chrome, long: Path, width: int) -> None:
+    page = Page(driver, long)
+    page.resize(width)
+    sums = {}
+    for form in ("", "&form=tree"):
+        found = []
+        for sentence in range(1, 19):
+            page.open(f"#view=sentence&sentence={sentence}{form}")
+            found.append(page.run(TREES))
+            assert page.run("return document.documentElement.scrollWidth") <= width
+        sums[form] = [sum(column) for column in zip(*found, strict=True)]
+    trees, wide, folded, brackets = sums[""]
+    assert wide == 0
+    assert folded > 10
+    assert 2 * brackets < trees
+    # Drawn whole, as many as that are wider, and scroll.
+    assert sums["&form=tree"][1] >= folded + brackets
+    assert sums["&form=tree"][2:] == [0, 0]
+
+
+def test_a_folded_constituent_opens(driver: webdriver.Chrome, long: Path) -> None:
+    page = Page(driver, long)
+    page.resize(1280)
+    for sentence in range(1, 19):
+        page.open(f"#view=sentence&sentence={sentence}")
+        if page.all("article .fold"):
+            break
+    words = page.one("article .text").text.split()
+    tree = page.one("article .tree:has(.fold)")
+
+    def drawn() -> list[str]:
+        """The words in sight, those of folded constituents left out."""
+        shown = "return [...arguments[0].querySelectorAll('svg > text:not([class])')]"
+        return [text for text in page.run(f"{shown}.map((one) => one.textContent)", tree) if text in words]
+
+    folded = page.one("article .fold")
+    label = folded.get_attribute("aria-label")
+    first, _, last = label.partition("folded: ")[2].partition(";")[0].partition(" … ")
+    assert first in words
+    assert last in words
+    before = drawn()
+    assert len(before) < len(words)
+    assert page.violations() == []
+    page.run("arguments[0].focus()", folded)
+    ActionChains(driver).send_keys(Keys.ENTER).perform()
+    assert len(drawn()) > len(before)
+    opened = "const here = document.activeElement; return [here.getAttribute('class'), here.ariaExpanded]"
+    assert page.run(opened) == ["fold", "true"]
+    ActionChains(driver).send_keys(Keys.SPACE).perform()
+    assert drawn() == before
+    page.one("article .fold text").click()
+    assert len(drawn()) > len(before)
+    # In a window of another width all is fitted anew.
+    page.resize(900)
+    page.wait(lambda: page.run(TREES)[1] == 0)
+    assert page.messages() == []
 
 
 def test_it_prints(page: Page) -> None:

@@ -126,6 +126,23 @@ function listRow(state, row, texts) {
     }));
 }
 
+// The list as CSV: of each sentence what it costs here, and every parser's counts by every criterion, above and below.
+function asCsv(rows, texts, places) {
+  const sides = index.names.flatMap((name, system) => index.criteria.map((criterion, place) => [`${name} ${criterion.name}`, place, system]));
+  const head = ["sentence", "place", "length", "cost", ...sides.flatMap(([heading]) => [heading, `${heading} of`]), "words"];
+  const lines = rows.map(({ sentence, length, cost }) => [sentence + 1, places[sentence] || "", length, cost,
+    ...sides.flatMap(([, place, system]) => counted(place, system, sentence)), texts[sentence]]);
+  const cell = (value) => (/[",\r\n]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value);
+  return [head, ...lines].map((line) => `${line.map(cell).join(",")}\n`).join("");
+}
+
+async function saveList() {
+  const text = asCsv(shownRows, await block("texts"), await block("places"));
+  const address = URL.createObjectURL(new Blob([text], { type: "text/csv" }));
+  html("a", { href: address, download: "sentences.csv" }).click();
+  setTimeout(() => URL.revokeObjectURL(address), 60_000);
+}
+
 let shownRows = [], shownCount = 0;
 
 async function showList(state) {

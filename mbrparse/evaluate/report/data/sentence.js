@@ -1,5 +1,7 @@
 // One sentence: its scores, the gold tree and the parses with their errors, the chart.
 
+const FRAME = 32; // pixels around a tree, left and right together
+
 function quoted(record, start, end) {
   const words = record.words.slice(start, end);
   return words.length > 9 ? [...words.slice(0, 4), "…", ...words.slice(-4)].join(" ") : words.join(" ");
@@ -134,7 +136,7 @@ async function showSentence(state) {
   }
   const record = await recordOf(sentence), rows = await listed(state), place = (await block("places"))[sentence];
   const text = record.words.join(" "), rightToLeft = isRightToLeft(text);
-  const room = document.getElementById("main").clientWidth;
+  const room = document.getElementById("main").clientWidth - FRAME;
   const groups = distinctTrees(record);
   const gold = nestedTree(record.gold, 3, record.words, record.tags, (place) => remarkOfGold(record, place));
   const form = (value, name) => html("a", { class: "choice", href: addressOf({ ...state, form: value }), "aria-current": state.form === value ? "true" : null }, name);
@@ -148,7 +150,7 @@ async function showSentence(state) {
     expectations(record),
     index.exact ? null : html("p", { class: "note" }, "Scores are counted by the evaluation's own rules, which leave some constituents out; the trees and their marks below are whole."),
     html("p", { class: "tools" }, "Trees ", form(undefined, "as they fit"), form("tree", "drawn whole"), form("brackets", "as brackets")),
-    html("p", { class: "note" }, "Errors are underlined and named; a dashed frame marks a constituent that crosses one of the gold. Where a tree is too wide, constituents without errors are folded."),
+    html("p", { class: "note" }, "Errors are underlined and named; a dashed frame marks a constituent that crosses one of the gold. Where a tree is too wide, constituents are folded, those without errors first; a click opens them."),
     treePanel("Gold", shownTree(gold, "gold", state.form, room, rightToLeft), null),
     groups.map((group) => parsePanel(record, group, state, room, rightToLeft)),
     record.cells && record.words.length > 1 ? heatMap(record, trees) : null));

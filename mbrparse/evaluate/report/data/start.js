@@ -50,6 +50,7 @@ filters.addEventListener("reset", (event) => {
   event.preventDefault();
   location.hash = "#view=sentences";
 });
+document.getElementById("save").addEventListener("click", () => saveList().catch(told));
 for (const button of document.querySelectorAll("[data-more]"))
   button.addEventListener("click", () => {
     const rows = document.querySelector(`#${button.dataset.more} .more`);
@@ -59,4 +60,10 @@ for (const button of document.querySelectorAll("[data-more]"))
     button.textContent = rows.hidden ? button.dataset.text : "Show fewer";
   });
 addEventListener("hashchange", route);
+let fittedTo = innerWidth; // trees are folded to the window's width
+addEventListener("resize", () => {
+  if (innerWidth === fittedTo) return;
+  fittedTo = innerWidth;
+  if (readState().view === "sentence") route();
+});
 route();

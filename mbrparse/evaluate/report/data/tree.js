@@ -36,23 +36,49 @@ function nestedTree(nodes, width, words, tags, remarkOf) {
   return { top, deepest };
 }
 
+// Of each node its own width, that of its words where it is folded, and how many errors are at and below it.
+function measured(node) {
+  const gap = 14, label = widthOf(node.label || "", node.leaf ? TAG_SIZE : LABEL_SIZE, node.kind ? "700" : "400");
+  if (node.leaf) {
+    node.own = gap + Math.max(label, widthOf(node.word, LABEL_SIZE));
+    node.errors = 0;
+    node.ends = [node.word, node.word];
+    return;
+  }
+  node.children.forEach(measured);
+  node.inside = node.children.reduce((sum, child) => sum + child.errors, 0);
+  node.errors = node.inside + (node.kind ? 1 : 0);
+  node.ends = [node.children[0].ends[0], node.children.at(-1).ends[1]];
+  const hidden = node.inside ? `${node.inside} error${node.inside > 1 ? "s" : ""} inside` : "";
+  node.remarks = { open: node.remark || "", folded: [node.remark, hidden].filter(Boolean).join("; ") };
+  const above = (remark) => gap + Math.max(label, widthOf(remark, REMARK_SIZE));
+  const word = node.ends[0] === node.ends[1] ? node.ends[0] : node.ends.join(" … ");
+  node.stub = { leaf: true, word, label: "", children: [], own: gap + widthOf(word, LABEL_SIZE), errors: 0 };
+  node.widths = { open: above(node.remarks.open), folded: above(node.remarks.folded) };
+  node.least = Math.max(node.widths.folded, node.stub.own);
+}
+
+function shownBelow(node) {
+  return node.folded ? [node.stub] : node.children;
+}
+
 function laidOut(tree) {
-  const gap = 14;
   const place = (node) => {
-    const label = widthOf(node.label || "", node.leaf ? TAG_SIZE : LABEL_SIZE, node.kind ? "700" : "400");
-    node.own = gap + Math.max(label, node.leaf ? widthOf(node.word, LABEL_SIZE) : widthOf(node.remark || "", REMARK_SIZE));
-    node.children.forEach(place);
-    node.below = node.children.reduce((sum, child) => sum + child.width, 0);
+    if (!node.leaf) node.own = node.widths[node.folded ? "folded" : "open"];
+    const below = shownBelow(node);
+    below.forEach(place);
+    node.below = below.reduce((sum, child) => sum + child.width, 0);
     node.width = Math.max(node.own, node.below);
-    node.height = node.leaf ? 0 : 1 + Math.max(0, ...node.children.map((child) => child.height));
+    node.height = node.leaf ? 0 : 1 + Math.max(0, ...below.map((child) => child.height));
   };
   const set = (node, left) => {
+    const below = shownBelow(node);
     let from = left + (node.width - node.below) / 2;
-    for (const child of node.children) {
+    for (const child of below) {
       set(child, from);
       from += child.width;
     }
-    const ends = node.children.length ? [node.children[0].x, node.children.at(-1).x] : [left + node.width / 2];
+    const ends = below.length ? [below[0].x, below.at(-1).x] : [left + node.width / 2];
     const middle = (ends[0] + ends.at(-1)) / 2;
     node.x = Math.min(Math.max(middle, left + node.own / 2), left + node.width - node.own / 2);
   };
@@ -61,60 +87,93 @@ function laidOut(tree) {
   return tree;
 }
 
-function drawnTree(tree, name, rightToLeft) {
-  const remarks = (node) => Boolean(node.remark) || node.children.some(remarks);
+// Fold constituents until the tree is no wider than the room: those that hide the fewest errors first, of these the
+// smallest that is enough, or the largest. Returns whether it fits with most of its errors in sight.
+function fitted(top, room) {
+  let hidden = 0;
+  while (laidOut(top).width > room) {
+    const excess = top.width - room, waiting = [...top.children];
+    let best = null;
+    while (waiting.length) {
+      const node = waiting.pop(), saving = node.width - node.least;
+      if (node.leaf || node.folded) continue;
+      waiting.push(...node.children);
+      if (saving <= 0) continue;
+      const rank = [node.inside, saving < excess ? 1 : 0, saving < excess ? -saving : saving];
+      const place = best ? rank.findIndex((value, at) => value !== best.rank[at]) : 0;
+      if (!best || (place >= 0 && rank[place] < best.rank[place])) best = { node, rank };
+    }
+    if (!best) return false;
+    best.node.folded = true;
+    hidden += best.node.inside;
+  }
+  return 2 * hidden <= top.errors;
+}
+
+function drawnTree(tree, name, rightToLeft, redraw) {
+  const remarks = (node) => (node.leaf ? false : Boolean(node.remarks[node.folded ? "folded" : "open"]) || shownBelow(node).some(remarks));
   const level = remarks(tree) ? 50 : 40, top = 14;
-  const bottom = top + level * tree.height, tagged = (node) => (node.leaf ? Boolean(node.label) : node.children.some(tagged));
+  const bottom = top + level * tree.height, tagged = (node) => (node.leaf ? Boolean(node.label) : shownBelow(node).some(tagged));
   const rows = bottom + (tagged(tree) ? 20 : 4);
   const x = (node) => (rightToLeft ? tree.width - node.x : node.x);
   const y = (node) => top + level * (tree.height - node.height);
   const branches = [], texts = [];
+  const wordOf = (leaf) => svg("text", { x: x(leaf), y: rows, direction: isRightToLeft(leaf.word) ? "rtl" : null }, leaf.word);
+  const toggle = (node, parts) => {
+    const turn = () => {
+      node.folded = !node.folded;
+      redraw();
+      node.button.focus();
+    };
+    node.button = svg("g", {
+      role: "button", tabindex: "0", class: "fold", "aria-expanded": String(!node.folded),
+      "aria-label": `${node.label}, ${node.folded ? `folded: ${[node.stub.word, node.remarks.folded].filter(Boolean).join("; ")}` : "open"}`,
+      onclick: turn, onkeydown: (event) => {
+        if (event.key !== "Enter" && event.key !== " ") return;
+        event.preventDefault();
+        turn();
+      },
+    }, parts);
+    return node.button;
+  };
   const visit = (node) => {
     if (node.leaf) {
       if (node.label) texts.push(svg("text", { class: "tag", x: x(node), y: bottom + 3 }, node.label));
-      texts.push(svg("text", { x: x(node), y: rows, direction: isRightToLeft(node.word) ? "rtl" : null }, node.word));
+      texts.push(wordOf(node));
       return;
     }
-    const rest = node.label.endsWith("_Cont") && !node.kind ? "rest" : node.kind;
-    texts.push(svg("text", { class: rest, x: x(node), y: y(node) + 5 }, node.label));
-    if (node.remark) texts.push(svg("text", { class: "remark", x: x(node), y: y(node) + 19 }, node.remark));
+    const rest = node.label.endsWith("_Cont") && !node.kind ? "rest" : node.kind, below = shownBelow(node);
+    const remark = node.remarks[node.folded ? "folded" : "open"];
+    const parts = [svg("text", { class: rest, x: x(node), y: y(node) + 5 }, node.label)];
+    if (remark) parts.push(svg("text", { class: "remark", x: x(node), y: y(node) + 19 }, remark));
     if (node.crossing) {
       const wide = widthOf(node.label, LABEL_SIZE, "700") + 8;
-      texts.push(svg("rect", { x: x(node) - wide / 2, y: y(node) - 9, width: wide, height: 18 }));
+      parts.push(svg("rect", { x: x(node) - wide / 2, y: y(node) - 9, width: wide, height: 18 }));
     }
-    const from = y(node) + (node.remark ? 24 : 9), bar = from + 5;
+    const from = y(node) + (remark ? 24 : 9), bar = from + 5;
     if (node.folded) {
-      const half = node.children[0].own / 2 - 7, middle = x(node.children[0]), foot = rows - 14;
-      branches.push(`M${x(node).toFixed(1)} ${from}L${(middle - half).toFixed(1)} ${foot}H${(middle + half).toFixed(1)}Z`);
-    } else if (node.children.length) {
-      const ends = [x(node.children[0]), x(node.children.at(-1))];
+      const half = node.stub.own / 2 - 7, middle = x(node.stub), foot = rows - 14;
+      parts.push(svg("path", { d: `M${x(node).toFixed(1)} ${from}L${(middle - half).toFixed(1)} ${foot}H${(middle + half).toFixed(1)}Z` }), wordOf(node.stub));
+    } else {
+      const ends = [x(below[0]), x(below.at(-1))];
       branches.push(`M${x(node).toFixed(1)} ${from}V${bar}M${ends[0].toFixed(1)} ${bar}H${ends[1].toFixed(1)}`);
-      for (const child of node.children) {
+      for (const child of below) {
         const to = child.leaf ? bottom + (child.label ? -8 : rows - bottom - 14) : y(child) - 11;
         branches.push(`M${x(child).toFixed(1)} ${bar}V${to}`);
       }
     }
-    node.children.forEach(visit);
+    texts.push(node.folded === undefined ? parts : toggle(node, parts));
+    if (!node.folded) below.forEach(visit);
   };
   visit(tree);
   const width = Math.ceil(tree.width), height = Math.ceil(rows + 8);
-  return svg("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `Tree: ${name}; its errors are in words below` },
+  const foldable = (node) => node.folded !== undefined || node.children.some(foldable);
+  return svg("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: foldable(tree) ? "group" : "img", "aria-label": `Tree: ${name}; its errors are in words below` },
     svg("path", { d: branches.join("") }), texts);
 }
 
 function isMarked(node) {
   return Boolean(node.kind) || node.children.some(isMarked);
-}
-
-// A tree in which constituents of some words without an error are folded to their first and last word.
-function folded(node) {
-  if (node.leaf) return node;
-  if (isMarked(node) || node.end - node.start < 3) return { ...node, children: node.children.map(folded) };
-  let first = node, last = node;
-  while (!first.leaf) first = first.children[0];
-  while (!last.leaf) last = last.children.at(-1);
-  const word = `${first.word} … ${last.word}`;
-  return { ...node, folded: true, children: [{ leaf: true, word, label: "", children: [] }] };
 }
 
 // Brackets on one line.
@@ -146,12 +205,15 @@ function foldedBrackets(tree) {
   return html("ul", { class: "brackets" }, item(tree));
 }
 
-// A tree as it fits: drawn whole, or with folded constituents, or as brackets where that is too wide still. A form
-// may be asked for; a tree that is too deep is a line of brackets.
+// A tree as it fits: drawn whole, or with constituents that are folded and open by a click, or as brackets where that
+// would hide most of its errors. A form may be asked for; a tree that is too deep is a line of brackets.
 function shownTree(found, name, form, room, rightToLeft) {
-  if (found.deepest > DEEPEST || found.top.label === null) return html("p", { class: "brackets" }, flatBrackets(found.top));
-  let tree = laidOut(found.top);
-  if (!form && tree.width > room) tree = laidOut(folded(found.top));
-  if (form === "brackets" || (!form && tree.width > 1.3 * room)) return foldedBrackets(found.top);
-  return html("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": `Tree: ${name}` }, drawnTree(tree, name, rightToLeft));
+  const top = found.top;
+  if (found.deepest > DEEPEST || top.label === null) return html("p", { class: "brackets" }, flatBrackets(top));
+  measured(top);
+  if (form === "brackets" || (!form && !fitted(top, room))) return foldedBrackets(top);
+  const frame = html("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": `Tree: ${name}` });
+  const draw = () => frame.replaceChildren(drawnTree(laidOut(top), name, rightToLeft, draw));
+  draw();
+  return frame;
 }
