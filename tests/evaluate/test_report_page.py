@@ -64,7 +64,8 @@ def long(flights: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A page of sentences of up to 60 words and more: those of flights, one to six of them as one."""
     folder = tmp_path_factory.mktemp("long")
     for name in FILES.split():
-        lines, joined = (flights / name).read_text("utf-8").splitlines(), []
+        lines = (flights / name).read_text("utf-8").splitlines()
+        joined: list[str] = []
         while lines:
             count = len(joined) % 6 + 1
             joined.append(f"(S {' '.join(lines[:count])})\n" if count > 1 else f"{lines[0]}\n")
