@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from mbrparse.treebank.baselines import baseline_trees
     from mbrparse.treebank.binarize import Binarization, binarize, debinarize
     from mbrparse.treebank.brackets import read_tree
+    from mbrparse.treebank.conventions import CorpusReading
     from mbrparse.treebank.labels import LabelMarks
     from mbrparse.treebank.splits import split
     from mbrparse.treebank.tree import Tree
@@ -53,6 +54,7 @@ __all__ = [
     "PCFG",
     "PROFILES",
     "Binarization",
+    "CorpusReading",
     "Grammars",
     "Item",
     "LabelMarks",
@@ -95,6 +97,7 @@ _MODULES = {
     "Binarization": "treebank.binarize",
     "Grammars": "decode.parser.grammars_source",
     "Item": "decode.base.objectives",
+    "CorpusReading": "treebank.conventions",
     "LabelMarks": "treebank.labels",
     "MbrparseError": "io.errors",
     "Objective": "decode.base.objectives",

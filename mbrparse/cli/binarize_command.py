@@ -10,6 +10,7 @@ import click
 from click.core import ParameterSource
 
 from mbrparse.cli.commands import option_group
+from mbrparse.cli.corpus_options import CorpusOptions
 from mbrparse.cli.label_options import LabelOptions
 from mbrparse.cli.option_types import InputFile, Text
 from mbrparse.cli.options import (
@@ -68,10 +69,6 @@ class BinarizeOptions:
     )
     functions: str = functions_option()
     label_map: str | None = label_map_option()
-    leaves: Any = option(
-        choices=["word", "lemma", "both"],
-        help="The leaves, where the corpus gives lemmas (both: word-lemma).",
-    )
     direction: Any = option(
         choices=["right", "left"], default="right", help="The direction in which continuations branch."
     )
@@ -127,7 +124,7 @@ class BinarizeOptions:
 @output_option()
 @option_group("how", BinarizeOptions)
 @option("--sections", type=Text("02-21"), help="Sections of wsj:DIR.")
-@encoding_option()
+@option_group("reading", CorpusOptions)
 @on_error_option("At a malformed tree, stop with an error, or skip and count it.")
 @no_ids_option()
 def binarize(
@@ -135,7 +132,7 @@ def binarize(
     output: str,
     how: BinarizeOptions,
     sections: str | None,
-    encoding: str,
+    reading: CorpusOptions,
     on_error: Any,
     no_ids: bool,
 ) -> None:
@@ -169,8 +166,7 @@ def binarize(
             note(f"warning: Collins's rules know no labels of {spec}: give other rules or a --label-map")
     preparation = Preparation(how.unary, how.functions, binarization, how.max_length, names)
     statistics = PreparationStatistics()
-    reading = {"encoding": encoding, "sections": sections, "on_error": on_error, "leaves": how.leaves}
-    trees = prepare_corpora(inputs, preparation, statistics, **reading)
+    trees = prepare_corpora(inputs, preparation, statistics, reading, sections=sections, on_error=on_error)
     write_placed(with_progress(trees, "binarizing"), output, note, places=not no_ids)
     note(str(statistics))
     for line in statistics.notes():

@@ -11,6 +11,8 @@ from typing import Any, TypeVar, cast
 
 import click
 
+from mbrparse.io.errors import MbrparseError
+
 
 class LazyGroup(click.Group):
     """A group of commands, each the function of its own name in the module NAME_command.
@@ -80,7 +82,11 @@ def option_group(
     def add(command: Command) -> Command:
         @functools.wraps(command)
         def collected(*arguments: Any, **given: Any) -> Any:
-            group = kind(**dict.fromkeys(without), **{field: given.pop(field) for field in decorators})
+            chosen = {field: given.pop(field) for field in decorators}
+            try:
+                group = kind(**dict.fromkeys(without), **chosen)
+            except MbrparseError as error:
+                raise click.UsageError(error.usage) from None
             return command(*arguments, **given, **{name: group})
 
         before = len(getattr(command, "__click_params__", ()))

@@ -7,12 +7,13 @@ from typing import Any
 
 import click
 
+from mbrparse.cli.commands import option_group
+from mbrparse.cli.corpus_options import CorpusOptions
 from mbrparse.cli.option_types import Text
 from mbrparse.cli.options import (
     Finite,
     compilation_noted,
     count_option,
-    encoding_option,
     folder_option,
     jobs_option,
     note,
@@ -58,7 +59,7 @@ WEIGHTINGS: Any = ("plain", "equal", "bonnema")
 @count_option("--resamples", help="Resamples for significance.", default=10_000)
 @count_option("--seed", help="Seed of splits and samples.", default=0, least=0)
 @jobs_option()
-@encoding_option()
+@option_group("reading", CorpusOptions)
 def dop(inputs: tuple[str, ...], output: str, weightings: Any, speed: bool, **others: Any) -> None:
     """Compare DOP by each decoder and weighting with the treebank's PCFG, on random splits.
 
@@ -123,14 +124,14 @@ WSJ_ONLY = ("train_sections", "test_sections")
 @count_option("--resamples", help="Resamples for significance.", default=10_000)
 @count_option("--seed", help="Seed of the resamples.", default=0, least=0)
 @jobs_option()
-@encoding_option()
+@option_group("reading", CorpusOptions)
 def simaan(
     input: str,
     output: str,
     unknown: Any,
     rare: int | None,
     node_cost: float,
-    encoding: str,
+    reading: CorpusOptions,
     resamples: int,
     seed: int,
     jobs: Any,
@@ -156,7 +157,7 @@ def simaan(
     model = None if unknown == "none" else unknown
     train, test = division.pop("train_trees"), division.pop("test_trees")
     parts = Division(**division, train=train, test=test)
-    how = (model, rare, node_cost, resamples, seed, jobs, encoding, note)
+    how = (model, rare, node_cost, resamples, seed, jobs, reading, note)
     with compilation_noted():
         table = compare_algorithms(input, Path(output), parts, *how)
     click.echo(table, nl=False)
@@ -177,7 +178,7 @@ OBJECTIVES: Any = ("labelled-tree", "labelled-recall", "labelled-f", *_MAX_RULE,
 @count_option("--resamples", help="Resamples for significance.", default=10_000)
 @count_option("--seed", help="Seed of the splits and of the resamples.", default=1, least=0)
 @jobs_option()
-@encoding_option()
+@option_group("reading", CorpusOptions)
 def split_merge(
     corpus: str, output: str, cycles: int, objective: Any, prune: float, seed: int, jobs: Any, **others: Any
 ) -> None:

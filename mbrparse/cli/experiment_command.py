@@ -12,24 +12,24 @@ from typing import Any
 
 import click
 
-from mbrparse.cli.commands import LazyGroup
-from mbrparse.cli.objective_options import ObjectiveChoice
+from mbrparse.cli.commands import LazyGroup, option_group
+from mbrparse.cli.corpus_options import CorpusOptions
 from mbrparse.cli.option_types import InputFile, Text
 from mbrparse.cli.options import (
     Finite,
     check_outputs,
     compilation_noted,
     count_option,
-    encoding_option,
     folder_option,
+    functions_option,
     jobs_option,
+    label_map_option,
     note,
+    on_error_option,
     option,
     output_option,
     with_progress,
 )
-from mbrparse.cli.stages import run_stage, takes_stage_options
-from mbrparse.decode.base.objectives import OBJECTIVES
 
 EXPERIMENTS: dict[str, str] = {
     "calibration": "Compare the recall that a parser expects with the recall it gets.",
@@ -61,9 +61,8 @@ def experiment() -> None:
 @count_option("--max-length", help="Leave out longer sentences.", default=40, least=2)
 @option("--format", choices=["text", "markdown", "csv"], default="text")
 @output_option()
-def calibration(
-    input: str, samples: int, seed: int, test_fraction: str, max_length: int, format: Any, output: str
-) -> None:
+@option_group("reading", CorpusOptions)
+def calibration(input: str, format: Any, output: str, **options: Any) -> None:
     """Compare expected with measured recall, on sampled and on held-out sentences.
 
     A grammar is trained on INPUT (as for binarize) without its last part. For each objective the table
@@ -74,7 +73,7 @@ def calibration(
     from mbrparse.io.files import open_output
 
     check_outputs([("--output", output)], [("INPUT", input)])
-    found = calibrate(input, samples, seed, test_fraction, max_length, note, with_progress)
+    found = calibrate(input, **options, log=note, progress=with_progress)
     with open_output(output) as stream:
         stream.write(show(found, format))
 
@@ -112,7 +111,7 @@ def palindromes(output: str, runs: int, jobs: Any, **numbers: int) -> None:
 @count_option("--max-length", help="Leave out longer sentences.", least=2)
 @option("--seed", default=0, help="Seed of splits and random starts.")
 @jobs_option()
-@encoding_option()
+@option_group("reading", CorpusOptions)
 def pereira_schabes(
     inputs: tuple[str, ...],
     output: str,
@@ -120,7 +119,7 @@ def pereira_schabes(
     brackets: bool,
     max_length: int | None,
     jobs: Any,
-    encoding: str,
+    reading: CorpusOptions,
     **numbers: int,
 ) -> None:
     """Train by inside-outside on bracketed text; compare Labelled Tree and Bracketed Recall parses.
@@ -135,7 +134,7 @@ def pereira_schabes(
     design = Design(brackets=brackets, **numbers)
     click.echo(
         compare_decoders(
-            inputs, Path(output), design, runs, max_length, jobs, encoding, log=note, progress=with_progress
+            inputs, Path(output), design, runs, max_length, jobs, reading, log=note, progress=with_progress
         )
     )
 
@@ -153,7 +152,7 @@ def pereira_schabes(
 @option("--mass", type=Finite(0, 1, True, True), default=0.95)
 @option("--beta-threshold", type=Finite(min=0, max=1), default=0.01)
 @jobs_option()
-@encoding_option()
+@option_group("reading", CorpusOptions)
 def figures_of_merit(input: str, output: str, merits: tuple[str, ...], jobs: Any, **chosen: Any) -> None:
     """Compare figures of merit by the work that they need to find most of a sentence's probability.
 
@@ -184,7 +183,7 @@ def figures_of_merit(input: str, output: str, merits: tuple[str, ...], jobs: Any
 @count_option("--resamples", help="Resamples for significance.", default=10_000)
 @count_option("--seed", help="Seed of the resamples.", default=0, least=0)
 @jobs_option()
-@encoding_option()
+@option_group("reading", CorpusOptions)
 def beyond_recall(input: str, output: str, **options: Any) -> None:
     """Compare what Goodman (1996) announced or left out with his algorithms.
 
@@ -202,30 +201,18 @@ def beyond_recall(input: str, output: str, **options: Any) -> None:
 
 
 @click.command()
-@takes_stage_options
 @click.argument("corpus")
 @folder_option("Folder for all files.")
-@option(
-    "--objective",
-    "objectives",
-    type=ObjectiveChoice(list(OBJECTIVES)),
-    metavar="NAME",
-    multiple=True,
-    help="Parse for these instead (repeatable), as parse does.",
-)
 @count_option("--max-length", help="Drop trees with more terminals.", default=40)
 @option("--test-fraction", default="0.1", type=Text("F"), help="Parse the last floor(N*F) trees.")
 @option("--seed", type=int, help="Draw the trees to parse at random instead.")
+@option("--sections", type=Text("02-21"), help="Sections of wsj:DIR.")
 @jobs_option()
-def reproduce(
-    corpus: str,
-    output: str,
-    stages: dict[str, list[str]],
-    objectives: tuple[str, ...],
-    max_length: int,
-    jobs: Any,
-    **which: Any,
-) -> None:
+@option_group("reading", CorpusOptions)
+@on_error_option("At a malformed tree: end with an error, or leave it out and count it.")
+@functions_option()
+@label_map_option()
+def reproduce(corpus: str, output: str, jobs: Any, **which: Any) -> None:
     """Binarize a treebank, split it, train, parse for three objectives, and print their table.
 
     CORPUS is a file, a folder, a zip, a glob, nltk:treebank, craft:PATH, wsj:DIR or embedded:flights
@@ -233,18 +220,16 @@ def reproduce(
     gets binarized.mrg, train.mrg, test.mrg, grammar.txt, a file of parses for each objective (Goodman's
     1996), details.jsonl and table.txt, as the commands binarize, split, train, parse and evaluate make
     them; and posteriors.npz and report.html, a page with every sentence (mbrparse report). A run that was
-    interrupted goes on with the stage that it was at. The options of binarize, train and parse, listed
-    below, are handed to them.
+    interrupted goes on with the stage that it was at.
     """
-    from mbrparse.experiments.goodman.reproduction import ALGORITHMS, Corpus, Reproduction
+    from mbrparse.experiments.goodman.reproduction import Corpus, Reproduction
 
-    if not corpus.startswith("wsj:") and any(word.startswith("--sections") for word in stages["binarize"]):
+    if which["sections"] is not None and not corpus.startswith("wsj:"):
         raise click.UsageError("--sections goes with wsj:DIR.")
-    stages["binarize"].insert(0, f"--max-length={max_length}")
-    names, command = tuple(dict.fromkeys(objectives)), shlex.join(["mbrparse", *sys.argv[1:]])
-    made = Corpus(corpus, **which), Path(output), run_stage, stages, names or ALGORITHMS
-    reproduction = Reproduction(*made, jobs, note, with_progress, command)
-    table = reproduction.run()
+    command = shlex.join(["mbrparse", *sys.argv[1:]])
+    reproduction = Reproduction(Corpus(corpus, **which), Path(output), jobs, note, with_progress, command)
+    with compilation_noted():
+        table = reproduction.run()
     click.echo(table, nl=False)
     if corpus.startswith("embedded:"):
         note(f"{corpus} was sampled from a hand-written grammar: its figures say nothing about English")

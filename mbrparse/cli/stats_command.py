@@ -10,11 +10,13 @@ from typing import Any
 
 import click
 
+from mbrparse.cli.commands import option_group
+from mbrparse.cli.corpus_options import CorpusOptions
 from mbrparse.cli.options import (
     check_outputs,
     count_option,
-    encoding_option,
     functions_option,
+    note,
     on_error_option,
     option,
     output_option,
@@ -51,16 +53,17 @@ _TOP = 10
     help="Take out traces first.",
 )
 @functions_option()
-@option(
-    "--leaves",
-    choices=["word", "lemma", "both"],
-    help="The words, where the corpus gives lemmas (both: word-lemma).",
-)
-@encoding_option()
+@option_group("reading", CorpusOptions)
 @on_error_option("At a malformed tree, stop with an error, or leave it out and count it.")
 @output_option()
 def stats(
-    treebanks: tuple[str, ...], table: str | None, top: int | None, format: Any, output: str, **reading: Any
+    treebanks: tuple[str, ...],
+    table: str | None,
+    top: int | None,
+    format: Any,
+    reading: CorpusOptions,
+    output: str,
+    **how: Any,
 ) -> None:
     """Count what is in a treebank: words, labels, tags, rules, unary chains, lengths, depths, traces.
 
@@ -72,7 +75,10 @@ def stats(
     from mbrparse.treebank.treebank_statistics import treebank_statistics
 
     check_outputs([("--output", output)], [("TREEBANK", path) for path in treebanks])
-    found = treebank_statistics(*treebanks, **reading, progress=partial(with_progress, title="counting"))
+    progress = partial(with_progress, title="counting")
+    found = treebank_statistics(*treebanks, reading=reading, **how, progress=progress)
+    if unmatched := reading.unmatched(found.removed):
+        note(f"warning: no label fits --drop {','.join(unmatched)}")
     counts: dict[str, Mapping[str, Any]] = {FIGURES: found.figures(), FILES: found.files, **found.counts()}
     if format == "json":
         chosen = {name: dict(islice(counts[name].items(), top)) for name in _TABLES if table in (name, None)}

@@ -36,6 +36,7 @@ from mbrparse.run.jobs import Jobs
 from mbrparse.run.results import claim_folder, clear_left_overs, fingerprint
 from mbrparse.treebank.binarize import debinarize
 from mbrparse.treebank.brackets import write_trees
+from mbrparse.treebank.conventions import CorpusReading
 from mbrparse.treebank.corpora import SourceTree
 from mbrparse.treebank.tree import Tree
 
@@ -111,13 +112,13 @@ class Cycles:
 
 
 def compare_cycles(
-    spec: str, made: Cycles, test_fraction: str, max_length: int, resamples: int, encoding: str
+    spec: str, made: Cycles, test_fraction: str, max_length: int, resamples: int, reading: CorpusReading
 ) -> str:
     """Run the experiment; return its table of F, which the folder gets with a plot.
 
     Raises CorpusError where nothing is held out, InputMismatchError where the folder is of other settings.
     """
-    trees = read_treebanks([spec], max_length, made.log, encoding, unary="keep")
+    trees = read_treebanks([spec], max_length, made.log, reading, unary="keep")
     train, test = hold_out(trees, test_fraction, "raise --test-fraction")
     made.make(train, test)
     settings = Settings(replace(COLLINS, max_error=NEVER), EVALB, resamples=resamples, seed=made.seed)

@@ -20,6 +20,7 @@ from mbrparse.io.files import atomic_outputs, open_output, open_output_bytes
 from mbrparse.io.local_settings import no_local_settings
 from mbrparse.io.log import Log, Progress, no_progress
 from mbrparse.treebank.clean import UnaryPolicy
+from mbrparse.treebank.conventions import AS_USUAL, CorpusReading
 from mbrparse.treebank.corpora import SourceTree
 from mbrparse.treebank.prepare import OnError, Preparation, PreparationStatistics, prepare_corpora
 from mbrparse.treebank.splits import split_fraction
@@ -32,7 +33,7 @@ def read_treebanks(
     specs: Sequence[str],
     max_length: int | None,
     log: Log,
-    encoding: str = "utf-8",
+    reading: CorpusReading = AS_USUAL,
     on_error: OnError = "skip",
     progress: Progress = no_progress,
     unary: UnaryPolicy = "top",
@@ -40,9 +41,10 @@ def read_treebanks(
     """The binarized trees of treebanks; ``log`` gets a line on those that were left out."""
     statistics = PreparationStatistics()
     how = Preparation(unary, max_length=max_length)
-    prepared = prepare_corpora(specs, how, statistics, encoding=encoding, on_error=on_error)
+    prepared = prepare_corpora(specs, how, statistics, reading, on_error=on_error)
     trees = [one.tree for one in progress(prepared, "reading")]
-    log(str(statistics))
+    for line in (str(statistics), *statistics.notes()):
+        log(line)
     return trees
 
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from mbrparse.io.errors import BracketError
 from mbrparse.treebank.brackets import ReadTree
-from mbrparse.treebank.styles import Reading, leaf_word
+from mbrparse.treebank.conventions import Reading, leaf_word
 from mbrparse.treebank.tree import Tree
 
 if TYPE_CHECKING:
@@ -137,5 +137,5 @@ def _pieces(node: ElementTree.Element, places: dict[int, int], reading: Reading)
 
 def _leaf(node: ElementTree.Element, reading: Reading) -> Tree:
     word = node.attrib["word"]
-    chosen = leaf_word(word, node.get("root", word), reading.leaves)
+    chosen = leaf_word(word, node.get("root", word), reading.conventions.leaves)
     return Tree(node.attrib["pos"], word=chosen.translate(_BRACKETS).replace(" ", "_"))

@@ -10,7 +10,7 @@ is part of the label or word that holds it. Between trees, a line that begins wi
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple, TextIO
 
@@ -49,11 +49,12 @@ def read_trees(
     on_error: Callable[[BracketError], None] | None = None,
     first_line: int = 1,
     *,
-    childless: Callable[[str], None] | None = None,
+    childless: Callable[[Sequence[str | None]], bool] | None = None,
 ) -> Iterator[ReadTree]:
     """Yield the trees of bracketed text, whose first line has the number ``first_line``.
 
-    A constituent without children is malformed, or with ``childless`` left out and its label passed to that.
+    A constituent without children is malformed, or left out where ``childless`` is true of the labels from
+    the root down to its own.
 
     A malformed tree raises BracketError, or is passed to ``on_error`` and left out: reading then goes
     on at the next line that begins with a bracket.
@@ -195,7 +196,7 @@ def write_trees(trees: Iterable[Tree], path: str | Path) -> None:
 class _Reader:
     """The state between two lines: the open brackets, and the lines since the first of them."""
 
-    def __init__(self, source: str, childless: Callable[[str], None] | None = None) -> None:
+    def __init__(self, source: str, childless: Callable[[Sequence[str | None]], bool] | None = None) -> None:
         self.source = source
         self.childless = childless
         self.leaves: dict[tuple[str, str], Tree] = {}  # equal leaves are one object
@@ -288,9 +289,8 @@ class _Reader:
         if not children:
             if label is None:
                 return None
-            if self.childless is None:
+            if self.childless is None or not self.childless([*self.labels, label]):
                 raise self._error(number, f"constituent {label!r} without children")
-            self.childless(label)
             return None
         only = children[0]
         if label is not None and not only.children and only.word is None:

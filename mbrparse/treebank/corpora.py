@@ -15,38 +15,21 @@ from typing import Any, NamedTuple
 
 from mbrparse.io.errors import CorpusError, FileError
 from mbrparse.io.files import bad_bytes, decode_lines, holds_bad_bytes, source_name
-from mbrparse.treebank.alpino import read_alpino
-from mbrparse.treebank.corpus_files import TREE_SUFFIXES, TreeFile, tree_files
-from mbrparse.treebank.known_corpora import CORPORA, Corpus, StyleName, known_corpus
-from mbrparse.treebank.penn_historical import read_icepahc, read_penn_historical
-from mbrparse.treebank.styles import (
+from mbrparse.treebank.conforming import conformed
+from mbrparse.treebank.conventions import (
+    AS_USUAL,
+    CorpusReading,
     ErrorHandler,
-    Leaves,
     Reading,
     Removals,
-    Style,
-    is_plain,
-    nltk_corpus,
-    nltk_files,
-    nltk_trees,
-    read_cess,
-    read_floresta,
-    read_penn,
 )
+from mbrparse.treebank.corpus_files import TREE_SUFFIXES, TreeFile, tree_files
+from mbrparse.treebank.known_corpora import CORPORA, Corpus, StyleName, corpus_path, known_corpus
+from mbrparse.treebank.styles import STYLES, is_plain, nltk_corpus, nltk_files, nltk_trees
 from mbrparse.treebank.tree import Tree
 
 EMBEDDED = ("flights",)
 _SECTIONS = "write e.g. 02-21 or 00,23"
-
-#: The readers of the styles; "nltk" is NLTK's own.
-STYLES: dict[StyleName, Style] = {
-    "penn": read_penn,
-    "penn-historical": read_penn_historical,
-    "icepahc": read_icepahc,
-    "cess": read_cess,
-    "floresta": read_floresta,
-    "alpino": read_alpino,
-}
 
 
 class SourceTree(NamedTuple):
@@ -60,42 +43,47 @@ class SourceTree(NamedTuple):
 
 def read_corpus(
     spec: str,
+    how: CorpusReading = AS_USUAL,
     *,
-    encoding: str = "utf-8",
     sections: str | None = None,
     on_error: ErrorHandler = None,
     on_empty: Callable[[str, int], None] | None = None,
-    leaves: Leaves | None = None,
     removed: Removals | None = None,
 ) -> Iterator[SourceTree]:
     """Yield the trees that ``spec`` names, in order; empty parses are passed over.
 
     ``spec`` is a file, ``-``, a folder or a zip (its files of trees, in order), a glob, or the name of a
-    known corpus: ``craft:PATH``, ``icepahc:PATH``, ``penn-historical:PATH``, ``wsj:DIR`` (with ``sections``),
-    ``nltk:NAME``, ``embedded:NAME``. Malformed trees raise MbrparseError or go to ``on_error``.
-    ``on_empty`` is called with source and line of each empty parse in a file. Where a corpus gives lemmas,
-    ``leaves`` says what leaves hold; ``removed`` counts what its style takes from the trees.
+    known corpus: ``craft:PATH``, ``icepahc:PATH``, ``penn-historical:PATH``, ``greynir:PATH``, ``wsj:DIR``
+    (with ``sections``), ``nltk:NAME``, ``embedded:NAME``. Malformed trees raise MbrparseError or go to
+    ``on_error``. ``on_empty`` is called with source and line of each empty parse in a file. ``how`` is added
+    to what is known of the corpus; ``removed`` counts what is taken from the trees.
 
     Raises CorpusError if there is no such corpus.
     """
-    reading = Reading(encoding, on_error, on_empty, leaves, Removals() if removed is None else removed)
     corpus = known_corpus(spec)
-    if leaves is not None and (corpus is None or not corpus.has_lemmas):
-        names = ", ".join(known.spec for known in CORPORA if known.has_lemmas)
-        raise CorpusError(f"{spec} gives no lemmas that leaves could hold", remedy=f"these do: {names}")
+    style: StyleName = "penn" if corpus is None else corpus.style
+    if corpus is None and spec.startswith("nltk:") and not is_plain(nltk_corpus(spec)):
+        style = "nltk"
+    conventions = STYLES[style].joined(how)
+    reading = Reading(conventions, on_error, on_empty, Removals() if removed is None else removed)
+    if how.leaves is not None and not conventions.has_lemmas:
+        names = ", ".join(known.spec for known in CORPORA if STYLES[known.style].has_lemmas)
+        raise CorpusError(
+            f"{spec} gives no lemmas that leaves could hold",
+            remedy=f"these do: {names}; elsewhere --terminals-below says where they are",
+        )
     if spec.startswith("embedded:"):
         lines = io.StringIO(_embedded(spec, ".mrg").read_text("utf-8"))
-        return _read_lines(lines, spec, read_penn, reading)
+        return _read_lines(lines, spec, reading)
     if spec.startswith("nltk:"):
         return _read_nltk(spec, reading)
     if corpus is None:
-        return _read_files(tree_files(spec), read_penn, reading)
-    path = spec.partition(":")[2]
-    if corpus.name == "wsj":
-        files: Sequence[TreeFile] = [TreeFile(file) for file in wsj_files(spec, sections)]
+        files: Sequence[TreeFile] = tree_files(spec)
+    elif corpus.name == "wsj":
+        files = [TreeFile(file) for file in wsj_files(spec, sections)]
     else:
-        files = tree_files(path, corpus.suffixes or TREE_SUFFIXES, corpus.folders)
-    return _read_files(files, STYLES[corpus.style], reading)
+        files = tree_files(corpus_path(spec), corpus.suffixes or TREE_SUFFIXES, corpus.folders)
+    return _read_files(files, how.encoding, reading)
 
 
 def parse_sections(text: str) -> list[int]:
@@ -116,31 +104,33 @@ def parse_sections(text: str) -> list[int]:
     return numbers
 
 
-def _read_files(files: Sequence[TreeFile], style: Style, reading: Reading) -> Iterator[SourceTree]:
+def _read_files(files: Sequence[TreeFile], encodings: str, reading: Reading) -> Iterator[SourceTree]:
     for file in files:
-        bad = reading.bad_lines()
-        yield from _read_lines(file.lines(reading.encoding, bad), file.source, style, reading, bad)
+        bad, encoding = reading.bad_lines(), file.encoding(encodings)
+        if not encodings.startswith(encoding):
+            reading.removed[f"file read as {encoding}"] += 1
+        yield from _read_lines(file.lines(encoding, bad), file.source, reading, bad, encoding)
 
 
 def _read_lines(
-    lines: Iterable[str], source: str, style: Style, reading: Reading, bad: list[int] | None = None
+    lines: Iterable[str], source: str, reading: Reading, bad: list[int] | None = None, encoding: str = "utf-8"
 ) -> Iterator[SourceTree]:
     """The trees of a file; one whose text holds what was on ``bad`` lines (``decode_lines``) is malformed."""
     told: set[int] = set()
-    for line, tree, name in style(_placed(lines, source, reading.removed), source, reading):
+    for line, tree, name in conformed(_placed(lines, source, reading.removed), source, reading):
         if tree is None:
             if reading.on_empty is not None:
                 reading.on_empty(source, line)
         elif bad and reading.on_error is not None and holds_bad_bytes(str(tree)):
             here = bad[bisect_left(bad, line) : bisect_right(bad, reading.removed.place[1])]
             told.update(here)
-            reading.on_error(bad_bytes(source, here[0], reading.encoding))
+            reading.on_error(bad_bytes(source, here[0], encoding))
         else:
             yield SourceTree(source, line, tree, name)
     for number in bad or ():
         if number not in told:
             reading.removed.place = (source, number)
-            reading.removed[f"line with bytes that are not {reading.encoding}"] += 1
+            reading.removed[f"line with bytes that are not {encoding}"] += 1
 
 
 def _placed(lines: Iterable[str], source: str, removed: Removals) -> Iterator[str]:
@@ -186,24 +176,19 @@ def _embedded(spec: str, suffix: str) -> Any:
 
 
 def _read_nltk(spec: str, reading: Reading) -> Iterator[SourceTree]:
-    nltk = nltk_corpus(spec.removeprefix("nltk:"))
-    corpus = known_corpus(spec)
-    name = corpus.style if corpus is not None else "penn" if is_plain(nltk) else "nltk"
-    if name == "nltk":
-        for number, tree in nltk_trees(nltk, spec, reading):
-            yield SourceTree(spec, number, tree)
+    if reading.conventions.read is nltk_trees:
+        yield from _read_lines((), spec, reading)
         return
-    for file, encoding, stream in nltk_files(nltk):
+    for file, encoding, stream in nltk_files(spec):
         source, bad = f"{spec}/{file}", reading.bad_lines()
-        lines = decode_lines(stream, source, encoding, bad)
-        yield from _read_lines(lines, source, STYLES[name], reading, bad)
+        yield from _read_lines(decode_lines(stream, source, encoding, bad), source, reading, bad, encoding)
 
 
 def read_inputs(specs: Sequence[str], encoding: str = "utf-8") -> Iterator[SourceTree]:
     """Yield the trees of all ``specs`` (see ``read_corpus``); raises CorpusError where there is none."""
     found = False
     for spec in specs:
-        for tree in read_corpus(spec, encoding=encoding):
+        for tree in read_corpus(spec, CorpusReading(encoding)):
             found = True
             yield tree
     if not found:

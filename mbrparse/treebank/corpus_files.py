@@ -6,6 +6,7 @@ bracket, whatever they are called. They come in the order of their paths.
 
 from __future__ import annotations
 
+import collections
 import glob
 import os
 import re
@@ -55,6 +56,20 @@ class TreeFile:
         """Yield its lines (``decode_lines``); raises FileError where it cannot be read or decoded."""
         with self.open() as stream:
             yield from decode_lines(stream, self.source, encoding, bad)
+
+    def encoding(self, encodings: str) -> str:
+        """Of encodings with commas between the first that all of it fits, or else the last."""
+        *names, last = encodings.split(",")
+        if names and self.path == STANDARD:
+            raise FileError("standard input is read once, in one encoding", source=self.source)
+        for name in names:
+            try:
+                collections.deque(self.lines(name), maxlen=0)
+                return name
+            except FileError as error:
+                if error.source is None:  # no encoding of that name
+                    raise
+        return last
 
     @contextmanager
     def open(self) -> Iterator[BinaryIO]:

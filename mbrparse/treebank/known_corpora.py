@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-StyleName = Literal["penn", "icepahc", "penn-historical", "cess", "floresta", "alpino", "nltk"]
+StyleName = Literal["penn", "icepahc", "penn-historical", "greynir", "cess", "floresta", "alpino", "nltk"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +48,6 @@ class Corpus:
     def get(self) -> str:
         """How it is had."""
         return self.source or f"python -m nltk.downloader {self.name.removeprefix('nltk:')}"
-
-    @property
-    def has_lemmas(self) -> bool:
-        """Whether its leaves may be words or lemmas."""
-        return self.style in ("icepahc", "penn-historical", "cess", "alpino")
 
     @property
     def spec(self) -> str:
@@ -108,6 +103,19 @@ CORPORA = (
         folders=("finished", "psd"),
         empty="0, *, *-1, *T*-1, *con*, *pro* ...",
         about="61 files, 72,973 trees, 1,017,283 words",
+    ),
+    Corpus(
+        "greynir",
+        "GreynirCorpus, its gold standard",
+        "Icelandic",
+        licence="CC BY 4.0",
+        citation="Miðeind ehf., GreynirCorpus, version 1.1, https://github.com/mideind/GreynirCorpus",
+        source="git clone https://github.com/mideind/GreynirCorpus",
+        style="greynir",
+        suffixes=(".gld",),
+        empty="none",
+        trees=4_997,
+        words=96_122,
     ),
     Corpus(
         "penn-historical",

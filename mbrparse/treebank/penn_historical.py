@@ -11,20 +11,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
-
-from mbrparse.treebank.brackets import ReadTree, read_trees
-from mbrparse.treebank.styles import Reading, leaf_word
-from mbrparse.treebank.tree import Tree
 
 #: What is no part of the text, whole: numbers of tokens, codes, line breaks, descriptions of the file.
-NO_TEXT = frozenset({"ID", "CODE", "CODING", "COMMENT", "LB", "METADATA", "VERSION", "FORMAT"})
-#: The label of a wrapper around several trees.
-ROOT = "ROOT"
+NO_TEXT = ("CODE", "CODING", "COMMENT", "LB", "METADATA", "VERSION", "FORMAT")
+#: *T*-1, *con*-D, *ICH*-2, *-1, *; 0, and 0-0 but for numbers. An asterisk that begins a word (a conjecture)
+#: is none of them.
+EMPTY = re.compile(r"[^ ]+ (?:\*[A-Za-z]*\*[-=\w]*|\*(?:[-=]\d+)?|0)|(?!NUM)[^ ]+ 0-0")
 
-# *T*-1, *con*-D, *ICH*-2, *-1, *; 0. An asterisk that begins a word (a conjecture) is none of them.
-_EMPTY = re.compile(r"\*[A-Za-z]*\*[-=\w]*|\*(?:[-=]\d+)?|0")
-_KIND = re.compile(r"\*[^*]*\*|\*")
 # Codes in the place of a word, or inside one: <P_12>, {COM:sic}, <heading>, </paren>.
 _CODE = re.compile(r"\{[A-Za-z]+:[^{}]*\}|<[A-Z]+_[^<>]*>|</?(?:heading|font|paren|note|i|b|sup|sub)>")
 # Characters by their names, <dash>, <dash/> or </dash>.
@@ -39,26 +32,6 @@ _TEXT_OF_CODE = {
 }
 _NAMED = re.compile(rf"</?({'|'.join(_TEXT_OF_CODE)})/?>")
 _COMMENT_BEGINS, _COMMENT_ENDS = ("/*", "/~*"), ("*/", "*~/")
-
-
-def read_penn_historical(lines: Iterable[str], source: str, reading: Reading) -> Iterator[ReadTree]:
-    """Yield the trees of such a file, without what is no text; tokens without text are left out."""
-    removed = reading.removed
-
-    def childless(label: str) -> None:
-        removed[f"({label}) without a word"] += 1
-
-    for line, tree, _ in read_trees(_without_comments(lines), source, reading.on_error, childless=childless):
-        text = None if tree is None else _text(tree, reading)
-        if text is None:
-            removed["token without text"] += 1
-        else:
-            yield ReadTree(line, text, _id(tree))
-
-
-def read_icepahc(lines: Iterable[str], source: str, reading: Reading) -> Iterator[ReadTree]:
-    """The same where leaves are ``word-lemma``: the word alone, unless ``reading.leaves`` says otherwise."""
-    return read_penn_historical(lines, source, replace(reading, leaves=reading.leaves or "word"))
 
 
 def split_lemma(token: str) -> tuple[str, str]:
@@ -77,7 +50,7 @@ def split_lemma(token: str) -> tuple[str, str]:
     return (word, lemma) if word and lemma else (token, token)
 
 
-def _without_comments(lines: Iterable[str]) -> Iterator[str]:
+def without_comments(lines: Iterable[str]) -> Iterator[str]:
     """Lines in which those of CorpusSearch's comments are empty: from /* or /~* to */ or *~/."""
     inside = False
     for line in lines:
@@ -89,59 +62,14 @@ def _without_comments(lines: Iterable[str]) -> Iterator[str]:
             yield line
 
 
-def _id(tree: Tree | None) -> str:
-    """What the wrapper says that the token is called."""
-    children = () if tree is None else tree.children
-    return next((node.word for node in children if node.label == "ID" and node.word), "")
+def without_codes(token: str) -> tuple[str, str]:
+    """A word without codes, empty where nothing else is there, and what was taken out of it, if anything."""
+    text = _CODE.sub("", token)
+    if text == token:
+        return text, ""
+    return (text, "code inside a word") if text.strip("-$") else ("", "code in the place of a word")
 
 
-def _text(tree: Tree, reading: Reading) -> Tree | None:
-    """The tree of a token without everything that is no text; None if nothing is left."""
-    removed, leaves = reading.removed, reading.leaves
-
-    def leaf(node: Tree) -> Tree | None:
-        if _is_no_text(node) and node.word is not None:
-            removed[f"({node.label})"] += 1
-            return None
-        token = node.label if node.word is None else node.word
-        empty = _EMPTY.fullmatch(token) or (token == "0-0" and not node.label.startswith("NUM"))
-        text = _CODE.sub("", token)
-        if empty:
-            kind = _KIND.match(token)
-            removed["0" if kind is None else kind.group()] += 1
-            return None
-        if text != token:
-            removed["code inside a word" if text.strip("-$") else "code in the place of a word"] += 1
-            if not text.strip("-$"):
-                return None
-        if leaves in ("word", "lemma"):
-            text = split_lemma(text)[leaves == "lemma"]
-        text = _NAMED.sub(lambda match: _TEXT_OF_CODE[match[1]], text)
-        if text == token:
-            return node
-        return Tree(text) if node.word is None else Tree(node.label, word=text)
-
-    def inner(node: Tree, children: list[Tree | None]) -> Tree | None:
-        if _is_no_text(node):
-            removed[f"({node.label})"] += 1
-            return None
-        kept = [child for child in children if child is not None]
-        parts = {child.label: child.word for child in kept}
-        if "ORTHO" in parts and parts.keys() <= {"ORTHO", "LEMMA"}:
-            return Tree(node.label, word=leaf_word(parts["ORTHO"] or "", parts.get("LEMMA"), leaves))
-        if not kept and node.label:
-            removed["constituent left empty"] += 1
-        return Tree(node.label, kept) if kept else None
-
-    found = tree.fold(leaf, inner)
-    while found is not None and not found.label:
-        if len(found.children) > 1:
-            removed["wrapper around several trees (now ROOT)"] += 1
-            return Tree(ROOT, found.children)
-        removed["wrapper"] += 1
-        found = found.children[0]
-    return found
-
-
-def _is_no_text(node: Tree) -> bool:
-    return node.label.partition("-")[0] in NO_TEXT
+def named_characters(text: str) -> str:
+    """A word with the characters that it names: a/b for a<slash>b."""
+    return _NAMED.sub(lambda match: _TEXT_OF_CODE[match[1]], text)

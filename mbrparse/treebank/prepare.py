@@ -12,10 +12,10 @@ from mbrparse.io.files import source_name
 from mbrparse.treebank.binarize import RIGHT_LINEAR, Binarization, binarize
 from mbrparse.treebank.categories import PENN, STRIP, Categories, LabelMap, categories
 from mbrparse.treebank.clean import UnaryPolicy, simplify, without_traces
+from mbrparse.treebank.conventions import AS_USUAL, CorpusReading, Removals
 from mbrparse.treebank.corpora import SourceTree, no_trees, read_corpus
 from mbrparse.treebank.heads import choose_heads
 from mbrparse.treebank.known_corpora import known_corpus
-from mbrparse.treebank.styles import Leaves, Removals
 from mbrparse.treebank.tree import Tree
 
 #: With fewer trees than this there are no warnings.
@@ -137,6 +137,7 @@ class PreparationStatistics:
     dropped: Counter[str] = field(default_factory=Counter)
     first_error: MbrparseError | None = None
     removed: Removals = field(default_factory=Removals)
+    unmatched: list[str] = field(default_factory=list)  #: labels to drop that are nowhere
     sanity: Sanity = field(default_factory=Sanity)
 
     @property
@@ -164,6 +165,8 @@ class PreparationStatistics:
         lost = sum(count for why, count in self.dropped.items() if not why.startswith(LONGER))
         if self.read >= ENOUGH and lost > self.read / 2:
             warnings.insert(0, f"{lost} of {self.read} trees were dropped")
+        if self.unmatched:
+            warnings.append(f"no label fits --drop {','.join(self.unmatched)}")
         return found + [f"warning: {warning}" for warning in warnings]
 
     def __str__(self) -> str:
@@ -196,11 +199,10 @@ def prepare_corpora(
     specs: Sequence[str],
     how: Preparation,
     statistics: PreparationStatistics,
+    reading: CorpusReading = AS_USUAL,
     *,
-    encoding: str = "utf-8",
     sections: str | None = None,
     on_error: OnError = "stop",
-    leaves: Leaves | None = None,
 ) -> Iterator[SourceTree]:
     """Read, clean and binarize corpora, each by its own conventions; see ``read_corpus`` and ``prepare``."""
     statistics.source = statistics.source or ", ".join(map(source_name, specs))
@@ -208,13 +210,13 @@ def prepare_corpora(
         corpus = known_corpus(spec)
         trees = read_corpus(
             spec,
-            encoding=encoding,
+            reading,
             sections=sections,
             on_error=statistics.skip if on_error == "skip" else None,
-            leaves=leaves,
             removed=statistics.removed,
         )
         yield from _prepared(trees, how, statistics, PENN if corpus is None else corpus.functions)
+    statistics.unmatched = reading.unmatched(statistics.removed)
     statistics.check()
 
 

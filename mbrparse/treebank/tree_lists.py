@@ -11,9 +11,9 @@ from mbrparse.treebank.binarize import RIGHT_LINEAR, Binarization
 from mbrparse.treebank.brackets import read_parse_file
 from mbrparse.treebank.categories import STRIP, read_label_map
 from mbrparse.treebank.clean import UnaryPolicy
+from mbrparse.treebank.conventions import AS_USUAL, CorpusReading
 from mbrparse.treebank.corpora import SourceTree, read_corpus
 from mbrparse.treebank.prepare import LONGER, OnError, Preparation, PreparationStatistics, prepare_corpora
-from mbrparse.treebank.styles import Leaves
 from mbrparse.treebank.tree import Tree
 
 
@@ -24,9 +24,8 @@ def read_trees(
     unary: UnaryPolicy = "top",
     functions: str = STRIP,
     label_map: str | Path | None = None,
-    leaves: Leaves | None = None,
+    reading: CorpusReading = AS_USUAL,
     max_length: int | None = None,
-    encoding: str = "utf-8",
     sections: str | None = None,
     on_error: OnError = "stop",
     statistics: PreparationStatistics | None = None,
@@ -35,7 +34,7 @@ def read_trees(
 
     Args:
         corpus: A file, "-", a folder, a zip, a glob, "nltk:NAME", "craft:PATH", "icepahc:PATH",
-            "penn-historical:PATH", "wsj:DIR" or "embedded:flights".
+            "penn-historical:PATH", "greynir:PATH", "wsj:DIR" or "embedded:flights".
         binarize: How; True is to the right without Markovization (Goodman 1996, section 5). False: trees
             stay as they are in the corpus (one that is binarized already, say), ``unary`` and
             ``functions`` as well, and an empty parse is an error (see ``read_parses``).
@@ -44,9 +43,8 @@ def read_trees(
         functions: "strip" cuts labels by the corpus's convention, in files at the first - or =; "keep" leaves
             them whole; "after:-=" and "before:+" name the characters to cut at.
         label_map: A file of old and new labels, with wildcards (docs/treebanks.md).
-        leaves: "word", "lemma" or "both", where the corpus gives lemmas.
+        reading: The encoding, and conventions that are not known by the corpus's name.
         max_length: Trees with more terminals are left out.
-        encoding: Of files.
         sections: Of "wsj:DIR", such as "02-21".
         on_error: Whether a malformed tree is an error or left out.
         statistics: Counts how many trees were read and kept, and why others were dropped.
@@ -72,11 +70,10 @@ def read_trees(
     if binarize is False:
         trees = read_corpus(
             corpus,
-            encoding=encoding,
+            reading,
             sections=sections,
             on_error=statistics.skip if on_error == "skip" else None,
             on_empty=_refuse,
-            leaves=leaves,
             removed=statistics.removed,
         )
         return list(_as_they_stand(trees, max_length, statistics))
@@ -87,9 +84,7 @@ def read_trees(
         max_length,
         None if label_map is None else read_label_map(label_map),
     )
-    prepared = prepare_corpora(
-        [corpus], how, statistics, encoding=encoding, sections=sections, on_error=on_error, leaves=leaves
-    )
+    prepared = prepare_corpora([corpus], how, statistics, reading, sections=sections, on_error=on_error)
     return [one.tree for one in prepared]
 
 

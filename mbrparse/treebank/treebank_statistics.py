@@ -12,10 +12,10 @@ from mbrparse.io.errors import MbrparseError
 from mbrparse.io.files import source_name
 from mbrparse.treebank.categories import PENN, STRIP, Categories, categories
 from mbrparse.treebank.clean import TRACE, WRAPPERS, prune
+from mbrparse.treebank.conventions import AS_USUAL, CorpusReading, Removals
 from mbrparse.treebank.corpora import SourceTree, no_trees, read_corpus
 from mbrparse.treebank.known_corpora import known_corpus
 from mbrparse.treebank.prepare import OnError
-from mbrparse.treebank.styles import Leaves, Removals
 from mbrparse.treebank.tree import Tree
 
 TABLES = (
@@ -156,9 +156,8 @@ def treebank_statistics(
     *specs: str,
     functions: str = STRIP,
     traces: bool = True,
-    encoding: str = "utf-8",
+    reading: CorpusReading = AS_USUAL,
     on_error: OnError = "stop",
-    leaves: Leaves | None = None,
     progress: Callable[[Iterable[SourceTree]], Iterable[SourceTree]] = iter,
 ) -> TreebankStatistics:
     """Count what is in corpora (``read_corpus``), each by its own convention of labels.
@@ -173,7 +172,7 @@ def treebank_statistics(
     skip = found.skip if on_error == "skip" else None
     for spec in specs:
         corpus = known_corpus(spec)
-        trees = read_corpus(spec, encoding=encoding, on_error=skip, leaves=leaves, removed=found.removed)
+        trees = read_corpus(spec, reading, on_error=skip, removed=found.removed)
         deque(progress(found.watch(trees, PENN if corpus is None else corpus.functions)), maxlen=0)
     if not found.files:
         raise no_trees(", ".join(map(source_name, specs)))

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from tree_strategies import is_binary
 
 from mbrparse.io.errors import BracketError, CorpusError, FileError, MbrparseError
+from mbrparse.treebank.conventions import CorpusReading, Removals
 from mbrparse.treebank.corpora import SourceTree, embedded_grammar, parse_sections, read_corpus
 from mbrparse.treebank.prepare import Preparation, PreparationStatistics, prepare
-from mbrparse.treebank.styles import Removals
 from mbrparse.treebank.tree import Tree
 
 NltkFolder = Callable[..., None]
@@ -253,9 +253,8 @@ def test_bad_bytes_of_other_encodings(encoding: str, bad: bytes) -> None:
     letter = "b".encode(encoding.removesuffix("-sig"))
     Path("bytes.mrg").write_bytes(data.replace(letter, letter + bad))
     errors: list[MbrparseError] = []
-    found = [
-        str(tree) for _, _, tree, _ in read_corpus("bytes.mrg", encoding=encoding, on_error=errors.append)
-    ]
+    read = read_corpus("bytes.mrg", CorpusReading(encoding), on_error=errors.append)
+    found = [str(tree) for _, _, tree, _ in read]
     assert (found[0], found[-1], [error.line for error in errors]) == ("(S (N a) x)", "(S (N c) x)", [2])
     with pytest.raises(FileError, match=f"2: bytes that are not {encoding}; name the file's encoding"):
-        list(read_corpus("bytes.mrg", encoding=encoding))
+        list(read_corpus("bytes.mrg", CorpusReading(encoding)))

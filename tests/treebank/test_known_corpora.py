@@ -8,10 +8,11 @@ from conftest import missing_data
 
 from mbrparse.io.errors import BracketError, CorpusError, MbrparseError
 from mbrparse.treebank.alpino import COINDEXED, LOWERED, RAISED
-from mbrparse.treebank.corpora import STYLES, find_corpora, read_corpus
+from mbrparse.treebank.conventions import CorpusReading, Removals
+from mbrparse.treebank.corpora import find_corpora, read_corpus
 from mbrparse.treebank.known_corpora import BY_NAME, CORPORA, Corpus
 from mbrparse.treebank.prepare import Preparation, PreparationStatistics, Sanity, prepare_corpora
-from mbrparse.treebank.styles import Removals
+from mbrparse.treebank.styles import STYLES
 from mbrparse.treebank.tree import Tree
 
 DOCS = Path(__file__).parents[2] / "docs" / "treebanks.md"
@@ -91,9 +92,9 @@ def test_historical_files_hold_no_empty_element_no_id_and_no_wrapper() -> None:
 
 def test_lemmas_where_there_are_none() -> None:
     with pytest.raises(CorpusError, match=r"embedded:flights gives no lemmas.*icepahc:PATH"):
-        read_corpus("embedded:flights", leaves="lemma")
+        read_corpus("embedded:flights", CorpusReading(leaves="lemma"))
     with pytest.raises(MbrparseError, match="leaves is one of word, lemma, both, not 'root'"):
-        read_corpus("nltk:alpino", leaves="root")  # type: ignore[arg-type]
+        CorpusReading(leaves="root")  # type: ignore[arg-type]
 
 
 def test_the_docs_name_every_corpus_as_the_table_does() -> None:
@@ -105,7 +106,7 @@ def test_the_docs_name_every_corpus_as_the_table_does() -> None:
 
 
 def test_every_style_has_a_reader() -> None:
-    assert {corpus.style for corpus in CORPORA} - {"nltk"} <= STYLES.keys()
+    assert {corpus.style for corpus in CORPORA} <= STYLES.keys()
 
 
 # --- sanity --------------------------------------------------------------------------------

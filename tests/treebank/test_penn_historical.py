@@ -5,17 +5,19 @@ from collections import Counter
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from style_reading import read_style
 
 from mbrparse.io.errors import BracketError
-from mbrparse.treebank.penn_historical import read_icepahc, read_penn_historical, split_lemma
-from mbrparse.treebank.styles import Leaves, Reading
+from mbrparse.treebank.conventions import CorpusReading, Leaves
+from mbrparse.treebank.known_corpora import StyleName
+from mbrparse.treebank.penn_historical import split_lemma
 from mbrparse.treebank.tree import Tree
 
 
 def read(text: str, leaves: Leaves | None = "word") -> tuple[list[str], Counter[str]]:
-    reading = Reading(leaves=leaves)
-    lines = text.splitlines(keepends=True)
-    return [str(tree) for _, tree, _ in read_penn_historical(lines, "a.psd", reading)], reading.removed
+    style: StyleName = "icepahc" if leaves else "penn-historical"
+    found, removed = read_style(style, text, CorpusReading(leaves=leaves))
+    return [str(tree) for _, tree, _ in found], removed
 
 
 @pytest.mark.parametrize(
@@ -54,7 +56,7 @@ def test_ids_are_those_of_the_wrappers() -> None:
 ( (ID 1850.A,.3) (IP (N owl)) (IP (N bat)))
 ( (CODE <P_3>) (ID 1850.A,.4))
 """
-    found = list(read_penn_historical(text.splitlines(keepends=True), "a.psd", Reading()))
+    found, _ = read_style("penn-historical", text)
     assert [(one.line, one.id) for one in found] == [(1, "1850.A,.1"), (2, ""), (3, "1850.A,.3")]
 
 
@@ -141,9 +143,14 @@ def test_word_and_lemma(token: str, word: str, lemma: str) -> None:
 
 
 def test_icepahc_has_words_where_nothing_else_is_asked_for() -> None:
-    line = ["( (IP (N hestar-hestur) (V x-y)) (ID A,.1))"]
-    for leaves, expected in ((None, "hestar"), ("lemma", "hestur"), ("both", "hestar-hestur")):
-        [(_, tree, _)] = read_icepahc(line, "a", Reading(leaves=leaves))  # type: ignore[arg-type]
+    line = "( (IP (N hestar-hestur) (V x-y)) (ID A,.1))"
+    chosen: list[tuple[Leaves | None, str]] = [
+        (None, "hestar"),
+        ("lemma", "hestur"),
+        ("both", "hestar-hestur"),
+    ]
+    for leaves, expected in chosen:
+        [(_, tree, _)] = read_style("icepahc", line, CorpusReading(leaves=leaves))[0]
         assert tree is not None
         assert tree.words()[0] == expected
 

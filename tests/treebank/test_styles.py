@@ -8,17 +8,21 @@ from xml.sax.saxutils import quoteattr
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from style_reading import read_style
 
 from mbrparse.io.errors import BracketError, MbrparseError
-from mbrparse.treebank.alpino import COINDEXED, LOWERED, RAISED, read_alpino
-from mbrparse.treebank.styles import INDEX, PART, Leaves, Reading, Style, read_cess, read_floresta
+from mbrparse.treebank.alpino import COINDEXED, LOWERED, RAISED
+from mbrparse.treebank.conventions import CorpusReading, Leaves
+from mbrparse.treebank.known_corpora import StyleName
+from mbrparse.treebank.styles import INDEX, PART
 from mbrparse.treebank.tree import Tree
 
 
-def read(style: Style, text: str, leaves: Leaves | None = None) -> tuple[list[tuple[int, str]], Counter[str]]:
-    reading = Reading(leaves=leaves)
-    found = style(text.splitlines(keepends=True), "file", reading)
-    return [(line, str(tree)) for line, tree, _ in found], reading.removed
+def read(
+    style: StyleName, text: str, leaves: Leaves | None = None
+) -> tuple[list[tuple[int, str]], Counter[str]]:
+    found, removed = read_style(style, text, CorpusReading(leaves=leaves))
+    return [(line, str(tree)) for line, tree, _ in found], removed
 
 
 # --- CESS ----------------------------------------------------------------------------------
@@ -35,15 +39,15 @@ CESS = """
 
 
 def test_cess_has_one_word_a_tag() -> None:
-    trees, removed = read(read_cess, CESS)
+    trees, removed = read("cess", CESS)
     text = "( (S (grup.verb (vmis3s0 anunció)) (sn (Fpa -LRB-) (np00000 EDF) (Fpt -RRB-)) (Fp .)))"
     assert trees == [(2, text)]
     assert removed == {"*0*": 1, "lemma": 5}
 
 
 def test_cess_lemmas() -> None:
-    assert "(vmis3s0 anunciar)" in read(read_cess, CESS, "lemma")[0][0][1]
-    assert "(vmis3s0 anunció-anunciar)" in read(read_cess, CESS, "both")[0][0][1]
+    assert "(vmis3s0 anunciar)" in read("cess", CESS, "lemma")[0][0][1]
+    assert "(vmis3s0 anunció-anunciar)" in read("cess", CESS, "both")[0][0][1]
 
 
 # --- Floresta ------------------------------------------------------------------------------
@@ -59,7 +63,7 @@ def test_floresta_has_punctuation_under_itself_and_comments() -> None:
 (STA+fcl (P+v-fin é) («) (ACC+np x) (.))
 """
     first = "(>N+art Um) (-LRB- -LRB-) (H+n dia) (-RRB- -RRB-) (... ...) (N</ADVL+pp (H+prp de)) (. .)"
-    assert read(read_floresta, text)[0] == [
+    assert read("floresta", text)[0] == [
         (3, f"(UTT+np {first})"),
         (7, "(STA+fcl (P+v-fin é) (« «) (ACC+np x) (. .))"),
     ]
@@ -71,7 +75,7 @@ def test_floresta_writes_gaps_into_labels() -> None:
   (-P+vp
     (N<PRED/N<PRED[-12]+v-pcp dito))
   (--) (-) (?+? -) (N<+prp- a-) (. .-))"""
-    trees, removed = read(read_floresta, text)
+    trees, removed = read("floresta", text)
     [(line, tree)] = trees
     assert (line, tree) == (
         1,
@@ -84,11 +88,11 @@ def test_floresta_writes_gaps_into_labels() -> None:
 def test_floresta_trees_that_are_not_closed_end_before_the_next_sentence() -> None:
     text = "#1\n(UTT+prop Angola\n#2 (\n(UTT+np (>N+art o)\n  (H+n dia))\n(UTT+n x\n\n#3\n(UTT+n y)\n"
     errors: list[MbrparseError] = []
-    found = read_floresta(text.splitlines(keepends=True), "file", Reading(on_error=errors.append))
+    found = read_style("floresta", text, on_error=errors.append)[0]
     assert [line for line, _, _ in found] == [4, 9]
     assert [str(error)[:48] for error in errors] == [
-        "file:2: unbalanced brackets: 1 opened here or la",
-        "file:6: unbalanced brackets: 1 opened here or la",
+        "a.psd:2: unbalanced brackets: 1 opened here or l",
+        "a.psd:6: unbalanced brackets: 1 opened here or l",
     ]
 
 
@@ -194,7 +198,7 @@ def dependencies(draw: st.DrawFn) -> Node:
 
 @given(dependencies())
 def test_crossing_branches_are_raised_as_the_naive_twin_does_it(node: Node) -> None:
-    trees, removed = read(read_alpino, document(node))
+    trees, removed = read("alpino", document(node))
     raised, moves = naive_raised(node)
     assert trees == [(3, str(as_tree(raised)))]
     assert removed[RAISED] == moves
@@ -204,7 +208,7 @@ def test_the_part_with_the_head_stays() -> None:
     """Of ppart (w0, w2 w3 where w0 is the head), w2 and w3 go up to smain."""
     ppart = Node("ppart", "vc", None, [word(0, "hd"), word(2), word(3)])
     text = document(Node("top", "top", None, [Node("smain", "--", None, [word(1, "hd"), ppart])]))
-    trees, removed = read(read_alpino, text)
+    trees, removed = read("alpino", text)
     assert trees == [(3, "(top (smain (ppart (n w0)) (n w1) (n w2) (n w3)))")]
     assert removed == {RAISED: 2}
 
@@ -213,7 +217,7 @@ def test_punctuation_is_put_lower() -> None:
     marks = [word(place, "--", "punct") for place in (0, 2, 5)]
     np = Node("np", "su", None, [word(1), word(3, "hd")])
     smain = Node("smain", "--", None, [word(4, "hd"), np])
-    trees, removed = read(read_alpino, document(Node("top", "top", None, [*marks, smain])))
+    trees, removed = read("alpino", document(Node("top", "top", None, [*marks, smain])))
     assert trees == [(3, "(top (punct w0) (smain (np (n w1) (punct w2) (n w3)) (n w4)) (punct w5))")]
     assert removed[LOWERED] == 1
     assert not removed[RAISED]
@@ -229,8 +233,8 @@ def test_alpinos_empty_nodes_and_words() -> None:
 <node begin="0" end="1" index="1" pos="noun" rel="hd" root="dat &amp; wat" word="dat &amp; wat"/>
 </node></alpino_ds>
 """
-    assert read(read_alpino, text) == ([(1, "(top (noun dat_&_wat) (np (punct -LRB-)))")], {COINDEXED: 1})
-    assert "dat_&_wat-dat_&_wat" in read(read_alpino, text, "both")[0][0][1]
+    assert read("alpino", text) == ([(1, "(top (noun dat_&_wat) (np (punct -LRB-)))")], {COINDEXED: 1})
+    assert "dat_&_wat-dat_&_wat" in read("alpino", text, "both")[0][0][1]
 
 
 @pytest.mark.parametrize(
@@ -249,9 +253,9 @@ def test_alpinos_empty_nodes_and_words() -> None:
 def test_malformed_xml_is_a_malformed_tree(inside: str) -> None:
     good = document(Node("top", "top", None, [word(0), word(1)]))
     text = f"<alpino_ds>{inside}</alpino_ds>\n{good}"
-    with pytest.raises(BracketError, match=r"^file:1: no tree of Alpino's"):
-        read(read_alpino, text)
+    with pytest.raises(BracketError, match=r"^a\.psd:1: no tree of Alpino's"):
+        read("alpino", text)
     errors: list[MbrparseError] = []
-    found = list(read_alpino(text.splitlines(keepends=True), "file", Reading(on_error=errors.append)))
+    found = read_style("alpino", text, on_error=errors.append)[0]
     assert [str(tree) for _, tree, _ in found] == ["(top (n w0) (n w1))"]
     assert [error.line for error in errors] == [1]

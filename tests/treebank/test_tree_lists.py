@@ -11,6 +11,7 @@ from commandline import Command
 
 from mbrparse.io.errors import BracketError, CorpusError, FileError, MbrparseError
 from mbrparse.treebank.binarize import Binarization, HeadDriven
+from mbrparse.treebank.conventions import CorpusReading
 from mbrparse.treebank.heads import head_rules
 from mbrparse.treebank.prepare import PreparationStatistics
 from mbrparse.treebank.splits import split
@@ -100,7 +101,7 @@ def test_malformed_trees() -> None:
 def test_encodings() -> None:
     path = Path("trees.mrg")
     path.write_bytes("(S café y)\n(())\n".encode("utf-16"))
-    assert written(read_trees(path, encoding="utf-16")) == "(S café y)\n"
+    assert written(read_trees(path, reading=CorpusReading("utf-16"))) == "(S café y)\n"
     assert read_parses(path, encoding="utf-16")[1] is None
     assert written(read_trees(path)) == "(S café y)\n"  # by its mark
     path.write_bytes("(S café y)\n".encode("latin-1"))
@@ -172,10 +173,10 @@ def test_labels_and_leaves_of_other_traditions() -> None:
     Path("a.psd").write_text(text)
     Path("names").write_text("NP-* nominal\nN-? N\n")
     spec, statistics = "penn-historical:a.psd", PreparationStatistics()
-    [tree] = read_trees(spec, leaves="lemma", label_map="names", statistics=statistics)
+    [tree] = read_trees(spec, reading=CorpusReading(leaves="lemma"), label_map="names", statistics=statistics)
     assert str(tree) == "(IP (nominal (N hestur) (D y)) (V vera))"
     assert statistics.removed == {"(ID)": 1, "wrapper": 1, "0": 1}
-    [tree] = read_trees(spec, functions="after:P", leaves="word")
+    [tree] = read_trees(spec, functions="after:P", reading=CorpusReading(leaves="word"))
     assert str(tree) == "(I (N (N-N hestar) (D x)) (V er))"
     [tree] = read_trees(spec, binarize=False)
     assert str(tree) == "(IP-MAT (NP-SBJ (N-N hestar-hestur) (D x-y)) (V er-vera))"

@@ -46,6 +46,7 @@ from mbrparse.io.replacements import make_folder
 from mbrparse.run.jobs import Jobs
 from mbrparse.run.results import claim_folder, clear_left_overs, fingerprint
 from mbrparse.treebank.brackets import write_trees
+from mbrparse.treebank.conventions import AS_USUAL, CorpusReading
 from mbrparse.treebank.corpora import SourceTree
 from mbrparse.treebank.tree import Tree
 
@@ -96,7 +97,7 @@ def compare_beyond_recall(
     resamples: int = 10_000,
     seed: int = 0,
     jobs: Jobs = 1,
-    encoding: str = "utf-8",
+    reading: CorpusReading = AS_USUAL,
     log: Log = no_log,
     progress: Progress = no_progress,
 ) -> str:
@@ -106,7 +107,7 @@ def compare_beyond_recall(
     curve, and the plot curve. What is there of an earlier run is not done again. Raises CorpusError where
     nothing is held out, InputMismatchError where the folder is of other settings.
     """
-    trees = read_treebanks([spec], max_length, log, encoding, progress=progress)
+    trees = read_treebanks([spec], max_length, log, reading, progress=progress)
     train, test = hold_out(trees, test_fraction, "raise --test-fraction")
     parses = ObjectiveParses(folder)
     parses.make(train, test, jobs, log, progress)

@@ -28,6 +28,7 @@ from mbrparse.io.state_files import short_digest
 from mbrparse.run.jobs import Jobs
 from mbrparse.run.results import Result, run_all
 from mbrparse.treebank.binarize import binarize, debinarize
+from mbrparse.treebank.conventions import AS_USUAL, CorpusReading
 from mbrparse.treebank.corpora import SourceTree
 from mbrparse.treebank.tree import Tree
 
@@ -48,7 +49,7 @@ class Comparison:
     min_length: int = 3
     max_length: int = 30
     test_fraction: str = "0.1"
-    encoding: str = "utf-8"
+    reading: CorpusReading = AS_USUAL
     grammar: str | None = None
     statistics: str | None = None
 
@@ -59,7 +60,7 @@ def compare_merits(spec: str, folder: Path, how: Comparison, jobs: Jobs = 1, log
     The folder gets a result for each sentence, tables and plots. Raises CorpusError where no sentence is
     left to parse, or none can be parsed.
     """
-    trees = [debinarize(tree) for tree in read_treebanks([spec], how.max_length, log, how.encoding)]
+    trees = [debinarize(tree) for tree in read_treebanks([spec], how.max_length, log, how.reading)]
     train, test = hold_out(trees, how.test_fraction, "raise --test-fraction, or give a larger treebank")
     test = [tree for tree in test if len(tree.leaves()) >= how.min_length]
     gold = test[: how.sentences]

@@ -27,6 +27,7 @@ from mbrparse.io.log import Log, Progress, no_log, no_progress
 from mbrparse.run.jobs import Jobs
 from mbrparse.run.manifest import Settings
 from mbrparse.run.results import Result, fingerprint, run_all
+from mbrparse.treebank.conventions import AS_USUAL, CorpusReading
 from mbrparse.treebank.corpora import SourceTree
 from mbrparse.treebank.splits import part_size
 
@@ -64,7 +65,7 @@ def compare_models(
     speed: SpeedLimits | None = SpeedLimits(),
     resamples: int = 10_000,
     jobs: Jobs = 1,
-    encoding: str = "utf-8",
+    reading: CorpusReading = AS_USUAL,
     log: Log = no_log,
     progress: Progress = no_progress,
 ) -> str:
@@ -75,7 +76,7 @@ def compare_models(
     ``curves`` and ``speed`` and the plot ``curves``. What is there is not done again. Raises CorpusError
     where there are fewer sentences than a split wants, InputMismatchError at results of other settings.
     """
-    found = read_treebanks(inputs, parts.max_length, log, encoding, progress=progress)
+    found = read_treebanks(inputs, parts.max_length, log, reading, progress=progress)
     trees = [SourceTree(inputs[0], number, tree) for number, tree in enumerate(found, start=1)]
     design = _design(parts, len(trees))
     models = (Model(), *map(Model, dict.fromkeys(weightings)))

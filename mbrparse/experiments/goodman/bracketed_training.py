@@ -41,6 +41,7 @@ from mbrparse.io.log import Log, Progress, no_log, no_progress
 from mbrparse.io.state_files import Schema, listed, number, record, whole
 from mbrparse.run.jobs import Jobs
 from mbrparse.run.results import Result, run_all
+from mbrparse.treebank.conventions import AS_USUAL, CorpusReading
 from mbrparse.treebank.corpora import SourceTree
 
 DECODERS = ("labelled-tree", "bracketed-recall")
@@ -197,7 +198,7 @@ def compare_decoders(
     runs: int = 10,
     max_length: int | None = None,
     jobs: Jobs = 1,
-    encoding: str = "utf-8",
+    reading: CorpusReading = AS_USUAL,
     log: Log = no_log,
     progress: Progress = no_progress,
 ) -> str:
@@ -206,7 +207,7 @@ def compare_decoders(
     The folder gets a result for each run, ``table1`` in all formats and ``figure2``. Raises CorpusError
     where there are fewer trees than one run wants.
     """
-    found = read_treebanks(inputs, max_length, log, encoding, progress=progress)
+    found = read_treebanks(inputs, max_length, log, reading, progress=progress)
     trees = [SourceTree(inputs[0], number, tree) for number, tree in enumerate(found, start=1)]
     if design.train + design.test > len(trees):
         raise CorpusError(

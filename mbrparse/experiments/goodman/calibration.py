@@ -21,6 +21,7 @@ from mbrparse.grammar.sample import Sampler
 from mbrparse.grammar.training.induce import induce
 from mbrparse.io.errors import CorpusError
 from mbrparse.io.log import Log, Progress, no_log, no_progress
+from mbrparse.treebank.conventions import AS_USUAL, CorpusReading
 from mbrparse.treebank.corpora import SourceTree
 from mbrparse.treebank.outlines import constituents
 from mbrparse.treebank.tree import Tree
@@ -81,6 +82,7 @@ def calibrate(
     seed: int = 1996,
     test_fraction: str = "0.1",
     max_length: int = 40,
+    reading: CorpusReading = AS_USUAL,
     log: Log = no_log,
     progress: Progress = no_progress,
 ) -> list[Calibrated]:
@@ -88,7 +90,7 @@ def calibrate(
 
     Raises CorpusError where nothing is held out, or no sentence can be parsed.
     """
-    trees = read_treebanks([spec], max_length, log, on_error="stop")
+    trees = read_treebanks([spec], max_length, log, reading, on_error="stop")
     remedy = "raise --test-fraction or --max-length, or give a larger treebank"
     train, test = hold_out(trees, test_fraction, remedy)
     rules = induce((SourceTree(spec, 0, tree) for tree in train), "tags")

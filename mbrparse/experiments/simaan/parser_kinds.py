@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import NamedTuple
 
 from mbrparse.decode.base.objectives import OBJECTIVES, Objective, Space
 from mbrparse.experiments.trial_runs import hold_out
-from mbrparse.io.errors import MbrparseError
 from mbrparse.treebank.binarize import Binarization, HeadDriven
 from mbrparse.treebank.clean import UnaryPolicy
+from mbrparse.treebank.conventions import CorpusReading
 from mbrparse.treebank.corpora import SourceTree, no_trees, read_corpus
 from mbrparse.treebank.heads import head_rules
-from mbrparse.treebank.prepare import Preparation
+from mbrparse.treebank.prepare import Preparation, PreparationStatistics
 
 #: His name of each algorithm, by the name of its objective here; all search the grammar's own trees.
 ALGORITHMS = {
@@ -124,17 +123,17 @@ class Parts(NamedTuple):
 
 
 def read_parts(
-    spec: str, division: Division, encoding: str, on_malformed: Callable[[MbrparseError], None]
+    spec: str, division: Division, reading: CorpusReading, statistics: PreparationStatistics
 ) -> Parts:
     """Read and divide a corpus. Raises CorpusError where a part would be empty.
 
-    Malformed trees end the run, but for those of NLTK's corpora, which the user cannot mend: those go
-    to ``on_malformed``.
+    Malformed trees end the run, but for those of NLTK's corpora, which the user cannot mend: ``statistics``
+    counts those.
     """
-    skip = on_malformed if spec.startswith("nltk:") else None
+    skip = statistics.skip if spec.startswith("nltk:") else None
 
     def read(sections: str | None, most: int | None) -> list[SourceTree]:
-        trees = read_corpus(spec, encoding=encoding, sections=sections, on_error=skip)
+        trees = read_corpus(spec, reading, sections=sections, on_error=skip, removed=statistics.removed)
         found = list(islice(trees, most))
         if not found:
             raise no_trees(spec if sections is None else f"{spec}, sections {sections}")

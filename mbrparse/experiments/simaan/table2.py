@@ -34,6 +34,7 @@ from mbrparse.io.files import atomic_outputs, open_output
 from mbrparse.io.log import Log, no_log
 from mbrparse.run.jobs import Jobs
 from mbrparse.run.results import claim_folder, fingerprint
+from mbrparse.treebank.conventions import AS_USUAL, CorpusReading
 from mbrparse.treebank.prepare import PreparationStatistics
 
 #: His criteria, as he calls them, among EVALB's.
@@ -213,7 +214,7 @@ def compare_algorithms(
     resamples: int = 10_000,
     seed: int = 0,
     jobs: Jobs = 1,
-    encoding: str = "utf-8",
+    reading: CorpusReading = AS_USUAL,
     log: Log = no_log,
 ) -> str:
     """Run the comparison on a treebank; return Table 2 for people.
@@ -221,7 +222,10 @@ def compare_algorithms(
     The folder gets for each parser its gold, grammar, parses and tables, and the experiment's own tables.
     """
     statistics = PreparationStatistics()
-    parts = read_parts(spec, division, encoding, statistics.skip)
+    parts = read_parts(spec, division, reading, statistics)
+    statistics.unmatched = reading.unmatched(statistics.removed)
+    for line in statistics.notes():
+        log(line)
     if statistics.dropped:
         log(f"{statistics.dropped.total()} malformed trees left out; first: {statistics.first_error}")
     kinds = parser_kinds()

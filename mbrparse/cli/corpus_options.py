@@ -1,0 +1,36 @@
+"""Options of the commands that read a treebank: its encoding, and conventions of its own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from mbrparse.cli.option_types import Text
+from mbrparse.cli.options import option
+from mbrparse.treebank.conventions import CorpusReading
+
+
+def _text(metavar: str, help: str) -> Any:
+    return option(type=Text(metavar), default="", show_default=False, help=help)
+
+
+@dataclass(frozen=True)
+class CorpusOptions(CorpusReading):
+    """How a treebank is read."""
+
+    encoding: str = option(
+        type=Text(),
+        default="utf-8",
+        help="Encoding of the input; of several (utf-8,latin-1) the first that all of a file fits.",
+    )
+    leaves: Any = option(
+        choices=["word", "lemma", "both"],
+        help="The leaves, where the corpus gives lemmas (both: word-lemma).",
+    )
+    drop: str = _text("LABEL,...", "Remove constituents and tags labelled so (* and ? are wildcards).")
+    roots: str = _text("LABEL,...", "Remove roots labelled so over one constituent, as TOP, ROOT and S1 are.")
+    ids: str = _text("LABEL,...", "Labels of the names of trees, such as ID; they are removed.")
+    terminals_below: str = _text(
+        "LEMMA=FORM",
+        "Labels below a tag: lemma=form reads (NN (form dogs) (lemma dog)), lemma= (NN dogs (lemma dog)).",
+    )

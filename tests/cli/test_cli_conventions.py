@@ -1,0 +1,134 @@
+"""Corpora with conventions of their own, by options, by a file of options, and by the name of a preset."""
+
+import json
+from pathlib import Path
+
+import pytest
+from commandline import Command
+
+TREE = "( (S (CODE <P_1>) (NP (NN (form dogs) (lemma dog))) (VP (VB (form bark) (lemma bark)))) (ID A,.1))\n"
+OWN = "--drop CODE --ids ID --terminals-below lemma=form"
+READ = "(S (NN dogs) (VB bark))\n"
+GREYNIR = r"""( (META (ID-CORPUS a7c9.2) (ID-LOCAL x.psd,.1) (COMMENT ))
+  (S0 (S-MAIN (NP-SUBJ (no_et Hundur (lemma hundur))) (VP (so geltir (lemma gelta)))) (grm \))))
+
+( (META (ID-LOCAL x.psd,.2)) (S0 (S-HEADING (lo Mjög (lemma mjög)) (no góð verkefni (lemma verkefni)))))
+"""
+
+
+@pytest.fixture(autouse=True)
+def own(folder: Path) -> None:
+    (folder / "own.psd").write_text(TREE)
+    (folder / "greynir").mkdir()
+    (folder / "greynir" / "1.gld").write_text(GREYNIR)
+
+
+def test_options_for_an_own_convention(command: Command) -> None:
+    outcome = command(f"binarize own.psd {OWN} -o out")
+    assert outcome.output == ""
+    assert Path("out").read_text() == READ
+    assert Path("out.places").read_text().splitlines()[-1] == "own.psd\t1\tA,.1"
+    assert outcome.err == (
+        "mbrparse: read 1 trees, kept 1, dropped 0\n"
+        "mbrparse: taken out or changed: lemma 2, (CODE) 1, (ID) 1\n"
+    )
+    assert command(f"binarize - {OWN} --leaves lemma", stdin=TREE).output == "(S (NN dog) (VB bark))\n"
+    assert command(f"binarize own.psd {OWN} --leaves both").output == "(S (NN dogs-dog) (VB bark-bark))\n"
+    assert "elsewhere --terminals-below says" in command("binarize own.psd --leaves lemma").error
+
+
+def test_a_file_of_options(command: Command) -> None:
+    Path("mbrparse.toml").write_text(
+        '[binarize]\ndrop = "CODE"\nids = "ID"\nterminals-below = "lemma=form"\nencoding = "utf-8,latin-1"\n'
+    )
+    assert command("binarize own.psd").output == READ
+
+
+def test_roots(command: Command) -> None:
+    text = "(TEXT (S (A a) (B b)))\n"
+    assert command("binarize -", stdin=text).output == "(TEXT (A a) (B b))\n"
+    outcome = command("binarize - --roots T*", stdin=text)
+    assert outcome.output == "(S (A a) (B b))\n"
+    assert "wrapper TEXT 1" in outcome.err
+
+
+def test_a_label_that_never_occurs_is_told(command: Command) -> None:
+    outcome = command("binarize own.psd --drop CODE,X,NP-* --ids ID --terminals-below lemma=form")
+    assert outcome.err.endswith("mbrparse: warning: no label fits --drop X,NP-*\n")
+
+
+def test_statistics_of_own_conventions(command: Command) -> None:
+    outcome = command(f"stats own.psd {OWN} --drop CODE,X --table words --format csv")
+    assert outcome.output == "words,count,percent\nbark,1,50.0\ndogs,1,50.0\n"
+    assert outcome.err == "mbrparse: warning: no label fits --drop X\n"
+    assert "Mjög" in command("stats greynir:greynir --table words").output
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("--drop a,", "'a,' is no list of labels such as META,CODE*"),
+        ("--roots (S", "'(S' is no list of labels"),
+        ("--ids ,", "',' is no list of labels"),
+        ("--terminals-below =", "'=' is not LEMMA=FORM"),
+        ("--terminals-below a=b=c", "lemma=form reads (NN (form dogs) (lemma dog))"),
+    ],
+)
+def test_malformed_options(command: Command, options: str, message: str) -> None:
+    for which in (
+        "binarize own.psd",
+        "stats own.psd",
+        "reproduce own.psd -o out",
+        "experiment calibration own.psd",
+    ):
+        assert message in command(f"{which} own.psd {options}").usage_error
+
+
+def test_greynir(command: Command) -> None:
+    outcome = command("binarize greynir:greynir -o out")
+    assert outcome.code == 0
+    assert Path("out").read_text() == (
+        "(S0 (S (no_et Hundur) (so geltir)) (grm -RRB-))\n(S (lo Mjög) (no góð_verkefni))\n"
+    )
+    places = [row.split("\t")[2] for row in Path("out.places").read_text().splitlines()[1:]]
+    assert places == ["x.psd,.1", "x.psd,.2"]
+    for part in (
+        "(META) 2",
+        "(COMMENT) without a word 1",
+        "lemma 4",
+        "wrapper S0 1",
+        "blank inside a word (now _) 1",
+    ):
+        assert part in outcome.err
+    assert "here      mbrparse binarize greynir:greynir" in command("corpora greynir").out
+
+
+def test_files_in_several_encodings(command: Command) -> None:
+    Path("bank").mkdir()
+    Path("bank/1.mrg").write_bytes("(S (A é) (B b))\n".encode())
+    Path("bank/2.mrg").write_bytes("(S (A a) (B b))\n(S (A é) (B b))\n".encode("latin-1"))
+    outcome = command("binarize bank --encoding utf-8,latin-1")
+    assert outcome.output == "(S (A é) (B b))\n(S (A a) (B b))\n(S (A é) (B b))\n"
+    assert outcome.err.endswith("taken out or changed: file read as latin-1 1\n")
+    wrong = [
+        ("bank", "utf-8", "bank/2.mrg:2: bytes that are not utf-8"),
+        ("bank", "utf-16,ascii", "bank/1.mrg:1: bytes that are not ascii"),
+        ("bank", "utf-9,latin-1", "there is no encoding 'utf-9'"),
+        ("none.mrg", "utf-8,latin-1", "none.mrg: no such file"),
+        ("-", "utf-8,latin-1", "<stdin>: standard input is read once, in one encoding"),
+    ]
+    for name, encodings, message in wrong:
+        outcome = command(f"binarize {name} --encoding {encodings} -o out", stdin="(S a b)")
+        assert outcome.last_error.startswith(f"mbrparse: {message}")
+
+
+def test_experiments_read_own_conventions(command: Command) -> None:
+    Path("own.psd").write_text(TREE * 20)
+    options = f"{OWN} --test-fraction .2"
+    outcome = command(f"experiment calibration own.psd {options} --samples 5")
+    assert "held-out" in outcome.output
+    assert "lemma 40, (CODE) 20, (ID) 20" in outcome.err
+    assert command(f"reproduce own.psd -o out {options} --drop CODE,X").code == 0
+    settings = json.loads(Path("out/settings.json").read_text())
+    assert settings["reading"]["terminals_below"] == "lemma=form"
+    assert Path("out/binarized.mrg").read_text() == READ * 20

@@ -1,0 +1,15 @@
+"""Reading text of a style, without files."""
+
+from mbrparse.treebank.brackets import ReadTree
+from mbrparse.treebank.conforming import conformed
+from mbrparse.treebank.conventions import AS_USUAL, CorpusReading, ErrorHandler, Reading, Removals
+from mbrparse.treebank.known_corpora import StyleName
+from mbrparse.treebank.styles import STYLES
+
+
+def read_style(
+    style: StyleName, text: str, own: CorpusReading = AS_USUAL, on_error: ErrorHandler = None
+) -> tuple[list[ReadTree], Removals]:
+    """The trees of a file called a.psd, and what was removed."""
+    reading = Reading(STYLES[style].joined(own), on_error)
+    return list(conformed(text.splitlines(keepends=True), "a.psd", reading)), reading.removed
