@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from mbrparse.decode.parser.parser import Parser
     from mbrparse.decode.parser.rerank import rerank
     from mbrparse.decode.parser.scoring import score
+    from mbrparse.decode.parser.tokenization import tokenize
     from mbrparse.decode.posteriors.mixture import mix_posteriors
     from mbrparse.decode.posteriors.posteriors_arrays import posteriors
     from mbrparse.decode.posteriors.posteriors_file import read_posteriors
@@ -85,6 +86,7 @@ __all__ = [
     "score",
     "span_marginals",
     "split",
+    "tokenize",
     "train",
     "treebank_statistics",
     "write_grammar",
@@ -125,6 +127,7 @@ _MODULES = {
     "score": "decode.parser.scoring",
     "span_marginals": "decode.posteriors.span_marginals",
     "split": "treebank.splits",
+    "tokenize": "decode.parser.tokenization",
     "train": "grammar.files.grammars",
     "treebank_statistics": "treebank.treebank_statistics",
     "write_grammar": "grammar.files.grammars",

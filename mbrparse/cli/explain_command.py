@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from mbrparse.cli.file_options import grammar_option, normalize_option
+from mbrparse.cli.file_options import grammar_option, normalize_option, tokenize_option
 from mbrparse.cli.objective_options import ObjectiveChoice, combinations_checked
 from mbrparse.cli.option_types import InputFile
 from mbrparse.cli.options import (
@@ -35,6 +35,7 @@ from mbrparse.decode.base.objectives import OBJECTIVES
     "general-recall, labelled-f]",
 )
 @count_option("--readings", default=20, help="Draw so many of the most probable trees.")
+@tokenize_option()
 @encoding_option()
 @output_option("Where to write the page (default: standard output).")
 def explain(
@@ -45,6 +46,7 @@ def explain(
     line: int,
     objectives: tuple[str, ...],
     readings: int,
+    tokenize: bool,
     encoding: str,
     output: str,
 ) -> None:
@@ -53,16 +55,22 @@ def explain(
     A browser opens it without a server: mbrparse explain -g toy.nltk "she saw the dog" -o page.html
     """
     from mbrparse.decode.explain.explanation import explain as explained
-    from mbrparse.decode.parser.sentences import sentence_of_line
+    from mbrparse.decode.parser.sentences import batch_of_sentences, sentence_of_line
+    from mbrparse.decode.parser.tokenization import tokenize as read_words
+    from mbrparse.decode.parser.tokenization import untokenized
     from mbrparse.grammar.files.grammars import read_any_grammar
 
     if bool(words) == (input is not None):
         raise click.UsageError("Give either a SENTENCE or --file.")
     check_outputs([("--output", output)], [("--file", input), ("--grammar", grammar)])
+    text = " ".join(words)
     known = read_any_grammar(grammar, normalize=normalize, log=note)
-    sentence = (
-        " ".join(words) if input is None else sentence_of_line(input, line, encoding=encoding).sentences[0]
-    )
+    if input is None:
+        batch = batch_of_sentences([read_words(text) if tokenize else text])
+    else:
+        batch = sentence_of_line(input, line, "text" if tokenize else None, encoding)
+    if not tokenize and (remark := untokenized(known.pcfg, batch.sentences)):
+        note(remark)
     with combinations_checked(), compilation_noted():
-        found = explained(known, sentence, *dict.fromkeys(objectives), readings=readings)
+        found = explained(known, batch.sentences[0], *dict.fromkeys(objectives), readings=readings)
     found.write(output)

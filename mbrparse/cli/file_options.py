@@ -16,6 +16,7 @@ from mbrparse.io.files import STANDARD, source_name
 
 if TYPE_CHECKING:
     from mbrparse.decode.base.parser_options import ParserOptions
+    from mbrparse.decode.parser.sentences import InputForm
     from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors
     from mbrparse.decode.posteriors.posteriors_writer import PosteriorsWriter
     from mbrparse.grammar.grammar_kinds import Grammar
@@ -39,6 +40,12 @@ def normalize_option() -> Any:
     """``--normalize``."""
     what = "Divide the probabilities of each left-hand side of the grammar by their sum, and say so."
     return option("--normalize", is_flag=True, help=what)
+
+
+def tokenize_option() -> Any:
+    """``--tokenize``."""
+    what = "The input is plain text, a sentence a line: cut it into words as the Penn Treebank does (NLTK)."
+    return option("--tokenize", is_flag=True, help=what)
 
 
 @dataclass(frozen=True)
@@ -68,7 +75,15 @@ class InputOptions(LabelOptions):
         choices=["trees", "tokens"],
         help="The form of INPUT (default: told by its first character).",
     )
+    tokenize: bool = tokenize_option()
     encoding: str = encoding_option()
+
+    @property
+    def read_form(self) -> InputForm | None:
+        """The form of INPUT, if it was named; UsageError for two."""
+        if self.tokenize and self.form:
+            raise click.UsageError("--tokenize is for plain text: leave out --input.")
+        return "text" if self.tokenize else self.form
 
     def check(self, input: str, labels: bool = False) -> None:
         """Raise UsageError unless there is either a grammar, or posteriors and no option of charts.

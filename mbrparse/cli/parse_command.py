@@ -98,11 +98,11 @@ def parse(
     watch = Watch(input, machines.log)
     with compilation_noted(), machines.folder(part, job, candidates.candidates is not None) as folder:
         if folder is None:
-            chunks = read_chunks(input, source.form, source.encoding)
+            chunks = read_chunks(input, source.read_form, source.encoding)
         else:
             from mbrparse.decode.parser.stored_lines import BLOCK
 
-            chunks = folder.wanted(read_chunks(input, source.form, source.encoding, BLOCK, BLOCK))
+            chunks = folder.wanted(read_chunks(input, source.read_form, source.encoding, BLOCK, BLOCK))
         kept = iter if folder is None else folder.kept
         for remark in remarks:
             note(remark)

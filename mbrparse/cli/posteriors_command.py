@@ -19,6 +19,7 @@ from mbrparse.cli.options import (
     compilation_noted,
     count_option,
     max_seconds_option,
+    note,
     option,
     output_option,
     prune_option,
@@ -122,6 +123,7 @@ def _of_sentence(
     from mbrparse.decode.parser.parser import source_of
     from mbrparse.decode.parser.posteriors_source import LONGEST, PosteriorsSource
     from mbrparse.decode.parser.sentences import Batch, sentence_of_line
+    from mbrparse.decode.parser.tokenization import untokenized
     from mbrparse.io.errors import CorpusError
     from mbrparse.treebank.tree import Tree
 
@@ -151,7 +153,10 @@ def _of_sentence(
             numbers = tuple(Tree(str(place)) for place in range(length))
             batch = Batch([numbers], line - 1, source=posteriors.source)
     if input is not None:
-        batch = sentence_of_line(input, line, given.form, given.encoding)
+        batch = sentence_of_line(input, line, given.read_form, given.encoding)
+        told = None if isinstance(source, PosteriorsSource) else untokenized(source.grammar, batch.sentences)
+        if told and not given.tokenize:
+            note(told)
     with compilation_noted():
         [evidence] = source.evidence(batch)
     return batch._replace(sentences=[evidence.sentence]), evidence.reason, evidence.posteriors

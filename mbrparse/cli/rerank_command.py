@@ -36,7 +36,7 @@ from mbrparse.cli.search_options import CandidateOptions
 )
 @option_group("objectives", ObjectiveOptions, without=("exact", "pooled", "space", "items"))
 @option_group("risk", CandidateOptions, without=("k_best", "samples", "seed", "candidates"))
-@option_group("known", InputOptions, without=("form",))
+@option_group("known", InputOptions, without=("form", "tokenize"))
 @option("--form", choices=["binarized", "original"], help="The form of the trees (default: detected).")
 @count_option("--max-length", help="Leave longer sentences their first candidate.")
 @max_seconds_option("Leave a sentence that takes longer its first candidate.")

@@ -33,7 +33,7 @@ _TOGETHER = 200  # trees whose charts are made together
 
 @click.command()
 @click.argument("trees", default="-")
-@option_group("known", InputOptions, without=("form", "encoding"))
+@option_group("known", InputOptions, without=("form", "tokenize", "encoding"))
 @option(
     "--form",
     choices=["binarized", "original"],

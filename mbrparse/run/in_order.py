@@ -28,7 +28,7 @@ class Chunk(NamedTuple):
 
     source: str
     first_line: int
-    form: Literal["trees", "tokens"]
+    form: Literal["trees", "tokens", "text"]
     lines: list[str]
     wanted: bool = True
 

@@ -111,6 +111,7 @@ COMMANDS = _weighed(f"""
 6 parse bin.mrg -g tags.txt --max-seconds 5 --details out.json -o out.{{objective}}
 8 parse words.tokens -g words.txt -o out
 3 parse words.tokens -g words.nltk --mark-fallback -o out
+3 parse words.tokens -g words.txt --tokenize -o out
 5 parse words.tokens -g collins.txt -o out
 6 parse bin.mrg -g unary.txt --objective labelled-tree --details out.json -o out
 4 parse bin.mrg -g unary.txt --objective parent-child --space grammar -o out

@@ -17,6 +17,7 @@ from mbrparse.decode.parser.parse_files import BracketText, Lines
 from mbrparse.decode.parser.parse_result import Parse
 from mbrparse.decode.parser.parser import Parser
 from mbrparse.decode.parser.sentences import Batch, Sentence, batch_of, batch_of_part, sentence_ends
+from mbrparse.decode.parser.tokenization import untokenized
 from mbrparse.grammar.charts.base.chart import TOO_LARGE
 from mbrparse.grammar.grammar_kinds import Grammar
 from mbrparse.io.errors import ChartOverflowError, InputMismatchError
@@ -97,7 +98,9 @@ def _with_grammar(
         if spoken:
             # A sentence of one word would not compile the kernels.
             short = min(spoken, key=lambda sentence: (len(sentence) == 1, len(sentence)))
-            shortest = Batch([short] * min(len(spoken), _TOGETHER), tokens=chunk.form == "tokens")
+            shortest = Batch([short] * min(len(spoken), _TOGETHER), tokens=chunk.form != "trees")
+            if chunk.form == "tokens" and (remark := untokenized(source.grammar, spoken)):
+                log(remark)
             break
     # Kernels are compiled here once, and other processes load them.
     work = TaskFunction(partial(_begin, job), worker.parts, partial(worker.lines, shortest))

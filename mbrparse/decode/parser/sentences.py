@@ -1,4 +1,4 @@
-"""The sentences to parse, terminals of trees or lines of tokens, and what is known of them."""
+"""The sentences to parse, terminals of trees, lines of tokens or of text, and what is known of them."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple, cast
 
 from mbrparse.decode.base.span_posteriors import Posteriors, SentenceChart
+from mbrparse.decode.parser.tokenization import tokenize
 from mbrparse.grammar.pcfg import IntArray
 from mbrparse.io.errors import CorpusError
 from mbrparse.io.files import read_lines, source_name
@@ -17,7 +18,7 @@ from mbrparse.treebank.brackets import WHITE, is_comment, read_leaves, without_c
 from mbrparse.treebank.clean import TRACE
 from mbrparse.treebank.tree import Tree, bracket_free
 
-InputForm = Literal["trees", "tokens"]
+InputForm = Literal["trees", "tokens", "text"]
 # Sentences of more words gain nothing from others in their batch.
 LONG = 100
 # A sentence's terminals; their tags or words are parsed, and they are kept under the guessed tree.
@@ -75,7 +76,7 @@ class Evidence(NamedTuple):
 
 def batch_of(chunk: Chunk, first: int) -> Batch:
     """The sentences of a chunk that comes after ``first`` others; raises BracketError."""
-    return Batch(list(sentences_of(chunk)), first, chunk.form == "tokens", chunk.source)
+    return Batch(list(sentences_of(chunk)), first, chunk.form != "trees", chunk.source)
 
 
 def batch_of_part(part: Part) -> Batch:
@@ -131,17 +132,17 @@ def read_chunks(
     first_size: int = 100,
     size: int = 512,
 ) -> Iterator[Chunk]:
-    """Yield the sentences of a file of trees or of lines of tokens, ``size`` a chunk (at first fewer).
+    """Yield the sentences of a file of trees or of lines, ``size`` a chunk (at first fewer).
 
     Without ``form``, the first character that is not white space tells: a bracket begins trees, before which
-    comments may stand. Raises CorpusError for an input without sentences.
+    comments may stand, any other one lines of tokens. Raises CorpusError for an input without sentences.
     """
     source = source_name(path)
     lines = read_lines(path, encoding)
     head: list[str] = []
     for line in lines:
         head.append(line)
-        if line.strip(WHITE) and not (is_comment(line) and form != "tokens"):
+        if line.strip(WHITE) and not (is_comment(line) and form in (None, "trees")):
             break
     else:
         if form == "trees" or not any(line.strip(WHITE) for line in head):
@@ -155,11 +156,14 @@ def read_chunks(
 def sentences_of(chunk: Chunk) -> Iterator[Sentence]:
     """The sentences of a chunk, trees without their traces; raises BracketError.
 
-    An empty line of tokens and an empty parse are sentences without terminals.
+    An empty line and an empty parse are sentences without terminals.
     """
     if chunk.form == "trees":
         for leaves in read_leaves(chunk.lines, chunk.source, chunk.first_line):
             yield _terminals(leaves)
+    elif chunk.form == "text":
+        for line in chunk.lines:
+            yield tuple(map(Tree, tokenize(line)))
     else:
         for line in chunk.lines:
             yield tuple(map(Tree, _tokens(bracket_free(line))))
