@@ -25,6 +25,7 @@ from mbrparse.io.version import __version__
 COMMANDS = {
     "corpora": "List the known treebanks, and where they are.",
     "stats": "Count what is in a treebank: words, labels, rules, chains, lengths.",
+    "check": "Name malformed trees, and count what is suspicious.",
     "binarize": "Clean and binarize a treebank.",
     "debinarize": "Turn binarized trees back into n-ary ones.",
     "split": "Split trees into a training and a test part.",

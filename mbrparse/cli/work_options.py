@@ -74,15 +74,7 @@ class Watch:
     @contextmanager
     def _shown(self, title: str, total: int | None) -> Iterator[Callable[[], None]]:
         if not sys.stderr.isatty():
-            told = time.monotonic()
-
-            def tell() -> None:
-                nonlocal told
-                if time.monotonic() > told + EVERY:
-                    told = time.monotonic()
-                    note(f"{title}: {self}")
-
-            yield tell
+            yield lambda: None
             return
         from rich.console import Console
         from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn

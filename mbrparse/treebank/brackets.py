@@ -62,7 +62,7 @@ def read_trees(
     >>> [str(tree) for _, tree, _ in read_trees(["( (S (NN dog)", "  (VB eats)))"])]
     ['( (S (NN dog) (VB eats)))']
     """
-    reader = _Reader(source, childless)
+    reader = _Reader(source, childless, on_error)
     pending = iter(enumerate(lines, start=first_line))
     again: list[tuple[int, str]] = []  # lines to read once more after an error
     while True:
@@ -196,9 +196,16 @@ def write_trees(trees: Iterable[Tree], path: str | Path) -> None:
 class _Reader:
     """The state between two lines: the open brackets, and the lines since the first of them."""
 
-    def __init__(self, source: str, childless: Callable[[Sequence[str | None]], bool] | None = None) -> None:
+    def __init__(
+        self,
+        source: str,
+        childless: Callable[[Sequence[str | None]], bool] | None = None,
+        on_error: Callable[[BracketError], None] | None = None,
+    ) -> None:
         self.source = source
         self.childless = childless
+        self.on_error = on_error
+        self.fault: BracketError | None = None  # of a tree that is read to its end
         self.leaves: dict[tuple[str, str], Tree] = {}  # equal leaves are one object
         self.labels: list[str | None] = []
         self.children: list[list[Tree]] = []
@@ -240,7 +247,7 @@ class _Reader:
                 if labels:
                     if tree is not None:
                         children[-1].append(tree)
-                else:
+                elif not self._is_faulty():
                     found.append(ReadTree(self.began, tree))
             elif not other or (not labels and not other.strip(_BETWEEN)):
                 continue
@@ -290,12 +297,23 @@ class _Reader:
             if label is None:
                 return None
             if self.childless is None or not self.childless([*self.labels, label]):
-                raise self._error(number, f"constituent {label!r} without children")
+                fault = self._error(number, f"constituent {label!r} without children")
+                if self.on_error is None:
+                    raise fault
+                self.fault = self.fault or fault
             return None
         only = children[0]
         if label is not None and not only.children and only.word is None:
             return Tree(label, word=only.label)
         return Tree(label or "", children)
+
+    def _is_faulty(self) -> bool:
+        """Whether a tree that ended has a fault, which is told."""
+        fault, self.fault = self.fault, None
+        if fault is None or self.on_error is None:
+            return False
+        self.on_error(fault)
+        return True
 
     def unclosed(self) -> BracketError:
         return self._error(
@@ -320,6 +338,7 @@ class _Reader:
         """Forget the open tree; return the lines to read again, from the next that begins a tree."""
         self.labels.clear()
         self.children.clear()
+        self.fault = None
         self.run = 0
         later = self.since[1:]
         self.since = []
