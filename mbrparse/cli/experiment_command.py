@@ -14,6 +14,7 @@ import click
 
 from mbrparse.cli.commands import LazyGroup, option_group
 from mbrparse.cli.corpus_options import CorpusOptions
+from mbrparse.cli.objective_options import ObjectiveChoice
 from mbrparse.cli.option_types import InputFile, Text
 from mbrparse.cli.options import (
     Finite,
@@ -21,15 +22,14 @@ from mbrparse.cli.options import (
     compilation_noted,
     count_option,
     folder_option,
-    functions_option,
     jobs_option,
-    label_map_option,
     note,
-    on_error_option,
     option,
     output_option,
     with_progress,
 )
+from mbrparse.cli.stages import run_stage, takes_stage_options
+from mbrparse.decode.base.objectives import OBJECTIVES
 
 EXPERIMENTS: dict[str, str] = {
     "calibration": "Compare the recall that a parser expects with the recall it gets.",
@@ -201,18 +201,30 @@ def beyond_recall(input: str, output: str, **options: Any) -> None:
 
 
 @click.command()
+@takes_stage_options
 @click.argument("corpus")
 @folder_option("Folder for all files.")
+@option(
+    "--objective",
+    "objectives",
+    type=ObjectiveChoice(list(OBJECTIVES)),
+    metavar="NAME",
+    multiple=True,
+    help="Parse for these instead (repeatable), as parse does.",
+)
 @count_option("--max-length", help="Drop trees with more terminals.", default=40)
 @option("--test-fraction", default="0.1", type=Text("F"), help="Parse the last floor(N*F) trees.")
 @option("--seed", type=int, help="Draw the trees to parse at random instead.")
-@option("--sections", type=Text("02-21"), help="Sections of wsj:DIR.")
 @jobs_option()
-@option_group("reading", CorpusOptions)
-@on_error_option("At a malformed tree: end with an error, or leave it out and count it.")
-@functions_option()
-@label_map_option()
-def reproduce(corpus: str, output: str, jobs: Any, **which: Any) -> None:
+def reproduce(
+    corpus: str,
+    output: str,
+    stages: dict[str, list[str]],
+    objectives: tuple[str, ...],
+    max_length: int,
+    jobs: Any,
+    **which: Any,
+) -> None:
     """Binarize a treebank, split it, train, parse for three objectives, and print their table.
 
     CORPUS is a file, a folder, a zip, a glob, nltk:treebank, craft:PATH, wsj:DIR or embedded:flights
@@ -220,16 +232,18 @@ def reproduce(corpus: str, output: str, jobs: Any, **which: Any) -> None:
     gets binarized.mrg, train.mrg, test.mrg, grammar.txt, a file of parses for each objective (Goodman's
     1996), details.jsonl and table.txt, as the commands binarize, split, train, parse and evaluate make
     them; and posteriors.npz and report.html, a page with every sentence (mbrparse report). A run that was
-    interrupted goes on with the stage that it was at.
+    interrupted goes on with the stage that it was at. The options of binarize, train and parse, listed
+    below, are handed to them.
     """
-    from mbrparse.experiments.goodman.reproduction import Corpus, Reproduction
+    from mbrparse.experiments.goodman.reproduction import ALGORITHMS, Corpus, Reproduction
 
-    if which["sections"] is not None and not corpus.startswith("wsj:"):
+    if not corpus.startswith("wsj:") and any(word.startswith("--sections") for word in stages["binarize"]):
         raise click.UsageError("--sections goes with wsj:DIR.")
-    command = shlex.join(["mbrparse", *sys.argv[1:]])
-    reproduction = Reproduction(Corpus(corpus, **which), Path(output), jobs, note, with_progress, command)
-    with compilation_noted():
-        table = reproduction.run()
+    stages["binarize"].insert(0, f"--max-length={max_length}")
+    names, command = tuple(dict.fromkeys(objectives)), shlex.join(["mbrparse", *sys.argv[1:]])
+    made = Corpus(corpus, **which), Path(output), run_stage, stages, names or ALGORITHMS
+    reproduction = Reproduction(*made, jobs, note, with_progress, command)
+    table = reproduction.run()
     click.echo(table, nl=False)
     if corpus.startswith("embedded:"):
         note(f"{corpus} was sampled from a hand-written grammar: its figures say nothing about English")

@@ -11,7 +11,15 @@ import click
 from mbrparse.cli.label_options import LABEL_OPTIONS, LabelOptions
 from mbrparse.cli.objective_options import combinations_checked
 from mbrparse.cli.option_types import InputFile, Text, numbers
-from mbrparse.cli.options import Named, encoding_option, note, option, output_option, refuse_options
+from mbrparse.cli.options import (
+    Finite,
+    Named,
+    encoding_option,
+    note,
+    option,
+    output_option,
+    refuse_options,
+)
 from mbrparse.io.files import STANDARD, source_name
 
 if TYPE_CHECKING:
@@ -214,6 +222,14 @@ class OutputOptions:
         metavar="FILE.npz",
         help="Write the posteriors of labelled spans, in the form that --posteriors reads.",
     )
+    least: float = option(
+        type=Finite(min=0, max=1), default=0.0, help="With --write-posteriors: leave out those below."
+    )
+
+    def check(self, sharded: bool) -> None:
+        """Raise UsageError for --least where no posteriors are written, but by merge."""
+        if sharded or self.write_posteriors is None:
+            refuse_options(["least"], "--write-posteriors, and no --shard")
 
     def posteriors_writer(
         self, grammar: Grammar, options: ParserOptions, marks: LabelMarks | None
@@ -234,7 +250,7 @@ class OutputOptions:
                 source=self.write_posteriors,
                 remedy="train on trees without: mbrparse binarize --unary top, bottom or join",
             )
-        return PosteriorsWriter(grammar.pcfg.labels, options.needs_consistency, marks=marks or PLAIN)
+        return PosteriorsWriter(grammar.pcfg.labels, options.needs_consistency, self.least, marks or PLAIN)
 
 
 def output_paths(output: str, names: Sequence[str]) -> list[str]:

@@ -10,7 +10,14 @@ import click
 from mbrparse.cli.commands import SectionedCommand, option_group
 from mbrparse.cli.file_options import InputOptions, OutputOptions, output_paths
 from mbrparse.cli.objective_options import ObjectiveOptions, combinations_checked
-from mbrparse.cli.options import check_outputs, compilation_noted, note, option, output_option, with_progress
+from mbrparse.cli.options import (
+    check_outputs,
+    compilation_noted,
+    note,
+    option,
+    output_option,
+    with_progress,
+)
 from mbrparse.cli.search_options import BestFirstOptions, CandidateOptions, DopOptions, LimitOptions
 from mbrparse.cli.work_options import Watch, WorkOptions
 
@@ -54,6 +61,7 @@ def parse(
     from mbrparse.decode.parser.sentences import read_chunks
 
     part = machines.part(objectives.pooled)
+    trees.check(part is not None)
     source.check(input, labels=trees.write_posteriors is not None and part is None)
     paths = [] if part is not None else output_paths(trees.output, objectives.distinct)
     files = [("--details", trees.details), ("--write-posteriors", trees.write_posteriors)]

@@ -75,6 +75,8 @@ def _check(spec: str) -> None:
 )
 @count_option("--test-last", help="Test on the last N trees.", least=0, metavar="N")
 @count_option("--test-random", help="Test on N trees drawn at random.", least=0, metavar="N")
+@option("--fold", type=Text("I/N"), help="Test on the I-th of N parts, with --seed of random trees.")
+@option("--train-size", type=Text("F|N"), help="Keep so many of the training trees, or such a share of them.")
 @option(
     "--dev-fraction",
     type=Text("F"),
@@ -91,6 +93,8 @@ def split(
     test_fraction: str | None,
     test_last: int | None,
     test_random: int | None,
+    fold: str | None,
+    train_size: str | None,
     dev_fraction: str | None,
     seed: int | None,
     train_output: str | None,
@@ -106,12 +110,12 @@ def split(
     from mbrparse.treebank.brackets import read_tree_file
     from mbrparse.treebank.places import Places, open_trees
 
-    if sum(option is not None for option in (test_fraction, test_last, test_random)) != 1:
-        raise click.UsageError("Give one of --test-fraction, --test-last and --test-random.")
+    if sum(option is not None for option in (test_fraction, test_last, test_random, fold)) != 1:
+        raise click.UsageError("Give one of --test-fraction, --test-last, --test-random and --fold.")
     if test_random is not None and seed is None:
         raise click.UsageError("--test-random needs --seed.")
     if test_last is not None and seed is not None:
-        raise click.UsageError("--seed goes with --test-fraction and --test-random.")
+        raise click.UsageError("--seed goes with --test-fraction, --test-random and --fold.")
     if (dev_fraction is None) != (dev_output is None):
         raise click.UsageError("--dev-fraction and --dev-output go together.")
     if train_output is None and dev_output is None and test_output is None:
@@ -131,6 +135,8 @@ def split(
         raise CorpusError("no trees in the input", source=source_name(input))
     if test_fraction is not None:
         parts = splits.split_fraction(len(trees), test_fraction, seed)
+    elif fold is not None:
+        parts = splits.split_fold(len(trees), fold, seed)
     else:
         parts = splits.split_number(len(trees), test_last or test_random or 0, seed)
     train, development = parts.train, None
@@ -138,6 +144,8 @@ def split(
         taken = len(splits.split_fraction(len(trees), dev_fraction).test)
         again = splits.split_number(len(train), taken, seed)
         train, development = ([parts.train[place] for place in part] for part in again)
+    if train_size is not None:
+        train = splits.first_part(train, train_size, seed)
     places, source = Places(note), source_name(input)
     with atomic_outputs():
         for path, positions in zip(outputs.values(), (train, development or (), parts.test), strict=True):

@@ -74,7 +74,15 @@ class Watch:
     @contextmanager
     def _shown(self, title: str, total: int | None) -> Iterator[Callable[[], None]]:
         if not sys.stderr.isatty():
-            yield lambda: None
+            told = time.monotonic()
+
+            def tell() -> None:
+                nonlocal told
+                if time.monotonic() > told + EVERY:
+                    told = time.monotonic()
+                    note(f"{title}: {self}")
+
+            yield tell
             return
         from rich.console import Console
         from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn

@@ -17,6 +17,7 @@ Item = TypeVar("Item")
 
 _FEW = 30
 _DIGITS = 16
+_FOLD = re.compile(r"([0-9]{1,9})/([0-9]{1,9})")
 _FRACTION = re.compile(r"[0-9./]{1,40}(e-?[0-9]{1,3})?")
 
 
@@ -50,6 +51,48 @@ def split_fraction(count: int, fraction: str, seed: int | None = None) -> Split:
     29
     """
     return split_number(count, math.floor(count * _share(fraction, "a fraction")), seed)
+
+
+def split_fold(count: int, fold: str, seed: int | None = None) -> Split:
+    """One of the equal parts of ``count`` items for testing: "2/10" is the second of ten.
+
+    Parts are neighbours, or with a seed drawn at random; each item is in one of them.
+
+    >>> split_fold(5, "2/2").test, split_fold(5, "1/2", seed=1).test, split_fold(5, "2/2", seed=1).test
+    ([2, 3, 4], [2, 3], [0, 1, 4])
+    """
+    found = _FOLD.fullmatch(fold)
+    number, folds = (int(found[1]), int(found[2])) if found else (0, 0)
+    if not 1 <= number <= folds or folds < 2:
+        raise CorpusError(f"a fold is I/N, with I from 1 to N and N from 2, not {shortened(fold)}")
+    if folds > count:
+        raise CorpusError(f"{folds} folds asked for, but there are {count} trees")
+    order = _shuffled(range(count), seed)
+    test = set(order[count * (number - 1) // folds : count * number // folds])
+    return Split([place for place in range(count) if place not in test], sorted(test))
+
+
+def first_part(places: Sequence[int], size: str, seed: int | None = None) -> Sequence[int]:
+    """So many items (a fraction of them, 1 for all, or a number from 2): the first, or drawn at random.
+
+    With one seed a smaller part lies in a larger one.
+
+    >>> first_part(range(9), "1/3"), first_part(range(9), "2"), len(first_part(range(9), "1"))
+    ([0, 1, 2], [0, 1], 9)
+    """
+    if size.isascii() and size.isdigit() and Fraction(size) == 1:
+        return places
+    kept = part_size(size, len(places))
+    if not 0 < kept <= len(places):
+        raise CorpusError(f"{kept} training trees asked for, but there are {len(places)}")
+    return sorted(_shuffled(places, seed)[:kept])
+
+
+def _shuffled(places: Sequence[int], seed: int | None) -> list[int]:
+    order = list(places)
+    if seed is not None:
+        random.Random(seed).shuffle(order)
+    return order
 
 
 def part_size(text: str, count: int) -> int:

@@ -1,6 +1,5 @@
 """Corpora with conventions of their own, by options, by a file of options, and by the name of a preset."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -129,6 +128,4 @@ def test_experiments_read_own_conventions(command: Command) -> None:
     assert "held-out" in outcome.output
     assert "lemma 40, (CODE) 20, (ID) 20" in outcome.err
     assert command(f"reproduce own.psd -o out {options} --drop CODE,X").code == 0
-    settings = json.loads(Path("out/settings.json").read_text())
-    assert settings["reading"]["terminals_below"] == "lemma=form"
     assert Path("out/binarized.mrg").read_text() == READ * 20

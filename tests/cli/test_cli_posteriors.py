@@ -137,3 +137,19 @@ def test_a_line_for_each_label(command: Command) -> None:
     plain = command("posteriors -g grammar --threshold 0.5", stdin="a\n").output
     assert "100" in plain
     assert "above 100" not in plain
+
+
+def test_posteriors_that_are_written_from_a_least_one_on(command: Command) -> None:
+    rules = "0.9 - S -> A A; 0.1 - S -> B B; 1 - A -> 'x'; 1 - B -> 'x'"
+    Path("grammar").write_text(grammar_text(rules))
+    found = {}
+    for least in ("0", "0.1", "0.5"):
+        assert (
+            command(f"parse -g grammar --write-posteriors out.npz --least {least}", stdin="x x\n").code == 0
+        )
+        with np.load("out.npz") as arrays:
+            found[least] = arrays["g"].round(6).tolist()
+    assert sorted(found["0"]) == pytest.approx([0.1, 0.1, 0.9, 0.9, 1])
+    assert found["0.5"] == [one for one in found["0"] if one > 0.5]
+    for wrong in ("", "--write-posteriors out.npz --shard 1/2 --work w"):
+        assert "--least needs" in command(f"parse -g grammar --least 0.1 {wrong}", stdin="x x\n").usage_error

@@ -54,10 +54,13 @@ TREEBANKS = [
     ("binarize t --head-rules collins --direction right", "cannot be combined with --head-rules."),
     ("binarize t --annotate parent --vmarkov 3", "--annotate parent is --vmarkov 2, not 3."),
     ("binarize t --annotate parent,", "'' is not one of 'parent', 'head-tag'."),
-    ("split t --test-output -", "Give one of --test-fraction, --test-last and --test-random."),
+    ("split t --test-output -", "Give one of --test-fraction, --test-last, --test-random and --fold."),
     ("split t --test-last 1 --test-fraction 0.1 --test-output -", "Give one of --test-fraction,"),
     ("split t --test-random 1 --test-output -", "--test-random needs --seed."),
-    ("split t --test-last 1 --seed 1 --test-output -", "--seed goes with --test-fraction and --test-random."),
+    (
+        "split t --test-last 1 --seed 1 --test-output -",
+        "--seed goes with --test-fraction, --test-random and --fold.",
+    ),
     ("split t --test-last 1", "--train-output"),
     (
         "split t --test-last 1 --dev-fraction 0.1 --train-output -",

@@ -9,11 +9,13 @@ import numpy as np
 import pytest
 from commandline import Command, Outcome
 
+from mbrparse.cli.stages import COMMANDS
 from mbrparse.experiments.goodman import reproduction
 from mbrparse.experiments.goodman.reproduction import ALGORITHMS
 
 TREES = "(S (NP DT NN) (VP VB (NP DT NN)))\n(S (NP DT NN) VB .)\n(S (NP PRP) (VP VB (NP DT NN)) .)\n" * 7
 FILES = ["binarized.mrg", "train.mrg", "test.mrg", "grammar.txt"]
+PLACES = [f"{name}.places" for name in FILES[:3]]
 FILES += [
     *(f"{name}.mrg" for name in ALGORITHMS),
     "details.jsonl",
@@ -62,8 +64,9 @@ def test_the_same_as_command_by_command(command: Command) -> None:
     parses = " ".join(f"{name}.mrg" for name in ALGORITHMS)
     Path("parts").mkdir()
     with contextlib.chdir("parts"):
+        Path("trees.mrg").write_text(TREES)
         for line in (
-            "binarize ../trees.mrg --max-length 40 -o binarized.mrg",
+            "binarize trees.mrg --max-length 40 -o binarized.mrg",
             "split binarized.mrg --test-fraction 0.3 --train-output train.mrg --test-output test.mrg",
             "train train.mrg -o grammar.txt",
             f"parse -g grammar.txt test.mrg {objectives} -o {{objective}}.mrg --details details.jsonl"
@@ -74,11 +77,11 @@ def test_the_same_as_command_by_command(command: Command) -> None:
             assert command(line).code == 0
     assert contents(Path("whole")) == contents(Path("parts"))
     assert posteriors(Path("whole/posteriors.npz")) == posteriors(Path("parts/posteriors.npz"))
-    assert len(data(Path("whole/report.html"))) == 4
+    assert len(data(Path("whole/report.html"))) == 5
     assert data(Path("whole/report.html")) == data(Path("parts/report.html"))
 
 
-FIRST_STEPS = ("prepare_corpora", "split_fraction", "train_by_counting")
+FIRST_STEPS = ("binarize", "split", "train")
 
 
 def test_what_is_there_is_not_done_again(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -86,7 +89,9 @@ def test_what_is_there_is_not_done_again(command: Command, monkeypatch: pytest.M
     reproduced(command)
     expected = contents(run)
     with monkeypatch.context() as patch:
-        for name in (*FIRST_STEPS, "parse_kept", "evaluate_files", "write_report"):
+        for name in (*FIRST_STEPS, "parse"):
+            patch.delitem(COMMANDS, name)
+        for name in ("evaluate_files", "write_report"):
             patch.delattr(reproduction, name)
         assert "stage" not in reproduced(command).err
     # An interrupted run has left the files of its first stages.
@@ -95,11 +100,11 @@ def test_what_is_there_is_not_done_again(command: Command, monkeypatch: pytest.M
     (run / ".table.txt.0a1b2c3d").write_text("half")
     with monkeypatch.context() as patch:
         for name in FIRST_STEPS:
-            patch.delattr(reproduction, name)
+            patch.delitem(COMMANDS, name)
         outcome = reproduced(command)
     assert "holds what binarize, split, train left: not done again\n" in outcome.err
     assert contents(run) == expected
-    assert sorted(path.name for path in run.iterdir()) == sorted([*FILES, "settings.json"])
+    assert sorted(path.name for path in run.iterdir()) == sorted([*FILES, *PLACES, "settings.json"])
     # What follows from a lost file is made anew.
     (run / "grammar.txt").unlink()
     (run / "labelled-tree.mrg").write_text("stale\n")
@@ -128,3 +133,70 @@ def test_trees_drawn_at_random_and_malformed_ones(command: Command) -> None:
     drawn = Path("run/test.mrg").read_text().splitlines()
     assert len(drawn) == 6
     assert drawn != last
+
+
+def test_options_of_the_stages_are_theirs(command: Command) -> None:
+    """What the five commands make with these options, each under the name that it has there."""
+    options = "--hmarkov 1 --vmarkov 2 --terminals words --rare 2 --prune 0.01 --node-cost=-0.1"
+    reproduced(command, f"-o whole --objective labelled-recall --objective bracketed-recall {options}")
+    Path("parts").mkdir()
+    parses = "labelled-recall.mrg bracketed-recall.mrg"
+    with contextlib.chdir("parts"):
+        for line in (
+            "binarize ../trees.mrg --hmarkov 1 --vmarkov 2 -o binarized.mrg",
+            "split binarized.mrg --test-fraction 0.3 --train-output train.mrg --test-output test.mrg",
+            "train train.mrg --terminals words --rare 2 -o grammar.txt",
+            "parse -g grammar.txt test.mrg --objective labelled-recall --objective bracketed-recall "
+            "--prune 0.01 --node-cost=-0.1 -o {objective}.mrg --details details.jsonl",
+            f"evaluate test.mrg {parses} --details details.jsonl -o table.txt",
+        ):
+            assert command(line).code == 0
+    for name in (*FILES[:4], *parses.split(), "table.txt"):
+        assert Path("whole", name).read_text() == Path("parts", name).read_text(), name
+    kept = json.loads(Path("whole/settings.json").read_text())
+    assert kept["binarize"] == ["--max-length=40", "--hmarkov=1", "--vmarkov=2"]
+    assert kept["parse"] == ["--node-cost=-0.1", "--prune=0.01"]
+    error = command("reproduce trees.mrg -o whole --test-fraction 0.3 --hmarkov 1").error
+    assert "made with other settings" in error
+
+
+def test_names_that_two_stages_have(command: Command) -> None:
+    reproduced(command, "-o run --method inside-outside --iterations 1 --nonterminals 2 --train-seed 3")
+    kept = json.loads(Path("run/settings.json").read_text())
+    assert (kept["train"][-1], kept["seed"]) == ("--seed=3", None)
+    outcome = reproduced(command, "-o limit --parse-max-length 3")
+    assert "6 sentences, 6 fell back" in outcome.err
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        "--unary keep --objective productions",
+        "--engine best-first --objective labelled-tree",
+        "--method dop --objective most-probable-tree --parse-seed 2",
+        "--method split-merge --cycles 1 --terminals words",
+        "--items symbol --hmarkov inf",
+        "--terminals words --unknown collins --subcat --head-rules collins",
+    ],
+)
+def test_each_kind_of_grammar(command: Command, options: str) -> None:
+    assert "lab. recall" in reproduced(command, f"-o run {options}").out
+    assert Path("run/report.html").exists()
+
+
+def test_options_that_the_stages_refuse(command: Command) -> None:
+    for options, said in (
+        ("--hmarkov x", "'x' is neither 0, 1, 2, ... nor inf"),
+        ("--unary both", "'both' is not one of"),
+        ("--jobs 2 --resume", "No such option '--resume'"),
+    ):
+        assert said in command(f"reproduce trees.mrg -o refused {options}").usage_error
+    # What a stage refuses that was not yet reached has claimed nothing.
+    refused = command("reproduce trees.mrg -o late --test-fraction 0.3 --weights equal")
+    assert (refused.code, "--weights needs --method dop" in refused.err) == (2, True)
+    assert "holds what binarize, split left" in reproduced(command, "-o late").err
+    Path("mbrparse.toml").write_text('[reproduce]\nvmarkov = 2\nunary = "bottom"\nitems = "symbol"\n')
+    reproduced(command, "-o configured")
+    kept = json.loads(Path("configured/settings.json").read_text())
+    assert kept["binarize"] == ["--max-length=40", "--unary=bottom", "--vmarkov=2"]
+    assert kept["parse"] == ["--items=symbol"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 PALINDROMES = (
     "experiment palindromes --runs 2 --train 4 --test 3 --nonterminals 2 --iterations 2 -o palindromes"
 )
-REPRODUCE = "reproduce trees.mrg --test-fraction 0.3 --label-map labels.map -o reproduced"
+REPRODUCE = "reproduce trees.mrg --test-fraction 0.3 --label-map labels.map --hmarkov 1 -o reproduced"
 MERITS = "experiment figures-of-merit bin.mrg --grammar tags.txt --statistics bin.stat --test-fraction 0.3"
 BOD = "experiment dop embedded:flights --runs 1 --train 30 --test 4 --samples 5 --fragments 500 --no-curves"
 #: What makes the files, in this order; each line is a command.
@@ -82,6 +82,7 @@ COMMANDS = _weighed(f"""
 2 split bin.mrg --test-random 2 --seed 1 --train-output out.train --test-output out.test
 2 split bin.mrg --test-fraction 0.3 --dev-fraction 0.2 --seed 1 --dev-output out.dev --train-output out
 1 split bin.mrg --test-last 2 --train-output out.train --test-output out.test --no-ids
+2 split bin.mrg --fold 1/3 --train-size 0.5 --seed 1 --train-output out.train --test-output out.test
 4 train bin.mrg --statistics out.stat -o out
 4 train bin.mrg --terminals words -o out
 2 train bin.mrg --terminals words --unknown collins --rare 2 -o out
@@ -141,7 +142,7 @@ COMMANDS = _weighed(f"""
 3 parse tokens.txt -g depth.txt --objective consistent-brackets --max-samples 20 --details out.json -o out
 2 parse tokens.txt -g depth.txt --sampled-posteriors --max-samples 20 --prune 0.01 -o out
 2 parse bin.mrg -g dop.txt --k-best 3 --candidates out.tsv -o out
-3 parse bin.mrg -g tags.txt --write-posteriors out.npz -o out
+3 parse bin.mrg -g tags.txt --write-posteriors out.npz --least 0.1 -o out
 1 parse bin.mrg -g tags.txt --jobs 2 --log out.log -o out
 6 parse bin.mrg -g tags.txt --work work --resume --details out.json -o out
 3 parse tokens.txt -g tags.txt --shard 1/2 --work parts --precision single
@@ -237,7 +238,11 @@ VALUES = {
     "--criterion": "labelled-f bracketed-tree consistent-brackets-recall",
     "--evalb": "COLLINS.prm new.prm",
     "--functions": "strip keep after:-= before:+",
+    "--fold": "1/2 2/2 3/2 1/1",
+    "--head-rules": "collins heads.txt",
+    "--heldout": "two.mrg",
     "--hmarkov": "0 1 2 inf",
+    "--init": "io.txt",
     "--joiner": "+ :: _",
     "--label": "S NP_Cont X",
     "--merit": "boundary-trigram beta stack prefix normalized-beta trigram left-boundary",
@@ -251,6 +256,7 @@ VALUES = {
     "--test-fraction": "0.2 0.5",
     "--test-sections": "00 23",
     "--title": "T <b>",
+    "--train-size": "0.5 1 2 1/3",
     "--train-sections": "00 02-21",
     "--until": "first-parse exhausted mass:0.5",
     "--weights": "1 1,2 .5,.3,.2 1,1,1",

@@ -7,70 +7,58 @@ one folder; what an earlier run has finished is not done again.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+import shutil
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from mbrparse.decode.base.objectives import OBJECTIVES
-from mbrparse.decode.base.parser_options import ParserOptions
-from mbrparse.decode.parser.parse_input import Job
 from mbrparse.decode.posteriors.posteriors_file import read_posteriors
-from mbrparse.decode.posteriors.posteriors_writer import PosteriorsWriter
 from mbrparse.evaluate.evaluation import evaluate_files, file_sources
 from mbrparse.evaluate.report.pages import ReportOptions, write_report
 from mbrparse.evaluate.report.sentence_records import THRESHOLD
 from mbrparse.evaluate.settings import Settings
 from mbrparse.evaluate.tables.criteria import COVERAGE, PAPER
 from mbrparse.evaluate.trees.gold import Comparison
-from mbrparse.experiments.kept_parses import parse_kept
-from mbrparse.grammar.files.grammars import read_grammar
-from mbrparse.grammar.grammar_file import read_rules, write_rules
-from mbrparse.grammar.training.induce import train_by_counting
-from mbrparse.io.files import atomic_outputs, open_output, read_lines
+from mbrparse.io.files import open_output, read_lines
 from mbrparse.io.log import Log, Progress, no_log, no_progress
 from mbrparse.io.state_files import anything, mapping
 from mbrparse.run.jobs import Jobs
-from mbrparse.run.results import claim_folder, clear_left_overs, read_json
-from mbrparse.treebank.brackets import read_tree_file
-from mbrparse.treebank.categories import STRIP, read_label_map
-from mbrparse.treebank.conventions import AS_USUAL, CorpusReading
-from mbrparse.treebank.corpora import SourceTree
-from mbrparse.treebank.places import write_placed
-from mbrparse.treebank.prepare import OnError, Preparation, PreparationStatistics, prepare_corpora
-from mbrparse.treebank.splits import length_note, split_fraction
+from mbrparse.run.pool import Scheduler
+from mbrparse.run.results import claim_folder, clear_left_overs, read_json, write_json
 
-_SETTINGS = Settings(Comparison(), (*PAPER, COVERAGE))
-
+#: Calls one of the program's commands with arguments.
+Call = Callable[[str, Sequence[str]], None]
+#: The first stage that uses a setting, where that is not called after it.
+_STAGE_OF = {"name": "binarize", "test_fraction": "split", "seed": "split", "objectives": "parse"}
 ALGORITHMS = ("labelled-tree", "labelled-recall", "bracketed-recall")
+
+
+def workers(jobs: Jobs) -> list[str]:
+    """The option of ``parse`` and ``train`` that says who does the work."""
+    return [f"--scheduler={jobs}" if isinstance(jobs, Scheduler) else f"--jobs={jobs}"]
 
 
 @dataclass(frozen=True)
 class Corpus:
-    """The treebank, and which of its trees are taken; see ``read_corpus`` and ``split``.
+    """The treebank, and which of its trees are parsed.
 
     Without ``seed`` the last ``test_fraction`` of the trees is parsed, with it as many drawn at random.
     """
 
     name: str
-    max_length: int | None = 40
     test_fraction: str = "0.1"
     seed: int | None = None
-    sections: str | None = None
-    reading: CorpusReading = AS_USUAL
-    on_error: OnError = "stop"
-    functions: str = STRIP
-    label_map: str | None = None
 
     def described(self) -> dict[str, str]:
         """The corpus and its division, for people."""
-        sections = "" if self.sections is None else f", sections {self.sections}"
-        longest = "" if self.max_length is None else f", up to {self.max_length} words"
         which = "the last" if self.seed is None else f"drawn at random (seed {self.seed})"
-        return {
-            "corpus": f"{self.name}{sections}{longest}",
-            "split": f"{self.test_fraction} of the trees are parsed, {which}",
-        }
+        return {"corpus": self.name, "split": f"{self.test_fraction} of the trees are parsed, {which}"}
+
+    def drawn(self) -> list[str]:
+        """The options of ``split`` that say so."""
+        seed = [] if self.seed is None else [f"--seed={self.seed}"]
+        return [f"--test-fraction={self.test_fraction}", *seed]
 
 
 class Stage(NamedTuple):
@@ -87,6 +75,9 @@ class Reproduction:
 
     corpus: Corpus
     folder: Path
+    call: Call
+    options: Mapping[str, Sequence[str]]  #: for binarize, train and parse, as arguments
+    objectives: Sequence[str] = ALGORITHMS
     jobs: Jobs = 1
     log: Log = no_log
     progress: Progress = no_progress
@@ -104,11 +95,7 @@ class Reproduction:
             Stage("binarize", (self.folder / "binarized.mrg",), self._binarize),
             Stage("split", (self.folder / "train.mrg", self.folder / "test.mrg"), self._split),
             Stage("train", (self.folder / "grammar.txt",), self._train),
-            Stage(
-                "parse",
-                (*self._parses, self.folder / "details.jsonl", self.folder / "posteriors.npz"),
-                self._parse,
-            ),
+            Stage("parse", (*self._parses, self.folder / "details.jsonl", *self._posteriors), self._parse),
             Stage("evaluate", (self.folder / "table.txt",), self._evaluate),
             Stage("report", (self.page,), self._report),
         )
@@ -121,9 +108,9 @@ class Reproduction:
         """
         stages = self.stages
         files = [path for stage in stages for path in stage.files]
-        self._claim(files)
-        clear_left_overs(self.folder, {path.name for path in files})
         done = list(itertools.takewhile(lambda stage: all(path.exists() for path in stage.files), stages))
+        self._claim(files, [stage.name for stage in done])
+        clear_left_overs(self.folder, {path.name for path in files})
         if done:
             names = ", ".join(stage.name for stage in done)
             self.log(f"{self.folder} holds what {names} left: not done again")
@@ -136,78 +123,82 @@ class Reproduction:
             stage.run()
         return "".join(read_lines(self.folder / "table.txt"))
 
-    def _claim(self, files: list[Path]) -> None:
+    def _claim(self, files: list[Path], done: list[str]) -> None:
         """Take the folder for this corpus and these settings."""
-        settings, path = asdict(self.corpus), self.folder / "settings.json"
-        # A run that left nothing, of a misspelt corpus perhaps, has claimed nothing.
-        empty = path.exists() and not any(file.exists() for file in files)
-        if empty and read_json(path, mapping(anything)).keys() >= settings.keys():
-            path.unlink()
+        settings: dict[str, object] = {**asdict(self.corpus), "objectives": list(self.objectives)}
+        settings |= {stage: list(words) for stage, words in self.options.items()}
+        path = self.folder / "settings.json"
+        if path.exists() and (kept := read_json(path, mapping(anything))).keys() >= settings.keys():
+            # What no stage has used yet, a misspelt corpus perhaps, has claimed nothing.
+            unused = (name for name in settings if _STAGE_OF.get(name, name) not in done)
+            kept |= {name: settings[name] for name in unused}
+            if any(file.exists() for file in files):
+                write_json(path, kept)
+            else:
+                path.unlink()
         claim_folder(self.folder, settings, [file.name for file in files])
 
     @property
     def _parses(self) -> tuple[Path, ...]:
-        return tuple(self.folder / f"{name}.mrg" for name in ALGORITHMS)
+        return tuple(self.folder / f"{name}.mrg" for name in self.objectives)
+
+    def _call(self, stage: str, source: str | Path, *arguments: str, **outputs: Path) -> None:
+        """Call the command of a stage, with the options that were given for it."""
+        files = [f"--{name.replace('_', '-')}={path}" for name, path in outputs.items()]
+        self.call(stage, [*arguments, *self.options.get(stage, ()), *files, "--", str(source)])
 
     def _binarize(self) -> None:
-        corpus, statistics = self.corpus, PreparationStatistics()
-        names = None if corpus.label_map is None else read_label_map(corpus.label_map)
-        how = Preparation(functions=corpus.functions, max_length=corpus.max_length, label_map=names)
-        prepared = prepare_corpora(
-            [corpus.name],
-            how,
-            statistics,
-            corpus.reading,
-            sections=corpus.sections,
-            on_error=corpus.on_error,
-        )
-        write_placed(self.progress(prepared, "binarizing"), self.folder / "binarized.mrg", self.log, False)
-        for line in (str(statistics), *statistics.notes()):
-            self.log(line)
+        self._call("binarize", self.corpus.name, output=self.folder / "binarized.mrg")
 
-    @atomic_outputs()
     def _split(self) -> None:
-        trees, lengths = [], []
-        for _, tree, _ in read_tree_file(self.folder / "binarized.mrg"):
-            if tree is not None:
-                trees.append(str(tree))
-                lengths.append(len(tree.leaves()))
-        parts = split_fraction(len(trees), self.corpus.test_fraction, self.corpus.seed)
-        for name, part in zip(("train.mrg", "test.mrg"), parts, strict=True):
-            with open_output(self.folder / name) as stream:
-                stream.writelines(f"{trees[place]}\n" for place in part)
-        self.log(f"{len(parts[0])} training trees, {len(parts[1])} test trees")
-        remark = None if self.corpus.seed is not None else length_note(lengths, parts)
-        if remark is not None:
-            self.log(remark)
+        train, test = self.folder / "train.mrg", self.folder / "test.mrg"
+        source, drawn = self.folder / "binarized.mrg", self.corpus.drawn()
+        self._call("split", source, *drawn, train_output=train, test_output=test)
 
     def _train(self) -> None:
-        path = self.folder / "train.mrg"
-        count = self._lines(path)
-        trees = (
-            SourceTree(str(path), line, tree) for line, tree, _ in read_tree_file(path) if tree is not None
-        )
-        rules = train_by_counting(self.progress(trees, "training", count), "tags").rules
-        write_rules(rules, self.folder / "grammar.txt")
-        self.log(f"{count} trees, {len(rules.rules)} rules")
+        outputs = {"output": self.folder / "grammar.txt"}
+        if self._is_best_first:
+            outputs["statistics"] = self.folder / "statistics.txt"
+        iterates = {"--method=inside-outside", "--method=split-merge"}.intersection(self.options["train"])
+        jobs = workers(self.jobs) if iterates else ()
+        self._call("train", self.folder / "train.mrg", *jobs, **outputs)
 
     def _parse(self) -> None:
-        grammar = read_grammar(self.folder / "grammar.txt")
-        options = ParserOptions(tuple(OBJECTIVES[name] for name in ALGORITHMS))
-        test = self.folder / "test.mrg"
-        job = Job(grammar, options, details=True, posteriors=True)
-        # What a page draws of them; all would fill the disk.
-        posteriors = PosteriorsWriter(grammar.labels, least=THRESHOLD), self.folder / "posteriors.npz"
-        details = self.folder / "details.jsonl"
-        account = parse_kept(job, test, self._parses, self.jobs, self.log, self.progress, details, posteriors)
-        self.log(str(account))
+        words = [f"--objective={name}" for name in self.objectives] + workers(self.jobs)
+        words += [f"--grammar={self.folder / 'grammar.txt'}", f"--output={self.folder / '{objective}.mrg'}"]
+        if self._is_best_first:
+            words.append(f"--statistics={self.folder / 'statistics.txt'}")
+        if self._posteriors:
+            # What a page draws of them; all would fill the disk.
+            words += [f"--write-posteriors={self._posteriors[0]}", f"--least={THRESHOLD}"]
+        outputs = {"details": self.folder / "details.jsonl", "work": self._parses[0].with_suffix(".work")}
+        self._call("parse", self.folder / "test.mrg", *words, "--resume", **outputs)
+        shutil.rmtree(outputs["work"])
+
+    @property
+    def _is_best_first(self) -> bool:
+        return "--engine=best-first" in self.options["parse"]
+
+    @property
+    def _has_unaries(self) -> bool:
+        return "--unary=keep" in self.options["binarize"]
+
+    @property
+    def _posteriors(self) -> tuple[Path, ...]:
+        """Their file, where there can be one: it holds labels, and each at most once over a span."""
+        lacks = self._has_unaries or self._is_best_first or "--items=symbol" in self.options["parse"]
+        return () if lacks else (self.folder / "posteriors.npz",)
+
+    @property
+    def _settings(self) -> Settings:
+        return Settings(Comparison(unaries=self._has_unaries), (*PAPER, COVERAGE))
 
     def _evaluate(self) -> None:
         count = self._lines(self.folder / "test.mrg")
         result = evaluate_files(
             str(self.folder / "test.mrg"),
             [str(path) for path in self._parses],
-            _SETTINGS,
+            self._settings,
             self.log,
             lambda rows: self.progress(rows, "evaluating", count),
             details=[str(self.folder / "details.jsonl")],
@@ -216,18 +207,19 @@ class Reproduction:
             stream.write(result.render("text"))
 
     def _report(self) -> None:
-        gold, parses = file_sources(self.folder / "test.mrg", self._parses, _SETTINGS)
+        gold, parses = file_sources(self.folder / "test.mrg", self._parses, self._settings)
         train = self._lines(self.folder / "train.mrg")
-        rules = read_rules(self.folder / "grammar.txt")
+        given = {stage: " ".join(words) for stage, words in self.options.items() if words}
         options = ReportOptions(
-            title=f"Goodman's three algorithms on {Path(self.corpus.name).name}",
+            title=f"{', '.join(self.objectives)} on {Path(self.corpus.name).name}",
             about={
                 **({"command": self.command} if self.command else {}),
                 **self.corpus.described(),
-                "grammar": f"{len(rules.rules):,} rules, counted from {train:,} trees",
+                **given,
+                "grammar": f"from {train:,} trees",
             },
             details=[self.folder / "details.jsonl"],
-            posteriors=read_posteriors(self.folder / "posteriors.npz"),
+            posteriors=read_posteriors(self._posteriors[0]) if self._posteriors else None,
             in_one_file=True,
         )
         count = self._lines(self.folder / "test.mrg")
@@ -235,7 +227,7 @@ class Reproduction:
             gold,
             parses,
             self.page,
-            _SETTINGS,
+            self._settings,
             options,
             no_log,  # what there is to say evaluate has said
             lambda rows: self.progress(rows, "report", count),
