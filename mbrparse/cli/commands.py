@@ -11,8 +11,6 @@ from typing import Any, TypeVar, cast
 
 import click
 
-from mbrparse.io.errors import MbrparseError
-
 
 class LazyGroup(click.Group):
     """A group of commands, each the function of its own name in the module NAME_command.
@@ -82,11 +80,7 @@ def option_group(
     def add(command: Command) -> Command:
         @functools.wraps(command)
         def collected(*arguments: Any, **given: Any) -> Any:
-            chosen = {field: given.pop(field) for field in decorators}
-            try:
-                group = kind(**dict.fromkeys(without), **chosen)
-            except MbrparseError as error:
-                raise click.UsageError(error.usage) from None
+            group = kind(**dict.fromkeys(without), **{field: given.pop(field) for field in decorators})
             return command(*arguments, **given, **{name: group})
 
         before = len(getattr(command, "__click_params__", ()))

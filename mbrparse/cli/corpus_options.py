@@ -5,13 +5,23 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import click
+
 from mbrparse.cli.option_types import Text
 from mbrparse.cli.options import option
+from mbrparse.io.errors import MbrparseError
 from mbrparse.treebank.conventions import CorpusReading
 
 
-def _text(metavar: str, help: str) -> Any:
-    return option(type=Text(metavar), default="", show_default=False, help=help)
+def _text(name: str, metavar: str, help: str) -> Any:
+    def checked(text: str) -> str:
+        try:
+            CorpusReading(**{name: text})  # type: ignore[arg-type]
+        except MbrparseError as error:
+            raise click.BadParameter(error.usage) from None
+        return text
+
+    return option(type=Text(metavar, checked), default="", show_default=False, help=help)
 
 
 @dataclass(frozen=True)
@@ -27,10 +37,15 @@ class CorpusOptions(CorpusReading):
         choices=["word", "lemma", "both"],
         help="The leaves, where the corpus gives lemmas (both: word-lemma).",
     )
-    drop: str = _text("LABEL,...", "Remove constituents and tags labelled so (* and ? are wildcards).")
-    roots: str = _text("LABEL,...", "Remove roots labelled so over one constituent, as TOP, ROOT and S1 are.")
-    ids: str = _text("LABEL,...", "Labels of the names of trees, such as ID; they are removed.")
+    drop: str = _text(
+        "drop", "LABEL,...", "Remove constituents and tags labelled so (* and ? are wildcards)."
+    )
+    roots: str = _text(
+        "roots", "LABEL,...", "Remove roots labelled so over one constituent, as TOP, ROOT and S1 are."
+    )
+    ids: str = _text("ids", "LABEL,...", "Labels of the names of trees, such as ID; they are removed.")
     terminals_below: str = _text(
+        "terminals_below",
         "LEMMA=FORM",
         "Labels below a tag: lemma=form reads (NN (form dogs) (lemma dog)), lemma= (NN dogs (lemma dog)).",
     )

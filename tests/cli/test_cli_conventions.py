@@ -75,10 +75,10 @@ def test_statistics_of_own_conventions(command: Command) -> None:
 )
 def test_malformed_options(command: Command, options: str, message: str) -> None:
     for which in (
-        "binarize own.psd",
-        "stats own.psd",
-        "reproduce own.psd -o out",
-        "experiment calibration own.psd",
+        "binarize",
+        "stats",
+        "reproduce -o out",
+        "experiment calibration",
     ):
         assert message in command(f"{which} own.psd {options}").usage_error
 
