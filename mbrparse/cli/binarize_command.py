@@ -144,7 +144,7 @@ def binarize(
     """
     from mbrparse.treebank.categories import read_label_map
     from mbrparse.treebank.known_corpora import corpus_path, known_corpus
-    from mbrparse.treebank.places import write_placed
+    from mbrparse.treebank.places import write_trees
     from mbrparse.treebank.prepare import Preparation, PreparationStatistics, prepare_corpora
 
     if sections is not None and not any(spec.startswith("wsj:") for spec in inputs):
@@ -167,7 +167,7 @@ def binarize(
     preparation = Preparation(how.unary, how.functions, binarization, how.max_length, names)
     statistics = PreparationStatistics()
     trees = prepare_corpora(inputs, preparation, statistics, reading, sections=sections, on_error=on_error)
-    write_placed(with_progress(trees, "binarizing"), output, note, places=not no_ids)
+    write_trees(with_progress(trees, "binarizing"), output, note, places=not no_ids)
     note(str(statistics))
     for line in statistics.notes():
         note(line)

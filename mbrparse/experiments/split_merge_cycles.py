@@ -35,10 +35,9 @@ from mbrparse.io.replacements import make_folder
 from mbrparse.run.jobs import Jobs
 from mbrparse.run.results import claim_folder, clear_left_overs, fingerprint
 from mbrparse.treebank.binarize import debinarize
-from mbrparse.treebank.brackets import write_trees
 from mbrparse.treebank.conventions import CorpusReading
 from mbrparse.treebank.corpora import SourceTree
-from mbrparse.treebank.tree import Tree
+from mbrparse.treebank.places import write_trees
 
 MOST_PROBABLE = "most-probable-tree"
 #: Derivations among whose trees the most probable tree is sought: summed over states, that is NP-hard.
@@ -59,13 +58,15 @@ class Cycles:
     log: Log = no_log
     progress: Progress = no_progress
 
-    def make(self, train: Sequence[Tree], test: Sequence[Tree]) -> None:
+    def make(self, train: Sequence[SourceTree], test: Sequence[SourceTree]) -> None:
         """Make what is not there yet; raises InputMismatchError where that is of other settings."""
-        settings: dict[str, object] = {"training trees": fingerprint(train), "test trees": fingerprint(test)}
+        settings: dict[str, object] = {"training trees": fingerprint([one.tree for one in train])}
+        settings |= {"test trees": fingerprint([one.tree for one in test])}
         settings |= {"seed": self.seed, "prune": self.prune}
         claim_folder(self.folder, settings, ["gold.mrg", *map(str, range(self.cycles + 1))])
         if not (self.folder / "gold.mrg").exists():
-            write_trees(map(debinarize, test), self.folder / "gold.mrg")
+            gold = (one._replace(tree=debinarize(one.tree)) for one in test)
+            write_trees(gold, self.folder / "gold.mrg", self.log)
         for number in range(self.cycles + 1):
             grammar = self.folder / str(number) / "grammar.txt"
             make_folder(grammar.parent)
@@ -81,10 +82,10 @@ class Cycles:
         """The parses by the grammar of so many cycles."""
         return self.folder / str(number) / f"{objective}.mrg"
 
-    def _train(self, number: int, train: Sequence[Tree], path: Path) -> None:
+    def _train(self, number: int, train: Sequence[SourceTree], path: Path) -> None:
         output = str(self.folder / "training")
         rules = train_trees(
-            (SourceTree("training", place, tree) for place, tree in enumerate(train, start=1)),
+            train,
             "words",
             SplitMerge(number, seed=self.seed),
             unknown=True,

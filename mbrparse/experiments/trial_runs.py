@@ -24,7 +24,6 @@ from mbrparse.treebank.conventions import AS_USUAL, CorpusReading
 from mbrparse.treebank.corpora import SourceTree
 from mbrparse.treebank.prepare import OnError, Preparation, PreparationStatistics, prepare_corpora
 from mbrparse.treebank.splits import split_fraction
-from mbrparse.treebank.tree import Tree
 
 Item = TypeVar("Item")
 
@@ -37,12 +36,12 @@ def read_treebanks(
     on_error: OnError = "skip",
     progress: Progress = no_progress,
     unary: UnaryPolicy = "top",
-) -> list[Tree]:
+) -> list[SourceTree]:
     """The binarized trees of treebanks; ``log`` gets a line on those that were left out."""
     statistics = PreparationStatistics()
     how = Preparation(unary, max_length=max_length)
     prepared = prepare_corpora(specs, how, statistics, reading, on_error=on_error)
-    trees = [one.tree for one in progress(prepared, "reading")]
+    trees = list(progress(prepared, "reading"))
     for line in (str(statistics), *statistics.notes()):
         log(line)
     return trees

@@ -12,6 +12,8 @@ from contextlib import suppress
 from pathlib import Path
 
 STANDARD = "-"
+#: Follows the name of a file of trees in that of its places in the corpus.
+SIDECAR = ".places"
 
 _DESCRIPTOR = re.compile(r"/(?:dev|proc/self)/fd/(\d+)")
 _STREAMS = {"/dev/stdin": 0, "/dev/stdout": 1, "/dev/stderr": 2}

@@ -18,6 +18,7 @@ from typing import Any, Protocol
 from mbrparse.io.errors import FileError
 from mbrparse.io.files import open_output
 from mbrparse.io.log import Log, no_log
+from mbrparse.io.path_kinds import SIDECAR
 from mbrparse.io.program import program
 from mbrparse.io.replacements import make_folder
 from mbrparse.io.state_files import Schema, anything, mapping, read_state, record, short_digest, write_state
@@ -54,10 +55,10 @@ def fingerprint(trees: Sequence[object]) -> str:
 
 
 def clear_left_overs(folder: Path, names: Container[str]) -> None:
-    """Remove temporary files of an earlier run for files with these names."""
+    """Remove temporary files of an earlier run for files with these names, and for their sidecars."""
     for path in folder.iterdir():
         found = LEFT_OVER.fullmatch(path.name)
-        if found is not None and found[1] in names:
+        if found is not None and found[1].removesuffix(SIDECAR) in names:
             path.unlink()
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple, TextIO
 
 from mbrparse.io.errors import BracketError
-from mbrparse.io.files import open_output, read_lines, source_name
+from mbrparse.io.files import read_lines, source_name
 from mbrparse.treebank.leaf_scan import scan_leaves
 from mbrparse.treebank.tree import Tree
 
@@ -184,13 +184,6 @@ def without_carriages(line: str) -> str:
 def write_tree(tree: Tree | None, stream: TextIO) -> None:
     """Write one tree (None: the empty parse) on one line."""
     stream.write(f"{EMPTY_PARSE if tree is None else tree}\n")
-
-
-def write_trees(trees: Iterable[Tree], path: str | Path) -> None:
-    """Write a file of trees (``-``: standard output), complete or not at all."""
-    with open_output(path) as stream:
-        for tree in trees:
-            write_tree(tree, stream)
 
 
 class _Reader:

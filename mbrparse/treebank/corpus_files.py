@@ -18,12 +18,11 @@ from typing import TYPE_CHECKING, BinaryIO, NoReturn
 
 from mbrparse.io.errors import CorpusError, FileError, MbrparseError
 from mbrparse.io.files import STANDARD, decode_lines, open_input, source_name
+from mbrparse.io.path_kinds import SIDECAR
 
 if TYPE_CHECKING:
     import zipfile
 
-#: What the name of a file of trees is followed by in that of its ``places``, which no glob means.
-SIDECAR = ".places"
 TREE_SUFFIXES = (".mrg", ".ptb", ".tree", ".psd", ".parse", ".tbf")
 
 # A byte-order mark, white space, lines of comments, and then a bracket; in UTF-16 with zeros between.

@@ -19,10 +19,9 @@ from typing import NamedTuple
 from mbrparse.io.errors import MbrparseError, visible
 from mbrparse.io.files import atomic_outputs, open_input, open_output, read_lines
 from mbrparse.io.log import Log
-from mbrparse.io.path_kinds import is_file
+from mbrparse.io.path_kinds import SIDECAR, is_file
 from mbrparse.treebank.brackets import EMPTY_PARSE
 from mbrparse.treebank.corpora import SourceTree
-from mbrparse.treebank.corpus_files import SIDECAR
 from mbrparse.treebank.tree import Tree
 
 #: The names of a place's columns.
@@ -149,7 +148,7 @@ def open_trees(path: str | Path, places: bool = True) -> Iterator[WriteTree]:
             rows.write(_HEADER.format(digest.hexdigest()))
 
 
-def write_placed(trees: Iterable[SourceTree], path: str | Path, log: Log, places: bool = True) -> None:
+def write_trees(trees: Iterable[SourceTree], path: str | Path, log: Log, places: bool = True) -> None:
     """Write trees and their places, those of the files that they were read from, where these have some."""
     known = Places(log)
     with open_trees(path, places) as write:

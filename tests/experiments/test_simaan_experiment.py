@@ -211,14 +211,20 @@ def test_an_interrupted_run_leaves_no_half_written_file(
         patch.setattr(steps, "parse_all", interrupted)
         assert experiment(command, tmp_path).code == 130
     kept = {"settings.json", "COLLINS.prm"}
-    kept |= {f"M_RL-keep/{name}" for name in ("gold.mrg", "grammar.txt", "grammar.txt.tagger.json")}
+    kept |= {
+        f"M_RL-keep/{name}"
+        for name in ("gold.mrg", "gold.mrg.places", "grammar.txt", "grammar.txt.tagger.json")
+    }
     before = files(tmp_path)
     assert set(before) == kept
     # As after a power failure: what could not be removed.
-    left_over = tmp_path / "M_RL-keep" / ".productions.mrg.k3_x9abz"
-    left_over.write_text("(S (NP")
+    left_overs = [
+        tmp_path / "M_RL-keep" / f".{name}.k3_x9abz" for name in ("productions.mrg", "gold.mrg.places")
+    ]
+    for left_over in left_overs:
+        left_over.write_text("(S (NP")
     assert experiment(command, tmp_path).code == 0
-    assert not left_over.exists()
+    assert not any(left_over.exists() for left_over in left_overs)
     folder, _ = finished
     after = files(tmp_path)
     assert set(after) == set(files(folder))

@@ -45,10 +45,9 @@ from mbrparse.io.log import Log, Progress, no_log, no_progress
 from mbrparse.io.replacements import make_folder
 from mbrparse.run.jobs import Jobs
 from mbrparse.run.results import claim_folder, clear_left_overs, fingerprint
-from mbrparse.treebank.brackets import write_trees
 from mbrparse.treebank.conventions import AS_USUAL, CorpusReading
 from mbrparse.treebank.corpora import SourceTree
-from mbrparse.treebank.tree import Tree
+from mbrparse.treebank.places import write_trees
 
 
 class ObjectiveParses:
@@ -64,18 +63,23 @@ class ObjectiveParses:
         self.of |= {row.name: folder / "sweep" / f"{row.name}.mrg" for row in sweep()}
 
     def make(
-        self, train: Sequence[Tree], test: Sequence[Tree], jobs: Jobs, log: Log, progress: Progress
+        self,
+        train: Sequence[SourceTree],
+        test: Sequence[SourceTree],
+        jobs: Jobs,
+        log: Log,
+        progress: Progress,
     ) -> None:
         """Make what is not there yet; raises InputMismatchError where that is of other settings."""
-        settings = {"training trees": fingerprint(train), "test trees": fingerprint(test)}
+        settings = {"training trees": fingerprint([one.tree for one in train])}
+        settings |= {"test trees": fingerprint([one.tree for one in test])}
         claim_folder(self._folder, settings, ["gold.mrg", "details.jsonl"])
         make_folder(self._folder / "sweep")
         for folder in (self._folder, self._folder / "sweep"):
             clear_left_overs(folder, {path.name for path in (*self.of.values(), self.details, self.gold)})
         if not self.gold.exists():
-            write_trees(test, self.gold)
-        sources = (SourceTree("training", place, tree) for place, tree in enumerate(train, start=1))
-        grammar = PCFG.from_rules(induce(sources, "tags"))
+            write_trees(test, self.gold, log)
+        grammar = PCFG.from_rules(induce(train, "tags"))
 
         def parse(rows: Sequence[Objective], details: Path | None) -> ParseAccount:
             job = Job(grammar, ParserOptions(tuple(rows)), details is not None)

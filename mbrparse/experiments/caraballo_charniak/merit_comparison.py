@@ -60,7 +60,7 @@ def compare_merits(spec: str, folder: Path, how: Comparison, jobs: Jobs = 1, log
     The folder gets a result for each sentence, tables and plots. Raises CorpusError where no sentence is
     left to parse, or none can be parsed.
     """
-    trees = [debinarize(tree) for tree in read_treebanks([spec], how.max_length, log, how.reading)]
+    trees = [debinarize(one.tree) for one in read_treebanks([spec], how.max_length, log, how.reading)]
     train, test = hold_out(trees, how.test_fraction, "raise --test-fraction, or give a larger treebank")
     test = [tree for tree in test if len(tree.leaves()) >= how.min_length]
     gold = test[: how.sentences]

@@ -28,7 +28,6 @@ from mbrparse.run.jobs import Jobs
 from mbrparse.run.manifest import Settings
 from mbrparse.run.results import Result, fingerprint, run_all
 from mbrparse.treebank.conventions import AS_USUAL, CorpusReading
-from mbrparse.treebank.corpora import SourceTree
 from mbrparse.treebank.splits import part_size
 
 
@@ -76,8 +75,7 @@ def compare_models(
     ``curves`` and ``speed`` and the plot ``curves``. What is there is not done again. Raises CorpusError
     where there are fewer sentences than a split wants, InputMismatchError at results of other settings.
     """
-    found = read_treebanks(inputs, parts.max_length, log, reading, progress=progress)
-    trees = [SourceTree(inputs[0], number, tree) for number, tree in enumerate(found, start=1)]
+    trees = read_treebanks(inputs, parts.max_length, log, reading, progress=progress)
     design = _design(parts, len(trees))
     models = (Model(), *map(Model, dict.fromkeys(weightings)))
     common = {**asdict(design), "trees": fingerprint([tree.tree for tree in trees])}

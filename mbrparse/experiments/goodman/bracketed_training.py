@@ -207,8 +207,7 @@ def compare_decoders(
     The folder gets a result for each run, ``table1`` in all formats and ``figure2``. Raises CorpusError
     where there are fewer trees than one run wants.
     """
-    found = read_treebanks(inputs, max_length, log, reading, progress=progress)
-    trees = [SourceTree(inputs[0], number, tree) for number, tree in enumerate(found, start=1)]
+    trees = read_treebanks(inputs, max_length, log, reading, progress=progress)
     if design.train + design.test > len(trees):
         raise CorpusError(
             f"{design.train} training and {design.test} test sentences asked for, "

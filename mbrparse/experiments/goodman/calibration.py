@@ -22,7 +22,6 @@ from mbrparse.grammar.training.induce import induce
 from mbrparse.io.errors import CorpusError
 from mbrparse.io.log import Log, Progress, no_log, no_progress
 from mbrparse.treebank.conventions import AS_USUAL, CorpusReading
-from mbrparse.treebank.corpora import SourceTree
 from mbrparse.treebank.outlines import constituents
 from mbrparse.treebank.tree import Tree
 
@@ -93,11 +92,11 @@ def calibrate(
     trees = read_treebanks([spec], max_length, log, reading, on_error="stop")
     remedy = "raise --test-fraction or --max-length, or give a larger treebank"
     train, test = hold_out(trees, test_fraction, remedy)
-    rules = induce((SourceTree(spec, 0, tree) for tree in train), "tags")
+    rules = induce(train, "tags")
     parser = Parser(PCFG.from_rules(rules), *CALIBRATED)
     drawn = (tree for tree in Sampler(rules, seed).trees(samples) if len(tree.leaves()) <= max_length)
     sampled = compare_recalls(parser, "sampled", progress(drawn, "sampled sentences", samples))
-    return sampled + compare_recalls(parser, "held-out", test)
+    return sampled + compare_recalls(parser, "held-out", [one.tree for one in test])
 
 
 def compare_recalls(parser: Parser, name: str, trees: Iterable[Tree]) -> list[Calibrated]:

@@ -26,9 +26,10 @@ from mbrparse.io.state_files import mapping, number, record, whole
 from mbrparse.run.jobs import Jobs
 from mbrparse.run.results import clear_left_overs, read_json, write_json
 from mbrparse.treebank.binarize import debinarize
-from mbrparse.treebank.brackets import read_tree, write_trees
+from mbrparse.treebank.brackets import read_tree
 from mbrparse.treebank.corpora import SourceTree
 from mbrparse.treebank.labels import project
+from mbrparse.treebank.places import write_trees
 from mbrparse.treebank.prepare import PreparationStatistics, prepare
 from mbrparse.treebank.tree import Tree
 
@@ -101,12 +102,11 @@ class Steps:
         clear_left_overs(self.folder, {path.name for path in files})
         if not self.gold.exists():
             form = debinarize if self.kind.debinarized else _projected
-            write_trees((_bracketed(form(t)) for t in self._prepared(self.parts.test, "test")), self.gold)
+            test = self._prepared(self.parts.test, "test")
+            gold = (one._replace(tree=_bracketed(form(one.tree))) for one in test)
+            write_trees(gold, self.gold, self.log)
         if not self.grammar.exists():
-            train = [
-                SourceTree("training", number, tree)
-                for number, tree in enumerate(self._prepared(self.parts.train, "training"), start=1)
-            ]
+            train = list(self._prepared(self.parts.train, "training"))
             rules, _ = train_by_counting(train, "words", self.unknown, self.rare)
             write_rules(rules, self.grammar)
             self.log(f"{self.kind.name}: {len(rules.rules)} rules")
@@ -114,9 +114,9 @@ class Steps:
             return Parsing(**read_json(self.report, _PARSING))
         return self._parse(jobs)
 
-    def _prepared(self, trees: Sequence[SourceTree], part: str) -> Iterator[Tree]:
+    def _prepared(self, trees: Sequence[SourceTree], part: str) -> Iterator[SourceTree]:
         statistics = PreparationStatistics()
-        yield from (one.tree for one in prepare(trees, self.kind.preparation, statistics))
+        yield from prepare(trees, self.kind.preparation, statistics)
         self.log(f"{self.kind.name}, {part} part: {statistics}")
         if not statistics.kept:
             raise CorpusError(f"the {part} part has no tree left", remedy="give a larger treebank")
