@@ -19,6 +19,7 @@ from mbrparse.cli.options import (
     count_option,
     encoding_option,
     functions_option,
+    inputs_argument,
     label_map_option,
     no_ids_option,
     note,
@@ -177,11 +178,11 @@ def binarize(
 
 
 @click.command()
-@click.argument("input", default="-")
+@inputs_argument()
 @output_option()
 @encoding_option()
 @option_group("foreign", LabelOptions)
-def debinarize(input: str, output: str, encoding: str, foreign: LabelOptions) -> None:
+def debinarize(inputs: tuple[str, ...], output: str, encoding: str, foreign: LabelOptions) -> None:
     """Turn binarized trees (or a parser's output) back into n-ary ones.
 
     Continuations are removed, annotations dropped, joined chains expanded; empty parses stay. INPUT.places
@@ -194,20 +195,21 @@ def debinarize(input: str, output: str, encoding: str, foreign: LabelOptions) ->
     from mbrparse.treebank.foreign_trees import phrase_labels, translated, watched
     from mbrparse.treebank.places import Places, open_trees
 
-    check_outputs(with_places([("--output", output)]), rewritten=[("INPUT", input)])
+    check_outputs(with_places([("--output", output)]), rewritten=[("INPUT", path) for path in inputs])
     marks = foreign.marks()
-    source, line = source_name(input), 0
-    read = read_parse_file(input, encoding)
-    if marks is None:
-        read = watched(read, lambda one: phrase_labels(one.tree), source, note)
-    places = Places(note)
-    with open_trees(output, places.known(source)) as write:
-        for line, tree, _ in with_progress(read, "debinarizing"):
-            try:
-                ours = tree if tree is None or marks is None else translated(tree, marks)
-                write(None if ours is None else undo(ours), places.of(source, line))
-            except LabelError as error:
-                remedy = "for another program's labels, give --label-style, or --joiner ('' for nothing)"
-                raise LabelError(error.message, source=source, line=line, remedy=remedy) from None
-        if line == 0:
-            raise CorpusError("no trees in the input", source=source)
+    places, sources = Places(note), list(map(source_name, inputs))
+    with open_trees(output, any(map(places.known, sources))) as write:
+        for path, source in zip(inputs, sources, strict=True):
+            line = 0
+            read = read_parse_file(path, encoding)
+            if marks is None:
+                read = watched(read, lambda one: phrase_labels(one.tree), source, note)
+            for line, tree, _ in with_progress(read, "debinarizing"):
+                try:
+                    ours = tree if tree is None or marks is None else translated(tree, marks)
+                    write(None if ours is None else undo(ours), places.of(source, line))
+                except LabelError as error:
+                    remedy = "for another program's labels, give --label-style, or --joiner ('' for nothing)"
+                    raise LabelError(error.message, source=source, line=line, remedy=remedy) from None
+            if line == 0:
+                raise CorpusError("no trees in the input", source=source)

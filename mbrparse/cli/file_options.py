@@ -93,7 +93,7 @@ class InputOptions(LabelOptions):
             raise click.UsageError("--tokenize is for plain text: leave out --input.")
         return "text" if self.tokenize else self.form
 
-    def check(self, input: str, labels: bool = False) -> None:
+    def check(self, *inputs: str, labels: bool = False) -> None:
         """Raise UsageError unless there is either a grammar, or posteriors and no option of charts.
 
         With ``labels`` options of labels are for something else, too.
@@ -106,7 +106,7 @@ class InputOptions(LabelOptions):
         if self.grammars:
             raise click.UsageError("--posteriors takes the place of --grammar: give one of them.")
         refuse_options(CHART_OPTIONS, "--grammar")
-        if [input, *self.posteriors].count(STANDARD) > 1:
+        if [*inputs, *self.posteriors].count(STANDARD) > 1:
             raise click.UsageError("INPUT and --posteriors cannot both be standard input.")
 
     @property

@@ -52,6 +52,11 @@ _PATHS = ("FILE", "FILE.npz", "PATH", "DIR", "FOLDER", "ADDRESS|FILE")
 # (``option_group``): hence Any.
 
 
+def inputs_argument() -> Any:
+    """INPUT..., files that are read one after the other; without one, standard input."""
+    return click.argument("inputs", nargs=-1, default=(STANDARD,), metavar="[INPUT]...")
+
+
 def option(*names: str, choices: Sequence[str] | None = None, **attributes: Any) -> Any:
     """click's option, whose default is shown; ``choices`` are its values, if there are few.
 

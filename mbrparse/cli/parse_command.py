@@ -13,6 +13,7 @@ from mbrparse.cli.objective_options import ObjectiveOptions, combinations_checke
 from mbrparse.cli.options import (
     check_outputs,
     compilation_noted,
+    inputs_argument,
     note,
     option,
     output_option,
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 
 @click.command(cls=SectionedCommand)
-@click.argument("input", default="-")
+@inputs_argument()
 @option_group("source", InputOptions, "Grammar and input")
 @option_group("objectives", ObjectiveOptions, "Objective")
 @option_group("trees", OutputOptions, "Output")
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 @option_group("best_first", BestFirstOptions, "Best-first search")
 @option_group("machines", WorkOptions, "Long runs and many machines")
 def parse(
-    input: str,
+    inputs: tuple[str, ...],
     source: InputOptions,
     objectives: ObjectiveOptions,
     trees: OutputOptions,
@@ -52,24 +53,25 @@ def parse(
     Each --objective names a criterion, and the tree that maximizes its expectation is written. Charts are
     computed once for all objectives. With --posteriors another model's posteriors take the grammar's place.
 
-    INPUT holds trees, whose tags or words are parsed, or lines of tokens. There is exactly one line of
+    Each INPUT holds trees, whose tags or words are parsed, or lines of tokens. There is exactly one line of
     output for each sentence, in order, whatever happens to any one of them.
     """
     from mbrparse.decode.base.parser_options import ParserOptions
     from mbrparse.decode.parser.parse_files import ParseAccount, write_parses
     from mbrparse.decode.parser.parse_input import Job, parse_all
-    from mbrparse.decode.parser.sentences import read_chunks
+    from mbrparse.decode.parser.sentences import read_files
+    from mbrparse.decode.parser.stored_lines import BLOCK
 
     part = machines.part(objectives.pooled)
     trees.check(part is not None)
-    source.check(input, labels=trees.write_posteriors is not None and part is None)
+    source.check(*inputs, labels=trees.write_posteriors is not None and part is None)
     paths = [] if part is not None else output_paths(trees.output, objectives.distinct)
     files = [("--details", trees.details), ("--write-posteriors", trees.write_posteriors)]
     files += [("--candidates", candidates.candidates), ("--log", machines.log)]
     check_outputs(
         [] if part is not None else [*(("--output", path) for path in paths), *files],
         [*source.files, ("--statistics", best_first.statistics)],
-        [("INPUT", input)],
+        [("INPUT", path) for path in inputs],
     )
     rows = objectives.objectives()
     search = best_first.search()
@@ -103,14 +105,11 @@ def parse(
             collected = trees.posteriors_writer(grammar, options, source.marks()), trees.write_posteriors
     candidates.check(draws)
     job = Job(known, options, trees.details is not None, collected is not None, trees.mark_fallback)
-    watch = Watch(input, machines.log)
+    watch = Watch(inputs, machines.log)
     with compilation_noted(), machines.folder(part, job, candidates.candidates is not None) as folder:
-        if folder is None:
-            chunks = read_chunks(input, source.read_form, source.encoding)
-        else:
-            from mbrparse.decode.parser.stored_lines import BLOCK
-
-            chunks = folder.wanted(read_chunks(input, source.read_form, source.encoding, BLOCK, BLOCK))
+        size = None if folder is None else BLOCK
+        chunks = read_files(inputs, source.read_form, source.encoding, size)
+        chunks = chunks if folder is None else folder.wanted(chunks)
         kept = iter if folder is None else folder.kept
         for remark in remarks:
             note(remark)

@@ -14,6 +14,7 @@ from mbrparse.cli.options import (
     check_outputs,
     count_option,
     encoding_option,
+    inputs_argument,
     no_ids_option,
     note,
     option,
@@ -67,7 +68,7 @@ def _check(spec: str) -> None:
 
 
 @click.command()
-@click.argument("input", default="-")
+@inputs_argument()
 @option(
     "--test-fraction",
     type=Text("F"),
@@ -89,7 +90,7 @@ def _check(spec: str) -> None:
 @encoding_option()
 @no_ids_option()
 def split(
-    input: str,
+    inputs: tuple[str, ...],
     test_fraction: str | None,
     test_last: int | None,
     test_random: int | None,
@@ -103,11 +104,11 @@ def split(
     encoding: str,
     no_ids: bool,
 ) -> None:
-    """Split the N trees of a file into training, test and development parts, each in the input's order."""
-    from mbrparse.io.errors import CorpusError
+    """Split the N trees of files into training, test and development parts, each in the input's order."""
     from mbrparse.io.files import atomic_outputs, source_name
     from mbrparse.treebank import splits
     from mbrparse.treebank.brackets import read_tree_file
+    from mbrparse.treebank.corpora import no_trees
     from mbrparse.treebank.places import Places, open_trees
 
     if sum(option is not None for option in (test_fraction, test_last, test_random, fold)) != 1:
@@ -121,18 +122,19 @@ def split(
     if train_output is None and dev_output is None and test_output is None:
         raise click.UsageError("Give --train-output, --test-output or both.")
     outputs = {"--train-output": train_output, "--dev-output": dev_output, "--test-output": test_output}
-    check_outputs(with_places([*outputs.items()], no_ids), [("INPUT", input)])
+    check_outputs(with_places([*outputs.items()], no_ids), [("INPUT", path) for path in inputs])
     # As text: half the memory of the trees, and what is written is what their writer writes.
     trees: list[str] = []
-    lines: list[int] = []
+    where: list[tuple[str, int]] = []
     lengths: list[int] = []
-    for line, tree, _ in read_tree_file(input, encoding):
-        if tree is not None:
-            trees.append(str(tree))
-            lines.append(line)
-            lengths.append(len(tree.leaves()))
+    for path in inputs:
+        for line, tree, _ in read_tree_file(path, encoding):
+            if tree is not None:
+                trees.append(str(tree))
+                where.append((source_name(path), line))
+                lengths.append(len(tree.leaves()))
     if not trees:
-        raise CorpusError("no trees in the input", source=source_name(input))
+        raise no_trees(", ".join(map(source_name, inputs)))
     if test_fraction is not None:
         parts = splits.split_fraction(len(trees), test_fraction, seed)
     elif fold is not None:
@@ -146,13 +148,13 @@ def split(
         train, development = ([parts.train[place] for place in part] for part in again)
     if train_size is not None:
         train = splits.first_part(train, train_size, seed)
-    places, source = Places(note), source_name(input)
+    places = Places(note)
     with atomic_outputs():
-        for path, positions in zip(outputs.values(), (train, development or (), parts.test), strict=True):
-            if path is not None:
-                with open_trees(path, not no_ids) as write:
+        for output, positions in zip(outputs.values(), (train, development or (), parts.test), strict=True):
+            if output is not None:
+                with open_trees(output, not no_ids) as write:
                     for position in positions:
-                        write(trees[position], places.of(source, lines[position]))
+                        write(trees[position], places.of(*where[position]))
     developing = "" if development is None else f"{len(development)} development trees, "
     note(f"{len(train)} training trees, {developing}{len(parts.test)} test trees")
     remark = None if seed is not None else splits.length_note(lengths, parts)

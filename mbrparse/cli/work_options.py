@@ -7,7 +7,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -38,10 +38,10 @@ _REFRESHED = 0.2
 class Watch:
     """A ``Progress`` that shows what stands in ``progress_state``, on a terminal and in a log."""
 
-    def __init__(self, source: str, log: str | None) -> None:
-        """``source`` is the file that is worked at."""
-        known = source != STANDARD and Path(source).is_file()
-        self.progress_state = ProgressState(os.path.getsize(source) if known else None)
+    def __init__(self, sources: Sequence[str], log: str | None) -> None:
+        """``sources`` are the files that are worked at."""
+        known = all(source != STANDARD and Path(source).is_file() for source in sources)
+        self.progress_state = ProgressState(sum(map(os.path.getsize, sources)) if known else None)
         self._log = log
         self._began = self._shown_at = time.monotonic()
         self._done = 0

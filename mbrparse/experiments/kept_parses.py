@@ -8,7 +8,7 @@ from pathlib import Path
 
 from mbrparse.decode.parser.parse_files import ParseAccount, write_parses
 from mbrparse.decode.parser.parse_input import Job, parse_all
-from mbrparse.decode.parser.sentences import read_chunks
+from mbrparse.decode.parser.sentences import read_files
 from mbrparse.decode.parser.stored_lines import BLOCK, CODEC_WITHOUT_CANDIDATES, settings_of
 from mbrparse.decode.posteriors.posteriors_writer import PosteriorsWriter
 from mbrparse.io.log import Log, Progress
@@ -36,7 +36,7 @@ def parse_kept(
     with work_folder(
         work, Manifest(settings_of(job, False), WHOLE), CODEC_WITHOUT_CANDIDATES, True, log
     ) as kept:
-        chunks = kept.wanted(read_chunks(gold, "trees", "utf-8", BLOCK, BLOCK))
+        chunks = kept.wanted(read_files([gold], "trees", size=BLOCK))
         with gold.open(encoding="utf-8") as lines:
             total = sum(1 for _ in lines)
         results = progress(parse_all(job, chunks, jobs, log, kept=kept.kept), "parsing", total)

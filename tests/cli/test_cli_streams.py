@@ -9,7 +9,6 @@ import pytest
 from children import finished
 from commandline import Command, grammar_text
 
-from mbrparse.treebank import brackets
 from mbrparse.treebank.tree import Tree
 
 GRAMMAR = grammar_text("1 2 S -> 'x' 'y'", start="S 1 2")
@@ -107,14 +106,14 @@ def test_an_interrupted_command_leaves_the_old_file(
     command: Command, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     calls = iter(range(100))
-    original = brackets.write_tree
+    original = Tree.__str__
 
-    def write_tree(tree: Tree | None, stream: object) -> None:
+    def text(tree: Tree) -> str:
         if next(calls) == 50:
             raise KeyboardInterrupt
-        original(tree, stream)  # type: ignore[arg-type]
+        return original(tree)
 
-    monkeypatch.setattr(brackets, "write_tree", write_tree)
+    monkeypatch.setattr(Tree, "__str__", text)
     Path("old").write_text("old")
     outcome = command("binarize embedded:flights -o old")
     assert (outcome.code, outcome.err.strip()) == (130, "mbrparse: interrupted")
@@ -172,7 +171,7 @@ def test_a_full_disk() -> None:
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
 def test_closed_streams_that_are_not_needed(closed: str, folder: Path) -> None:
     Path("t").write_text("(S x y)\n")
-    done = shell(f"mbrparse binarize t -o out {closed}")
+    done = shell(f"mbrparse binarize t --no-ids -o out {closed}")
     assert (done.returncode, done.stdout, "Traceback" in done.stderr) == (0, "", False)
     assert {path.name: path.read_text() for path in folder.iterdir()} == dict.fromkeys(
         ["t", "out"], "(S x y)\n"
@@ -226,3 +225,31 @@ def test_a_file_is_not_appended_to_while_it_is_read() -> None:
     done = shell("mbrparse binarize t >> t")
     assert (done.returncode, "--output would overwrite INPUT" in done.stderr) == (2, True)
     assert Path("t").read_text() == "(S x y)\n"
+
+
+def test_several_inputs_are_one_after_the_other(command: Command, folder: Path) -> None:
+    Path("one").write_text("(S (A x y) z)\n(S x (A y z))\n")
+    Path("two").write_text("(S (A x y) z)\n")
+    Path("both").write_text(Path("one").read_text() + Path("two").read_text())
+    assert command("train both -o g").code == 0
+    for line in (
+        "parse -g g",
+        "parse -g g --details d",
+        "debinarize",
+        "split --test-last 1 --train-output -",
+        "split --fold 1/2 --seed 3 --test-output -",
+    ):
+        several, joined = command(f"{line} one two"), command(f"{line} both")
+        assert (several.code, several.out) == (0, joined.out), several.err
+    assert command("parse -g g one two --work w").code == 0
+    assert command("parse -g g one two --work w --resume -o kept").code == 0
+    assert (folder / "kept").read_text() == command("parse -g g both").out
+    Path("bad").write_text("(S x\n")
+    assert command("parse -g g one bad -o o").error.startswith("bad:1: ")
+    assert command("debinarize one bad -o o").error.startswith("bad:1: ")
+    assert command("split --test-last 1 --test-output t one nowhere").error.startswith(
+        "nowhere: no such file"
+    )
+    Path("t.places").unlink(missing_ok=True)
+    assert command("split --test-last 2 --test-output t one two").code == 0
+    assert Path("t.places").read_text().splitlines()[1:] == ["one\t2\t", "two\t1\t"]

@@ -33,7 +33,7 @@ def test_a_log_that_cannot_be_written_is_an_error(command: Command) -> None:
 def test_lines_come_while_nothing_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(work_options, "EVERY", 0.001)
     log = tmp_path / "log"
-    watch = Watch("-", str(log))
+    watch = Watch(["-"], str(log))
     items = watch(iter("ab"), "waiting")
     assert next(items) == "a"
     while not log.read_text().endswith("\n"):  # however long that takes

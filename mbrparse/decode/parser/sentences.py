@@ -153,6 +153,17 @@ def read_chunks(
     return _chunks(itertools.chain(head, lines), source, form, first_size, size)
 
 
+def read_files(
+    paths: Iterable[str | Path],
+    form: InputForm | None = None,
+    encoding: str = "utf-8",
+    size: int | None = None,
+) -> Iterator[Chunk]:
+    """Yield the sentences of files one after the other, as ``read_chunks`` does, or ``size`` a chunk."""
+    sizes = () if size is None else (size, size)
+    return itertools.chain.from_iterable(read_chunks(path, form, encoding, *sizes) for path in paths)
+
+
 def sentences_of(chunk: Chunk) -> Iterator[Sentence]:
     """The sentences of a chunk, trees without their traces; raises BracketError.
 
