@@ -96,6 +96,7 @@ class BinarizeOptions:
         help="Annotate continuations with the complements to come on each side (with --head-rules).",
     )
     max_length: int | None = count_option(help="Drop trees with more terminals.")
+    min_length: int = count_option(help="Drop trees with fewer terminals.", default=1)
 
     def binarization(self) -> Binarization:
         """The binarization; raises UsageError for options that do not go together."""
@@ -165,7 +166,7 @@ def binarize(
         unmatched = [spec for spec in inputs if (corpus := known_corpus(spec)) and corpus.heads != COLLINS]
         for spec in unmatched:
             note(f"warning: Collins's rules know no labels of {spec}: give other rules or a --label-map")
-    preparation = Preparation(how.unary, how.functions, binarization, how.max_length, names)
+    preparation = Preparation(how.unary, how.functions, binarization, how.max_length, names, how.min_length)
     statistics = PreparationStatistics()
     trees = prepare_corpora(inputs, preparation, statistics, reading, sections=sections, on_error=on_error)
     write_trees(with_progress(trees, "binarizing"), output, note, places=not no_ids)

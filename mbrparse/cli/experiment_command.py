@@ -28,7 +28,7 @@ from mbrparse.cli.options import (
     output_option,
     with_progress,
 )
-from mbrparse.cli.stages import run_stage, takes_stage_options
+from mbrparse.cli.stages import call_stage, takes_stage_options
 from mbrparse.decode.base.objectives import OBJECTIVES
 
 EXPERIMENTS: dict[str, str] = {
@@ -39,12 +39,15 @@ EXPERIMENTS: dict[str, str] = {
     "simaan": "Sima'an (2003), Table 2: four algorithms, three parsers, by EVALB.",
     "dop": "Goodman (1996), DOP: fragments, their decoders, and Bod's chart.",
     "beyond-recall": "N-ary trees, F and consistent brackets beside Goodman's (1996) algorithms.",
+    "grid": "A parser for every combination of options, training size and fold.",
     "split-merge": "Objectives as split-merge grammars get finer, cycle by cycle.",
 }
 
 
-_MODULES = dict.fromkeys(EXPERIMENTS, "experiment_command") | dict.fromkeys(
-    ("dop", "simaan", "split-merge"), "decoder_experiments"
+_MODULES = (
+    dict.fromkeys(EXPERIMENTS, "experiment_command")
+    | dict.fromkeys(("dop", "simaan", "split-merge"), "decoder_experiments")
+    | {"grid": "grid_command"}
 )
 
 
@@ -241,7 +244,7 @@ def reproduce(
         raise click.UsageError("--sections goes with wsj:DIR.")
     stages["binarize"].insert(0, f"--max-length={max_length}")
     names, command = tuple(dict.fromkeys(objectives)), shlex.join(["mbrparse", *sys.argv[1:]])
-    made = Corpus(corpus, **which), Path(output), run_stage, stages, names or ALGORITHMS
+    made = Corpus(corpus, **which), Path(output), call_stage, stages, names or ALGORITHMS
     reproduction = Reproduction(*made, jobs, note, with_progress, command)
     table = reproduction.run()
     click.echo(table, nl=False)

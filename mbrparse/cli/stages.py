@@ -39,10 +39,14 @@ def stage_options(stage: str) -> dict[str, click.Option]:
     }
 
 
-def run_stage(stage: str, arguments: Iterable[str]) -> None:
-    """Call a command with these arguments; raises click's errors and the command's."""
-    with COMMANDS[stage].make_context(f"mbrparse {stage}", list(arguments)) as context:
-        COMMANDS[stage].invoke(context)
+def call_stage(stage: str, arguments: Iterable[str]) -> None:
+    """Call a command with these arguments; raises UsageError for wrong ones, and the command's errors."""
+    try:
+        with COMMANDS[stage].make_context(f"mbrparse {stage}", list(arguments)) as context:
+            COMMANDS[stage].invoke(context)
+    except click.UsageError as error:
+        # Without its context, which no other process could send.
+        raise click.UsageError(f"{stage}: {error.format_message()}") from None
 
 
 class _Forwarded(click.Option):
@@ -56,11 +60,14 @@ class _Forwarded(click.Option):
         super().type_cast_value(ctx, value)
         return value
 
-    def words(self, value: Any) -> list[str]:
-        """The option as the stage's argument."""
-        if self.is_flag:
-            return [self.word] if value else self.secondary_opts
-        return [f"{self.word}={one}" for one in (value if self.multiple else [value])]
+
+def words(option: click.Option, name: str, value: Any) -> list[str]:
+    """An option called ``name`` with a value as arguments; raises click's errors for one it does not take."""
+    if option.is_flag:
+        return [name] if option.type_cast_value(click.get_current_context(), value) else option.secondary_opts
+    values = value if option.multiple and not isinstance(value, str) else [value]
+    option.type_cast_value(click.get_current_context(), values if option.multiple else value)
+    return [f"{name}={one}" for one in values]
 
 
 def takes_stage_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -92,7 +99,7 @@ def takes_stage_options(command: Callable[..., Any]) -> Callable[..., Any]:
         for option in forwarded:
             value = given.pop(str(option.name))
             if source(str(option.name)) is not ParameterSource.DEFAULT:
-                stages[option.stage] += option.words(value)
+                stages[option.stage] += words(option, option.word, value)
         return command(*arguments, stages=stages, **given)
 
     lines = [inspect.cleandoc(command.__doc__ or "")]

@@ -104,7 +104,7 @@ LONGER = "longer than"
 
 @dataclass(frozen=True, slots=True)
 class Preparation:
-    """What is done to each tree of a corpus; ``max_length`` counts the cleaned tree's terminals.
+    """What is done to each tree of a corpus; lengths count the cleaned tree's terminals.
 
     ``unary`` of "keep" and "join-tags" are the binarized tree's chains too, whatever ``binarization`` says.
     ``functions`` is strip, keep or a convention of ``categories``; strip uses the corpus's own.
@@ -115,6 +115,7 @@ class Preparation:
     binarization: Binarization = RIGHT_LINEAR
     max_length: int | None = None
     label_map: LabelMap | None = None
+    min_length: int = 1
 
     def __post_init__(self) -> None:
         if self.unary not in get_args(UnaryPolicy):
@@ -238,6 +239,8 @@ def _prepared(
             statistics.dropped["single terminal"] += 1
         elif how.max_length is not None and len(cleaned.leaves()) > how.max_length:
             statistics.dropped[f"{LONGER} {how.max_length}"] += 1
+        elif len(cleaned.leaves()) < how.min_length:
+            statistics.dropped[f"shorter than {how.min_length}"] += 1
         else:
             statistics.kept += 1
             driven = binarization.heads

@@ -43,6 +43,7 @@ experiment figures-of-merit trees.mrg --sentences 2 --test-fraction 0.2 --merit 
 experiment dop trees.mrg --runs 1 --train 0.7 --test 0.3 --samples 5 --resamples 20 --no-speed -o dop
 experiment simaan trees.mrg --test-fraction 0.3 --resamples 20 --unknown signature -o simaan
 experiment beyond-recall trees.mrg --test-fraction 0.3 --resamples 20 -o beyond
+experiment grid trees.mrg --binarize hmarkov=0,1 --unary top,keep --folds 2 --resamples 20 -o grid
 experiment split-merge trees.mrg --test-fraction 0.3 --resamples 20 --cycles 1 -o cycles
 """.strip().splitlines()
 
@@ -231,6 +232,7 @@ VALUES = {
     "--about": "corpus=x split=a=b",
     "--annotate": "parent head-tag parent,head-tag",
     "--baseline": "one two",
+    "--binarize": "hmarkov=0,1 subcat=on,off vmarkov=2 x=1 label-map=labels.map",
     "--columns": "labelled-f coverage,labelled-tree f,gold nonsense",
     "--continuation": "_Cont |<> |< @",
     "--dev-fraction": "0.2 0.5",
@@ -248,6 +250,7 @@ VALUES = {
     "--merit": "boundary-trigram beta stack prefix normalized-beta trigram left-boundary",
     "--null": "VP|<> S NULL",
     "--mix": ".5,.5 1,0 2,1",
+    "--parse": "prune=0,0.1 space=nary max-length=3,30 k-best=1",
     "--risk": "labelled-f bracketed-recall labelled-tree consistent-brackets-recall",
     "--root": "ROOT S X",
     "--runs": "a=one.mrg,two.mrg b=one.mrg",
@@ -256,8 +259,10 @@ VALUES = {
     "--test-fraction": "0.2 0.5",
     "--test-sections": "00 23",
     "--title": "T <b>",
+    "--train": "terminals=words rare=2,3 method=counting,dop 3 0.5",
     "--train-size": "0.5 1 2 1/3",
     "--train-sections": "00 02-21",
+    "--unary": "top,keep join-tags x",
     "--until": "first-parse exhausted mass:0.5",
     "--weights": "1 1,2 .5,.3,.2 1,1,1",
     "--weight": "labelled=1 labelled=0.5 bracketed=1 bracketed=-0.5",

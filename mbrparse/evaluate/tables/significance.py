@@ -17,6 +17,7 @@ denominator counts against a difference. Units: rates as in ``criteria.rates``, 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -155,6 +156,20 @@ def interval(sampled: Floats, observed: Floats) -> tuple[Floats, Floats]:
 def p_value(extreme: NDArray[np.int64], difference: Floats, resamples: int) -> Floats:
     """The share of as extreme resamples, the observed data being one; not a number without a difference."""
     return np.where(np.isnan(difference), np.nan, (extreme + 1) / (resamples + 1))
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Holm's (1979) correction for the number of tests; what is not a number is no test.
+
+    >>> holm([0.01, math.nan, 0.04, 0.03])
+    [0.03, nan, 0.06, 0.06]
+    """
+    ordered = sorted((p, place) for place, p in enumerate(p_values) if not math.isnan(p))
+    corrected, highest = [math.nan] * len(p_values), 0.0
+    for rank, (p, place) in enumerate(ordered):
+        highest = max(highest, min(1.0, (len(ordered) - rank) * p))
+        corrected[place] = highest
+    return corrected
 
 
 #: The most weights that are held at once, in blocks of resamples: 32 MB.

@@ -1,0 +1,1 @@
+"""Grids: a parser for every combination of options, of training sizes and of folds."""
