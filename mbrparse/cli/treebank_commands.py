@@ -29,17 +29,22 @@ from mbrparse.io.log import counted
 
 @click.command()
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
-@option("--check", is_flag=True, help="Read those that are found, and print their sizes.")
+@option("--check", is_flag=True, help="Read those that are here, and print what is in them, as of a PATH.")
 def corpora(paths: tuple[str, ...], check: bool) -> None:
-    """List the treebanks that are known by name: size, licence, citation, and location.
+    """List the treebanks that are known by name: size, licence, citation, and location in NLTK's data.
 
-    They are searched for in NLTK's data (NLTK_DATA) and at the PATHs: a corpus's folder, a zip of it, or a
-    folder of such zips.
+    Of a PATH (a file, a folder, a zip, or a folder of zips) say what it seems to be, how it is read and what
+    is in it, what is removed or cut.
     """
     from mbrparse.treebank.corpora import find_corpora
     from mbrparse.treebank.known_corpora import CORPORA
+    from mbrparse.treebank.treebank_check import readers_at
 
-    found = find_corpora(paths)
+    for spec in [spec for path in paths for spec in readers_at(path)]:
+        _describe(spec)
+    if paths:
+        return
+    found = find_corpora(())
     for corpus in CORPORA:
         here = found[corpus.name]
         click.echo(visible(f"{corpus.spec}  {corpus.title} ({corpus.language}), {corpus.size}"))
@@ -47,24 +52,33 @@ def corpora(paths: tuple[str, ...], check: bool) -> None:
         click.echo(f"    cite      {corpus.citation}")
         for spec in here:
             click.echo(visible(f"    here      mbrparse binarize {spec}"))
+            if check:
+                _describe(spec)
         if not here:
             click.echo(f"    not here  {corpus.get}")
-        if check:
-            for spec in here:
-                _check(spec)
 
 
-def _check(spec: str) -> None:
-    from mbrparse.treebank.prepare import Preparation, PreparationStatistics, prepare_corpora
+def _describe(spec: str) -> None:
+    """Print what a treebank seems to be, and how it is read."""
+    from mbrparse.treebank.categories import PENN
+    from mbrparse.treebank.known_corpora import known_corpus
+    from mbrparse.treebank.treebank_statistics import treebank_statistics
 
-    statistics = PreparationStatistics()
-    for _ in with_progress(prepare_corpora([spec], Preparation(), statistics, on_error="skip"), spec):
-        pass
-    for name, value in statistics.sanity.figures().items():
-        click.echo(f"    {name:<27} {value:>11}")
-    note(f"{spec}: {statistics}")
-    for line in statistics.notes():
-        note(f"{spec}: {line}")
+    found = treebank_statistics(spec, on_error="skip", progress=lambda trees: with_progress(trees, spec))
+    figures, counts, corpus = found.figures(), found.counts(), known_corpus(spec)
+    sizes = ("files", "trees", "words", "different tags", "different labels", "malformed trees left out")
+    lines = {
+        "read as": f"mbrparse binarize {spec}",
+        "holds": ", ".join(f"{name} {figures[name]:,}" for name in sizes),
+    }
+    for table in ("removed", "wrappers", "traces", "functions"):
+        items = [f"{name} {number:,}" for name, number in counts[table].items()]
+        lines[table] = ", ".join(items[:10] + ["..."] * (len(items) > 10)) or "none"
+    lines["cut"] = f"functions, as {PENN if corpus is None else corpus.functions} says, by --functions strip"
+    lines["more"] = f"mbrparse stats {spec}; mbrparse check {spec}"
+    click.echo(visible(f"{spec}  {'plain brackets' if corpus is None else corpus.title}"))
+    for what, text in lines.items():
+        click.echo(visible(f"    {what:<9} {text}"))
 
 
 @click.command()

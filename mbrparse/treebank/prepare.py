@@ -56,19 +56,6 @@ class Sanity:
                 self.tag_types.add(node.label)
                 self.word_types.add(word)
 
-    def figures(self) -> dict[str, str]:
-        """The counts as text, by name."""
-        return {
-            "trees": f"{self.trees:,}",
-            "words": f"{self.words:,}",
-            "words a tree": f"{_share(self.words, self.trees):.1f}",
-            "different words": f"{len(self.word_types):,}",
-            "different tags": f"{len(self.tag_types):,}",
-            "words that are their own tag": f"{100 * _share(self.same, self.words):.1f} %",
-            "constituents with one child": f"{100 * _share(self.unary, self.constituents):.1f} %",
-            "trees of one word": f"{100 * _share(self.single, self.trees):.1f} %",
-        }
-
     def warnings(self) -> list[str]:
         """What is unusual for a treebank; empty for fewer than ``ENOUGH`` trees."""
         if self.numbered:

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 from mbrparse.io.errors import BracketError, CorpusError, MbrparseError
 from mbrparse.treebank.clean import WRAPPERS, without_traces
 from mbrparse.treebank.conventions import AS_USUAL, CorpusReading, Removals
-from mbrparse.treebank.corpora import no_trees, read_corpus
-from mbrparse.treebank.known_corpora import CORPORA
+from mbrparse.treebank.corpora import find_corpora, no_trees, read_corpus
+from mbrparse.treebank.known_corpora import CORPORA, corpus_path, known_corpus
 from mbrparse.treebank.penn_historical import NO_TEXT
 from mbrparse.treebank.prepare import Sanity
 from mbrparse.treebank.tree import Tree
@@ -104,3 +104,14 @@ def likely_reader(path: str, reading: CorpusReading = AS_USUAL) -> str:
 
     names = [corpus.name for corpus in CORPORA if corpus.takes_path and corpus.style != "penn"]
     return min((path, *(f"{name}:{path}" for name in ["penn-historical", *names])), key=faults)
+
+
+def readers_at(path: str) -> list[str]:
+    """The names by which a path is read, by its layout or by what is in it; of a folder, of its zips.
+
+    Raises FileError where nothing is there.
+    """
+    found = [spec for name, specs in find_corpora([path]).items() for spec in specs if ":" not in name]
+    plain = [spec for spec in found if (corpus := known_corpus(spec)) and corpus.style == "penn"]
+    others = dict.fromkeys(map(corpus_path, found or [path])).keys() - map(corpus_path, plain)
+    return [*plain, *map(likely_reader, sorted(others))]

@@ -99,7 +99,7 @@ def test_greynir(command: Command) -> None:
         "blank inside a word (now _) 1",
     ):
         assert part in outcome.err
-    assert "here      mbrparse binarize greynir:greynir" in command("corpora greynir").out
+    assert "read as   mbrparse binarize greynir:greynir" in command("corpora greynir").out
 
 
 def test_files_in_several_encodings(command: Command) -> None:

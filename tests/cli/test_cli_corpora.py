@@ -34,26 +34,49 @@ def test_what_is_known_and_how_to_get_it(command: Command) -> None:
 
 
 def test_what_is_here(command: Command) -> None:
-    for name in ("ldc/wsj/02/wsj_0200.mrg", "CRAFT/penn/1.tree", "ppc/1.psd", "corpora/alpino/x"):
+    for name in ("ldc/wsj/02/wsj_0200.mrg", "CRAFT/penn/1.tree", "ppc/1.psd"):
         Path(name).parent.mkdir(parents=True)
-        Path(name).write_text("(S a b)")
-    lines = command("corpora ldc CRAFT ppc corpus.zip").output.splitlines()
-    assert [line.split()[-1] for line in lines if line.startswith("    here")] == [
-        "embedded:flights", "craft:CRAFT", "icepahc:corpus.zip", "penn-historical:ppc", "wsj:ldc",
-        "nltk:alpino",
+        Path(name).write_text("( (S (A a) (B b)) (ID A,.1))" if name.endswith("psd") else "(S (A a) (B b))")
+    found = command("corpora ldc CRAFT ppc corpus.zip").output
+    assert [line.split()[-1] for line in found.splitlines() if line.startswith("    read as")] == [
+        "wsj:ldc", "craft:CRAFT", "penn-historical:ppc", "icepahc:corpus.zip",
     ]  # fmt: skip
     Path("zips").mkdir()
     Path("corpus.zip").rename("zips/a.zip")
-    assert "here      mbrparse binarize icepahc:zips/a.zip" in command("corpora zips").out
+    assert "read as   mbrparse binarize icepahc:zips/a.zip" in command("corpora zips").out
     assert command("corpora none").error.endswith("none: no such file or folder")
+    Path("corpora/alpino").mkdir(parents=True)
+    assert "here      mbrparse binarize nltk:alpino" in command("corpora").out
+
+
+def test_an_own_folder(command: Command) -> None:
+    Path("own").mkdir()
+    Path("own/1.mrg").write_text("(ROOT (S (NP-SBJ (-NONE- *)) (VP (V go)) (. !)))\n(ROOT (S (V go)\n")
+    Path("own/2.mrg").write_text("(ROOT (S (V go) (. !)))\n")
+    assert command("corpora own").output.splitlines() == [
+        "own  plain brackets",
+        "    read as   mbrparse binarize own",
+        "    holds     files 2, trees 2, words 4, different tags 3, different labels 3, "
+        "malformed trees left out 1",
+        "    removed   none",
+        "    wrappers  ROOT 2",
+        "    traces    * 1",
+        "    functions SBJ 1",
+        "    cut       functions, as after:-= says, by --functions strip",
+        "    more      mbrparse stats own; mbrparse check own",
+    ]
+    Path("empty").mkdir()
+    assert "holds no file of trees" in command("corpora empty").error
+    assert "icepahc" not in command("corpora own/1.mrg").output
 
 
 def test_figures_of_what_is_here(command: Command) -> None:
-    outcome = command("corpora --check corpus.zip")
-    lines = outcome.output.partition("icepahc:PATH")[2].splitlines()[4:12]
-    figures = [line.removesuffix("%").split()[-1] for line in lines]
-    assert figures == ["2", "6", "3.0", "5", "5", "33.3", "50.0", "0.0"]
-    assert "icepahc:corpus.zip: read 2 trees, kept 2, dropped 0" in outcome.err
+    outcome = command("corpora --check")
+    assert "    holds     files 1, trees 1,500, words 13,930" in outcome.output
+    lines = command("corpora corpus.zip").output.splitlines()
+    assert lines[0] == "icepahc:corpus.zip  Icelandic Parsed Historical Corpus"
+    assert lines[2].startswith("    holds     files 1, trees 2, words 6, different tags 5")
+    assert lines[3].startswith("    removed   (ID) 3, ")
 
 
 def test_each_thing_that_goes_is_counted(command: Command) -> None:
