@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -12,7 +12,8 @@ import numpy as np
 
 from mbrparse.decode.base.trees import LabelledSpans
 from mbrparse.evaluate.profiles.counts import SentenceCounts
-from mbrparse.evaluate.tables.grids import LAYOUTS, Grid, PrintFormat, csv_grid
+from mbrparse.evaluate.tables.criteria import DASH
+from mbrparse.evaluate.tables.grids import LAYOUTS, Cell, Grid, PrintFormat, csv_grid
 from mbrparse.evaluate.trees.agreement import Place
 from mbrparse.evaluate.trees.gold import PAPER_FORM, GoldSentence
 from mbrparse.io.errors import CorpusError
@@ -121,6 +122,22 @@ def paired_test(values: Sequence[float]) -> PairedTest:
         return PairedTest(math.nan, math.nan)
     result: Any = ttest_rel(values, np.zeros(len(values)))
     return PairedTest(float(result.statistic), float(result.pvalue))
+
+
+def published(source: str, rows: Mapping[str, Sequence[str]], width: int, names: int = 1) -> list[list[Cell]]:
+    """A paper's rows for below a table of ``width`` columns, under a heading that marks them as such.
+
+    ``rows`` have its figures as they are printed; the first ``names`` columns of the table are names, and
+    columns that the paper lacks get dashes.
+
+    >>> [[cell.text for cell in row] for row in published("A (1996)", {"Tree": ["60.98"]}, 4, 2)]
+    [['Published, on other data: A (1996)'], ['Tree', '', '60.98', '-']]
+    """
+    found = [[Cell(f"Published, on other data: {source}")]]
+    for name, figures in rows.items():
+        row = [name, *[""] * (names - 1), *figures]
+        found.append([Cell(text) for text in [*row, *[DASH] * (width - len(row))]])
+    return found
 
 
 SUFFIXES: dict[str, PrintFormat] = {"txt": "text", "md": "markdown", "tex": "latex"}

@@ -1,5 +1,6 @@
 """Best-first parsing, statistics and the experiment from the outside."""
 
+import csv
 import json
 from pathlib import Path
 from typing import Any
@@ -125,6 +126,12 @@ def test_experiment(command: Command, tmp_path: Path) -> None:
     assert first.code == 0, first
     for name in ("shares.txt", "lengths.md", "curves.csv", "sentences.csv", "curves.svg", "lengths.png"):
         assert (tmp_path / "out" / name).stat().st_size > 0
+    text = (tmp_path / "out" / "shares.txt").read_text()
+    paper = text.partition("\nPublished, on other data: Caraballo & Charniak (1998), WSJ\n")[2]
+    assert paper.split("\n")[0].split() == ["boundary-trigram", *"----", "under", "2,000"]
+    # What programs read has our rows alone, all of them whole.
+    rows = list(csv.reader((tmp_path / "out" / "shares.csv").open()))
+    assert [(row[0], len(row)) for row in rows[1:]] == [("beta", 6), ("boundary-trigram", 6)]
     stamps = {path: path.stat().st_mtime_ns for path in (tmp_path / "out" / "sentences").iterdir()}
     again = command("experiment", "figures-of-merit", "embedded:flights", *how)
     assert again.out == first.out

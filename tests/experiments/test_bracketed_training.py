@@ -38,6 +38,21 @@ def test_table_and_figure_are_written_and_do_not_depend_on_jobs(command: Command
         assert Path("a", name).stat().st_size > 0
     rows = list(csv.DictReader(Path("a", "table1.csv").open()))
     assert len(rows) == 9
+    assert [row["mean_published"] for row in rows[::4]] == ["0.9013", "0.6364", "0.0017"]
+    heading = "Published, on other data: Goodman (1996), Table 1, ATIS: "
+    paper = done.output.partition(f"{heading}Bracketed Recall\n")[2]
+    assert paper.splitlines()[0].split() == [
+        "cons.",
+        "brack.",
+        "recall",
+        "88.02",
+        "94.34",
+        "91.14",
+        "2.22",
+        "-",
+        "-",
+    ]
+    assert done.output.count(heading) == 3
     assert all(0 <= float(row["mean"]) <= 1 for row in rows[:6])
     result = json.loads(Path("a", "run-01.json").read_text())["result"]
     assert all(len(result["rates"][decoder][name]) == 4 for decoder in DECODERS for name in CRITERIA)

@@ -130,7 +130,12 @@ def test_published_figures_stand_beside_ours(finished: Finished) -> None:
     right_linear = [0.6144, 0.6284, 0.6310, 0.6340]
     assert published == pytest.approx([*right_linear, *right_linear, 0.8005, 0.8185, 0.8067, 0.8152])
     assert re.search(r"^MCFP +61\.69 +65\.22 +63\.40 +4\.8 +16\.5 +-$", done.out, re.MULTILINE)
-    assert "| MLR  |     | " in (folder / "table2.md").read_text()
+    heading = "Published, on other data: Sima'an (2003), Table 2, WSJ"
+    assert done.out.count(f"\n{heading}\nMPP ") == 3
+    text = (folder / "table2.md").read_text()
+    assert re.search(
+        rf"^\| \*\*{re.escape(heading)}\*\* \|.*\n\| MPP +\| +\| +60\.06 \| ", text, re.MULTILINE
+    )
     report = json.loads((folder / "M_H" / "parsing.json").read_text())
     assert f"{report['sentences']} sentences, " in done.out
     assert f", {sum(report['fallbacks'].values())} fell back" in done.out

@@ -83,14 +83,15 @@ def summarize(
     return Summary(tuple(criteria), found, sums, signature, significance, shown)
 
 
-def render(summary: Summary, format: Format = "text", columns: Sequence[str] = ()) -> str:
+def render(summary: Summary, format: Format = "text", columns: Sequence[str] = (), below: Grid = ()) -> str:
     """The table in one of the formats, with its last line end; people are shown these columns, if any.
 
-    All but CSV, which has no place for it, carry the signature. Raises MbrparseError for an unknown column.
+    People are shown the rows ``below``, too. All but CSV, which has no place for it, carry the signature.
+    Raises MbrparseError for an unknown column.
     """
     if format == "csv":
         return _csv(summary)
-    return _json(summary) if format == "json" else _printed(summary, format, columns)
+    return _json(summary) if format == "json" else _printed(summary, format, columns, below)
 
 
 def cells(summary: Summary, columns: Sequence[str] = (), paired: int = PAIRED) -> Grid:
@@ -140,9 +141,9 @@ def signature_line(text: str, format: PrintFormat) -> str:
     }[format]
 
 
-def _printed(summary: Summary, format: PrintFormat, columns: Sequence[str]) -> str:
+def _printed(summary: Summary, format: PrintFormat, columns: Sequence[str], below: Grid) -> str:
     lay_out = LAYOUTS[format]
-    lines = lay_out(cells(summary, columns), 1 if summary.significance is None else 2)
+    lines = lay_out([*cells(summary, columns), *below], 1 if summary.significance is None else 2)
     if summary.significance is not None:
         lines += ["", prose(legend(summary.significance), format)]
         if summary.shown is not None:

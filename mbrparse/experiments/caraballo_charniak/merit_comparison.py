@@ -8,9 +8,16 @@ from pathlib import Path
 
 from mbrparse.decode.best_first.best_first_charts import refuse_unary_rules
 from mbrparse.evaluate.tables.grids import csv_grid
-from mbrparse.experiments.caraballo_charniak.merit_tables import TABLES, Row, curves_rows, draw, sentence_rows
+from mbrparse.experiments.caraballo_charniak.merit_tables import (
+    PUBLISHED,
+    TABLES,
+    Row,
+    curves_rows,
+    draw,
+    sentence_rows,
+)
 from mbrparse.experiments.caraballo_charniak.merit_trial import MeritTrial
-from mbrparse.experiments.trial_runs import hold_out, read_treebanks, write_table
+from mbrparse.experiments.trial_runs import hold_out, published, read_treebanks, write_table
 from mbrparse.grammar.files.grammars import read_grammar
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import RuleSet
@@ -115,8 +122,11 @@ def _rules_and_statistics(train: Sequence[Tree], how: Comparison) -> tuple[RuleS
 def _report(rows: Sequence[Row], merits: Sequence[str], folder: Path, title: str) -> str:
     texts = [title]
     for name, table in TABLES.items():
-        data = curves_rows(rows, merits) if name == "curves" else None
-        texts.append(write_table(folder, name, table(rows, merits), data, suffixes=("txt", "md")))
+        shown = table(rows, merits)
+        data = curves_rows(rows, merits) if name == "curves" else shown
+        if name == "shares":
+            shown = [*shown, *published("Caraballo & Charniak (1998), WSJ", PUBLISHED, len(shown[0]))]
+        texts.append(write_table(folder, name, shown, data, suffixes=("txt", "md")))
     with open_output(folder / "sentences.csv") as stream:
         stream.write("\n".join(csv_grid(sentence_rows(rows, merits))) + "\n")
     draw(rows, merits, folder, title)

@@ -17,6 +17,12 @@ FIGURES = {"edges": "edges", "useful": "non-zero edges", "popped": "popped", "se
 SHOWN = (100, 200, 500, 1000, 2000, 5000, 10_000, 50_000)
 # Recall counts as full within this share of what the merit comes to in the end.
 FULL = 0.99
+#: The edges to full recall that the paper's conclusion gives, last of the columns of ``shares_table``.
+PUBLISHED = {
+    "boundary-trigram": ("-", "-", "-", "-", "under 2,000"),
+    "its nearest competitors": ("-", "-", "-", "-", "about 3,000"),
+    "stack, beta": ("-", "-", "-", "-", "about 50,000"),
+}
 
 
 def by_length(rows: Sequence[Row]) -> dict[str, list[Row]]:

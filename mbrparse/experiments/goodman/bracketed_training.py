@@ -18,13 +18,14 @@ from mbrparse.decode.parser.parser import Parser
 from mbrparse.evaluate.profiles.counts import SentenceCounts
 from mbrparse.evaluate.tables.count_table import Columns
 from mbrparse.evaluate.tables.criteria import PAPER, rates
-from mbrparse.evaluate.tables.grids import Grid, grid_of
+from mbrparse.evaluate.tables.grids import Cell, Grid, grid_of
 from mbrparse.evaluate.tables.significance_report import p_value_text
 from mbrparse.experiments.trial_runs import (
     HeldOut,
     Summary,
     paired_test,
     panels,
+    published,
     read_treebanks,
     summarize,
     write_table,
@@ -137,6 +138,24 @@ NAMES = {
     "bracketed-recall": "Bracketed Recall",
     DIFFERENCE: "Difference (Bracketed Recall - Labelled Tree)",
 }
+#: Goodman's own figures of each row's criteria, per cent: minimum, maximum, mean and standard deviation.
+PUBLISHED = {
+    "labelled-tree": (
+        ("86.06", "93.27", "90.13", "2.57"),
+        ("51.14", "77.27", "63.98", "7.96"),
+        ("71.38", "81.88", "75.87", "3.18"),
+    ),
+    "bracketed-recall": (
+        ("88.02", "94.34", "91.14", "2.22"),
+        ("53.41", "76.14", "63.64", "7.82"),
+        ("72.15", "80.69", "76.03", "3.14"),
+    ),
+    DIFFERENCE: (
+        ("-1.55", "2.45", "1.01", "1.07"),
+        ("-3.41", "3.41", "-0.34", "2.34"),
+        ("-1.34", "2.02", "0.17", "1.20"),
+    ),
+}
 
 
 def final_rates(results: Sequence[Result], row: str, criterion: str) -> list[float]:
@@ -150,18 +169,31 @@ def final_rates(results: Sequence[Result], row: str, criterion: str) -> list[flo
 def table1(results: Sequence[Result]) -> tuple[Grid, Grid]:
     """The table for people, in per cent, and for programs: rates from 0 to 1, a row for each criterion."""
     shown: list[list[object]] = [["criterion", "min", "max", "mean", "sd", "t", "p"]]
-    data: list[list[object]] = [["row", "criterion", *Summary._fields, "t", "p"]]
+    fields = *Summary._fields, "t", "p", *(f"{name}_published" for name in Summary._fields)
+    data: list[list[object]] = [["row", "criterion", *fields]]
     for row, title in NAMES.items():
         shown.append([title])
         for criterion, heading in CRITERIA.items():
             values = final_rates(results, row, criterion)
             summary = summarize(values)
             shown.append([heading, *(_number(100 * value) for value in summary), "", ""])
-            data.append([row, criterion, *summary, "", ""])
+            printed = [
+                round(float(figure) / 100, 6) for figure in PUBLISHED[row][list(CRITERIA).index(criterion)]
+            ]
+            data.append([row, criterion, *summary, "", "", *printed])
             if row == DIFFERENCE:
                 test = paired_test(values)
-                shown[-1][-2:], data[-1][-2:] = [_number(test.t), p_value_text(test.p)], test
+                shown[-1][-2:], data[-1][-6:-4] = [_number(test.t), p_value_text(test.p)], test
     return grid_of(shown), grid_of(data)
+
+
+def printed_table1(width: int) -> Grid:
+    """The paper's rows, for below a table of so many columns."""
+    grid: list[list[Cell]] = []
+    for row, title in NAMES.items():
+        found = dict(zip(CRITERIA.values(), PUBLISHED[row], strict=True))
+        grid += published(f"Goodman (1996), Table 1, ATIS: {title.partition(' (')[0]}", found, width)
+    return grid
 
 
 def _number(value: float) -> str:
@@ -225,7 +257,8 @@ def compare_decoders(
 
 @atomic_outputs()
 def _report(results: Sequence[Result], folder: Path, title: str) -> str:
-    table = write_table(folder, "table1", *table1(results))
+    shown, data = table1(results)
+    table = write_table(folder, "table1", [*shown, *printed_table1(len(shown[0]))], data)
     figure2(results, folder, title)
     runs = f"{len(results)} run{'s' * (len(results) > 1)}"
     accuracy = summarize(final_rates(results, "labelled-tree", "consistent_brackets_recall"))

@@ -15,7 +15,6 @@ from mbrparse.evaluate.evalb.evalb_counts import EVALB, EVALB_COVERAGE
 from mbrparse.evaluate.evalb.parameters import EvalbParameters, write_collins
 from mbrparse.evaluate.evaluation import evaluate_files
 from mbrparse.evaluate.settings import Settings
-from mbrparse.evaluate.tables.criteria import DASH
 from mbrparse.evaluate.tables.grids import LAYOUTS, Cell, Grid, PrintFormat, grid_of
 from mbrparse.evaluate.tables.rate_tables import Format, Summary, cells, render, summarize
 from mbrparse.evaluate.tables.significance import significance
@@ -29,6 +28,7 @@ from mbrparse.experiments.simaan.parser_kinds import (
     read_parts,
 )
 from mbrparse.experiments.simaan.steps import Parsing, Steps
+from mbrparse.experiments.trial_runs import published
 from mbrparse.grammar.words.unknown import UnknownKind
 from mbrparse.io.files import atomic_outputs, open_output
 from mbrparse.io.log import Log, no_log
@@ -45,10 +45,7 @@ CRITERIA = {
     "complete_match": "exact",
     "no_crossing": "zero cross.",
 }
-_NAMES = (
-    "; ".join(f"{name}: {objective}" for objective, name in ALGORITHMS.items())
-    + ". Rows without a letter: Sima'an's own."
-)
+_NAMES = "; ".join(f"{name}: {objective}" for objective, name in ALGORITHMS.items())
 SUFFIXES: dict[str, Format] = {"txt": "text", "md": "markdown", "csv": "csv", "json": "json"}
 
 
@@ -144,14 +141,14 @@ def _account(judged: Judged) -> str:
     return text + f"; {judged.left_out} parses in error for EVALB" * bool(judged.left_out)
 
 
-def _grid(summary: Summary, published: dict[str, Published]) -> Grid:
+def _grid(summary: Summary, his: dict[str, Published]) -> Grid:
     """Our rows with letters and marks, his below."""
     grid = grid_of([("", "", *CRITERIA.values(), EVALB_COVERAGE.heading)])
     _, *rows = cells(summary, [*CRITERIA, EVALB_COVERAGE.name])
     for name, (_, letter, *figures) in zip(ALGORITHMS.values(), rows, strict=True):
         grid.append([Cell(name), letter, *(figure._replace(best=False) for figure in figures)])
-    for name, row in published.items():
-        grid.append([Cell(name), Cell(""), *map(Cell, row), Cell(DASH)])
+    if his:
+        grid += published("Sima'an (2003), Table 2, WSJ", his, len(grid[0]), 2)
     return grid
 
 
