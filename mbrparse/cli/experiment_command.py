@@ -78,7 +78,7 @@ def calibration(input: str, format: Any, output: str, **options: Any) -> None:
     check_outputs([("--output", output)], [("INPUT", input)])
     found = calibrate(input, **options, log=note, progress=with_progress)
     with open_output(output) as stream:
-        stream.write(show(found, format))
+        stream.write(show(found, format, {"input": input, **options}))
 
 
 @click.command()

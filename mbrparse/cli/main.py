@@ -42,6 +42,7 @@ COMMANDS = {
     "baseline": "Write baseline trees: left, right, random or balanced.",
     "evaluate": "Compare parses with gold trees in a table of criteria.",
     "report": "Write an HTML page with the table, the sentences and their trees.",
+    "cite": "Print what to cite for a table, and how it was made.",
     "reproduce": "Make Goodman's table from a treebank, in one command.",
     "experiment": "Run an experiment: a paper's, or a check of the parser.",
     "show": "Draw trees in the terminal, or as SVG.",

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 from mbrparse.evaluate.breakdowns import By
 from mbrparse.evaluate.evalb.parameters import EvalbParameters, read_parameters
-from mbrparse.evaluate.evaluation import Evaluation, evaluate
+from mbrparse.evaluate.evaluation import Evaluation, FellBack, evaluate
 from mbrparse.evaluate.profiles.profile_table import Profile, chosen_profile
 from mbrparse.evaluate.settings import Settings
 from mbrparse.evaluate.tables.criteria import Average, Criterion
@@ -137,8 +138,8 @@ def compare(
     )
     several = {name: _numbered(name, each) for name, each in (runs or {}).items()}
     fell_back = None
-    if not several and isinstance(parses, KnownFallbacks) and any(one.context for one in settings.criteria):
-        fell_back = parses.fell_back
+    if not several and any(one.context for one in settings.criteria):
+        fell_back = _known_fallbacks(parses)
     correct = trees_in_memory("memory", "the gold", gold)
     return evaluate(correct, _sources(parses), settings, log, fell_back=fell_back, runs=several)
 
@@ -199,8 +200,7 @@ def report(
         seed=seed,
         criterion=criterion,
     )
-    fell_back = parses.fell_back if isinstance(parses, KnownFallbacks) and not details else None
-    options = ReportOptions(title, about or {}, details, posteriors, fell_back)
+    options = ReportOptions(title, about or {}, details, posteriors, _known_fallbacks(parses))
     correct = trees_in_memory("memory", "the gold", gold)
     return write_report(correct, _sources(parses), path, settings, options, log)
 
@@ -228,6 +228,14 @@ def _sources(parses: Parses) -> list[TreeSource]:
     elif not isinstance(parses, Mapping):
         parses = {"parses": parses}
     return [trees_in_memory(str(name), str(name), trees) for name, trees in parses.items()]
+
+
+def _known_fallbacks(parses: Parses) -> FellBack | None:
+    return partial(_fallbacks_of, parses) if isinstance(parses, KnownFallbacks) else None
+
+
+def _fallbacks_of(parses: KnownFallbacks, _: object) -> Mapping[str, Sequence[bool]]:
+    return parses.fell_back()
 
 
 def _numbered(system: str, runs: Sequence[Sequence[AnyTree | None]]) -> list[TreeSource]:

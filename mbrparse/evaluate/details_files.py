@@ -36,7 +36,7 @@ class Pair(NamedTuple):
 def read_fallbacks(
     names: Sequence[str],
     pairs: Sequence[Pair],
-    digests: Mapping[str, Sequence[str]] | None = None,
+    digests: Mapping[str, Sequence[str]],
     log: Log = no_log,
 ) -> dict[str, list[bool]]:
     """For each parser's name, for each sentence, whether its tree is a fall-back.
@@ -52,7 +52,7 @@ def read_fallbacks(
         checked = True
         for number, row in enumerate(detail_rows(path)):
             for name, pair in parsers:
-                trees = (digests or {}).get(name, ())
+                trees = digests.get(name, ())
                 checked = checked and ("digests" in row or not trees)
                 if number < len(trees) and trees[number] not in row.get("digests", trees):
                     raise InputMismatchError(

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -28,10 +29,12 @@ from mbrparse.evaluate.tables.criteria import FELL_BACK
 from mbrparse.evaluate.tables.rate_tables import Format, Summary, render, summarize
 from mbrparse.evaluate.tables.significance import Significance, significance
 from mbrparse.evaluate.trees.gold import Comparison, Tally
-from mbrparse.evaluate.trees.sources import TreeSource, gold_file, parse_files, seen, with_our_labels
+from mbrparse.evaluate.trees.sources import Digest, TreeSource, gold_file, parse_files, with_our_labels
 from mbrparse.io.errors import MbrparseError
+from mbrparse.io.files import STANDARD
 from mbrparse.io.log import Log, no_log
-from mbrparse.treebank.outlines import tree_digest
+from mbrparse.io.state_files import short_digest
+from mbrparse.run.manifest import described
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,8 +42,8 @@ if TYPE_CHECKING:
     from mbrparse.run.jobs import Jobs
 
 Rows: TypeAlias = Iterable[Sequence[Row]]
-#: By each parser's name, whether its sentences fell back.
-FellBack: TypeAlias = Callable[[], Mapping[str, Sequence[bool]]]
+#: By each parser's name whether its sentences fell back, of the digests of its trees.
+FellBack: TypeAlias = Callable[[Mapping[str, Sequence[str]]], Mapping[str, Sequence[bool]]]
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -53,6 +56,7 @@ class Evaluation:
 
     table: Columns
     summary: Summary
+    conventions: Mapping[str, object]  #: what was compared, and how, for signatures
     breakdowns: list[Breakdown]  #: none without ``by``
     more: list[Breakdown]  #: all that ``frames`` holds
 
@@ -99,6 +103,7 @@ def evaluate(
     tallies: Mapping[str, Tally] | None = None,
     runs: Mapping[str, Sequence[TreeSource]] | None = None,
     jobs: Jobs = 1,
+    about: Mapping[str, object] | None = None,
 ) -> Evaluation:
     """Compare trees.
 
@@ -107,7 +112,7 @@ def evaluate(
     column of the counts and a criterion of the table. ``tallies``, by each parser's name, get every sentence
     that counts. With ``runs``, several of each system, their means are shown and tested; ``parses`` are
     systems of one run.
-    The workers of a scheduler resample, if ``jobs`` names one.
+    The workers of a scheduler resample, if ``jobs`` names one. ``about`` is said in the signature, too.
 
     Raises MbrparseError where trees or names do not allow it.
     """
@@ -125,9 +130,11 @@ def evaluate(
     words = {name: WordTally() for name in names} if any(one in OF_WORDS for one in criteria) else {}
     kinds: list[Mapping[str, Tally]] = [*of_breakdowns.values(), words, tallies or {}]
     all_tallies = {name: [kind[name] for kind in kinds if name in kind] for name in names}
-    counts = counts_table(progress(counted_rows(gold, everything, settings.how, log, all_tallies)))
+    correct, *others = (Digest(source, fell_back is not None) for source in (gold, *everything))
+    read = [one.source for one in others]
+    counts = counts_table(progress(counted_rows(correct.source, read, settings.how, log, all_tallies)))
     if fell_back is not None:
-        counts = with_fallbacks(counts, fell_back(), names)
+        counts = with_fallbacks(counts, fell_back({one.name: one.trees for one in others}), names)
         criteria = (*criteria, FELL_BACK)
     if isinstance(settings.how, Comparison) and settings.by in (None, "length"):
         warn_of_nary(counts, criteria, log)
@@ -142,7 +149,9 @@ def evaluate(
         tables = {by: [part for part in parts if part.key not in OF_LABELS] for by, parts in tables.items()}
     breakdowns = [] if settings.by is None else tables[settings.by]
     tested: Significance | None = None
-    conventions = settings.signature()
+    fell = {} if fell_back is None else {"details": short_digest(bytes(counts["fell_back"].tolist()))[:10]}
+    conventions: dict[str, object] = {"gold": correct, "parses": others, **fell, **settings.signature()}
+    conventions |= about or {}
     of_runs: list[Breakdown] = []
     if runs:
         of_each = {name: [source.name for source in sources] for name, sources in systems.items()}
@@ -155,7 +164,7 @@ def evaluate(
     shown = settings.shown_criterion()
     summary = summarize(counts, gold.name, conventions, criteria, settings.average, tested, shown)
     more = [*of_runs, *(part for parts in tables.values() for part in parts)]
-    return Evaluation(counts, summary, breakdowns, more)
+    return Evaluation(counts, summary, conventions, breakdowns, more)
 
 
 def _systems(
@@ -197,22 +206,16 @@ def evaluate_files(
     InputMismatchError where they are of other trees.
     """
     correct, sources = file_sources(gold, parses, settings, encoding, log)
-    fell_back = None
-    if details:
-        names = [source.name for source in sources]
-        digests: dict[str, list[str]] = {name: [] for name in names}
-
-        def with_digests(source: TreeSource) -> TreeSource:
-            keep = digests[source.name].append
-            return seen(source, lambda tree: keep(tree_digest(tree)))
-
-        fell_back = partial(read_fallbacks, names, in_order(names, details), digests, log)
-        sources = [source if source.chosen else with_digests(source) for source in sources]
+    names = [source.name for source in sources]
+    fell_back = partial(read_fallbacks, names, in_order(names, details), log=log) if details else None
     several = {
         name: _with_our_labels(parse_files(paths, encoding, f"{name}/"), settings, log)
         for name, paths in (runs or {}).items()
     }
-    return evaluate(correct, sources, settings, log, progress, fell_back, runs=several, jobs=jobs)
+    files = [str(path) for path in (gold, *parses, *chain(*(runs or {}).values()))]
+    [folder, *others] = {Path(file).resolve().parent for file in files}
+    about = {} if others or STANDARD in files else described(folder)
+    return evaluate(correct, sources, settings, log, progress, fell_back, None, several, jobs, about)
 
 
 def file_sources(

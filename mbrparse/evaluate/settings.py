@@ -79,10 +79,10 @@ class Settings:
         """The form that trees are compared in."""
         return self.how.form if isinstance(self.how, Comparison) else "original"
 
-    def signature(self) -> dict[str, str]:
+    def signature(self) -> dict[str, object]:
         """The part of a table's signature that says how constituents are compared."""
-        profile = {} if self.profile is None else {"profile": self.profile}
-        return {**profile, **self.how.signature()}
+        more = {name: getattr(self, name) for name in ("profile", "by", "baseline", "criterion", "marks")}
+        return {**{name: str(value) for name, value in more.items() if value}, **self.how.signature()}
 
     def tested(self) -> dict[str, Criterion]:
         """The criteria that rank parsers, by name: all but the context."""

@@ -18,7 +18,7 @@ from typing import Any
 from mbrparse.decode.parser.parser import Parser
 from mbrparse.evaluate.tables.grids import grid_of
 from mbrparse.evaluate.trees.matches import consistent, gap_owners
-from mbrparse.experiments.trial_runs import write_table
+from mbrparse.experiments.trial_runs import Tables
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.training.bracketings import BracketedSentence, encode_corpus
 from mbrparse.grammar.training.expectation import expect, probabilities
@@ -125,7 +125,8 @@ def compare_trainings(
         for name, figures in results[1].items()
     }
     rows = [[run, *_figures(results[run])] for run in sorted(results)]
-    return write_table(folder, "palindromes", grid_of([HEADING, *rows, ["mean", *_figures(means)]]))
+    tables = Tables(folder, {"experiment": "palindromes", "run": {**asdict(trial), "runs": runs}})
+    return tables.write("palindromes", grid_of([HEADING, *rows, ["mean", *_figures(means)]]))
 
 
 def _figures(result: Result) -> list[str]:

@@ -23,7 +23,7 @@ from mbrparse.evaluate.tables.grids import Cell, Grid, grid_of
 from mbrparse.evaluate.tables.rate_tables import Summary, cells
 from mbrparse.evaluate.tables.significance_report import LEGEND
 from mbrparse.experiments.kept_parses import parse_kept
-from mbrparse.experiments.trial_runs import hold_out, panels, read_treebanks, write_table
+from mbrparse.experiments.trial_runs import Tables, hold_out, panels, read_treebanks
 from mbrparse.grammar.files.grammars import read_grammar
 from mbrparse.grammar.grammar_file import write_rules
 from mbrparse.grammar.projection import has_annotations
@@ -33,6 +33,7 @@ from mbrparse.io.files import atomic_outputs
 from mbrparse.io.log import Log, Progress, no_log, no_progress
 from mbrparse.io.replacements import make_folder
 from mbrparse.run.jobs import Jobs
+from mbrparse.run.manifest import described
 from mbrparse.run.results import claim_folder, clear_left_overs, fingerprint
 from mbrparse.treebank.binarize import debinarize
 from mbrparse.treebank.conventions import CorpusReading
@@ -128,8 +129,10 @@ def compare_cycles(
         paths = [made.parses(number, name) for name in made.objectives]
         found.append(evaluate_files(made.folder / "gold.mrg", paths, settings, no_log).summary)
     title = f"{spec}: {len(train)} trees to train on, {len(test)} held out; F by EVALB (COLLINS.prm)"
+    tests = {"input": spec, "objectives": made.objectives, "cycles": made.cycles, "resamples": resamples}
+    tables = Tables(made.folder, {"experiment": "split-merge", **described(made.folder), "tests": tests})
     with atomic_outputs():
-        table = write_table(made.folder, "cycles", f_table(found), data(found), names=2)
+        table = tables.write("cycles", f_table(found), data(found), names=2)
         draw(found, made.folder, title)
     return f"{title}, by cycles\n\n{table}\n\n{LEGEND}"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -14,12 +14,14 @@ from mbrparse.decode.base.trees import LabelledSpans
 from mbrparse.evaluate.profiles.counts import SentenceCounts
 from mbrparse.evaluate.tables.criteria import DASH
 from mbrparse.evaluate.tables.grids import LAYOUTS, Cell, Grid, PrintFormat, csv_grid
+from mbrparse.evaluate.tables.rate_tables import signature_line
 from mbrparse.evaluate.trees.agreement import Place
 from mbrparse.evaluate.trees.gold import PAPER_FORM, GoldSentence
 from mbrparse.io.errors import CorpusError
 from mbrparse.io.files import atomic_outputs, open_output, open_output_bytes
 from mbrparse.io.local_settings import no_local_settings
 from mbrparse.io.log import Log, Progress, no_progress
+from mbrparse.io.program import signature
 from mbrparse.treebank.clean import UnaryPolicy
 from mbrparse.treebank.conventions import AS_USUAL, CorpusReading
 from mbrparse.treebank.corpora import SourceTree
@@ -143,24 +145,33 @@ def published(source: str, rows: Mapping[str, Sequence[str]], width: int, names:
 SUFFIXES: dict[str, PrintFormat] = {"txt": "text", "md": "markdown", "tex": "latex"}
 
 
-@atomic_outputs()
-def write_table(
-    folder: Path,
-    name: str,
-    grid: Grid,
-    data: Grid | None = None,
-    suffixes: Sequence[str] = tuple(SUFFIXES),
-    names: int = 1,
-) -> str:
-    """Write a table as NAME.txt, .md and .tex, and as NAME.csv; return the text.
+class Tables(NamedTuple):
+    """Where an experiment's tables are written, and all that their figures depend on, for signatures."""
 
-    ``data`` goes into the CSV file in the place of what people read; the first ``names`` columns are names.
-    """
-    texts = {suffix: LAYOUTS[SUFFIXES[suffix]](grid, names) for suffix in suffixes}
-    for suffix, lines in {**texts, "csv": csv_grid(grid if data is None else data)}.items():
-        with open_output(folder / f"{name}.{suffix}") as stream:
-            stream.write("\n".join(lines) + "\n")
-    return "\n".join(texts["txt"])
+    folder: Path
+    about: Mapping[str, object]
+
+    @atomic_outputs()
+    def write(
+        self,
+        name: str,
+        grid: Grid,
+        data: Grid | None = None,
+        suffixes: Iterable[str] = SUFFIXES,
+        names: int = 1,
+    ) -> str:
+        """Write a table as NAME.txt, .md and .tex, and as NAME.csv; return the text.
+
+        All but the CSV file end with a signature. ``data`` goes into that in the place of what people read;
+        the first ``names`` columns are names.
+        """
+        signed = signature({"table": name, **self.about})
+        ends = {suffix: ["", signature_line(signed, SUFFIXES[suffix])] for suffix in suffixes}
+        texts = {suffix: LAYOUTS[SUFFIXES[suffix]](grid, names) + end for suffix, end in ends.items()}
+        for suffix, lines in {**texts, "csv": csv_grid(grid if data is None else data)}.items():
+            with open_output(self.folder / f"{name}.{suffix}") as stream:
+                stream.write("\n".join(lines) + "\n")
+        return "\n".join(texts["txt"])
 
 
 @contextmanager

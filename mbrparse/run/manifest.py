@@ -9,6 +9,7 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, fields, is_dataclass
 from enum import Enum
 from pathlib import Path
@@ -72,6 +73,25 @@ def _shown(settings: Settings, others: Settings, name: str) -> str:
     return (
         "given" if isinstance(value, dict) and others.get(name) is None else shortened(json.dumps(value), 60)
     )
+
+
+def described(folder: Path) -> dict[str, object]:
+    """What an experiment's folder, or one in it, is of, for signatures: settings, and digests of files."""
+    for place in (folder, folder.parent):
+        with suppress(FileError):
+            settings = read_state(place / "settings.json", mapping(anything), "settings", "")
+            if settings.pop(PROGRAM, None):  # not another program's
+                files = {"corpus": place / "binarized.mrg", "grammar": folder / "grammar.txt"}
+                return {"run": settings} | {
+                    of: file_digest(file) for of, file in files.items() if file.exists()
+                }
+    return {}
+
+
+def file_digest(path: str | Path) -> str:
+    """The first ten digits that ``sha256sum`` prints of a file."""
+    with open(path, "rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()[:10]
 
 
 def content_digest(value: Any) -> str:

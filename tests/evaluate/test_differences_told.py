@@ -127,7 +127,7 @@ def test_details_that_do_not_fit(
 ) -> None:
     write(gold=GOLD, one=GOLD)
     details("d", *rows)
-    assert message in command("evaluate --details d gold.mrg one.mrg").error
+    assert message in command("evaluate --details d gold.mrg one.mrg").last_error
 
 
 def test_what_parse_writes_is_read(command: Command) -> None:

@@ -51,7 +51,9 @@ def test_the_palindrome_source_is_a_distribution() -> None:
 
 def test_palindromes_have_a_table(command: Command, folder: Path) -> None:
     done = command("experiment palindromes --runs 2 --train 10 --test 5 --iterations 2 -o p")
-    assert [line.split()[0] for line in done.output.splitlines()] == ["run", "1", "2", "mean"]
+    *lines, blank, signed = done.output.splitlines()
+    assert [line.split()[0] for line in lines] == ["run", "1", "2", "mean"]
+    assert (blank, signed[:42]) == ("", "table:palindromes|experiment:palindromes|r")
     assert (folder / "p" / "palindromes.csv").exists()
 
 

@@ -12,7 +12,7 @@ from commandline import Command, Outcome
 
 from mbrparse.decode.parser import stored_lines
 from mbrparse.grammar.training import inside_outside
-from mbrparse.io.program import program
+from mbrparse.io.program import program, sources
 from mbrparse.io.version import __version__
 from mbrparse.run import results
 from mbrparse.run.remote_task import versions
@@ -51,7 +51,7 @@ def test_the_digest_is_of_all_sources(tmp_path: Path, other: Path) -> None:
     shutil.copytree(PACKAGE, copy)  # with compiled files, which do not count
     assert program(copy) == program()
     (copy / "decode" / "dop" / "more.py").touch()
-    assert len({program.__wrapped__(copy), program(), program(other / "mbrparse")}) == 3
+    assert len({sources.__wrapped__(copy), sources(), sources(other / "mbrparse")}) == 3
 
 
 @pytest.mark.usefixtures("folder")

@@ -11,12 +11,13 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
 from mbrparse.io.errors import FileError, shortened
 from mbrparse.io.files import open_output, read_lines, source_name
+from mbrparse.io.state_files import short_digest
 
 #: White space as EVALB (C's isspace) knows it. Words may hold other kinds (U+3000, no-break space).
 WHITE = " \t\n\v\f\r"
@@ -91,14 +92,10 @@ class EvalbParameters:
 
     def signature(self) -> dict[str, str]:
         """The part of a table's signature that these parameters decide."""
-        unusual = {
-            "label-ends": self.label_ends != "-=" and self.label_ends,
-            "tags": self.tags_end and "cut",
-            "terminals": self.terminals_stay and "stay",
-            "unparsed": self.unparsed_count and "count",
-        }
-        said = {key: text for key, text in unusual.items() if text}
-        return {"evalb": self.name, "labels": "yes" if self.labelled else "no", **said}
+        values = [getattr(self, one.name) for one in fields(self) if one.compare and one.name != "name"]
+        content = [sorted(value) if isinstance(value, frozenset) else value for value in values]
+        digest = short_digest(repr(content).encode())[:10]
+        return {"evalb": f"{self.name}={digest}", "labels": "yes" if self.labelled else "no"}
 
 
 #: The evaluator of the SPMRL shared tasks (Seddah et al. 2013) with its spmrl.prm, run with -X. It cuts the

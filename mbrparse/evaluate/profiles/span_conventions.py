@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import accumulate
 from typing import Literal, get_args
 
@@ -53,20 +53,10 @@ class SpanConventions:
                 remedy="words are penn or all, whole sentences no, below-root or yes",
             )
 
-    def signature(self) -> dict[str, str]:
+    def signature(self) -> dict[str, object]:
         """The part of a table's signature that this decides."""
-        deleted = {"deleted": " ".join(sorted(self.deleted))} if self.deleted else {}
-        return {
-            "form": "original",
-            "words": self.words,
-            "whole": self.whole,
-            "one-word": "yes" if self.one_word else "no",
-            "duplicates": "yes" if self.duplicates else "no",
-            "labels": "no",
-            **deleted,
-            "lengths": f"{self.shortest}-{self.longest or ''}",
-            "average": "by-criterion",
-        }
+        said = {name.replace("_", "-"): value for name, value in asdict(self).items() if value is not None}
+        return {"form": "original", **said, "deleted": sorted(self.deleted), "average": "by-criterion"}
 
     def kept(self, leaves: Sequence[Tree]) -> list[bool]:
         """Which of a gold tree's terminals count."""

@@ -121,21 +121,20 @@ def compare_sources(
     judged = {name: JudgedTrees(labels, how) for name in names}
     pairs: list[Pair | None] = [None] * len(names)
 
-    def of_details() -> Mapping[str, Sequence[bool]]:
+    def of_details(_: object) -> Mapping[str, Sequence[bool]]:
         """The fall-backs, once the trees are read that say which details are theirs."""
         trees = {
             name: [shown and labels.named(shown.nodes, 3) for shown in one.kept] for name, one in kept.items()
         }
         pairs[:] = paired({source.name: source.source for source in parses}, details, trees, log)
         usual = in_order(names, details)
-        return read_fallbacks(names, [pair or own for pair, own in zip(pairs, usual, strict=True)])
+        return read_fallbacks(names, [pair or own for pair, own in zip(pairs, usual, strict=True)], {})
 
     kinds = [by for by in GROUPS if by not in OF_LABELS or settings.labelled]
     settings = replace(settings, frames=("length", *kinds))
     read = [kept[source.name].of(source) for source in parses]
-    result = evaluate(
-        correct.of(gold), read, settings, log, progress, of_details if details else fell_back, judged
-    )
+    fell = of_details if details else fell_back
+    result = evaluate(correct.of(gold), read, settings, log, progress, fell, judged)
     parsed, counted = {name: trees.kept for name, trees in kept.items()}, _counted(result, names)
     exact = how is not None
     return KeptComparison(settings, result, labels, correct.kept, parsed, judged, counted, exact, pairs)

@@ -154,7 +154,7 @@ def _page(
     )
     summary = compared.evaluation.summary
     shown = compared.settings.shown_criterion() or summary.criteria[0]
-    names, gold = compared.names, summary.signature.partition("gold:")[2].partition("|")[0]
+    names, gold = compared.names, summary.signature.partition("gold:")[2].partition("|")[0].rpartition("=")[0]
     frames = compared.evaluation.frames
     labelled = compared.settings.labelled
     context = {

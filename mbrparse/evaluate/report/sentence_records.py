@@ -31,6 +31,7 @@ from mbrparse.evaluate.report.calibration_tables import Calibration, calibration
 from mbrparse.evaluate.report.judged_trees import JudgedTree, LabelNumbers
 from mbrparse.evaluate.report.kept_comparison import KeptComparison
 from mbrparse.io.errors import InputMismatchError
+from mbrparse.run.manifest import file_digest
 
 #: Less probable spans are not drawn.
 THRESHOLD = 0.01
@@ -160,7 +161,11 @@ def calibrated(compared: KeptComparison) -> Evaluation:
     """The evaluation, of which the calibration of its details is shown."""
     records = SentenceRecords(compared)
     deque(records.records(expectations(compared.details, compared.lengths)), maxlen=0)
-    return replace(compared.evaluation, breakdowns=calibration_tables(records.calibrations))
+    summary = compared.evaluation.summary
+    paths = dict.fromkeys(pair.path for pair in compared.details if pair is not None)
+    signed = f"{summary.signature}|expected:{','.join(map(file_digest, paths))}"
+    tables = calibration_tables(records.calibrations)
+    return replace(compared.evaluation, breakdowns=tables, summary=replace(summary, signature=signed))
 
 
 def columns(nodes: Sequence[int], width: int) -> list[list[int]]:

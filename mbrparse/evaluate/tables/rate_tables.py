@@ -30,8 +30,8 @@ from mbrparse.evaluate.tables.significance_report import (
     number,
     pairs,
 )
-from mbrparse.io.errors import MbrparseError, visible
-from mbrparse.io.version import __version__
+from mbrparse.io.errors import MbrparseError
+from mbrparse.io.program import signature as signed
 
 if TYPE_CHECKING:
     from mbrparse.evaluate.tables.count_table import Columns
@@ -57,7 +57,7 @@ class Summary:
 def summarize(
     counts: Columns,
     gold: str | Path,
-    conventions: Mapping[str, str],
+    conventions: Mapping[str, object],
     criteria: Sequence[Criterion],
     average: Average = "pooled",
     significance: Significance | None = None,
@@ -65,7 +65,7 @@ def summarize(
 ) -> Summary:
     """Sum a table of counts up, with its signature, ``key:value`` parts joined by ``|``.
 
-    ``conventions`` are how constituents are compared (and averaged, where criteria say that for themselves).
+    ``conventions`` are what was compared, and how (and averaged, where criteria say that for themselves).
     Criteria that are context are given with their rates, in per cent, as a range where these differ.
     """
     found, sums = rates(counts, criteria, average), totals(counts)
@@ -77,10 +77,8 @@ def summarize(
         "sentences": str(sums["sentences"].max()),
         **{criterion.name: _range(found, criterion) for criterion in criteria if criterion.context},
         **({} if significance is None else {"significance": method(significance)}),
-        "version": f"mbrparse-{__version__}",
     }
-    signature = visible("|".join(f"{key}:{value}" for key, value in parts.items()))
-    return Summary(tuple(criteria), found, sums, signature, significance, shown)
+    return Summary(tuple(criteria), found, sums, signed(parts), significance, shown)
 
 
 def render(summary: Summary, format: Format = "text", columns: Sequence[str] = (), below: Grid = ()) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -17,7 +18,7 @@ from mbrparse.treebank.any_tree import AnyTree, any_trees
 from mbrparse.treebank.brackets import EMPTY_PARSE, ReadTree, read_parse_file, read_tree, without_mark
 from mbrparse.treebank.foreign_trees import phrase_labels, translated_trees, watched
 from mbrparse.treebank.labels import LabelMarks
-from mbrparse.treebank.outlines import Outline, first_difference, outline, yields_agree
+from mbrparse.treebank.outlines import Outline, first_difference, outline, tree_digest, yields_agree
 from mbrparse.treebank.tree import Tree
 
 _OPENING = re.compile(r"\(([^\s()]+)\s*\(")  # of constituents
@@ -63,10 +64,13 @@ def tree_file(name: str, path: str | Path, encoding: str = "utf-8") -> TreeSourc
     )
 
 
-def seen(source: TreeSource, see: Callable[[Tree | None], None]) -> TreeSource:
+def seen(
+    source: TreeSource, see: Callable[[Tree | None], None], see_line: Callable[[str], None] | None = None
+) -> TreeSource:
     """The same, each of its trees (None: no parse) shown to ``see`` as it is read.
 
-    A line that is no tree for us may be one for EVALB, and is shown as none.
+    A line that is read as it is goes to ``see_line``, or its tree to ``see``; one that is no tree for us may
+    be one for EVALB, and is shown as none.
     """
 
     def trees() -> Iterator[ReadTree]:
@@ -76,10 +80,34 @@ def seen(source: TreeSource, see: Callable[[Tree | None], None]) -> TreeSource:
 
     def lines() -> Iterator[str]:
         for line in source.lines():
-            see(_tree(line))
+            see(_tree(line)) if see_line is None else see_line(line)
             yield line
 
     return replace(source, trees=trees, file_lines=lines)
+
+
+class Digest:
+    """A source whose trees are digested as they are read; ``str`` has its name, and of sha-256 ten digits.
+
+    What is digested are the trees as they are written one a line: of a file of ours, its bytes. ``trees`` are
+    the digests of ``each``, if there are to be some; of trees chosen among candidates there are none.
+    """
+
+    def __init__(self, source: TreeSource, each: bool) -> None:
+        self.name, self.trees, self._digest = source.name, list[str](), hashlib.sha256()
+        self._each = each and not source.chosen
+        self.source = seen(source, self._see, None if self._each else self._add)
+
+    def _see(self, tree: Tree | None) -> None:
+        self._add(str(tree or ""))
+        if self._each:
+            self.trees.append(tree_digest(tree))
+
+    def _add(self, line: str) -> None:
+        self._digest.update(f"{line.strip() or EMPTY_PARSE}\n".encode("utf-8", "surrogatepass"))
+
+    def __str__(self) -> str:
+        return f"{self.name}={self._digest.hexdigest()[:10]}"
 
 
 def _tree(line: str) -> Tree | None:

@@ -37,13 +37,14 @@ from mbrparse.experiments.beyond_recall.compared_objectives import (
     sweep,
 )
 from mbrparse.experiments.kept_parses import parse_kept
-from mbrparse.experiments.trial_runs import hold_out, panels, read_treebanks, write_table
+from mbrparse.experiments.trial_runs import Tables, hold_out, panels, read_treebanks
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.training.induce import induce
 from mbrparse.io.files import atomic_outputs
 from mbrparse.io.log import Log, Progress, no_log, no_progress
 from mbrparse.io.replacements import make_folder
 from mbrparse.run.jobs import Jobs
+from mbrparse.run.manifest import described
 from mbrparse.run.results import claim_folder, clear_left_overs, fingerprint
 from mbrparse.treebank.conventions import AS_USUAL, CorpusReading
 from mbrparse.treebank.corpora import SourceTree
@@ -119,11 +120,13 @@ def compare_beyond_recall(
     found = curve(parses, log)
     title = f"{spec}: {len(train)} trees to train on, {len(test)} held out"
     texts = [title]
+    tests = {"input": spec, "resamples": resamples, "seed": seed}
+    tables = Tables(folder, {"experiment": "beyond-recall", **described(folder), "tests": tests})
     with atomic_outputs():
         for one in judged:
-            text = write_table(folder, one.compared.name, table(one), data(one), names=2)
+            text = tables.write(one.compared.name, table(one), data(one), names=2)
             texts.append(f"{one.compared.title}\n\n{text}")
-        write_table(folder, "curve", curve_table(found), names=1)
+        tables.write("curve", curve_table(found), names=1)
         [nary] = [one for one in judged if one.compared is NARY]
         others = nary.summaries["pooled"].rates.to_frame("name")
         draw(found, others, folder, title)

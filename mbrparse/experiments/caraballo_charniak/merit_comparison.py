@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from mbrparse.decode.best_first.best_first_charts import refuse_unary_rules
@@ -17,7 +17,7 @@ from mbrparse.experiments.caraballo_charniak.merit_tables import (
     sentence_rows,
 )
 from mbrparse.experiments.caraballo_charniak.merit_trial import MeritTrial
-from mbrparse.experiments.trial_runs import hold_out, published, read_treebanks, write_table
+from mbrparse.experiments.trial_runs import Tables, hold_out, published, read_treebanks
 from mbrparse.grammar.files.grammars import read_grammar
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import RuleSet
@@ -100,7 +100,9 @@ def compare_merits(spec: str, folder: Path, how: Comparison, jobs: Jobs = 1, log
     if not parsed:
         raise CorpusError("the grammar parses none of the sentences", remedy="give its own kind of text")
     title = f"{spec}: {len(parsed)} sentences, {len(rows) - len(parsed)} unparsable"
-    return _report(parsed, how.merits, folder, title)
+    options = {"input": spec, **asdict(how)}
+    tables = Tables(folder, {"experiment": "figures-of-merit", "run": settings, "options": options})
+    return _report(parsed, how.merits, tables, title)
 
 
 def _rules_and_statistics(train: Sequence[Tree], how: Comparison) -> tuple[RuleSet, Statistics]:
@@ -119,15 +121,15 @@ def _rules_and_statistics(train: Sequence[Tree], how: Comparison) -> tuple[RuleS
 
 
 @atomic_outputs()
-def _report(rows: Sequence[Row], merits: Sequence[str], folder: Path, title: str) -> str:
+def _report(rows: Sequence[Row], merits: Sequence[str], tables: Tables, title: str) -> str:
     texts = [title]
     for name, table in TABLES.items():
         shown = table(rows, merits)
         data = curves_rows(rows, merits) if name == "curves" else shown
         if name == "shares":
             shown = [*shown, *published("Caraballo & Charniak (1998), WSJ", PUBLISHED, len(shown[0]))]
-        texts.append(write_table(folder, name, shown, data, suffixes=("txt", "md")))
-    with open_output(folder / "sentences.csv") as stream:
+        texts.append(tables.write(name, shown, data, suffixes=("txt", "md")))
+    with open_output(tables.folder / "sentences.csv") as stream:
         stream.write("\n".join(csv_grid(sentence_rows(rows, merits))) + "\n")
-    draw(rows, merits, folder, title)
+    draw(rows, merits, tables.folder, title)
     return "\n\n".join(texts)

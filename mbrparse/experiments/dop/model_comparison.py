@@ -19,7 +19,7 @@ from mbrparse.experiments.dop.fragment_speed import (
 from mbrparse.experiments.dop.learning_curves import HEADINGS, CurveTrial, curve_table, draw, points
 from mbrparse.experiments.dop.model_tables import judge, model_data, model_table, paired_data, paired_table
 from mbrparse.experiments.dop.model_trial import Design, Model, ModelTrial, Search
-from mbrparse.experiments.trial_runs import read_treebanks, write_table
+from mbrparse.experiments.trial_runs import Tables, read_treebanks
 from mbrparse.grammar.dop.addressed_treebank import Weighting
 from mbrparse.io.errors import CorpusError
 from mbrparse.io.files import atomic_outputs, open_output
@@ -93,34 +93,37 @@ def compare_models(
     title = (
         f"{' '.join(inputs)}: {runs} split{'s' * (runs > 1)} of {design.train} and {design.test} sentences"
     )
+    tests = {"weightings": weightings, "runs": runs, "resamples": resamples, **asdict(speed or SpeedLimits())}
+    of_run = {"inputs": inputs, **common, **asdict(search)}
+    tables = Tables(folder, {"experiment": "dop", "run": of_run, "tests": tests})
     with atomic_outputs():
-        texts = [title, *_tables(models, results, folder, resamples, parts.seed)]
+        texts = [title, *_tables(models, results, tables, resamples, parts.seed)]
         if curves:
             done = [(trial, results[name]) for name, trial in of_curves.items()]
-            texts += _curves(done, folder, title)
+            texts += _curves(done, tables, title)
         if speed is not None:
             [measured] = results["speed"]
             shown, data = (form(measured, search.samples) for form in (speed_table, speed_data))
-            table = write_table(folder, "speed", shown, data)
+            table = tables.write("speed", shown, data)
             texts += [speed_title(measured), table, speed_ratio(measured, search.samples)]
     return "\n\n".join(texts)
 
 
 def _tables(
-    models: Sequence[Model], results: Mapping[str, list[Result]], folder: Path, resamples: int, seed: int
+    models: Sequence[Model], results: Mapping[str, list[Result]], tables: Tables, resamples: int, seed: int
 ) -> list[str]:
     judged = judge({model: results[model.name] for model in models}, resamples, seed)
-    _write_csv(folder / "splits.csv", judged.by_split)
-    table = write_table(folder, "models", model_table(judged), model_data(judged), names=2)
-    tests = write_table(folder, "tests", paired_table(judged), paired_data(judged))
+    _write_csv(tables.folder / "splits.csv", judged.by_split)
+    table = tables.write("models", model_table(judged), model_data(judged), names=2)
+    tests = tables.write("tests", paired_table(judged), paired_data(judged))
     return [table, LEGEND, tests]
 
 
-def _curves(done: Sequence[tuple[CurveTrial, Sequence[Result]]], folder: Path, title: str) -> list[str]:
+def _curves(done: Sequence[tuple[CurveTrial, Sequence[Result]]], tables: Tables, title: str) -> list[str]:
     found = points(done)
-    draw(found, folder, title)
-    _write_csv(folder / "curves.csv", found)
-    texts = [write_table(folder, f"curve-{curve}", curve_table(found, curve)) for curve in HEADINGS]
+    draw(found, tables.folder, title)
+    _write_csv(tables.folder / "curves.csv", found)
+    texts = [tables.write(f"curve-{curve}", curve_table(found, curve)) for curve in HEADINGS]
     return ["Labelled Recall: labelled tree / labelled recall, means over the splits", *texts]
 
 

@@ -23,12 +23,12 @@ from mbrparse.evaluate.tables.significance_report import p_value_text
 from mbrparse.experiments.trial_runs import (
     HeldOut,
     Summary,
+    Tables,
     paired_test,
     panels,
     published,
     read_treebanks,
     summarize,
-    write_table,
 )
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.training.bracketings import bracketed_sentences, encode_corpus
@@ -252,14 +252,16 @@ def compare_decoders(
         results[run] = result
         log(f"run {run} of {runs}: cross-entropy {result['cross_entropy'][-1]:.4f} bits a terminal")
     mode = "bracketed" if design.brackets else "raw"
-    return _report([results[run] for run in sorted(results)], folder, f"{' '.join(inputs)}, {mode} training")
+    of_run = {"inputs": inputs, **settings, "runs": runs}
+    tables = Tables(folder, {"experiment": "pereira-schabes", "run": of_run})
+    return _report([results[run] for run in sorted(results)], tables, f"{' '.join(inputs)}, {mode} training")
 
 
 @atomic_outputs()
-def _report(results: Sequence[Result], folder: Path, title: str) -> str:
+def _report(results: Sequence[Result], tables: Tables, title: str) -> str:
     shown, data = table1(results)
-    table = write_table(folder, "table1", [*shown, *printed_table1(len(shown[0]))], data)
-    figure2(results, folder, title)
+    table = tables.write("table1", [*shown, *printed_table1(len(shown[0]))], data)
+    figure2(results, tables.folder, title)
     runs = f"{len(results)} run{'s' * (len(results) > 1)}"
     accuracy = summarize(final_rates(results, "labelled-tree", "consistent_brackets_recall"))
     entropy = sum(result["test_cross_entropy"] for result in results) / len(results)

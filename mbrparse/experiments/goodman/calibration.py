@@ -9,18 +9,20 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from statistics import NormalDist
 from typing import Literal, NamedTuple
 
 from mbrparse.decode.parser.parser import Parser
 from mbrparse.evaluate.tables.grids import LAYOUTS, csv_grid, grid_of
+from mbrparse.evaluate.tables.rate_tables import signature_line
 from mbrparse.experiments.trial_runs import hold_out, read_treebanks
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.sample import Sampler
 from mbrparse.grammar.training.induce import induce
 from mbrparse.io.errors import CorpusError
 from mbrparse.io.log import Log, Progress, no_log, no_progress
+from mbrparse.io.program import signature
 from mbrparse.treebank.conventions import AS_USUAL, CorpusReading
 from mbrparse.treebank.outlines import constituents
 from mbrparse.treebank.tree import Tree
@@ -124,13 +126,17 @@ def compare_recalls(parser: Parser, name: str, trees: Iterable[Tree]) -> list[Ca
     return [_calibrated(name, *key, sentences) for key, sentences in found.items()]
 
 
-def show(rows: Sequence[Calibrated], format: Literal["text", "markdown", "csv"]) -> str:
-    """The table, for people or (CSV, in full precision) for programs."""
+def show(
+    rows: Sequence[Calibrated], format: Literal["text", "markdown", "csv"], run: Mapping[str, object]
+) -> str:
+    """The table, for people with a signature of the ``run``, or (CSV, in full precision) for programs."""
     if format == "csv":
         lines = csv_grid(grid_of([Calibrated._fields, *rows]))
     else:
         heading = (*Calibrated._fields[:6], "99% interval", "inside")
         lines = LAYOUTS[format](grid_of([heading, *map(_cells, rows)]), len(heading))
+        signed = signature({"table": "calibration", "experiment": "calibration", "run": run})
+        lines += ["", signature_line(signed, format)]
     return "\n".join(lines) + "\n"
 
 

@@ -17,10 +17,11 @@ from mbrparse.evaluate.tables.rate_tables import Summary, summarize
 from mbrparse.evaluate.tables.significance import holm, significance
 from mbrparse.evaluate.tables.significance_report import interval_text, p_value_text
 from mbrparse.experiments.grid.cells import COMPARISON, COUNTS, CRITERIA, GridTrial
-from mbrparse.experiments.trial_runs import panels, write_table
+from mbrparse.experiments.trial_runs import Tables, panels
 from mbrparse.io.files import atomic_outputs, open_output, read_lines
 from mbrparse.io.log import Log, Progress
 from mbrparse.run.jobs import Jobs
+from mbrparse.run.manifest import described
 from mbrparse.run.results import claim_folder, run_all
 
 F = next(one for one in MORE if one.name == "labelled_f")
@@ -70,7 +71,8 @@ def run_grid(trial: GridTrial, resamples: int, jobs: Jobs, log: Log, progress: P
             with open_output(trial.folder / f"{name}.csv") as stream:
                 frame.to_csv(stream, index=False, lineterminator="\n")
         people = _people(table, tests, len(names) + 2)
-        text = write_table(trial.folder, "grid", people, names=len(names) + 2)
+        about = {"experiment": "grid", **described(trial.folder), "tests": {"resamples": resamples}}
+        text = Tables(trial.folder, about).write("grid", people, names=len(names) + 2)
         sizes = cells.groupby(SIZE, sort=False)["training_trees"].mean()
         plots = [*_curves(trial, table, baseline, sizes, title), *_heat_map(trial, table, baseline, title)]
     tested = tests["p"].count()

@@ -16,7 +16,7 @@ from mbrparse.evaluate.evalb.parameters import EvalbParameters, write_collins
 from mbrparse.evaluate.evaluation import evaluate_files
 from mbrparse.evaluate.settings import Settings
 from mbrparse.evaluate.tables.grids import LAYOUTS, Cell, Grid, PrintFormat, grid_of
-from mbrparse.evaluate.tables.rate_tables import Format, Summary, cells, render, summarize
+from mbrparse.evaluate.tables.rate_tables import Format, Summary, cells, render, signature_line, summarize
 from mbrparse.evaluate.tables.significance import significance
 from mbrparse.evaluate.tables.significance_report import LEGEND, details
 from mbrparse.experiments.simaan.parser_kinds import (
@@ -32,6 +32,7 @@ from mbrparse.experiments.trial_runs import published
 from mbrparse.grammar.words.unknown import UnknownKind
 from mbrparse.io.files import atomic_outputs, open_output
 from mbrparse.io.log import Log, no_log
+from mbrparse.io.program import signature
 from mbrparse.run.jobs import Jobs
 from mbrparse.run.results import claim_folder, fingerprint
 from mbrparse.treebank.conventions import AS_USUAL, CorpusReading
@@ -80,14 +81,13 @@ def judge(steps: Steps, parsing: Parsing, how: EvalbParameters, resamples: int, 
     for group, part in chosen.items():
         if len(part):
             tested = significance(part, EVALB, "pooled", next(iter(ALGORITHMS)), resamples, seed)
-            groups[group] = summarize(
-                part, steps.gold, how.signature(), settings.criteria, significance=tested
-            )
+            said = {**result.conventions, "group": group}
+            groups[group] = summarize(part, steps.gold, said, settings.criteria, significance=tested)
     return Judged(steps.kind, parsing, groups, int(in_error.sum()))
 
 
 @atomic_outputs()
-def write_tables(found: Sequence[Judged], folder: Path, title: str, settings: dict[str, Any]) -> str:
+def write_tables(found: Sequence[Judged], folder: Path, title: str, about: dict[str, Any]) -> str:
     """Write everything; return what people read on standard output.
 
     Each parser's folder gets the tables that ``mbrparse evaluate`` has for it, the experiment's own
@@ -99,9 +99,12 @@ def write_tables(found: Sequence[Judged], folder: Path, title: str, settings: di
                 if group in judged.groups:
                     with open_output(folder / judged.kind.name / f"{name}.{suffix}") as stream:
                         stream.write(render(judged.groups[group], form))
+    signed = signature({"table": "table2", **about})
     texts = {"txt": _printed(found, title, "text"), "md": _printed(found, title, "markdown")}
+    texts["txt"] += f"\n{signed}\n"
+    texts["md"] += f"\n{signature_line(signed, 'markdown')}\n"
     texts["csv"] = pd.DataFrame(_rows(found)).to_csv(index=False, lineterminator="\n")
-    texts["json"] = json.dumps(_data(found, settings), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    texts["json"] = json.dumps(_data(found, about), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     for suffix, text in texts.items():
         with open_output(folder / f"table2.{suffix}") as stream:
             stream.write(text)
@@ -186,7 +189,7 @@ def _rows(found: Sequence[Judged]) -> Iterator[dict[str, Any]]:
                 yield row
 
 
-def _data(found: Sequence[Judged], settings: dict[str, Any]) -> dict[str, Any]:
+def _data(found: Sequence[Judged], about: dict[str, Any]) -> dict[str, Any]:
     parsers = []
     for judged in found:
         parsers.append(
@@ -198,7 +201,7 @@ def _data(found: Sequence[Judged], settings: dict[str, Any]) -> dict[str, Any]:
                 "published": {name: row._asdict() for name, row in judged.kind.published.items()},
             }
         )
-    return {"settings": settings, "algorithms": ALGORITHMS, "parsers": parsers}
+    return {"settings": about["run"], "algorithms": ALGORITHMS, "parsers": parsers}
 
 
 def compare_algorithms(
@@ -240,4 +243,6 @@ def compare_algorithms(
         steps = Steps(kind, folder / kind.name, parts, unknown, rare, node_cost, log)
         judged.append(judge(steps, steps.run(jobs), parameters, resamples, seed))
     title = f"Sima'an (2003), Table 2, on {spec}: {len(parts.train)} and {len(parts.test)} trees"
-    return write_tables(judged, folder, title, settings)
+    tests = {"input": spec, "resamples": resamples, "seed": seed}
+    about = {"experiment": "simaan", "run": settings, "tests": tests}
+    return write_tables(judged, folder, title, about)

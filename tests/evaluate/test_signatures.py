@@ -1,0 +1,231 @@
+"""Signatures: two settings never share one, and what changes no figure changes none."""
+
+import json
+import re
+import shutil
+from collections.abc import Sequence
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+from commandline import Command, run
+from evaluation_cases import write
+
+import mbrparse as mp
+from mbrparse.cli.main import cli
+from mbrparse.evaluate.evalb.parameters import EvalbParameters
+from mbrparse.evaluate.profiles.span_conventions import SpanConventions
+from mbrparse.evaluate.settings import Settings
+from mbrparse.evaluate.tables.criteria import PAPER
+from mbrparse.evaluate.trees.gold import Comparison
+from mbrparse.io.program import commit, program, signature, sources
+from mbrparse.treebank.labels import LabelMarks
+
+GOLD = "(S (NP (DT the) (NN dog)) (S_Cont (VP (VBZ sees) (NP (DT a) (NN cät))) (. .)))\n" * 3
+ONE = "(S (NP (DT the) (NN dog)) (S_Cont (VP (VBZ sees) (DT a)) (S_Cont (NN cät) (. .))))\n" * 3
+TWO = GOLD.splitlines(keepends=True)[0] * 2 + ONE.splitlines(keepends=True)[0]
+FILES = "gold.mrg one.mrg two.mrg"
+
+
+@pytest.fixture(autouse=True)
+def files() -> None:
+    write(gold=GOLD, one=ONE, two=TWO)
+    for name, deleted in (("a", "NP"), ("b", "VP")):
+        Path(name).mkdir()
+        Path(name, "x.prm").write_text(f"DELETE_LABEL {deleted}\n", encoding="utf-8")
+    rows = [{"status": "parsed", "trees": {}}, {"status": "fallback", "reason": "time", "trees": {}}]
+    for name, order in (("same", (0, 0, 0)), ("first", (1, 0, 0)), ("last", (0, 0, 1))):
+        Path(f"{name}.jsonl").write_text("".join(json.dumps(rows[place]) + "\n" for place in order))
+
+
+def signed(command: Command, options: str, arguments: str = FILES) -> str:
+    """The signature of a table."""
+    report = json.loads(command(f"evaluate {arguments} {options} --format json").output)
+    return str(report["signature"])
+
+
+#: By option, calls that differ in it alone, all of another signature.
+DIFFERENT: dict[str, Sequence[str]] = {
+    "--runs": ("--runs x=one.mrg,two.mrg", "--runs y=one.mrg,two.mrg", "--runs x=two.mrg,one.mrg"),
+    "--profile": ("", "--profile goodman", "--profile prpn", "--profile on-lstm"),
+    "--keep-punctuation": ("--profile prpn", "--profile prpn --keep-punctuation"),
+    "--evalb": ("--evalb COLLINS.prm", "--evalb new.prm", "--evalb a/x.prm", "--evalb b/x.prm"),
+    "--form": ("", "--form original"),
+    "--unaries": ("", "--unaries"),
+    "--crossing-reference": ("", "--crossing-reference binarized"),
+    "--average": ("", "--average sentence"),
+    "--all": ("", "--all"),
+    "--criteria": ("--criteria labelled-f", "--criteria labelled-f,labelled-tree", "--criteria bracketed-f"),
+    "--criterion": ("", "--criterion labelled-tree", "--criterion bracketed-recall"),
+    "--baseline": ("", "--baseline two"),
+    "--resamples": ("", "--resamples 0", "--resamples 77"),
+    "--seed": ("", "--seed 1"),
+    "--encoding": ("", "--encoding latin-1"),
+    "--label-style": ("", "--label-style supar --form original"),
+    "--joiner": ("--form original", "--form original --joiner +"),
+    "--continuation": ("--form original", "--form original --continuation |"),
+    "--null": ("--form original", "--form original --null X"),
+    "--by": ("--by length", "--by label", "--by depth"),
+    "--details": ("", *(f"--details {name}.jsonl" for name in ("same", "first", "last"))),
+}
+#: Options that change what is shown or how it is done, and no figure.
+SHOWN = {
+    *("--significance", "--format", "--columns", "--per-sentence", "--strict", "--output", "--scheduler"),
+    "--calibration",  # has a test of its own
+}
+
+
+def test_every_option_of_evaluate_is_tried() -> None:
+    found = cli.get_command(click.Context(cli), "evaluate")
+    assert found is not None
+    options = {max(one.opts, key=len) for one in found.params if isinstance(one, click.Option)}
+    assert options == set(DIFFERENT) | SHOWN
+
+
+@pytest.mark.parametrize("option", DIFFERENT)
+def test_another_option_is_another_signature(command: Command, option: str) -> None:
+    found = [signed(command, options) for options in DIFFERENT[option]]
+    assert len(set(found)) == len(found)
+    assert all("\n" not in one and one.count("|version:mbrparse-") == 1 for one in found)
+
+
+def test_what_is_only_shown_changes_nothing(command: Command) -> None:
+    usual = command(f"evaluate {FILES}").output.splitlines()[-1]
+    for more in ("--significance", "--per-sentence c.csv", "--format markdown", "--columns labelled-recall"):
+        shown = command(f"evaluate {FILES} {more}").output.splitlines()[-1].strip("`")
+        if "columns" not in more:
+            assert shown == usual
+        else:
+            assert shown != usual  # that alone is counted
+    assert command(f"evaluate {FILES} --format csv").err.splitlines()[-1] == usual
+    assert signed(command, "") == usual
+
+
+def test_digests_are_those_of_the_files(command: Command) -> None:
+    import hashlib
+
+    contents = {name: Path(f"{name}.mrg").read_bytes() for name in ("gold", "one", "two")}
+    digests = {name: hashlib.sha256(content).hexdigest()[:10] for name, content in contents.items()}
+    for options in ("", "--evalb COLLINS.prm", "--profile prpn", "--form original"):
+        parts = dict(part.split(":", 1) for part in signed(command, options).split("|"))
+        assert parts["gold"] == f"gold.mrg={digests['gold']}"
+        assert parts["parses"] == f"one={digests['one']},two={digests['two']}"
+    # From a pipe, whatever the layout, and from memory.
+    gold = [mp.read_tree(line) for line in GOLD.splitlines()]
+    one = [mp.read_tree(line) for line in ONE.splitlines()]
+    Path("wide.mrg").write_text(GOLD.replace(" (", "\n   ("), encoding="utf-8")
+    piped = json.loads(run("evaluate wide.mrg - --format json", stdin=ONE).output)["signature"]
+    assert f"|gold:wide.mrg={digests['gold']}|parses:stdin={digests['one']}|" in piped
+    found = mp.compare(gold, {"x": one}).summary.signature
+    assert f"|gold:memory={digests['gold']}|parses:x={digests['one']}|" in found
+
+
+@pytest.mark.parametrize("name", ["gold", "one", "two"])
+def test_another_tree_is_another_signature(command: Command, name: str) -> None:
+    before = signed(command, "")
+    path = Path(f"{name}.mrg")
+    path.write_text(path.read_text("utf-8").replace("(VP", "(VX", 1), encoding="utf-8")
+    assert signed(command, "") != before
+
+
+def test_calibration_names_its_details(command: Command) -> None:
+    found = set()
+    for mass in (0.5, 0.25):
+        row = {"status": "parsed", "trees": {"one": {"nodes": [[0, 6, "S", mass]]}}}
+        write(gold="(S a b)\n", one="(S a b)\n")
+        row["trees"] = {"one": {"nodes": [[0, 2, "S", mass]]}}
+        Path("d.jsonl").write_text(json.dumps(row) + "\n", encoding="utf-8")
+        found.add(signed(command, "--calibration --details d.jsonl", "gold.mrg one.mrg"))
+    assert len(found) == 2
+
+
+HOWS = [Comparison("original"), SpanConventions(), EvalbParameters()]
+OTHER: dict[str, Any] = {
+    "form": "binarized",
+    "crossing_reference": "binarized",
+    "words": "all",
+    "whole": "yes",
+    "label_ends": "#",
+    "criteria": PAPER[:1],
+    "average": "sentence",
+    "by": "length",
+    "baseline": "two",
+    "criterion": "labelled_tree",
+    "marks": LabelMarks("+"),
+    "profile": "goodman",
+    "longest": 3,
+    **{name: frozenset({"X"}) for name in ("deleted", "deleted_for_length", "quotes")},
+    **{name: frozenset({("X", "Y")}) for name in ("equal_labels", "equal_words")},
+}
+
+
+@pytest.mark.parametrize("how", HOWS, ids=lambda how: type(how).__name__)
+def test_every_field_of_how_trees_are_compared_is_said(how: Any) -> None:
+    """Parameters of files, and conventions that Python alone can make."""
+    names = [field.name for field in fields(how) if field.compare]
+    usual = Comparison() if isinstance(how, Comparison) else how
+    texts = {signature(usual.signature())}
+    for name in names:
+        value: Any = getattr(usual, name)
+        other: Any
+        if isinstance(value, bool):
+            other = not value
+        elif isinstance(value, int):
+            other = value + 1
+        else:
+            other = OTHER.get(name, "other")
+        if name == "form":
+            other = "original"
+        texts.add(signature(replace(usual, **{name: other}).signature()))
+    assert len(texts) == 1 + len(names)
+
+
+def test_what_settings_say() -> None:
+    usual = Settings(Comparison(), tuple(PAPER))
+    unsaid = {"how", "criteria", "average", "resamples", "seed"}  # said where they are used
+    unsaid |= {"everything", "frames"}  # change no figure
+    for field in fields(Settings):
+        if field.name not in unsaid:
+            other = replace(usual, **{field.name: OTHER[field.name]})
+            assert other.signature() != usual.signature(), field.name
+
+
+def test_the_program_is_named(tmp_path: Path) -> None:
+    text = signature({"a": None, "b": ["x|y", {"k": 1, "none": None}], "c": "two\nlines"})
+    named = r"version:mbrparse-[\d.]+\|sources:([0-9a-f]{12})(\|commit:[0-9a-f]{10}\+?)?"
+    found = re.fullmatch(rf"b:x%7Cy,k=1\|c:two\\nlines\|{named}", text)
+    assert found
+    assert found[1] == sources()
+    assert sources() in program()
+    package = tmp_path / "some" / "mbrparse"
+    (package / "io").mkdir(parents=True)
+    assert commit(package) is None  # no checkout
+    (tmp_path / ".git").mkdir()
+    assert commit.__wrapped__(package) is None  # that of someone else
+
+
+def test_commits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    git = shutil.which("git")
+    if git is None:
+        pytest.skip("no git")
+    import subprocess
+
+    def call(*words: str) -> str:
+        who = ["-c", "user.name=x", "-c", "user.email=x@example.org"]
+        return subprocess.run(
+            [git, *who, *words], cwd=tmp_path, check=True, capture_output=True, text=True, timeout=60
+        ).stdout.strip()
+
+    for name in ("GIT_DIR", "GIT_INDEX_FILE", "GIT_WORK_TREE"):
+        monkeypatch.delenv(name, raising=False)
+    call("init", "-q")
+    (tmp_path / "file").write_text("one")
+    call("add", "file")
+    call("commit", "-q", "-m", "one")
+    head = call("rev-parse", "HEAD")
+    assert commit.__wrapped__(tmp_path / "mbrparse") == head[:10]
+    (tmp_path / "file").write_text("two")
+    monkeypatch.setenv("GIT_DIR", "/nowhere")
+    assert commit.__wrapped__(tmp_path / "mbrparse") == f"{head[:10]}+"
