@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping
 from functools import partial
 from itertools import islice
@@ -23,19 +24,18 @@ from mbrparse.cli.options import (
     with_progress,
 )
 from mbrparse.io.files import open_output
+from mbrparse.treebank.treebank_statistics import FILE_FIGURES, TABLES, treebank_statistics
 
 FIGURES, FILES = "figures", "files"
-_TABLES = [
-    FIGURES, FILES, "labels", "tags", "words", "rules", "chains", "branching", "lengths", "depths",
-    "functions", "traces", "roots", "wrappers", "removed",
-]  # fmt: skip
 #: How many rows of each table are shown where all are.
 _TOP = 10
 
 
 @click.command()
 @click.argument("treebanks", nargs=-1, required=True, metavar="TREEBANK...")
-@option("--table", choices=_TABLES, help="Print this table alone (default: the top of each).")
+@option(
+    "--table", choices=[FIGURES, FILES, *TABLES], help="Print this table alone (default: the top of each)."
+)
 @count_option("--top", help="So many rows of a table (default: all of --table, in csv and json; else 10).")
 @option(
     "--format",
@@ -43,27 +43,13 @@ _TOP = 10
     default="text",
     help="csv has one table: of files, or --table.",
 )
-@option(
-    "--no-traces",
-    "traces",
-    is_flag=True,
-    default=True,
-    flag_value=False,
-    show_default=False,
-    help="Take out traces first.",
-)
+@option("--no-traces", is_flag=True, help="Take out traces first.")
 @functions_option()
 @option_group("reading", CorpusOptions)
 @on_error_option("At a malformed tree, stop with an error, or leave it out and count it.")
 @output_option()
 def stats(
-    treebanks: tuple[str, ...],
-    table: str | None,
-    top: int | None,
-    format: Any,
-    reading: CorpusOptions,
-    output: str,
-    **how: Any,
+    treebanks: tuple[str, ...], table: str | None, top: int | None, format: Any, output: str, **how: Any
 ) -> None:
     """Count what is in a treebank: words, labels, tags, rules, unary chains, lengths, depths, traces.
 
@@ -72,29 +58,26 @@ def stats(
     chain is of constituents with one child each. A repeated tree or sentence is the same as one before it.
     """
     from mbrparse.evaluate.tables.grids import LAYOUTS, csv_grid, grid_of
-    from mbrparse.treebank.treebank_statistics import treebank_statistics
 
     check_outputs([("--output", output)], [("TREEBANK", path) for path in treebanks])
-    progress = partial(with_progress, title="counting")
-    found = treebank_statistics(*treebanks, reading=reading, **how, progress=progress)
-    if unmatched := reading.unmatched(found.removed):
+    found = treebank_statistics(*treebanks, **how, progress=partial(with_progress, title="counting"))
+    if unmatched := how["reading"].unmatched(found.removed):
         note(f"warning: no label fits --drop {','.join(unmatched)}")
     counts: dict[str, Mapping[str, Any]] = {FIGURES: found.figures(), FILES: found.files, **found.counts()}
+    names = [table] if table else [FILES] if format == "csv" else list(counts)
     if format == "json":
-        chosen = {name: dict(islice(counts[name].items(), top)) for name in _TABLES if table in (name, None)}
+        chosen = {name: dict(islice(counts[name].items(), top)) for name in names}
         lines = [json.dumps(chosen, indent=2, ensure_ascii=False)]
     elif format == "csv":
-        lines = csv_grid(grid_of(_rows(table or FILES, counts[table or FILES], top)))
+        lines = csv_grid(grid_of(_rows(names[0], counts[names[0]], top)))
     else:
-        lines = []
-        for name in [table] if table else [name for name in _TABLES if counts[name]]:
-            most = None if name == FIGURES else top if table or top else _TOP
+        lines, most = [], top if table or top else _TOP
+        for name in filter(counts.get, names):
             rows = _by_tens(counts[name]) if name == "lengths" else counts[name]
-            shown = [map(_shown, row) for row in _rows(name, rows, most)]
-            lines += LAYOUTS[format](grid_of(shown), 1)
-            left = 0 if most is None else len(rows) - most
-            lines += [f"... {left:,} more: --table {name}"] * (left > 0 and not table)
-            lines += [""] * (table is None)
+            shown = _rows(name, rows, None if name == FIGURES else most)
+            lines += LAYOUTS[format](grid_of([map(_shown, row) for row in shown]), 1)
+            left = 0 if name == FIGURES or most is None or table else len(rows) - most
+            lines += [f"... {left:,} more: --table {name}"] * (left > 0) + [""] * (table is None)
     with open_output(output) as stream:
         stream.writelines(f"{line}\n" for line in lines)
 
@@ -106,23 +89,25 @@ def _rows(name: str, counts: Mapping[str, Any], most: int | None) -> list[tuple[
     if name == FILES:
         rows = [(file, *figures.values()) for file, figures in counts.items()]
         sums = map(sum, zip(*(row[1:] for row in rows), strict=True))
-        return [("file", *next(iter(counts.values()))), *rows[:most], ("total", *sums)]
+        return [("file", *FILE_FIGURES), *rows[:most], ("total", *sums)]
     whole = sum(counts.values())
-    return [
-        (name, "count", "percent"),
-        *((key, n, 100 * n / whole) for key, n in islice(counts.items(), most)),
-    ]
+    rows = [(key, number, 100 * number / whole) for key, number in counts.items()]
+    return [(name, "count", "percent"), *rows[:most]]
 
 
-def _by_tens(lengths: Mapping[str, int]) -> dict[str, int]:
-    found: dict[str, int] = {}
+def _by_tens(lengths: Mapping[str, int]) -> Counter[str]:
+    found: Counter[str] = Counter()
     for length, count in lengths.items():
         low = max(int(length) - 1, 0) // 10 * 10
-        found[f"{low + 1}-{low + 10}"] = found.get(f"{low + 1}-{low + 10}", 0) + count
+        found[f"{low + 1}-{low + 10}"] += count
     return found
 
 
 def _shown(value: object) -> str:
-    if isinstance(value, float):
-        return f"{value:,.2f}"
-    return f"{value:,}" if isinstance(value, int) else str(value)
+    return (
+        f"{value:,.2f}"
+        if isinstance(value, float)
+        else f"{value:,}"
+        if isinstance(value, int)
+        else str(value)
+    )

@@ -14,7 +14,7 @@ import re
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, TextIO
 
@@ -128,34 +128,32 @@ def decode_lines(
 
     With ``bad``, bytes that are no text become half characters, and the numbers of their lines are appended.
     """
-    number = 1
+    number, marked = 1, False
+
+    def checked(line: str) -> str:
+        if marked and holds_bad_bytes(line):
+            if bad is None:
+                raise bad_bytes(source, number, encoding)
+            bad.append(number)
+        return line.removeprefix("\ufeff") if number == 1 else line
+
     begun: list[str] = []  # pieces of a line, which may be as long as the file
-    try:
-        decoder = _decoder("utf-8" if encoding is None else encoding, "strict" if bad is None else _MARK)
-        for text in _decoded(stream, decoder):
-            marked = holds_bad_bytes(text)
-            if marked and bad is None:  # of encodings that write characters by their numbers
-                raise UnicodeError
-            *lines, rest = text.split("\n")
-            if bad is not None and marked:
-                bad += (place for place, part in enumerate([*lines, rest], number) if holds_bad_bytes(part))
-            if lines:
-                lines[0] = "".join([*begun, lines[0]])
-                begun.clear()
-            begun.append(rest)
-            if number == 1 and lines:
-                lines[0] = lines[0].removeprefix("\ufeff")
-            for line in lines:
-                yield line + "\n"
-            number += len(lines)
-    except UnicodeError:
-        raise bad_bytes(source, number, encoding) from None
+    for text in _decoded(stream, _decoder("utf-8" if encoding is None else encoding)):
+        marked = marked or holds_bad_bytes(text)
+        *lines, rest = text.split("\n")
+        if lines:
+            lines[0] = "".join([*begun, lines[0]])
+            begun.clear()
+        begun.append(rest)
+        for line in lines:
+            yield checked(line) + "\n"
+            number += 1
     if last := "".join(begun):
-        yield last.removeprefix("\ufeff") if number == 1 else last
+        yield checked(last)
 
 
 def _decoded(stream: BinaryIO, decoder: codecs.IncrementalDecoder) -> Iterator[str]:
-    """Yield the text of a stream piece by piece, all that precedes bad bytes before UnicodeError."""
+    """Yield the text of a stream piece by piece."""
     more = True
     first: bytes | None = b""
     while more:
@@ -168,37 +166,20 @@ def _decoded(stream: BinaryIO, decoder: codecs.IncrementalDecoder) -> Iterator[s
                 first = data
                 continue
             first, decoder = None, _as_marked(data, decoder)
-        before = decoder.getstate()
-        try:
-            text = decoder.decode(data, final=not more)
-        except UnicodeError:
-            decoder.setstate(before)
-            yield _up_to_bad_bytes(decoder, data)
-            raise
-        yield text
+        yield decoder.decode(data, final=not more)
 
 
 def _as_marked(data: bytes, decoder: codecs.IncrementalDecoder) -> codecs.IncrementalDecoder:
     """The decoder for text that begins so: what would be UTF-8 is not with the mark of another encoding."""
     if type(decoder) not in map(codecs.getincrementaldecoder, ("utf-8", "utf-8-sig")):
         return decoder
-    return next(
-        (_decoder(name, decoder.errors) for mark, name in _MARKS.items() if data.startswith(mark)), decoder
-    )
+    return next((_decoder(name) for mark, name in _MARKS.items() if data.startswith(mark)), decoder)
 
 
-def _up_to_bad_bytes(decoder: codecs.IncrementalDecoder, data: bytes) -> str:
-    good: list[str] = []
-    with suppress(UnicodeError):
-        for place in range(len(data)):
-            good.append(decoder.decode(data[place : place + 1]))
-    return "".join(good)
-
-
-def _decoder(encoding: str, errors: str = "strict") -> codecs.IncrementalDecoder:
+def _decoder(encoding: str) -> codecs.IncrementalDecoder:
     try:
         io.TextIOWrapper(io.BytesIO(), encoding)  # which refuses what is no text encoding (rot13, base64)
-        return codecs.getincrementaldecoder(encoding)(errors)
+        return codecs.getincrementaldecoder(encoding)(_MARK)
     except (LookupError, ValueError):  # ValueError: a name with a zero in it
         raise FileError(f"there is no encoding {encoding!r}", remedy="e.g. --encoding latin-1") from None
 

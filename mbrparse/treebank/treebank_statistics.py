@@ -34,14 +34,14 @@ _IS_NAMED = re.compile(r"\D").search
 class TreebankStatistics:
     """Counts over trees, which are not kept: memory grows with what is different in them.
 
-    A tree is counted as it is read, but for its wrappers (``clean.unwrap``); without ``traces``, these go
+    A tree is counted as it is read, but for its wrappers (``clean.unwrap``); with ``no_traces`` these go
     first. Traces are no words. A tree's **depth** is the most constituents above a word. A **chain** is a
     maximal one of two constituents or more in which all but the last have one child; where it ends in one
     word, it has its tag. Rules and chains have categories, as ``functions`` of ``Preparation`` says.
     """
 
     functions: str = STRIP
-    traces: bool = True
+    no_traces: bool = False
     malformed: int = 0
     files: dict[str, Counter[str]] = field(default_factory=dict)  #: ``FILE_FIGURES``
     labels: Counter[tuple[Categories, str]] = field(default_factory=Counter)  #: whole
@@ -65,7 +65,7 @@ class TreebankStatistics:
             return category(node.label) if node.children else tag(node.label)
 
         for one in trees:
-            tree = one.tree if self.traces else prune(one.tree, lambda leaf: leaf.label == TRACE)
+            tree = prune(one.tree, lambda leaf: leaf.label == TRACE) if self.no_traces else one.tree
             if tree is None:
                 continue
             self._trees.add(hash(str(tree)))
@@ -155,7 +155,7 @@ def _in_order(name: str, table: Counter[str]) -> dict[str, int]:
 def treebank_statistics(
     *specs: str,
     functions: str = STRIP,
-    traces: bool = True,
+    no_traces: bool = False,
     reading: CorpusReading = AS_USUAL,
     on_error: OnError = "stop",
     progress: Callable[[Iterable[SourceTree]], Iterable[SourceTree]] = iter,
@@ -168,7 +168,7 @@ def treebank_statistics(
     >>> found.figures()["words"], next(iter(found.counts()["rules"].items()))
     (13930, ('NP -> NNP', 1986))
     """
-    found = TreebankStatistics(functions, traces)
+    found = TreebankStatistics(functions, no_traces)
     skip = found.skip if on_error == "skip" else None
     for spec in specs:
         corpus = known_corpus(spec)

@@ -103,7 +103,7 @@ SOME_LABELS = labels | st.sampled_from(["", "TOP", "S", "NP", "NP-SBJ-1", "S=2"]
 
 @given(st.lists(trees(SOME_LABELS), max_size=6).map(lambda found: found + found[:2]), st.booleans())
 def test_as_by_walking_nested_lists(sample: list[Tree], traces: bool) -> None:
-    statistics = TreebankStatistics(traces=traces)
+    statistics = TreebankStatistics(no_traces=not traces)
     source = [SourceTree(f"{number % 2}.mrg", 1, tree) for number, tree in enumerate(sample)]
     assert len(list(statistics.watch(source))) <= len(source)
     lists = list(map(nested, sample))
