@@ -42,7 +42,7 @@ class TreebankStatistics:
 
     functions: str = STRIP
     no_traces: bool = False
-    malformed: int = 0
+    malformed: list[MbrparseError] = field(default_factory=list)
     files: dict[str, Counter[str]] = field(default_factory=dict)  #: ``FILE_FIGURES``
     labels: Counter[tuple[Categories, str]] = field(default_factory=Counter)  #: whole
     leaves: Counter[tuple[str, str]] = field(default_factory=Counter)  #: tags and words
@@ -51,10 +51,6 @@ class TreebankStatistics:
     _tables: dict[str, Counter[str]] = field(default_factory=lambda: {name: Counter() for name in TABLES})
     _trees: set[int] = field(default_factory=set)  # hashes of 64 bits
     _sentences: set[int] = field(default_factory=set)
-
-    def skip(self, error: MbrparseError) -> None:
-        """Count a malformed tree (an error handler for the readers)."""
-        self.malformed += 1
 
     def watch(self, trees: Iterable[SourceTree], convention: str = PENN) -> Iterator[SourceTree]:
         """Pass trees whose labels follow a convention (``categories``) through, and count them."""
@@ -109,18 +105,17 @@ class TreebankStatistics:
         """Single figures by name; a **repeated** tree or sentence is the same as one before it."""
         total = {name: sum(one[name] for one in self.files.values()) for name in FILE_FIGURES}
         tables, trees = self.counts(), total["trees"]
-        kinds = ("words", "tags", "labels", "rules", "chains")
         return {
             "files": len(self.files),
             **total,
             "traces": sum(tables["traces"].values()),
-            "malformed trees left out": self.malformed,
+            "malformed trees left out": len(self.malformed),
             "words a tree": total["words"] / trees,
             "words in the longest": int([*tables["lengths"]][-1]),
             "constituents a tree": total["constituents"] / trees,
             "depth of the deepest": int([*tables["depths"]][-1]),
             "constituents with one child": tables["branching"].get("1", 0),
-            **{f"different {kind}": len(tables[kind]) for kind in kinds},
+            **{f"different {name}": len(tables[name]) for name in TABLES[:5]},
             "repeated trees": trees - len(self._trees),
             "repeated sentences": trees - len(self._sentences),
         }
@@ -143,13 +138,8 @@ class TreebankStatistics:
             found["rules"][f"{parent or _UNLABELLED} -> {' '.join(children)}"] += count
             found["branching"][str(len(children))] += count
         found["traces"].update({kind: count for kind, count in self.removed.items() if kind[0] in "*0"})
-        return {name: _in_order(name, table) for name, table in found.items()}
-
-
-def _in_order(name: str, table: Counter[str]) -> dict[str, int]:
-    if name in NUMBERED:
-        return dict(sorted(table.items(), key=lambda pair: int(pair[0])))
-    return dict(sorted(table.items(), key=lambda pair: (-pair[1], pair[0])))
+        orders = (lambda pair: (-pair[1], pair[0]), lambda pair: int(pair[0]))
+        return {name: dict(sorted(found[name].items(), key=orders[name in NUMBERED])) for name in TABLES}
 
 
 def treebank_statistics(
@@ -160,16 +150,14 @@ def treebank_statistics(
     on_error: OnError = "stop",
     progress: Callable[[Iterable[SourceTree]], Iterable[SourceTree]] = iter,
 ) -> TreebankStatistics:
-    """Count what is in corpora (``read_corpus``), each by its own convention of labels.
-
-    ``progress`` is handed the trees of each as they pass. Raises MbrparseError as ``read_trees`` does.
+    """Count what is in corpora, each by its own conventions; raises MbrparseError as ``read_trees`` does.
 
     >>> found = treebank_statistics("embedded:flights")
     >>> found.figures()["words"], next(iter(found.counts()["rules"].items()))
     (13930, ('NP -> NNP', 1986))
     """
     found = TreebankStatistics(functions, no_traces)
-    skip = found.skip if on_error == "skip" else None
+    skip = found.malformed.append if on_error == "skip" else None
     for spec in specs:
         corpus = known_corpus(spec)
         trees = read_corpus(spec, reading, on_error=skip, removed=found.removed)
