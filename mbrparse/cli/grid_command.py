@@ -89,7 +89,7 @@ def grid(
 
     given["binarize"] = [*given["binarize"], *([] if unary is None else [f"unary={unary}"])]
     axes = [_axis(stage, text) for stage in STAGES for text in given[stage]]
-    if len({axis.name for axis in axes}) < len(axes):
+    if len({axis.title for axis in axes}) < len(axes):
         raise click.UsageError("An option is given twice: give all its values at once.")
     divisions = [f"--fold={number}/{folds}" for number in range(1, (folds or 0) + 1)]
     common: dict[str, Sequence[str]] = dict.fromkeys(STAGES, ())

@@ -156,6 +156,8 @@ def test_what_is_wrong_is_named(command: Command) -> None:
     ):
         assert said in command(f"{known} {options}").usage_error
     assert not Path("none").exists()
+    error = command("experiment grid flights -o none").last_error
+    assert error == "mbrparse: flights: no such file"  # which claims no folder
     refused = command(f"{known} --max-length 6 --train weights=equal")
     assert (refused.code, "--weights needs --method dop" in refused.err) == (2, True)
     refused = command(f"{known}-2 --max-length 6 --train weights=equal,plain --jobs 2")

@@ -42,7 +42,7 @@ class Axis(NamedTuple):
     @property
     def title(self) -> str:
         """The heading of its column."""
-        return f"{self.stage} {self.name}" if self.name in COUNTS else self.name
+        return self.name if self.stage == "binarize" else f"{self.stage} {self.name}"
 
 
 @dataclass(frozen=True)

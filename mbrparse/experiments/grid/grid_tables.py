@@ -20,9 +20,10 @@ from mbrparse.experiments.grid.cells import COMPARISON, COUNTS, CRITERIA, GridTr
 from mbrparse.experiments.trial_runs import Tables, panels
 from mbrparse.io.files import atomic_outputs, open_output, read_lines
 from mbrparse.io.log import Log, Progress
+from mbrparse.io.state_files import anything, mapping
 from mbrparse.run.jobs import Jobs
 from mbrparse.run.manifest import described
-from mbrparse.run.results import claim_folder, run_all
+from mbrparse.run.results import claim_folder, read_json, run_all
 
 F = next(one for one in MORE if one.name == "labelled_f")
 SIZE, OBJECTIVE = "train_size", "objective"
@@ -42,10 +43,13 @@ def run_grid(trial: GridTrial, resamples: int, jobs: Jobs, log: Log, progress: P
     settings |= {stage: list(words) for stage, words in trial.common.items()}
     settings |= {name: list(getattr(trial, name)) for name in ("objectives", "sizes", "divisions")}
     settings["corpus"] = trial.corpus
-    claim_folder(trial.folder, settings, ["cells", "trees"])
+    path, trees = trial.folder / "settings.json", list(map(str, trial.folder.glob("trees/*.mrg")))
+    if path.exists() and not trees and "divisions" in read_json(path, mapping(anything)):
+        path.unlink()  # A run that left nothing, of a misspelt corpus perhaps, has claimed nothing.
+    claim_folder(trial.folder, settings, ["cells", *trees])
     baseline = (*trial.places[0][:-2], trial.sizes[-1], trial.objectives[0])
     names, total = [axis.title for axis in trial.axes], len(trial.places)
-    log(f"{total} cells, each for {', '.join(trial.objectives)}")
+    log(f"{total} cell{'s' * (total > 1)}, each for {', '.join(trial.objectives)}")
     for place in trial.places:
         trial.trees(place, log)
     results = {}
