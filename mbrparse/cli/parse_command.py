@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
@@ -10,17 +11,9 @@ import click
 from mbrparse.cli.commands import SectionedCommand, option_group
 from mbrparse.cli.file_options import InputOptions, OutputOptions, output_paths
 from mbrparse.cli.objective_options import ObjectiveOptions, combinations_checked
-from mbrparse.cli.options import (
-    check_outputs,
-    compilation_noted,
-    inputs_argument,
-    note,
-    option,
-    output_option,
-    with_progress,
-)
+from mbrparse.cli.options import check_outputs, inputs_argument, note, option, output_option, with_progress
 from mbrparse.cli.search_options import BestFirstOptions, CandidateOptions, DopOptions, LimitOptions
-from mbrparse.cli.work_options import Watch, WorkOptions
+from mbrparse.cli.work_options import WorkOptions
 
 if TYPE_CHECKING:
     from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors
@@ -58,9 +51,8 @@ def parse(
     """
     from mbrparse.decode.base.parser_options import ParserOptions
     from mbrparse.decode.parser.parse_files import ParseAccount, write_parses
-    from mbrparse.decode.parser.parse_input import Job, parse_all
+    from mbrparse.decode.parser.parse_input import Job
     from mbrparse.decode.parser.sentences import read_files
-    from mbrparse.decode.parser.stored_lines import BLOCK
 
     part = machines.part(objectives.pooled)
     trees.check(part is not None)
@@ -105,16 +97,10 @@ def parse(
             collected = trees.posteriors_writer(grammar, options, source.marks()), trees.write_posteriors
     candidates.check(draws)
     job = Job(known, options, trees.details is not None, collected is not None, trees.mark_fallback)
-    watch = Watch(inputs, machines.log)
-    with compilation_noted(), machines.folder(part, job, candidates.candidates is not None) as folder:
-        size = None if folder is None else BLOCK
-        chunks = read_files(inputs, source.read_form, source.encoding, size)
-        chunks = chunks if folder is None else folder.wanted(chunks)
-        kept = iter if folder is None else folder.kept
+    chunks = partial(read_files, inputs, source.read_form, source.encoding)
+    with machines.lines(job, inputs, chunks, part, candidates.candidates is not None) as results:
         for remark in remarks:
             note(remark)
-        with combinations_checked():
-            results = parse_all(job, chunks, machines.jobs, note, watch, kept, watch.progress_state)
         if part is None:
             account = write_parses(results, paths, trees.details, collected, candidates=candidates.candidates)
         else:

@@ -4,49 +4,67 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from dataclasses import dataclass
+from functools import partial
 from itertools import chain
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from mbrparse.cli.commands import option_group
+from mbrparse.cli.commands import SectionedCommand, option_group
 from mbrparse.cli.file_options import InputOptions
-from mbrparse.cli.objective_options import combinations_checked
 from mbrparse.cli.options import (
     check_outputs,
-    compilation_noted,
     count_option,
     encoding_option,
     max_seconds_option,
     note,
     option,
     output_option,
+    refuse_options,
     with_progress,
 )
+from mbrparse.cli.work_options import WorkOptions
 from mbrparse.io.errors import visible
 
 if TYPE_CHECKING:
-    from mbrparse.decode.parser.scoring import Row
+    from collections.abc import Iterator
 
-_TOGETHER = 200  # trees whose charts are made together
+    from mbrparse.decode.parser.given_trees import GivenTree
+    from mbrparse.run.in_order import Chunk
 
 
-@click.command()
+@dataclass(frozen=True)
+class ScoreOptions:
+    """Those of a ``Scorer``."""
+
+    items: bool = option(
+        "--items/--no-items",
+        default=False,
+        help="Also compute expected pairs of parent and child, and productions: takes longer.",
+    )
+    consistent: bool = option(
+        is_flag=True, help="Also compute how many constituents are expected to cross none: takes longest."
+    )
+    max_length: int | None = count_option(help="Skip longer sentences.")
+    max_seconds: float | None = max_seconds_option("Skip a sentence that takes longer; its row says so.")
+
+
+@click.command(cls=SectionedCommand)
 @click.argument("trees", default="-")
-@option_group("known", InputOptions, without=("form", "tokenize", "encoding"))
+@option_group("known", InputOptions, "Grammar", without=("form", "tokenize", "encoding"))
 @option(
     "--form",
     choices=["binarized", "original"],
     help="The form of the trees: binarized, or original, with any number of children (default: detected "
     "and printed).",
 )
-@option(
-    "--items/--no-items",
-    default=True,
-    help="Also compute expected pairs of parent and child, and productions; this takes longer.",
+@option_group("options", ScoreOptions)
+@count_option(
+    "--jackknife", least=2, metavar="K", help="Score each K-th of a treebank by a grammar of the rest."
 )
-@count_option("--max-length", help="Skip longer sentences.")
-@max_seconds_option("Skip a sentence that takes longer; its row says so.")
+@option("--terminals", choices=["tags", "words"], help="The terminals of these grammars.  [default: tags]")
 @option(
     "--format",
     "layout",
@@ -56,93 +74,93 @@ _TOGETHER = 200  # trees whose charts are made together
 )
 @output_option()
 @encoding_option()
+@option_group("machines", WorkOptions, "Long runs and many machines", without=("shard",))
 def score(
     trees: str,
     known: InputOptions,
     form: Any,
-    items: bool,
-    max_length: int | None,
-    max_seconds: float | None,
+    options: ScoreOptions,
+    jackknife: int | None,
+    terminals: Any,
     layout: str,
     output: str,
     encoding: str,
+    machines: WorkOptions,
 ) -> None:
     """Score trees: log probabilities and expected matches.
 
     TREES are gold trees, a parser's, or any others. Each gets one line of output: the natural log probability
-    of the sentence and of the tree (the sum over its derivations), the expected numbers of its constituents,
-    brackets and productions that are right, and their recall, precision and F. docs/formats.md describes the
-    columns. With --posteriors in the grammar's place, expectations are those of another model, which tells no
-    probabilities of sentences and trees.
+    of the sentence and of the tree (the sum over its derivations), the expected numbers of its constituents
+    and brackets that are right, and their recall, precision and F; the constituent least expected, the
+    rules that the grammar lacks, and the tree's place. docs/formats.md describes the columns. --jackknife
+    searches a whole treebank for what contradicts the rest of it. With --posteriors in the grammar's place,
+    expectations are those of another model, which tells no probabilities of sentences and trees.
     Another program's trees are scored as original ones unless --form says binarized.
     """
-    from mbrparse.decode.parser.given_trees import GivenTree, find_form
-    from mbrparse.decode.parser.scoring import COLUMNS, Scorer
+    from mbrparse.decode.parser.parse_files import most_common
+    from mbrparse.decode.parser.score_input import Jackknife, ScoreJob, given_trees, look_at
+    from mbrparse.decode.parser.scoring import COLUMNS
+    from mbrparse.decode.parser.sentences import read_files
+    from mbrparse.decode.parser.stored_lines import BLOCK
     from mbrparse.io.files import open_output, source_name
-    from mbrparse.io.garbage import collection_paused
-    from mbrparse.treebank.brackets import read_parse_file
-    from mbrparse.treebank.corpora import no_trees
-    from mbrparse.treebank.foreign_trees import phrase_labels, translated_trees, watched
+    from mbrparse.treebank import places
     from mbrparse.treebank.labels import PLAIN
 
-    known.check(trees, labels=True)
-    check_outputs([("--output", output)], known.files, [("TREES", trees)])
-    model = known.model()
-    source = source_name(trees)
-    ours = translated_trees(read_parse_file(trees, encoding), known.marks() or PLAIN, form != "binarized")
-    ours = watched(ours, lambda read: phrase_labels(read.tree), source, note)
-    with collection_paused():
-        given = [GivenTree(source, line, tree) for line, tree, _ in ours]
-    if all(one.tree is None for one in given):
-        raise no_trees(source)
-    found = find_form(given, form)
+    machines.part(pooled=False)
+    if jackknife is None:
+        refuse_options(["terminals"], "--jackknife")
+        known.check(trees, labels=True)
+    elif known.files or form == "original":
+        raise click.UsageError(
+            "--jackknife trains grammars on binarized trees: give none, nor another --form."
+        )
+    else:
+        refuse_options(["normalize", "mix"], "--grammar or --posteriors")
+    outputs = [("--output", output), ("--log", machines.log)]
+    check_outputs(outputs, known.files, [("TREES", trees)])
+    source, marks = source_name(trees), known.marks() or PLAIN
+    models = () if jackknife else (known.model(),)
+    read = partial(read_files, [trees], "trees", encoding, parses=True)
+    # What can be read but once is kept as text.
+    held = None if Path(trees).is_file() else list(read(BLOCK))
+
+    def chunks(size: int | None = None) -> Iterator[Chunk]:
+        return read(size) if held is None else iter(held)
+
+    def given() -> Iterator[GivenTree]:
+        return chain.from_iterable(given_trees(chunk, marks, form) for chunk in chunks())
+
+    found = look_at(given(), source, "binarized" if jackknife else form, note)
     if form is None:
         note(f"trees are read as {found.form}: {found.because} (--form overrides this)")
-    with combinations_checked():
-        scorer = Scorer(model, found.form, items, max_length, max_seconds)
-    scorer.check_fit(given)
-    account = _Account()
-    with compilation_noted(), open_output(output) as stream:
+    parts = Jackknife(models, ())
+    if jackknife:
+        parts = Jackknife.of(given(), jackknife, terminals or "tags", with_progress)
+    job = ScoreJob(parts, found.form, marks, vars(options))
+    reasons, known_trees, log_prob, where = Counter[str](), 0, 0.0, places.Places(note)
+    number, names = 0, (*COLUMNS, *places.COLUMNS)
+    with machines.lines(job, [trees], chunks) as results, open_output(output) as stream:
         if layout == "tsv":
-            stream.write("\t".join(COLUMNS) + "\n")
-        blocks = (scorer.rows(given[at : at + _TOGETHER], at) for at in range(0, len(given), _TOGETHER))
-        for row in with_progress(chain.from_iterable(blocks), "scoring", len(given)):
-            account.add(row)
+            stream.write("\t".join(names) + "\n")
+        for number, lines in enumerate(results, start=1):
+            row = {"sentence": number, **json.loads(lines.trees[0])}
+            row |= where.of(source, row["line"])._asdict()
+            reasons.update([lines.reason] if lines.reason else [])
+            known_trees += row["tree_log_probability"] is not None
+            log_prob += row["tree_log_probability"] or 0.0
             if layout == "tsv":
-                stream.write("\t".join(_field(row[name]) for name in COLUMNS) + "\n")
+                stream.write("\t".join(_field(row[name]) for name in names) + "\n")
             else:
-                stream.write(json.dumps(row, allow_nan=False) + "\n")
-    note(str(account))
+                stream.write(json.dumps(row) + "\n")
+    without = f", {reasons.total()} without a probability ({most_common(reasons)})" if reasons else ""
+    others = f"; log probability of the others {log_prob:.2f}" if known_trees else ""
+    note(f"{number} trees{without}{others}")
 
 
 def _field(value: object) -> str:
     """Ten digits are more than enough for people; a label may hold what would end a field."""
     if value is None:
         return ""
+    if isinstance(value, list):
+        return "; ".join(map(visible, value))
     return f"{value:.10g}" if isinstance(value, float) else visible(str(value))
-
-
-class _Account:
-    """How many trees were scored, why others were not, and what all have together."""
-
-    def __init__(self) -> None:
-        self._trees = 0
-        self._known = 0
-        self._log_prob = 0.0
-        self._reasons: Counter[str] = Counter()
-
-    def add(self, row: Row) -> None:
-        self._trees += 1
-        reason = row["reason"] or row["tree_reason"]
-        if reason is not None:
-            self._reasons[reason] += 1
-        elif row["tree_log_probability"] is not None:
-            self._known += 1
-            self._log_prob += row["tree_log_probability"]
-
-    def __str__(self) -> str:
-        most = ", ".join(f"{reason}: {count}" for reason, count in self._reasons.most_common(3))
-        more = ", ..." if len(self._reasons) > 3 else ""
-        without = f", {self._reasons.total()} without a probability ({most}{more})" if most else ""
-        known = f"; log probability of the others {self._log_prob:.2f}" if self._known else ""
-        return f"{self._trees} trees{without}{known}"

@@ -1,4 +1,4 @@
-"""The options of ``mbrparse parse`` for long runs: jobs, shards, resuming, a log; and the progress shown."""
+"""The options of ``parse`` and ``score`` for long runs: jobs, shards, resuming, a log; progress."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ import click
 
 from mbrparse.cli.objective_options import combinations_checked
 from mbrparse.cli.option_types import Text
-from mbrparse.cli.options import EVERY, jobs_option, note, option
+from mbrparse.cli.options import EVERY, compilation_noted, jobs_option, note, option
 from mbrparse.io.errors import FileError
 from mbrparse.io.files import STANDARD
 from mbrparse.io.log import ProgressState, counted
@@ -26,6 +26,8 @@ from mbrparse.io.log import ProgressState, counted
 if TYPE_CHECKING:
     from mbrparse.decode.parser.parse_files import Lines
     from mbrparse.decode.parser.parse_input import Job
+    from mbrparse.decode.parser.score_input import ScoreJob
+    from mbrparse.run.in_order import Chunk
     from mbrparse.run.manifest import Shard
     from mbrparse.run.work_folder import WorkFolder
 
@@ -176,7 +178,30 @@ class WorkOptions:
             return Shard.parse(self.shard)
 
     @contextmanager
-    def folder(self, part: Shard | None, job: Job, candidates: bool) -> Iterator[WorkFolder[Lines] | None]:
+    def lines(
+        self,
+        job: Job | ScoreJob,
+        sources: Sequence[str],
+        chunks: Callable[[int | None], Iterator[Chunk]],
+        part: Shard | None = None,
+        candidates: bool = False,
+    ) -> Iterator[Iterator[Lines]]:
+        """The lines of a job's sentences, in their order; ``chunks`` reads the ``sources``, with a size."""
+        from mbrparse.decode.parser import stored_lines
+        from mbrparse.decode.parser.parse_input import parse_all
+
+        watch = Watch(sources, self.log)
+        with compilation_noted(), self._folder(part, job, candidates) as folder:
+            wanted = chunks(None) if folder is None else folder.wanted(chunks(stored_lines.BLOCK))
+            kept = iter if folder is None else folder.kept
+            with combinations_checked():
+                found = parse_all(job, wanted, self.jobs, note, watch, kept, watch.progress_state)
+            yield found
+
+    @contextmanager
+    def _folder(
+        self, part: Shard | None, job: Job | ScoreJob, candidates: bool
+    ) -> Iterator[WorkFolder[Lines] | None]:
         """The work folder, if one is asked for; an interruption says what the folder keeps."""
         if self.work is None:
             yield None

@@ -126,24 +126,30 @@ def read_parse_file(path: str | Path, encoding: str = "utf-8") -> Iterator[ReadT
 
     That holds from the beginning of the file for as long as each tree is on one line.
     """
-    source = source_name(path)
-    reader = _Reader(source)
-    one_a_line = True
-    blank: list[int] = []  # trailing empty lines count only if something follows on one line
-    for number, line in enumerate(read_lines(path, encoding), start=1):
-        if not line.strip(WHITE):
-            if one_a_line and reader.depth == 0:
-                blank.append(number)
-            continue
-        for found in reader.feed(number, line):
-            if found.line != number:
-                one_a_line = False
-            yield from (ReadTree(empty, None) for empty in blank if one_a_line)
-            blank.clear()
-            yield found
-    if reader.depth:
-        raise reader.unclosed()
-    yield from (ReadTree(empty, None) for empty in blank if one_a_line)
+    return read_trees(parse_lines(read_lines(path, encoding)), source_name(path))
+
+
+def parse_lines(lines: Iterable[str]) -> Iterator[str]:
+    """The lines of a parser's output, ``(())`` for empty ones: see ``read_parse_file``."""
+    depth, one_a_line = 0, True
+    held: list[str] = []  # empty lines and comments, until the next tree begins
+    for line in lines:
+        if depth or not one_a_line:
+            depth += line.count("(") - line.count(")")
+            yield line
+        elif is_comment(line) or not line.strip(WHITE + _BETWEEN):
+            held.append(line)
+        else:
+            depth = line.count("(") - line.count(")")
+            one_a_line = depth == 0
+            yield from (_parse_line(one) if one_a_line else one for one in held)
+            held.clear()
+            yield line
+    yield from map(_parse_line, held)
+
+
+def _parse_line(line: str) -> str:
+    return line if line.strip(WHITE) else f"{EMPTY_PARSE}\n"
 
 
 def marked_fallback(text: str) -> str:

@@ -28,7 +28,7 @@ def grammar(command: Command, folder: Path) -> None:
 def test_a_parse_is_scored_as_it_expects(command: Command) -> None:
     """What ``parse --details`` expects of its own tree, ``score`` says of it."""
     assert command("parse -g g text --objective productions --details details -o parses").code == 0
-    row = json.loads(command("score -g g parses").output)
+    row = json.loads(command("score -g g parses --items --consistent").output)
     expected = json.loads(Path("details").read_text())
     assert row["log_probability"] == pytest.approx(expected["log_probability"])
     tree = expected["trees"]["productions"]
@@ -43,7 +43,7 @@ def test_both_forms_have_one_probability(command: Command) -> None:
     assert command("debinarize trees -o nary").code == 0
     tables = []
     for path in ("trees", "nary"):
-        lines = command(f"score -g g {path} --format tsv").output.splitlines()
+        lines = command(f"score -g g {path} --format tsv --items").output.splitlines()
         heading, *rows = [line.split("\t") for line in lines]
         tables.append([dict(zip(heading, row, strict=True)) for row in rows])
     binarized, original = tables

@@ -515,14 +515,14 @@ def test_the_row_of_a_score_has_the_reason(command: Command, tmp_path: Path) -> 
         assert "1 without a probability (not finished within 0.05 seconds: 1)" in done.err
         first, slow, last = map(json.loads, done.out.splitlines())
         assert (slow["reason"], slow["log_probability"]) == ("not finished within 0.05 seconds", None)
-        assert first | {"sentence": 3} == last
+        assert first | {"sentence": 3, "line": 3} == last
         assert first["reason"] is None
 
 
 def test_a_score_stops_after_its_chart(monkeypatch: pytest.MonkeyPatch) -> None:
     """What crosses a span is computed when a row is made."""
-    scorer = Scorer(GRAMMAR, "binarized", max_seconds=AGES)
-    clock = scorer._source.clock
+    scorer = Scorer(GRAMMAR, "binarized", max_seconds=AGES, consistent=True)
+    clock = scorer.source.clock
     kernel = getattr(consistency, "masked_inside")  # noqa: B009
 
     def late(*arguments: Any) -> Any:

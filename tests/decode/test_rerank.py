@@ -191,7 +191,7 @@ def test_under_a_grammar(tmp_path: Path) -> None:
     rules.write_text(GRAMMAR)
     candidates = [(-1.0, mp.read_tree("(S (A a a) b)")), (-2.0, mp.read_tree("(S a (B a b))"))]
     [choice] = mp.rerank([candidates], mp.read_grammar(rules), "productions")
-    table = mp.score(mp.read_grammar(rules), [tree for _, tree in candidates])
+    table = mp.score(mp.read_grammar(rules), [tree for _, tree in candidates], items=True)
     assert choice.scores == pytest.approx(table["expected_productions"].tolist())
     assert choice.place == 1
     path = written(tmp_path, "1\t-1\t(S (A a a) b)\n1\t-2\t(S a (B a b))\n2\t-1\t(S a a)\n3\t0\t(())\n")

@@ -1,5 +1,6 @@
 """Scores of given trees, against all derivations listed one by one."""
 
+import itertools
 import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -16,13 +17,15 @@ from naive_objectives import projection_of
 from strategies import grammars, sentences
 from unary_strategies import unary_cases
 
+from mbrparse.decode.base.tree_probability import TreeProbability
 from mbrparse.decode.parser.given_trees import GivenTree, find_form
 from mbrparse.decode.parser.parser import Parser
-from mbrparse.decode.parser.scoring import score
+from mbrparse.decode.parser.scoring import COLUMNS, score
 from mbrparse.grammar.files.grammars import train
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.io.errors import InputMismatchError, LabelError
 from mbrparse.treebank.brackets import read_tree
+from mbrparse.treebank.outlines import constituents
 from mbrparse.treebank.tree import Tree
 
 # Symbols of the random grammars: continuations, and two that share a label.
@@ -74,7 +77,7 @@ def test_probabilities_and_matches(data: st.DataObject, grammar: naive.Grammar, 
         return
     total = naive.sentence_probability(grammar, words)
     form = "original" if nary else "binarized"
-    table = score(to_pcfg(grammar, NAMES), map(as_tree, found), form=form)  # type: ignore[arg-type]
+    table = score(to_pcfg(grammar, NAMES), map(as_tree, found), form=form, consistent=True)  # type: ignore[arg-type]
     listed = naive.derivations(grammar, words)
     trees = n_ary_trees(grammar, words, lambda symbol: PROJECTION[symbol].endswith("_Cont"))
     for (_, row), same in zip(table.iterrows(), found.values(), strict=True):
@@ -116,7 +119,7 @@ def test_items_and_unary_rules(case: tuple[naive.Grammar, list[str]]) -> None:
     found = looks_of(grammar, words, labels, nary=False)
     if not found:
         return
-    table = score(to_pcfg(grammar), map(as_tree, found), form="binarized")
+    table = score(to_pcfg(grammar), map(as_tree, found), form="binarized", items=True)
     total = naive.sentence_probability(grammar, words)
     gains = {name: naive_objectives.gains(grammar, words, kind, labels) for name, kind in ITEMS.items()}
     for (_, row), same in zip(table.iterrows(), found.values(), strict=True):
@@ -135,7 +138,7 @@ GRAMMAR = train([read_tree("(S (NP DT NN) VB)"), read_tree("(S DT (S_Cont NN VB)
 def test_a_tree_without_a_probability_says_why() -> None:
     trees = ["(S (X DT NN) VB)", "(S DT (NP NN VB))", "(S DT (S NN VB))"]
     trees += ["(S (NP DT NN) (NP (VB VB)))", "(S DT NN)"]
-    rows = score(GRAMMAR, map(read_tree, trees))
+    rows = score(GRAMMAR, map(read_tree, trees), items=True)
     assert rows["tree_reason"].tolist()[:4] == [
         "the grammar has no label X",
         "no derivation of the grammar",
@@ -150,6 +153,81 @@ def test_a_tree_without_a_probability_says_why() -> None:
     assert math.isnan(rows["posterior"].tolist()[4])
 
 
+def naively_lacking(grammar: naive.Grammar, tree: Tree, nary: bool) -> tuple[list[str], list[str]]:
+    """The start symbol and the rules that a tree lacks, top down: sets of symbols, all binarizations."""
+    rules = {rule for rule, p in grammar.binary.items() if p > 0}
+    symbols = {*grammar.symbols()} - grammar.terminals()
+
+    def over(sets: Sequence[set[str]], labels: set[str]) -> set[str]:
+        if len(sets) == 1:
+            return sets[0]
+        continued = {label for label in PROJECTION.values() if label.endswith("_Cont")}
+        pairs = [(over(sets[:i], continued), over(sets[i:], continued)) for i in range(1, len(sets))]
+        return {
+            a for a, b, c in rules if PROJECTION[a] in labels and any(b in x and c in y for x, y in pairs)
+        }
+
+    def below(node: Tree, root: bool) -> tuple[set[str], list[str]]:
+        if not node.children:
+            return {symbol for (symbol, word), p in grammar.lexical.items() if word == node.label and p}, []
+        labels = {node.label, f"{node.label}_Cont"} if nary and root else {node.label}
+        found = [below(child, False) for child in node.children]
+        known, lacking = over([one for one, _ in found], labels), [rule for _, more in found for rule in more]
+        if not known:
+            names = [child.label if child.children else f"'{child.label}'" for child in node.children]
+            known = {symbol for symbol in symbols if PROJECTION[symbol] in labels}
+            lacking = [f"{node.label} -> {' '.join(names)}", *lacking]
+        return known, lacking
+
+    known, lacking = below(tree, True)
+    return [] if any(grammar.start.get(one) for one in known) else [f"start {tree.label}"], lacking
+
+
+@st.composite
+def any_trees_over(draw: st.DrawFn, words: Sequence[str], nary: bool) -> Tree:
+    """A tree of any labels, one of them unknown."""
+    if len(words) == 1:
+        return Tree(words[0])
+    most = len(words) if nary else 2
+    cuts = draw(st.lists(st.integers(1, len(words) - 1), min_size=1, max_size=most - 1, unique=True))
+    ends = [0, *sorted(cuts), len(words)]
+    parts = [draw(any_trees_over(words[i:j], nary)) for i, j in itertools.pairwise(ends)]
+    return Tree(draw(st.sampled_from(["S", "A", "X"] if nary else ["S", "S_Cont", "A", "X"])), parts)
+
+
+@given(st.data(), grammars(), st.booleans())
+def test_rules_that_were_never_seen(data: st.DataObject, grammar: naive.Grammar, nary: bool) -> None:
+    words = data.draw(st.lists(st.sampled_from(["x", "y", "z"]), min_size=2, max_size=5))
+    tree = data.draw(any_trees_over(words, nary))
+    known = to_pcfg(grammar, NAMES)
+    spans = [(start, end, label) for start, end, label in constituents(tree)]
+    told = TreeProbability(known).scored(spans, known.encode(words), tree.leaves(), nary)
+    start, lacking = naively_lacking(grammar, tree, nary)
+    assert told[1] == start + lacking
+    assert (told[0] == -math.inf) == bool(start + lacking)
+    assert told[0] == TreeProbability(known).log_prob(spans, known.encode(words), nary)
+
+
+def test_the_columns_of_what_is_suspicious() -> None:
+    texts = ["(S (NP DT NN) VB)", "(S DT (NP NN VB))", "(X (NP DT NN) VB)", "(S DT NN)", "(S (NP DT Z) VB)"]
+    rows = score(GRAMMAR, map(read_tree, texts))
+    assert rows["never_seen"].tolist() == [
+        [],
+        ["S -> 'DT' NP", "NP -> 'NN' 'VB'"],
+        ["start X", "X -> NP 'VB'"],
+        ["S -> 'DT' 'NN'"],
+        ["NP -> 'DT' 'Z'"],
+    ]
+    least = rows[[name for name in COLUMNS if name.startswith("least")]].iloc[1].tolist()
+    assert least == [1, 3, "NP", 0.0]
+    assert rows["least_expected_posterior"].tolist()[0] == pytest.approx(0.5)
+    words = train([read_tree("(S (NN a) (VB b))"), read_tree("(S (NN b) (VB b))")], "words", unknown="none")
+    [found] = score(words, read_tree("(S (VB a) (VB b))"))["never_seen"]
+    assert found == ["VB -> 'a'"]
+    original = score(GRAMMAR, read_tree("(S DT NN (NP VB VB))"), form="original")["never_seen"][1]
+    assert original == ["S -> 'DT' 'NN' NP", "NP -> 'VB' 'VB'"]
+
+
 def test_rows_stand_where_their_trees_stand() -> None:
     rows = score(GRAMMAR, [None, read_tree("(S (NP DT NN) VB)"), read_tree("(S (NP DT Z) VB)")])
     assert rows["reason"].fillna("").tolist() == ["no tree", "", "unknown terminal Z"]
@@ -159,7 +237,7 @@ def test_rows_stand_where_their_trees_stand() -> None:
 def test_spans_that_no_derivation_has_have_no_productions() -> None:
     """Their cells are empty, and what stands in the next is not theirs."""
     grammar = train([read_tree("(S (S a b) (S a b))"), read_tree("(S a b)")])
-    rows = score(grammar, [read_tree("(S a (S (S b a) b))"), read_tree("(S (S a b) (S a b))")])
+    rows = score(grammar, [read_tree("(S a (S (S b a) b))"), read_tree("(S (S a b) (S a b))")], items=True)
     assert rows["expected_split_productions"].tolist() == [pytest.approx(0), pytest.approx(3)]
     assert rows["expected_productions"].tolist() == [pytest.approx(0), pytest.approx(3)]
 
@@ -181,13 +259,13 @@ def test_preterminals_of_any_name_have_items(tag: str) -> None:
     grammar = PCFG.from_rules(rules_of({f"S -> A {tag}": 1.0, "A -> x": 1.0, f"{tag} -> y": 1.0}))
     [parse] = Parser(grammar, "productions").parse(["x y"])
     assert parse.tree is not None
-    row = score(grammar, parse.tree).iloc[0]
+    row = score(grammar, parse.tree, items=True).iloc[0]
     assert [row[name] for name in ITEMS] == [2.0, 1.0, 3.0]
 
 
 def test_a_preterminal_that_the_grammar_does_not_know_has_no_items() -> None:
     grammar = PCFG.from_rules(rules_of({"S -> S S": 1.0, "S -> y": 1.0}))
-    row = score(grammar, read_tree("(S (A y) (S y))")).iloc[0]
+    row = score(grammar, read_tree("(S (A y) (S y))"), items=True).iloc[0]
     assert [row[name] for name in ITEMS] == [1.0, 0.0, 1.0]  # S on the right, and S over the second y
 
 

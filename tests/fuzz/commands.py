@@ -172,7 +172,9 @@ COMMANDS = _weighed(f"""
 5 score bin.mrg -g tags.txt -o out
 3 score bin.mrg --posteriors posteriors.npz
 4 score gold.orig -g unary.txt --format tsv
-3 score bin.mrg -g collins.txt --no-items
+3 score bin.mrg -g collins.txt --items --consistent
+3 score bin.mrg --jackknife 2 --terminals words --form binarized -o out
+3 score bin.mrg -g tags.txt --work scores --resume --jobs 2 --log out.log -o out
 3 posteriors tokens.txt -g tags.txt --normalize --line 2 --svg out.svg
 4 posteriors bin.mrg --posteriors posteriors.npz --format tsv
 2 posteriors bin.mrg -g depth.txt --prune 0.01 --threshold 0.1 --png out.png --pdf out.pdf

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, lru_cache, partial
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from mbrparse.grammar.charts.base.columns import rows
 from mbrparse.grammar.charts.base.span_summary import SpanEntries, SpanSummary, cell_of, summarize_entries
 from mbrparse.grammar.pcfg import FloatArray, IntArray
 from mbrparse.io.errors import PosteriorsError
@@ -155,30 +156,29 @@ class Posteriors:
         return float(self.nary_entries.g.sum())
 
     @cached_property
-    def _table(self) -> dict[tuple[int, int, str], float]:
-        return self._by_label(self.entries.constituents)
+    def _keys(self) -> npt.NDArray[np.int64]:
+        """A number for the span and label of each entry; they ascend."""
+        spans = self.entries.starts.astype(np.int64) * (self.length + 1) + self.entries.ends
+        return spans * len(self.labels) + self.entries.label_ids
 
-    @cached_property
-    def _preterminals(self) -> dict[tuple[int, int, str], float]:
-        return self._by_label(self.entries.lexical)
-
-    def _by_label(self, values: FloatArray) -> dict[tuple[int, int, str], float]:
-        entries, labels = self.entries, self.labels
-        keys = zip(entries.starts.tolist(), entries.ends.tolist(), entries.label_ids.tolist(), strict=True)
-        table: dict[tuple[int, int, str], float] = {}
-        for (start, end, label), value in zip(keys, values.tolist(), strict=True):
-            # Posteriors of symbols may share a name.
-            triple = start, end, labels[label]
-            table[triple] = table.get(triple, 0.0) + value
-        return table
+    def _places(self, start: int, end: int, label: str) -> Iterator[int]:
+        """Where among the entries a label over a span is: it may be listed again, and symbols share names."""
+        self._check(start, end)
+        for label_id in _ids(self.labels).get(label, ()):
+            key = (start * (self.length + 1) + end) * len(self.labels) + label_id
+            yield from range(*self._keys.searchsorted((key, key + 1)))
 
     @property
     def frame(self) -> pd.DataFrame:
         """All constituents above zero, as columns start, end, label and g, in this order of rows."""
         import pandas as pd
 
-        rows = [(*span, g) for span, g in self._table.items() if g > 0]
-        return pd.DataFrame(rows, columns=["start", "end", "label", "g"])
+        entries, table = self.entries, Counter[tuple[int, int, str]]()
+        for start, end, label_id, g in rows(*entries[:3], entries.constituents):
+            table[start, end, self.labels[label_id]] += g
+        return pd.DataFrame(
+            [(*one, g) for one, g in table.items() if g > 0], columns=["start", "end", "label", "g"]
+        )
 
     def draw(self, words: Sequence[str] = (), threshold: float = 0.01) -> ChartPicture:
         """The chart as ``mbrparse posteriors`` shows it: it prints as a table, and notebooks show a picture.
@@ -202,13 +202,13 @@ class Posteriors:
         A preterminal is no constituent: over one terminal only what stands above it counts. Positions are
         half-open, from 0; raises PosteriorsError for a span that is none of the sentence's.
         """
-        self._check(start, end)
-        return self._table.get((start, end, label), 0.0)
+        g, lexical = self.entries.g, self.entries.lexical
+        return sum((float(g[one] - lexical[one]) for one in self._places(start, end, label)), 0.0)
 
     def preterminal(self, position: int, label: str) -> float:
         """The posterior of a label as a terminal's preterminal; raises PosteriorsError as ``labelled``."""
-        self._check(position, position + 1)
-        return self._preterminals.get((position, position + 1, label), 0.0)
+        lexical = self.entries.lexical
+        return sum((float(lexical[one]) for one in self._places(position, position + 1, label)), 0.0)
 
     def bracketed(self, start: int, end: int) -> float:
         """The sum of ``labelled`` over all labels; raises PosteriorsError as it does."""
@@ -253,6 +253,15 @@ class Posteriors:
         if not nary:
             return self.bracketed(start, end)
         return float(self.constituents.total[cell_of(self.length, start, end)])
+
+
+@lru_cache(maxsize=16)
+def _ids(labels: tuple[str, ...]) -> dict[str, list[int]]:
+    """The ids of each label."""
+    found: dict[str, list[int]] = {}
+    for label_id, label in enumerate(labels):
+        found.setdefault(label, []).append(label_id)
+    return found
 
 
 @lru_cache(maxsize=16)

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
+from collections.abc import Sequence
 from typing import Any, Protocol, cast
 
 from mbrparse.decode.base.trees import LabelledSpans
 from mbrparse.grammar.charts.base.columns import rows
 from mbrparse.grammar.grammar_kinds import Grammar
 from mbrparse.grammar.pcfg import PCFG, IntArray
-from mbrparse.treebank.labels import continuation_of, is_continuation_label
+from mbrparse.grammar.rules import quote
+from mbrparse.grammar.training.induce import rule_name
+from mbrparse.treebank.labels import continuation_of, escape, is_continuation_label
+from mbrparse.treebank.tree import Tree
 
 #: By symbol, the logarithm of its inside probability: whatever the sizes, none is lost.
 Weights = dict[int, float]
@@ -42,6 +46,7 @@ class TreeProbability:
     """
 
     def __init__(self, grammar: PCFG) -> None:
+        self._labels, self._words = grammar.labels, grammar.terminal_kind == "words"
         self._label_of: list[int] = grammar.label_ids.tolist()
         self._continues = [is_continuation_label(label) for label in grammar.labels]
         self._label_ids = {label: position for position, label in enumerate(grammar.labels)}
@@ -69,32 +74,74 @@ class TreeProbability:
         for a single terminal, which is no constituent: its preterminal is then the root. With ``nary`` a
         node of three children or more stands for all ways to binarize it (``serves_nary`` must hold).
         """
+        return self._log_prob(spans, terminal_ids, nary)
+
+    def scored(
+        self, spans: LabelledSpans, terminal_ids: IntArray, leaves: Sequence[Tree], nary: bool = False
+    ) -> tuple[float, list[str]]:
+        """``log_prob``, and the rules that the grammar lacks for the tree, top down, as grammars write them.
+
+        A rule that is lacking is taken as given by those above it. An n-ary node is named whole where no
+        rules binarize it. A word under a tag that the grammar does not know there is named as well, though
+        the sum is over all tags; ``start X`` is a label that begins no tree.
+        """
+        found: list[tuple[int, str]] = []
+        log_prob = self._log_prob(spans, terminal_ids, nary, found, leaves)
+        log_prob = -math.inf if found else log_prob
+        for place, (leaf, terminal) in enumerate(zip(leaves, terminal_ids.tolist(), strict=True)):
+            if leaf.word is not None and self._words:
+                tag, known = escape(leaf.label), self._lexicon.get(terminal, {})
+                if all(self._labels[self._label_of[symbol]] != tag for symbol in known):
+                    found.append((len(spans) + place, f"{tag} -> {quote(leaf.word)}"))
+        return log_prob, [rule for _, rule in sorted(found)]
+
+    def _log_prob(
+        self,
+        spans: LabelledSpans,
+        terminal_ids: IntArray,
+        nary: bool,
+        lacking: list[tuple[int, str]] | None = None,
+        leaves: Sequence[Tree] = (),
+    ) -> float:
+        """The same; adds to ``lacking`` rules and their nodes' places (None: ends at the first)."""
         if not spans and len(terminal_ids) != 1:
             return -math.inf
+        tree: list[Tree | str] = list(leaves)  # the tops' leaves or labels
         # As in decode.base.trees: the largest finished subtree at each start.
         tops = [self._lexicon.get(terminal, {}) for terminal in terminal_ids.tolist()]
         ends = list(range(1, len(tops) + 1))
-        for start, end, label in reversed(spans):
+        for place in range(len(spans) - 1, -1, -1):
+            start, end, label = spans[place]
             label_ids = {self._label_ids.get(label, -1)}
             if nary and end - start == len(tops):
                 label_ids.add(self._label_ids.get(continuation_of(label), -1))
-            children, position = [tops[start]], ends[start]
+            starts, position = [start], ends[start]
             while position < end:
-                children.append(tops[position])
+                starts.append(position)
                 position = ends[position]
+            children, weights = [tops[one] for one in starts], {}
             if len(children) == 1:
                 weights = self._above(tops[start], label_ids)
             elif len(children) == 2 or nary:
                 weights = self._over(children, label_ids)
-            else:
-                return -math.inf
             if not weights:
-                return -math.inf
+                if lacking is None:
+                    return -math.inf
+                lacking.append((place, f"{label} -> {' '.join(self._names(tree, starts))}"))
+                weights = {symbol: 0.0 for symbol, one in enumerate(self._label_of) if one in label_ids}
+            if lacking is not None:
+                tree[start] = label
             tops[start], ends[start] = weights, end
         total = -math.inf
         for symbol, weight in tops[0].items():
             total = _log_add(total, self._root[symbol] + weight)
+        if lacking is not None and total == -math.inf:
+            lacking.append((-1, f"start {self._names(tree, [0])[0]}"))
         return total if ends[0] == len(tops) else -math.inf
+
+    def _names(self, tree: list[Tree | str], places: list[int]) -> list[str]:
+        found, count = [tree[place] for place in places], len(places)
+        return [one if isinstance(one, str) else rule_name(one, self._words, count) for one in found]
 
     def _over(self, children: list[Weights], label_ids: set[int]) -> Weights:
         """Of symbols with these labels over two children or more, with continuations between them."""

@@ -15,7 +15,7 @@ from mbrparse.grammar.charts.factory import ChartFactory, default_max_length
 from mbrparse.grammar.grammar_kinds import Grammar
 from mbrparse.grammar.pcfg import UNKNOWN_TERMINAL
 from mbrparse.grammar.rules import is_terminal, unquote
-from mbrparse.io.errors import shortened
+from mbrparse.io.errors import InputMismatchError, shortened
 from mbrparse.treebank.labels import split_tag, unescape
 from mbrparse.treebank.tree import Tree
 
@@ -78,6 +78,18 @@ class GrammarSource:
             words = [leaf.label if leaf.word is None else leaf.word for leaf in sentence]
             return self.grammar.terminals_of(words)
         return [leaf.tag for leaf in sentence]
+
+    def check_fit(self, sentences: Sequence[Sentence]) -> None:
+        """Raise InputMismatchError where no sentence holds a single terminal that the grammar knows."""
+        grammar, known = self.grammar, frozenset(self.grammar.terminals)
+        if not sentences or any(known.intersection(self.terminals(sentence)) for sentence in sentences):
+            return
+        raise InputMismatchError(
+            f"grammar and input do not fit: the grammar's terminals are {grammar.terminal_kind} (such as "
+            f"{', '.join(grammar.terminals[:3])}), and none of the first {len(sentences)} sentences "
+            f"holds one (they begin with {self.terminals(sentences[0])[0]!r})",
+            remedy="train with the other --terminals, or give the other input",
+        )
 
     def evidence(self, batch: Batch) -> Iterator[Evidence]:
         """Yield the evidence of each sentence, which does not depend on the batch."""

@@ -30,6 +30,12 @@ if TYPE_CHECKING:
 _TOLD = 5
 
 
+def most_common(reasons: Counter[str]) -> str:
+    """The most common reasons and how often each was, for people."""
+    most = ", ".join(f"{reason}: {count}" for reason, count in reasons.most_common(3))
+    return most + (", ..." if len(reasons) > 3 else "")
+
+
 class Lines(NamedTuple):
     """What is written for a sentence: trees, details, the reason of a fall-back, and more if asked for."""
 
@@ -63,8 +69,7 @@ class ParseAccount:
         """
         text = f"{counted(self.sentences, 'sentence')}, {self.reasons.total()} fell back"
         if self.reasons:
-            most = ", ".join(f"{reason}: {count}" for reason, count in self.reasons.most_common(3))
-            text = f"{text} ({most}{', ...' if len(self.reasons) > 3 else ''})"
+            text = f"{text} ({most_common(self.reasons)})"
         counts = [f"{name} {sum(found)} of {len(found)}" for name, found in self.certified.items()]
         return f"{text}; certified: {', '.join(counts)}" if counts else text
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from mbrparse.decode.base.parser_options import ParserOptions
 from mbrparse.decode.parser.grammar_source import GrammarSource
@@ -20,7 +20,7 @@ from mbrparse.decode.parser.sentences import Batch, Sentence, batch_of, batch_of
 from mbrparse.decode.parser.tokenization import untokenized
 from mbrparse.grammar.charts.base.chart import TOO_LARGE
 from mbrparse.grammar.grammar_kinds import Grammar
-from mbrparse.io.errors import ChartOverflowError, InputMismatchError
+from mbrparse.io.errors import ChartOverflowError
 from mbrparse.io.log import Log, Progress, ProgressState, no_log, no_progress
 from mbrparse.run.in_order import WORKER_DIED, Chunk, Part, Parts, Task, in_order
 from mbrparse.run.jobs import Jobs, open_pool
@@ -30,6 +30,7 @@ from mbrparse.treebank.brackets import EMPTY_PARSE, marked_fallback
 if TYPE_CHECKING:
     from mbrparse.decode.parser.details import Details
     from mbrparse.decode.parser.posteriors_source import PosteriorsSource
+    from mbrparse.decode.parser.score_input import ScoreJob, ScoreWorker
     from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors
 
 # So many sentences are parsed together: they fill the lanes of any vector (grammar.charts.base.vector).
@@ -45,10 +46,15 @@ class Job:
     details: bool = False
     posteriors: bool = False
     marked: bool = False  #: the roots of fall-backs
+    title: ClassVar[str] = "parsing"
+
+    def worker(self) -> Worker:
+        """What makes its lines."""
+        return Worker(self)
 
 
 def parse_all(
-    job: Job,
+    job: Job | ScoreJob,
     chunks: Iterable[Chunk],
     jobs: Jobs = 1,
     log: Log = no_log,
@@ -56,7 +62,7 @@ def parse_all(
     kept: Callable[[Iterator[list[Lines]]], Iterator[list[Lines]]] = iter,
     progress_state: ProgressState | None = None,
 ) -> Iterator[Lines]:
-    """Parse chunks of sentences and yield their lines in input order; of a pooled F, when all are parsed.
+    """Parse chunks of sentences, or score trees, and yield lines in input order; of a pooled F, at the end.
 
     The lines of each wanted chunk go through ``kept``, which may precede them by those of chunks that were
     parsed earlier. A grammar may be used by ``jobs`` workers; a sentence that kills them falls back, which is
@@ -66,7 +72,7 @@ def parse_all(
     lacks. Raises OptionsError for objectives that posteriors cannot serve, WorkersError where workers cannot
     start.
     """
-    worker = Worker(job)
+    worker = job.worker()
     source = worker.source
     if isinstance(source, GrammarSource):
         found = _with_grammar(job, worker, source, chunks, jobs, log, progress_state or ProgressState())
@@ -75,12 +81,12 @@ def parse_all(
     results = itertools.chain.from_iterable(kept(found))
     if worker.pooling is not None:
         return numbered(worker.pooling.of_lines(results, progress, log))
-    return numbered(progress(results, "parsing"))
+    return numbered(progress(results, job.title))
 
 
 def _with_grammar(
-    job: Job,
-    worker: Worker,
+    job: Job | ScoreJob,
+    worker: Worker | ScoreWorker,
     source: GrammarSource,
     chunks: Iterable[Chunk],
     jobs: Jobs,
@@ -94,7 +100,7 @@ def _with_grammar(
         first.append(chunk)
         spoken = [sentence for sentence in batch_of(chunk, 0).sentences if sentence]
         for one in source.members:
-            check_fit(one, spoken)
+            one.check_fit(spoken)
         if spoken:
             # A sentence of one word would not compile the kernels.
             short = min(spoken, key=lambda sentence: (len(sentence) == 1, len(sentence)))
@@ -151,14 +157,13 @@ class _Wanted:
 
 
 def _with_posteriors(
-    worker: Worker, source: PosteriorsSource, chunks: Iterable[Chunk]
+    worker: Worker | ScoreWorker, source: PosteriorsSource, chunks: Iterable[Chunk]
 ) -> Iterator[list[Lines]]:
     done, name = 0, ""
     for chunk in chunks:
-        batch = batch_of(chunk, done)
         if chunk.wanted:
-            yield worker.lines(batch)
-        done, name = done + len(batch.sentences), chunk.source
+            yield worker.whole(chunk, done)
+        done, name = done + len(batch_of(chunk, done).sentences), chunk.source
     source.check_end(done, name)
 
 
@@ -169,21 +174,6 @@ def numbered(results: Iterable[Lines]) -> Iterator[Lines]:
             yield lines
         else:
             yield lines._replace(details=f'{{"sentence": {number}, {lines.details[1:]}')
-
-
-def check_fit(source: GrammarSource, sentences: Sequence[Sentence]) -> None:
-    """Raise InputMismatchError where no sentence holds a single terminal that the grammar knows."""
-    grammar = source.grammar
-    known = frozenset(grammar.terminals)
-    if not sentences or any(known.intersection(source.terminals(sentence)) for sentence in sentences):
-        return
-    kind = grammar.terminal_kind
-    raise InputMismatchError(
-        f"grammar and input do not fit: the grammar's terminals are {kind} (such as "
-        f"{', '.join(grammar.terminals[:3])}), and none of the first {len(sentences)} sentences "
-        f"holds one (they begin with {source.terminals(sentences[0])[0]!r})",
-        remedy="train with the other --terminals, or give the other input",
-    )
 
 
 class Worker:
@@ -206,6 +196,10 @@ class Worker:
     def parts(self, parts: Parts) -> list[list[Lines]]:
         """The lines of each part of the input."""
         return [self.lines(batch_of_part(part)) for part in parts]
+
+    def whole(self, chunk: Chunk, first: int) -> list[Lines]:
+        """The lines of a chunk that comes after ``first`` sentences."""
+        return self.lines(batch_of(chunk, first))
 
     def lines(self, batch: Batch) -> list[Lines]:
         """The lines of a batch."""
@@ -257,6 +251,6 @@ class Worker:
         return lines._replace(length=parse.length, entries=known.entries, consistent=consistent)
 
 
-def _begin(job: Job) -> Callable[[Parts], list[list[Lines]]]:
+def _begin(job: Job | ScoreJob) -> Callable[[Parts], list[list[Lines]]]:
     """What a worker does with parts of the input."""
-    return Worker(job).parts
+    return job.worker().parts

@@ -79,7 +79,9 @@ class Reranker:
         **limits: Any,
     ) -> None:
         """``limits`` are max_length and max_seconds of a ``Scorer``."""
-        self._options = {"items": any(_items(row).intersection(_OF_RULES) for row in objectives), **limits}
+        asked = set().union(*map(_items, objectives))
+        crossing = Item.CONSISTENT_SPAN in asked
+        self._options = {"items": bool(asked & _OF_RULES), "consistent": crossing, **limits}
         self._scorer = None if known is None else Scorer(known, form, **self._options)
         for row in objectives:
             _check(row, known, form)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, cast
 
 from mbrparse.decode.base.objectives import OBJECTIVES
@@ -15,9 +16,8 @@ from mbrparse.decode.base.trees import LabelledSpans
 from mbrparse.decode.parser.details import expected_recalls
 from mbrparse.decode.parser.given_trees import Form, GivenTree, find_form, labelled_spans
 from mbrparse.decode.parser.grammar_source import GrammarSource
-from mbrparse.decode.parser.parse_input import check_fit
 from mbrparse.decode.parser.posteriors_source import PosteriorsSource
-from mbrparse.decode.parser.sentences import Batch, Evidence
+from mbrparse.decode.parser.sentences import LONG, Batch, Evidence
 from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors
 from mbrparse.grammar.charts.base.chart import TOO_LARGE
 from mbrparse.grammar.charts.base.span_summary import cell_of
@@ -56,43 +56,49 @@ COLUMNS = (
     "expected_parent_child",
     "expected_productions",
     "expected_split_productions",
+    *(f"least_expected_{what}" for what in ("start", "end", "label", "posterior")),
+    "never_seen",
 )
-ITEMS = COLUMNS[-3:]
+_TEXTS = ("tree_reason", "least_expected_label", "never_seen")
 NO_TREE = "no tree"
 FIRST = 100
+# Sentences whose posteriors are in memory at a time: they fill the lanes of any vector.
+_TOGETHER = 16
 
 
 class Scorer:
     """Scores trees of one form with one grammar, or with given posteriors, which have no probabilities.
 
     With ``items`` rows of binarized trees have the expected numbers of pairs of parent and child and of
-    productions, too; this needs forests, which take longer than charts. A sentence that is longer than
-    ``max_length``, or takes more than ``max_seconds``, has a row with the reason.
+    productions, too; this needs forests, which take longer than charts. With ``consistent`` a grammar's rows
+    have the expected number of constituents that cross none, which takes longest. A sentence that is longer
+    than ``max_length``, or takes more than ``max_seconds``, has a row with the reason.
     """
 
     def __init__(
         self,
         known: PCFG | GivenPosteriors,
         form: Form,
-        items: bool = True,
+        items: bool = False,
         max_length: int | None = None,
         max_seconds: float | None = None,
+        consistent: bool = False,
     ) -> None:
         forests = items and form == "binarized" and isinstance(known, PCFG)
         asked = OBJECTIVES["productions" if forests else "labelled-recall"]
         options = ParserOptions((asked,), max_length=max_length, expectations=True, max_seconds=max_seconds)
-        self._source: GrammarSource | PosteriorsSource
+        self.source: GrammarSource | PosteriorsSource
         self._form = form
         self._probability: TreeProbability | None = None
         self._items: TreeItems | None = None
         if not isinstance(known, PCFG):
-            self._source = PosteriorsSource(known, options)
+            self.source = PosteriorsSource(known, options)
             self._unaries = bool(known.phrase[known.ends - known.starts == 1].any())
             self._joined, self._crossing = True, known.consistent is not None
             self._lengths = known.lengths.tolist()
             return
-        self._source = GrammarSource(known, options)
-        self._unaries, self._joined, self._crossing = known.has_unaries, not known.has_unaries, True
+        self.source = GrammarSource(known, options)
+        self._unaries, self._joined, self._crossing = known.has_unaries, not known.has_unaries, consistent
         self._probability = TreeProbability(known)
         self._words = known.terminal_kind == "words"
         # As trees show them; what is written alike is a treebank's label first, which binarizing escapes.
@@ -100,17 +106,17 @@ class Scorer:
         if forests:
             from mbrparse.decode.derivations.items import TreeItems
 
-            self._items = TreeItems(self._source.charts)
+            self._items = TreeItems(self.source.charts)
 
     def check_fit(self, trees: Sequence[GivenTree]) -> None:
         """Raise InputMismatchError where the grammar knows no terminal of the first trees.
 
         Or where given posteriors are of more sentences than these, which are all, a tree of each.
         """
-        if isinstance(self._source, PosteriorsSource):
-            return self._source.check_end(len(trees), trees[0].source if trees else "")
+        if isinstance(self.source, PosteriorsSource):
+            return self.source.check_end(len(trees), trees[0].source if trees else "")
         sentences = [given.tree.leaves() for given in trees if given.tree is not None]
-        return check_fit(self._source, sentences[:FIRST])
+        return self.source.check_fit(sentences[:FIRST])
 
     def rows(self, trees: Sequence[GivenTree], first: int = 0) -> list[Row]:
         """A row for each tree, in their order; ``first`` is the number of trees before them.
@@ -127,7 +133,7 @@ class Scorer:
         leaves = [self._leaves(number, trees) for number, trees in enumerate(sentences, first)]
         source = sentences[0][0].source if sentences else ""
         batch = Batch(leaves, first, source=source)
-        found = itertools.chain.from_iterable(map(self._evidence, batch.pieces()))
+        found = itertools.chain.from_iterable(map(self._evidence, batch.pieces(_TOGETHER)))
         for number, evidence in enumerate(found):
             pairs = zip(sentences[number], spans[number], strict=True)
             rows = [self._row(evidence, given.tree, listed) for given, listed in pairs]
@@ -136,33 +142,33 @@ class Scorer:
     def _spans(self, given: GivenTree) -> LabelledSpans | None:
         if given.tree is None:
             return None
-        return labelled_spans(given, self._form, self._source.labels, self._unaries, self._joined)
+        return labelled_spans(given, self._form, self.source.labels, self._unaries, self._joined)
 
     def _leaves(self, number: int, trees: Sequence[GivenTree]) -> tuple[Tree, ...]:
         for given in trees:
             if given.tree is not None:
                 return given.tree.leaves()
         # Given posteriors tell how long a sentence without a tree is.
-        known = isinstance(self._source, PosteriorsSource) and number < len(self._lengths)
+        known = isinstance(self.source, PosteriorsSource) and number < len(self._lengths)
         return (Tree("x"),) * self._lengths[number] if known else ()
 
     def _evidence(self, batch: Batch) -> Iterator[Evidence]:
         done = 0
         try:
-            for evidence in self._source.evidence(batch):
+            for evidence in self.source.evidence(batch):
                 yield evidence
                 done += 1
             return
         except MemoryError:
             pass
-        self._source.reset()
-        if self._items is not None and isinstance(self._source, GrammarSource):
-            self._items = type(self._items)(self._source.charts)
+        self.source.reset()
+        if self._items is not None and isinstance(self.source, GrammarSource):
+            self._items = type(self._items)(self.source.charts)
         left = batch._replace(sentences=batch.sentences[done:])
         if len(left.sentences) > 1:
             yield from itertools.chain.from_iterable(map(self._evidence, left.apart()))
         else:
-            yield from (self._source.refused(sentence, TOO_LARGE) for sentence in left.sentences)
+            yield from (self.source.refused(sentence, TOO_LARGE) for sentence in left.sentences)
 
     def _row(self, evidence: Evidence, tree: Tree | None, spans: LabelledSpans | None) -> Row:
         reason = evidence.reason
@@ -171,10 +177,17 @@ class Scorer:
         if spans is None or tree is None:
             return row | {"reason": NO_TREE}
         row["tree_constituents"] = len(spans)
+        nary, log_prob = self._form == "original", -math.inf
+        # Without a chart, a long n-ary node might take longer than one would have.
+        known = evidence.posteriors is not None or not nary or len(evidence.sentence) <= LONG
+        if known and self._probability is not None and (self._probability.serves_nary or not nary):
+            given = spans, evidence.terminal_ids, tree.leaves(), nary
+            log_prob, row["never_seen"] = self._probability.scored(*given)
         if evidence.posteriors is not None:
             try:
-                with self._source.clock.running(evidence.spent):
-                    return row | self._scores(evidence, evidence.posteriors, tree, spans)
+                with self.source.clock.running(evidence.spent):
+                    scores = self._scores(evidence, evidence.posteriors, tree, spans)
+                    return row | self._probabilities(evidence, spans, log_prob) | scores
             except (ChartOverflowError, MemoryError):
                 reason = TOO_LARGE
             except (NumberRangeError, TimeLimitError) as error:
@@ -183,12 +196,10 @@ class Scorer:
 
     def _scores(self, evidence: Evidence, posteriors: Posteriors, tree: Tree, spans: LabelledSpans) -> Row:
         nary = self._form == "original"
-        log_prob = None if evidence.chart is None else evidence.chart.log_prob
         constituents = self._constituents(posteriors)
         labelled, bracketed = posteriors.expected_matches(spans, nary)
         row: Row = {
-            "log_probability": log_prob,
-            **({} if log_prob is None else self._tree_probability(evidence, spans, log_prob)),
+            "log_probability": None if evidence.chart is None else evidence.chart.log_prob,
             "constituents": constituents,
             **expected_recalls(labelled, bracketed, constituents),
         }
@@ -209,7 +220,10 @@ class Scorer:
             ]
             found = self._items.expected(cast("Chart", evidence.chart), spans, tags) or {}
             row |= {f"expected_{name}": mass for name, mass in found.items()}
-        row["nodes"] = [[*span, posteriors.labelled(*span)] for span in spans]
+        row["nodes"] = nodes = [[*span, posteriors.labelled(*span)] for span in spans]
+        if nodes:
+            least = min(nodes, key=itemgetter(-1))
+            row |= dict(zip((name for name in COLUMNS if name.startswith("least")), least, strict=True))
         return row
 
     def _constituents(self, posteriors: Posteriors) -> float:
@@ -220,19 +234,19 @@ class Scorer:
             return posteriors.expected_constituents()
         return float(posteriors.length - 1)
 
-    def _tree_probability(self, evidence: Evidence, spans: LabelledSpans, log_prob: float) -> Row:
+    def _probabilities(self, evidence: Evidence, spans: LabelledSpans, found: float) -> Row:
         """The tree's probability, or the reason why it has none."""
-        nary = self._form == "original"
-        assert self._probability is not None
-        if nary and not self._probability.serves_nary:
+        if evidence.chart is None or self._probability is None:
+            return {}
+        if self._form == "original" and not self._probability.serves_nary:
             return {"tree_reason": "the grammar has unary rules of continuations"}
-        found = self._probability.log_prob(spans, evidence.terminal_ids, nary)
         if math.isfinite(found):
-            return {"tree_log_probability": found, "posterior": math.exp(found - log_prob)}
+            posterior = math.exp(found - evidence.chart.log_prob)
+            return {"tree_log_probability": found, "posterior": posterior}
         reason = "no derivation of the grammar"
         unaries = [one for one, other in itertools.pairwise(spans) if one[:2] == other[:2]]
         unaries += [span for span in spans if span[1] - span[0] == 1]
-        unknown = [label for _, _, label in spans if label not in self._source.labels]
+        unknown = [label for _, _, label in spans if label not in self.source.labels]
         if unknown:
             reason = f"the grammar has no label {unknown[0]}"
         elif unaries and not self._unaries:
@@ -245,7 +259,8 @@ def score(
     trees: AnyTree | Iterable[AnyTree | None],
     *,
     form: Form | None = None,
-    items: bool = True,
+    items: bool = False,
+    consistent: bool = False,
     max_seconds: float | None = None,
 ) -> pd.DataFrame:
     """Score given trees with a grammar as ``mbrparse score`` does, a row each, in their order.
@@ -256,6 +271,7 @@ def score(
         trees: Binarized trees (``read_trees``, a parser's), or original ones of any number of children.
         form: "binarized" or "original" (default: inferred from the trees).
         items: Whether to compute expected pairs of parent and child, and productions (they take longer).
+        consistent: Whether a grammar computes how many constituents cross none (this takes longest).
         max_seconds: What a sentence may take; a row without numbers has the reason.
 
     Returns:
@@ -275,8 +291,10 @@ def score(
     import pandas as pd
 
     given = [GivenTree("<trees>", number, tree) for number, tree in enumerate(any_trees(trees), start=1)]
-    scorer = Scorer(grammar, find_form(given, form).form, items, max_seconds=max_seconds)
+    scorer = Scorer(
+        grammar, find_form(given, form).form, items, max_seconds=max_seconds, consistent=consistent
+    )
     scorer.check_fit(given)
     rows = scorer.rows(given)
     table = pd.DataFrame(rows, columns=list(COLUMNS)).set_index("sentence")
-    return table.astype({name: "float64" for name in COLUMNS[3:] if name != "tree_reason"})
+    return table.astype({name: "float64" for name in COLUMNS[3:] if name not in _TEXTS})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple, cast
@@ -14,8 +15,9 @@ from mbrparse.io.errors import CorpusError
 from mbrparse.io.files import read_lines, source_name
 from mbrparse.run.in_order import Chunk, Part
 from mbrparse.treebank.any_tree import AnyTree, any_trees, is_tree
-from mbrparse.treebank.brackets import WHITE, is_comment, read_leaves, without_carriages
+from mbrparse.treebank.brackets import WHITE, is_comment, parse_lines, read_leaves, without_carriages
 from mbrparse.treebank.clean import TRACE
+from mbrparse.treebank.corpora import no_trees
 from mbrparse.treebank.tree import Tree, bracket_free
 
 InputForm = Literal["trees", "tokens", "text"]
@@ -41,9 +43,9 @@ class Batch(NamedTuple):
         """Each sentence as a batch of its own."""
         return self._cut(range(len(self.sentences) + 1))
 
-    def pieces(self) -> Iterator[Batch]:
-        """The same sentences in order; long ones are alone, since they may need much memory."""
-        cuts = {0, len(self.sentences)}
+    def pieces(self, most: int = sys.maxsize) -> Iterator[Batch]:
+        """The same sentences in order, so many at most; long ones are alone: they may need much memory."""
+        cuts = {*range(0, len(self.sentences), most), len(self.sentences)}
         for place, sentence in enumerate(self.sentences):
             if len(sentence) > LONG:
                 cuts.update((place, place + 1))
@@ -131,14 +133,18 @@ def read_chunks(
     encoding: str = "utf-8",
     first_size: int = 100,
     size: int = 512,
+    parses: bool = False,
 ) -> Iterator[Chunk]:
     """Yield the sentences of a file of trees or of lines, ``size`` a chunk (at first fewer).
 
     Without ``form``, the first character that is not white space tells: a bracket begins trees, before which
-    comments may stand, any other one lines of tokens. Raises CorpusError for an input without sentences.
+    comments may stand, any other one lines of tokens. Empty lines of a parser's output (``parses``) are empty
+    parses. Raises CorpusError for an input without sentences.
     """
     source = source_name(path)
     lines = read_lines(path, encoding)
+    if parses:
+        lines = parse_lines(lines)
     head: list[str] = []
     for line in lines:
         head.append(line)
@@ -146,7 +152,7 @@ def read_chunks(
             break
     else:
         if form == "trees" or not any(line.strip(WHITE) for line in head):
-            raise CorpusError("no sentences in the input", source=source)
+            raise no_trees(source) if parses else CorpusError("no sentences in the input", source=source)
     if form is None:
         form = "trees" if head[-1].lstrip(WHITE).startswith("(") else "tokens"
     # Lines that were read ahead keep their numbers: nothing is dropped.
@@ -158,10 +164,11 @@ def read_files(
     form: InputForm | None = None,
     encoding: str = "utf-8",
     size: int | None = None,
+    parses: bool = False,
 ) -> Iterator[Chunk]:
     """Yield the sentences of files one after the other, as ``read_chunks`` does, or ``size`` a chunk."""
-    sizes = () if size is None else (size, size)
-    return itertools.chain.from_iterable(read_chunks(path, form, encoding, *sizes) for path in paths)
+    sizes = (100, 512) if size is None else (size, size)
+    return itertools.chain.from_iterable(read_chunks(path, form, encoding, *sizes, parses) for path in paths)
 
 
 def sentences_of(chunk: Chunk) -> Iterator[Sentence]:

@@ -18,9 +18,11 @@ import numpy.typing as npt
 from mbrparse.decode.nary.nary_decoder import ConstituentSummary
 from mbrparse.decode.parser.parse_files import Lines
 from mbrparse.decode.parser.parse_input import Job
+from mbrparse.decode.parser.score_input import ScoreJob
 from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors
 from mbrparse.decode.posteriors.posteriors_writer import PosteriorsWriter
 from mbrparse.grammar.charts.base.span_summary import SpanEntries
+from mbrparse.grammar.grammar_kinds import Grammar
 from mbrparse.io.program import program
 from mbrparse.run.manifest import PROGRAM, Manifest, Settings, content_digest
 from mbrparse.run.work_folder import Codec
@@ -31,21 +33,22 @@ BLOCK = 128
 _PLAIN = ("trees", "details", "reason", "length", "candidates", "certified")
 
 
-def settings_of(job: Job, candidates: bool) -> Settings:
+def settings_of(job: Job | ScoreJob, candidates: bool) -> Settings:
     """All that the results of a run depend on but the input, as JSON has it, by name.
 
     ``candidates``: whether they are to be written.
     """
+    if isinstance(job, ScoreJob):
+        sources, borders = list(map(_digest, job.knives.sources)), list(job.knives.borders)
+        kept = {**job.options, "form": job.form, "marks": _plain(job.marks), "sources": sources}
+        kept |= {"borders": borders, "sentences a block": BLOCK}
+        more = {"objectives": ["score"], "details": False, "candidates": False, "posteriors written": None}
+        return {PROGRAM: program(), **kept, **more}
     options, source = job.options, job.source
-    # Digests of what was read, which do not depend on this machine's logarithms.
-    if isinstance(source, GivenPosteriors):
-        origin = {"posteriors": content_digest(replace(source, source="", ignored=()))}
-    else:
-        origin = {"grammar": content_digest(source.content)}
     settings: dict[str, Any] = {
         PROGRAM: program(),
         "sentences a block": BLOCK,
-        **origin,
+        "posteriors" if isinstance(source, GivenPosteriors) else "grammar": _digest(source),
         **_plain(options),
         "objectives": [row.name for row in options.objectives],
         **{row.name: _plain(row) for row in options.objectives},
@@ -59,6 +62,13 @@ def settings_of(job: Job, candidates: bool) -> Settings:
         settings["posteriors written"] = {"labels": labels, "consistent": options.needs_consistency}
     found: Settings = json.loads(json.dumps(settings))
     return found
+
+
+def _digest(source: Grammar | GivenPosteriors) -> str:
+    """Of what was read, which does not depend on this machine's logarithms."""
+    if isinstance(source, GivenPosteriors):
+        return content_digest(replace(source, source="", ignored=()))
+    return content_digest(source.content)
 
 
 def writer_of(manifest: Manifest) -> PosteriorsWriter | None:

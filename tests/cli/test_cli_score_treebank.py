@@ -1,0 +1,158 @@
+"""``mbrparse score`` on whole treebanks: bounded memory, workers, resumption, and ``--jackknife``."""
+
+import gc
+import json
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from commandline import Command, run
+
+from mbrparse.decode.parser import stored_lines
+from mbrparse.decode.parser.given_trees import GivenTree
+from mbrparse.decode.parser.scoring import Scorer
+from mbrparse.treebank.tree import Tree
+
+TREE = "(S (NP (DT the) (NN {})) (S_Cont (VP (VB sees) (NP (DT a) (NN cat))) (. .)))\n"
+ODD = "(S (NP (DT the) (NN dog)) (S_Cont (VP (VB sleeps) (RB well)) (. .)))\n(())\n"
+
+
+@pytest.fixture(autouse=True)
+def treebank(command: Command, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stored_lines, "BLOCK", 8)
+    trees = [TREE.format(f"w{number % 7}") + ODD * (number % 9 == 4) for number in range(40)]
+    (folder / "t.mrg").write_text("".join(trees) + "\n")
+    assert command("train t.mrg -o g").code == 0
+
+
+@pytest.mark.parametrize("layout", ["json", "tsv"])
+@pytest.mark.parametrize("how", ["-g g", "--jackknife 3", "--jackknife 3 --terminals words --items"])
+def test_any_number_of_jobs_writes_the_same_bytes(command: Command, how: str, layout: str) -> None:
+    line = f"score t.mrg {how} --format {layout}"
+    one = command(line).output
+    assert command(f"{line} --jobs 2").output == one
+    assert command(f"{line} --work kept -o out").output == ""
+    assert Path("out").read_text() == one
+    assert command(f"score {how} --format {layout}", stdin=Path("t.mrg").read_text()).output == re.sub(
+        r"t\.mrg", "<stdin>", one
+    )
+
+
+def test_a_run_that_was_interrupted_goes_on(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = command("score t.mrg -g g").output
+    line, rows = "score t.mrg -g g --work kept -o out", Scorer.rows
+    done: list[object] = []
+
+    def interrupted(self: Scorer, *given: object) -> object:
+        if len(done) == 3:
+            raise KeyboardInterrupt
+        done.append(given)
+        return rows(self, *given)  # type: ignore[arg-type]
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Scorer, "rows", interrupted)
+        outcome = command(line)
+    assert outcome.code == 130
+    assert "interrupted after 24 sentences: kept keeps them, --resume goes on" in outcome.err
+    assert not Path("out").exists()
+    scored: list[int] = []
+
+    def counted(self: Scorer, trees: Sequence[GivenTree], first: int = 0) -> object:
+        scored.append(len(trees))
+        return rows(self, trees, first)
+
+    monkeypatch.setattr(Scorer, "rows", counted)
+    assert command(f"{line} --resume").code == 0
+    assert Path("out").read_text() == whole
+    assert sum(scored) == whole.count("\n") - 24
+    other = command(f"{line} --items --resume").last_error
+    assert other.startswith(
+        "mbrparse: kept: made with other settings (items: false, now true); give the same"
+    )
+
+
+def test_a_jackknife_is_split_train_and_score(command: Command) -> None:
+    """By hand: the lines of each third, a grammar of the others, their rows one after the other."""
+    lines = [line for line in Path("t.mrg").read_text().splitlines() if line.startswith("(S")]
+    Path("whole").write_text("".join(f"{line}\n" for line in lines))
+    cuts, expected = [len(lines) * part // 3 for part in range(4)], []
+    for begin, end in pairwise(cuts):
+        Path("test").write_text("".join(f"{line}\n" for line in lines[begin:end]))
+        Path("train").write_text("".join(f"{line}\n" for line in [*lines[:begin], *lines[end:]]))
+        assert run("train train --terminals words -o by.hand").code == 0
+        expected += [json.loads(row) for row in run("score -g by.hand test").output.splitlines()]
+    found = command("score whole --jackknife 3 --terminals words").output
+    for number, (row, by_hand) in enumerate(
+        zip(map(json.loads, found.splitlines()), expected, strict=True), 1
+    ):
+        place = {"sentence": number, "line": number, "source": "whole"}
+        assert {name: _near(value) for name, value in row.items()} == {
+            name: _near(value) for name, value in {**by_hand, **place}.items()
+        }
+
+
+def _near(value: object) -> object:
+    """Numbers that are to be nearly equal, also in lists."""
+    if isinstance(value, list):
+        return list(map(_near, value))
+    return f"{value:.9g}" if isinstance(value, float) and value > 1e-12 else value or 0
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("score t.mrg --jackknife 3 -g g", "--jackknife trains grammars on binarized trees: give none"),
+        ("score t.mrg --jackknife 3 --form original", "--jackknife trains grammars on binarized trees"),
+        ("score t.mrg --jackknife 3 --normalize", "--normalize needs --grammar or --posteriors."),
+        ("score t.mrg -g g --terminals words", "--terminals needs --jackknife."),
+        ("score t.mrg -g g --resume", "--resume needs --work FOLDER."),
+        ("score t.mrg", "Missing option '-g' / '--grammar' (or '--posteriors')."),
+    ],
+)
+def test_options_that_do_not_fit(command: Command, line: str, message: str) -> None:
+    assert message in command(line).usage_error
+
+
+def test_parts_of_few_trees(command: Command) -> None:
+    one_by_one = command("score t.mrg --jackknife 44").output
+    assert command("score t.mrg --jackknife 50").output == one_by_one
+    alone = command("score --jackknife 2", stdin="(S a b)\n").last_error
+    assert alone.startswith("mbrparse: no trees to train on")
+    flat = command("score --jackknife 2", stdin="(S a b c)\n" * 4).error
+    assert flat.startswith("<stdin>:1: not binarized: S has 3 children on line 1")
+
+
+def test_places_are_those_of_the_corpus(command: Command) -> None:
+    Path("own.mrg").write_text("( (S (NP (DT the) (NN dog)) (VP (VB barks)) (. .)))\n\n" * 3)
+    assert command("binarize own.mrg -o b.mrg").code == 0
+    assert command("train b.mrg -o own.g").code == 0
+    rows = [json.loads(line) for line in command("score b.mrg -g own.g").output.splitlines()]
+    assert [(row["source"], row["line"], row["id"]) for row in rows] == [
+        ("own.mrg", line, "") for line in (1, 3, 5)
+    ]
+    table = command("score t.mrg -g g --format tsv").output.splitlines()
+    assert table[0].split("\t")[-8:-3] == [
+        *(f"least_expected_{what}" for what in ("start", "end", "label", "posterior")),
+        "never_seen",
+    ]
+    assert table[6].split("\t")[-3:] == ["t.mrg", "6", ""]
+
+
+def test_trees_are_not_kept(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whenever trees are scored, those of a few blocks are in memory; a file would hold some 3000 nodes."""
+    Path("many").write_text("".join(TREE.format(f"w{number}") for number in range(240)))
+    rows, alive = Scorer.rows, list[int]()
+
+    def counted(self: Scorer, trees: Sequence[GivenTree], first: int = 0) -> object:
+        gc.collect()
+        alive.append(sum(type(one) is Tree for one in gc.get_objects()))
+        return rows(self, trees, first)
+
+    monkeypatch.setattr(Scorer, "rows", counted)
+    gc.collect()
+    before = sum(type(one) is Tree for one in gc.get_objects())
+    assert command("score -g g many -o rows --work kept").code == 0
+    assert len(alive) == 240 / 8
+    assert 50 < max(alive) - before < 500, (before, alive)
