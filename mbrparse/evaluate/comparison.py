@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
@@ -231,11 +230,7 @@ def _sources(parses: Parses) -> list[TreeSource]:
 
 
 def _known_fallbacks(parses: Parses) -> FellBack | None:
-    return partial(_fallbacks_of, parses) if isinstance(parses, KnownFallbacks) else None
-
-
-def _fallbacks_of(parses: KnownFallbacks, _: object) -> Mapping[str, Sequence[bool]]:
-    return parses.fell_back()
+    return (lambda _: parses.fell_back()) if isinstance(parses, KnownFallbacks) else None
 
 
 def _numbered(system: str, runs: Sequence[Sequence[AnyTree | None]]) -> list[TreeSource]:
