@@ -121,13 +121,7 @@ class ObjectiveOptions:
                 "rules (--space free: binary ones, without unary nodes)"
             )
         if free and unaries:
-            from mbrparse.grammar.projection import unary_share
-
-            share = unary_share(getattr(grammar, "members", [grammar])[0].pcfg)
-            lines.append(
-                f"{', '.join(free)}: trees of the space free have no unary nodes, {share:.0%} of the "
-                "constituents that the grammar expects"
-            )
+            lines.append(f"{', '.join(free)}: trees of the space free leave out the grammar's unary nodes")
         return rows, lines
 
     def _row(self, name: str, f_score: FScore | None, unaries: bool) -> Objective:

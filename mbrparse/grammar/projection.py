@@ -18,7 +18,7 @@ import numpy as np
 
 from mbrparse.grammar.pcfg import PCFG, FloatArray, IntArray, text_order
 from mbrparse.grammar.rules import is_terminal
-from mbrparse.treebank.labels import is_continuation_label, project, state_of
+from mbrparse.treebank.labels import project, state_of
 
 # Expected numbers of symbols are summed over at most so many generations, until the next one is at most this
 # share of the sum.
@@ -135,15 +135,3 @@ def expected_symbols(grammar: PCFG) -> FloatArray:
         if size > 1.0 / np.finfo(np.float64).tiny ** 0.5:
             generation, expected = generation / size, expected / size
     return expected
-
-
-def unary_share(grammar: PCFG) -> float:
-    """The nodes of unary rules as a share of the constituents of a derivation, both expected numbers.
-
-    Continuations are no constituents.
-    """
-    expected = expected_symbols(grammar)
-    phrases = np.array([not is_continuation_label(project(symbol)) for symbol in grammar.symbols])
-    binary = (expected * phrases)[grammar.parent] @ np.exp(grammar.log_prob)
-    unary = expected[grammar.unary_parent] @ np.exp(grammar.unary_log_prob)
-    return float(unary / (unary + binary))

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import cache
-from typing import Any
 
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.io.errors import shortened
@@ -12,13 +10,6 @@ from mbrparse.treebank.tree import Tree
 
 # NLTK's tokenizer leaves them alone.
 _CURLY = str.maketrans({"\u201c": "``", "\u201d": "''", "\u2018": "`", "\u2019": "'"})
-
-
-@cache
-def _tokenizer() -> Any:
-    from nltk.tokenize.treebank import TreebankWordTokenizer  # NLTK takes a second to load
-
-    return TreebankWordTokenizer()
 
 
 def tokenize(line: str) -> list[str]:
@@ -30,7 +21,9 @@ def tokenize(line: str) -> list[str]:
     >>> tokenize('He said (so): "We can\u2019t."')
     ['He', 'said', '-LRB-', 'so', '-RRB-', ':', '``', 'We', 'ca', "n't", '.', "''"]
     """
-    words: list[str] = _tokenizer().tokenize(line.translate(_CURLY), convert_parentheses=True)
+    from nltk.tokenize.treebank import TreebankWordTokenizer  # NLTK takes a second to load
+
+    words: list[str] = TreebankWordTokenizer().tokenize(line.translate(_CURLY), convert_parentheses=True)
     return words
 
 

@@ -140,21 +140,9 @@ NAMES = {
 }
 #: Goodman's own figures of each row's criteria, per cent: minimum, maximum, mean and standard deviation.
 PUBLISHED = {
-    "labelled-tree": (
-        ("86.06", "93.27", "90.13", "2.57"),
-        ("51.14", "77.27", "63.98", "7.96"),
-        ("71.38", "81.88", "75.87", "3.18"),
-    ),
-    "bracketed-recall": (
-        ("88.02", "94.34", "91.14", "2.22"),
-        ("53.41", "76.14", "63.64", "7.82"),
-        ("72.15", "80.69", "76.03", "3.14"),
-    ),
-    DIFFERENCE: (
-        ("-1.55", "2.45", "1.01", "1.07"),
-        ("-3.41", "3.41", "-0.34", "2.34"),
-        ("-1.34", "2.02", "0.17", "1.20"),
-    ),
+    "labelled-tree": "86.06 93.27 90.13 2.57 51.14 77.27 63.98 7.96 71.38 81.88 75.87 3.18",
+    "bracketed-recall": "88.02 94.34 91.14 2.22 53.41 76.14 63.64 7.82 72.15 80.69 76.03 3.14",
+    DIFFERENCE: "-1.55 2.45 1.01 1.07 -3.41 3.41 -0.34 2.34 -1.34 2.02 0.17 1.20",
 }
 
 
@@ -177,9 +165,7 @@ def table1(results: Sequence[Result]) -> tuple[Grid, Grid]:
             values = final_rates(results, row, criterion)
             summary = summarize(values)
             shown.append([heading, *(_number(100 * value) for value in summary), "", ""])
-            printed = [
-                round(float(figure) / 100, 6) for figure in PUBLISHED[row][list(CRITERIA).index(criterion)]
-            ]
+            printed = [round(float(figure) / 100, 6) for figure in printed_table1(row)[criterion]]
             data.append([row, criterion, *summary, "", "", *printed])
             if row == DIFFERENCE:
                 test = paired_test(values)
@@ -187,13 +173,10 @@ def table1(results: Sequence[Result]) -> tuple[Grid, Grid]:
     return grid_of(shown), grid_of(data)
 
 
-def printed_table1(width: int) -> Grid:
-    """The paper's rows, for below a table of so many columns."""
-    grid: list[list[Cell]] = []
-    for row, title in NAMES.items():
-        found = dict(zip(CRITERIA.values(), PUBLISHED[row], strict=True))
-        grid += published(f"Goodman (1996), Table 1, ATIS: {title.partition(' (')[0]}", found, width)
-    return grid
+def printed_table1(row: str) -> dict[str, list[str]]:
+    """The paper's figures of one of the ``NAMES``, by criterion."""
+    figures = PUBLISHED[row].split()
+    return {name: figures[4 * place : 4 * place + 4] for place, name in enumerate(CRITERIA)}
 
 
 def _number(value: float) -> str:
@@ -260,7 +243,13 @@ def compare_decoders(
 @atomic_outputs()
 def _report(results: Sequence[Result], tables: Tables, title: str) -> str:
     shown, data = table1(results)
-    table = tables.write("table1", [*shown, *printed_table1(len(shown[0]))], data)
+    below: list[list[Cell]] = []
+    for row, name in NAMES.items():
+        figures = dict(zip(CRITERIA.values(), printed_table1(row).values(), strict=True))
+        below += published(
+            f"Goodman (1996), Table 1, ATIS: {name.partition(' (')[0]}", figures, len(shown[0])
+        )
+    table = tables.write("table1", [*shown, *below], data)
     figure2(results, tables.folder, title)
     runs = f"{len(results)} run{'s' * (len(results) > 1)}"
     accuracy = summarize(final_rates(results, "labelled-tree", "consistent_brackets_recall"))

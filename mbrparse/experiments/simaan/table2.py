@@ -144,7 +144,7 @@ def _account(judged: Judged) -> str:
     return text + f"; {judged.left_out} parses in error for EVALB" * bool(judged.left_out)
 
 
-def _grid(summary: Summary, his: dict[str, Published]) -> Grid:
+def _grid(summary: Summary, his: Published) -> Grid:
     """Our rows with letters and marks, his below."""
     grid = grid_of([("", "", *CRITERIA.values(), EVALB_COVERAGE.heading)])
     _, *rows = cells(summary, [*CRITERIA, EVALB_COVERAGE.name])
@@ -184,7 +184,7 @@ def _rows(found: Sequence[Judged]) -> Iterator[dict[str, Any]]:
                     row[f"{criterion.name}_p_bootstrap"] = tested.p_bootstrap[file, place]
                     row[f"{criterion.name}_p_randomization"] = tested.p_randomization[file, place]
                     if group == "all":
-                        printed = getattr(judged.kind.published[algorithm], criterion.name)
+                        printed = judged.kind.published[algorithm][list(CRITERIA).index(criterion.name)]
                         row[f"{criterion.name}_published"] = float(printed) / 100
                 yield row
 
@@ -198,7 +198,9 @@ def _data(found: Sequence[Judged], about: dict[str, Any]) -> dict[str, Any]:
                 "description": judged.kind.description,
                 **asdict(judged.parsing),
                 **{group: json.loads(render(summary, "json")) for group, summary in judged.groups.items()},
-                "published": {name: row._asdict() for name, row in judged.kind.published.items()},
+                "published": {
+                    name: dict(zip(CRITERIA, row, strict=True)) for name, row in judged.kind.published.items()
+                },
             }
         )
     return {"settings": about["run"], "algorithms": ALGORITHMS, "parsers": parsers}
