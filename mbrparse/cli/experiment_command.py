@@ -14,7 +14,7 @@ import click
 
 from mbrparse.cli.commands import LazyGroup, option_group
 from mbrparse.cli.corpus_options import CorpusOptions
-from mbrparse.cli.objective_options import ObjectiveChoice
+from mbrparse.cli.objective_options import objective_option
 from mbrparse.cli.option_types import InputFile, Text
 from mbrparse.cli.options import (
     Finite,
@@ -29,7 +29,6 @@ from mbrparse.cli.options import (
     with_progress,
 )
 from mbrparse.cli.stages import call_stage, takes_stage_options
-from mbrparse.decode.base.objectives import OBJECTIVES
 
 EXPERIMENTS: dict[str, str] = {
     "calibration": "Compare the recall that a parser expects with the recall it gets.",
@@ -207,14 +206,7 @@ def beyond_recall(input: str, output: str, **options: Any) -> None:
 @takes_stage_options
 @click.argument("corpus")
 @folder_option("Folder for all files.")
-@option(
-    "--objective",
-    "objectives",
-    type=ObjectiveChoice(list(OBJECTIVES)),
-    metavar="NAME",
-    multiple=True,
-    help="Parse for these instead (repeatable), as parse does.",
-)
+@objective_option(help="Parse for these instead (repeatable), as parse does.")
 @count_option("--max-length", help="Drop trees with more terminals.", default=40)
 @option("--test-fraction", default="0.1", type=Text("F"), help="Parse the last floor(N*F) trees.")
 @option("--seed", type=int, help="Draw the trees to parse at random instead.")
@@ -223,7 +215,7 @@ def reproduce(
     corpus: str,
     output: str,
     stages: dict[str, list[str]],
-    objectives: tuple[str, ...],
+    names: tuple[str, ...],
     max_length: int,
     jobs: Any,
     **which: Any,
@@ -243,7 +235,7 @@ def reproduce(
     if not corpus.startswith("wsj:") and any(word.startswith("--sections") for word in stages["binarize"]):
         raise click.UsageError("--sections goes with wsj:DIR.")
     stages["binarize"].insert(0, f"--max-length={max_length}")
-    names, command = tuple(dict.fromkeys(objectives)), shlex.join(["mbrparse", *sys.argv[1:]])
+    names, command = tuple(dict.fromkeys(names)), shlex.join(["mbrparse", *sys.argv[1:]])
     made = Corpus(corpus, **which), Path(output), call_stage, stages, names or ALGORITHMS
     reproduction = Reproduction(*made, jobs, note, with_progress, command)
     table = reproduction.run()

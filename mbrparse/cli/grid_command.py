@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mbrparse.cli.objective_options import ObjectiveChoice
+from mbrparse.cli.objective_options import objective_option
 from mbrparse.cli.option_types import Text
 from mbrparse.cli.options import count_option, folder_option, jobs_option, note, option, with_progress
 from mbrparse.cli.stages import STAGES, call_stage, stage_options, words
-from mbrparse.decode.base.objectives import OBJECTIVES
 
 if TYPE_CHECKING:
     from mbrparse.experiments.grid.cells import Axis
@@ -45,15 +44,7 @@ def _axis_option(stage: str) -> Any:
 @_axis_option("train")
 @_axis_option("parse")
 @option("--unary", type=Text("VALUE,..."), help="--binarize unary=VALUE,...")
-@option(
-    "--objective",
-    "objectives",
-    type=ObjectiveChoice(list(OBJECTIVES)),
-    metavar="NAME",
-    multiple=True,
-    default=["labelled-recall"],
-    help="Parse for this (repeatable).",
-)
+@objective_option(default=["labelled-recall"], help="Parse for this (repeatable).")
 @option("--folds", type=click.IntRange(2, 1000), help="Cross-validate: a cell for each of so many folds.")
 @option("--test-fraction", default="0.1", type=Text("F"), help="Without --folds: the last part, to hold out.")
 @option("--train-size", default="1", type=Text("F|N,..."), help="Shares or numbers of the training trees.")
@@ -64,7 +55,7 @@ def _axis_option(stage: str) -> Any:
 def grid(
     corpus: str,
     output: str,
-    objectives: Sequence[str],
+    names: Sequence[str],
     folds: int | None,
     test_fraction: str,
     train_size: str,
@@ -100,7 +91,7 @@ def grid(
         axes,
         tuple(dict.fromkeys(train_size.split(","))),
         divisions or [f"--test-fraction={test_fraction}"],
-        tuple(dict.fromkeys(objectives)),
+        tuple(dict.fromkeys(names)),
         common,
         call_stage,
     )

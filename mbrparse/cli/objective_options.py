@@ -37,16 +37,17 @@ class ObjectiveChoice(NearestChoice):
         return super().convert(ALIASES.get(value, str(value).replace("labeled", "labelled")), param, ctx)
 
 
+def objective_option(**attributes: Any) -> Any:
+    """``--objective NAME``, repeatable, as the parameter ``names``."""
+    choice = ObjectiveChoice(list(OBJECTIVES))
+    return option("--objective", "names", type=choice, metavar="NAME", multiple=True, **attributes)
+
+
 @dataclass(frozen=True)
 class ObjectiveOptions:
     """What the returned trees maximize."""
 
-    names: tuple[str, ...] = option(
-        "--objective",
-        "names",
-        type=ObjectiveChoice(list(OBJECTIVES)),
-        metavar="NAME",
-        multiple=True,
+    names: tuple[str, ...] = objective_option(
         default=["labelled-recall"],
         help="What the returned tree maximizes the expectation of (repeatable). labelled-tree, also "
         "called viterbi, is the most probable derivation; the others minimize a Bayes risk: "
