@@ -120,3 +120,10 @@ def test_a_kind_of_file_in_no_other_encoding(command: Command, folder: Path) -> 
     assert error == "grammar:5: bytes that are not utf-8; convert it: iconv -f latin1 -t utf-8"
     converted = finished("bash", "-c", f"{error.rpartition(': ')[2]} < grammar > converted")
     assert (converted.returncode, command("grammar info converted").code) == (0, 0)
+
+
+def test_what_is_no_utf_16_at_all() -> None:
+    """Its decoder marks nothing where there is no byte-order mark."""
+    found, error = read(b"(S caf\xe9 x)\n", "utf-16")
+    assert found == []
+    assert "text:1: bytes that are not utf-16; name the file's encoding" in str(error)

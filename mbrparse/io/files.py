@@ -138,16 +138,19 @@ def decode_lines(
         return line.removeprefix("\ufeff") if number == 1 else line
 
     begun: list[str] = []  # pieces of a line, which may be as long as the file
-    for text in _decoded(stream, _decoder("utf-8" if encoding is None else encoding)):
-        marked = marked or holds_bad_bytes(text)
-        *lines, rest = text.split("\n")
-        if lines:
-            lines[0] = "".join([*begun, lines[0]])
-            begun.clear()
-        begun.append(rest)
-        for line in lines:
-            yield checked(line) + "\n"
-            number += 1
+    try:
+        for text in _decoded(stream, _decoder("utf-8" if encoding is None else encoding)):
+            marked = marked or holds_bad_bytes(text)
+            *lines, rest = text.split("\n")
+            if lines:
+                lines[0] = "".join([*begun, lines[0]])
+                begun.clear()
+            begun.append(rest)
+            for line in lines:
+                yield checked(line) + "\n"
+                number += 1
+    except UnicodeError:  # of decoders that mark nothing: UTF-16 without a byte-order mark
+        raise bad_bytes(source, number, encoding) from None
     if last := "".join(begun):
         yield checked(last)
 

@@ -222,7 +222,7 @@ def known_corpus(spec: str) -> Corpus | None:
     ('craft', 'alpino', None)
     """
     name, colon, _ = spec.partition(":")
-    return BY_NAME.get(spec) or (BY_NAME.get(name) if colon else None)
+    return (BY_NAME.get(spec) or BY_NAME.get(name)) if colon else None
 
 
 def corpus_path(spec: str) -> str:
