@@ -40,13 +40,9 @@ class ScoreOptions:
     """Those of a ``Scorer``."""
 
     items: bool = option(
-        "--items/--no-items",
-        default=False,
-        help="Also compute expected pairs of parent and child, and productions: takes longer.",
+        "--items/--no-items", help="Also expected pairs of parent and child, and productions."
     )
-    consistent: bool = option(
-        is_flag=True, help="Also compute how many constituents are expected to cross none: takes longest."
-    )
+    consistent: bool = option(is_flag=True, help="Also how many constituents are expected to cross none.")
     max_length: int | None = count_option(help="Skip longer sentences.")
     max_seconds: float | None = max_seconds_option("Skip a sentence that takes longer; its row says so.")
 

@@ -291,9 +291,7 @@ def score(
     import pandas as pd
 
     given = [GivenTree("<trees>", number, tree) for number, tree in enumerate(any_trees(trees), start=1)]
-    scorer = Scorer(
-        grammar, find_form(given, form).form, items, max_seconds=max_seconds, consistent=consistent
-    )
+    scorer = Scorer(grammar, find_form(given, form).form, items, None, max_seconds, consistent)
     scorer.check_fit(given)
     rows = scorer.rows(given)
     table = pd.DataFrame(rows, columns=list(COLUMNS)).set_index("sentence")
