@@ -52,7 +52,7 @@ CALLS = {
         "--test-fraction 0.2 --resamples 30 --seed 5",
     ),
     "split-merge": (
-        "split-merge trees.mrg --test-fraction 0.3 --resamples 20 --cycles 0",
+        "split-merge trees.mrg --test-fraction 0.3 --resamples 20 --cycles 0 --objective labelled-tree",
         "--cycles 1 --objective labelled-f --test-fraction 0.2 --prune 0.01 --resamples 30 --seed 5",
     ),
 }
