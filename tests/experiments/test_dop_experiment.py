@@ -82,7 +82,7 @@ def test_what_is_printed_is_what_the_folder_holds(finished: Finished) -> None:
         for suffix in ("md", "tex", "csv"):
             assert (folder / f"{table}.{suffix}").stat().st_size > 0
     assert "\nPublished, on other data: Goodman (1996), ATIS, two programs\nexplicit fragments, " in done.out
-    assert (folder / "speed.txt").read_text("utf-8").endswith("  500 times\n")
+    assert "  500 times\n" in (folder / "speed.txt").read_text("utf-8")
     assert (folder / "curves.svg").read_text("utf-8").count("<text") > 10
     assert (folder / "curves.png").stat().st_size > 0
     for row in rows(folder / "models.csv"):
