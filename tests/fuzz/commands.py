@@ -58,7 +58,7 @@ COMMANDS = _weighed(f"""
 1 corpora corpus corpus.zip wsj
 2 corpora corpus.zip icepahc --check
 3 check trees.mrg corpus.zip icepahc:icepahc -o out
-2 check corpus --format json
+2 check bin.mrg --format json
 3 stats trees.mrg corpus.zip --on-error skip --top 3
 2 stats icepahc:icepahc --leaves lemma --no-traces --table chains --format csv -o out
 6 binarize trees.mrg -o out
