@@ -123,8 +123,9 @@ def _without_numbers(error: Exception) -> str:
 def _of_parses(trial: Trial, outcome: Outcome, folder: Path) -> str | None:
     """A line for each sentence in each file, its words as they came."""
     options = _options(trial.arguments[1:])
-    data = trial.files.get(trial.stdin if options["input"] == "-" else options["input"])
-    if data is None or options["shard"] is not None or options["encoding"] not in ("utf-8", "utf8"):
+    [*inputs] = options["inputs"]
+    data = trial.files.get(trial.stdin if inputs == ["-"] else inputs[0])
+    if data is None or len(inputs) > 1 or options["shard"] is not None or options["encoding"] not in ("utf-8", "utf8"):
         return None  # a shard's parses stand in its folder
     text = _decoded(data)
     # U+001E and others are no white space; a form feed may stand before a comment.
