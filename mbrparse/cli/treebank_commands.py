@@ -91,7 +91,7 @@ def _describe(spec: str) -> None:
 @count_option("--test-last", help="Test on the last N trees.", least=0, metavar="N")
 @count_option("--test-random", help="Test on N trees drawn at random.", least=0, metavar="N")
 @option("--fold", type=Text("I/N"), help="Test on the I-th of N parts, with --seed of random trees.")
-@option("--train-size", type=Text("F|N"), help="Keep so many of the training trees, or such a share of them.")
+@option("--train-size", type=Text("F|N"), help="So many of the training trees, or such a share of them.")
 @option(
     "--dev-fraction",
     type=Text("F"),

@@ -117,7 +117,7 @@ def compare(
             lab. recall  not empty
     parses       100.00     100.00
     <BLANKLINE>
-    criteria:labelled_recall|gold:memory|form:binarized|crossing:debinarized|average:pooled|sentences:2|...
+    criteria:labelled_recall|gold:memory=d0fa45400d|parses:parses=d0fa45400d|form:binarized|...
     """
     log = _to_standard_error if log is None else log
     settings = _settings(

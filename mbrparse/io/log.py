@@ -26,7 +26,7 @@ def counted(number: int, noun: str) -> str:
     >>> counted(1, "sentence"), counted(2000, "word")
     ('1 sentence', '2000 words')
     """
-    return f"{number} {noun}{'s' * (number != 1)}"
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 @dataclass

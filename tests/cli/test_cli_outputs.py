@@ -301,7 +301,7 @@ def test_names_of_any_kind(name: str, command: Command) -> None:
     with open("counts", newline="") as stream:  # data keep the name as it is
         assert len(list(csv.reader(stream))) == 4
     assert "no such file" in command("debinarize", f"{name[:200]}!").error
-    usage = command("debinarize t", name)
+    usage = command("sample t", name)
     assert (usage.code, usage.err.count("\n"), usage.err.count("\x1b")) == (2, 4, 0)
 
 

@@ -313,4 +313,4 @@ def test_training_leaves_out_what_would_not_fit(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert f"left out 1 sentence, charts of more than 2 GB (--max-length): {trees}:2\n" in done.stderr
-    assert "2 sentences, 1 iterations" in done.stderr
+    assert "2 sentences, 1 iteration" in done.stderr

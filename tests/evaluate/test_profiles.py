@@ -152,7 +152,7 @@ def test_keep_punctuation(command: Command) -> None:
 def test_binarized_files_are_unbinarized(command: Command) -> None:
     write(gold="(S (DT a) (S_Cont (NN b) (NN c)))\n", parse="(X (X (DT a) (NN b)) (NN c))\n")
     assert command("evaluate --profile prpn --per-sentence counts.csv gold.mrg parse.mrg").code == 0
-    assert Path("counts.csv").read_text().splitlines()[1] == "parse,1,1,1,3,1,1,0,1,0"
+    assert Path("counts.csv").read_text().splitlines()[1] == "parse,1,1,1,3,1,1,0,1,0,gold.mrg,1,"
 
 
 def test_significance_and_breakdowns_are_there(command: Command) -> None:

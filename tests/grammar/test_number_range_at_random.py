@@ -184,7 +184,7 @@ def check_objectives(case: Case) -> None:
     wide = {key: g for key, g in true.posteriors(case.projection).items() if key[1] - key[0] > 1}
     recalls = ("labelled-recall", "bracketed-recall")
     free = {name: free_optimum(wide, length, name == "labelled-recall") for name in recalls}
-    [parse] = Parser(case.pcfg, *free).parse([case.words])
+    [parse] = Parser(case.pcfg, *(OBJECTIVES[name] for name in free)).parse([case.words])
     assert parse.reason is None
     check_scores(parse, free)
     earned = sum(wide.get(span, 0) for span in parse.spans[0])

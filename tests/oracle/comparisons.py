@@ -248,7 +248,7 @@ class _Objectives:
         g = {key: p for key, p in self.true.constituents.items() if key[1] - key[0] > 1}
         weights = {"labelled-recall": (1.0, 0.0, 0.0), "bracketed-recall": (0.0, 1.0, 0.0)}
         mixed = Objective("mixed", Space.FREE, ((Item.LABELLED_SPAN, 1.0), (Item.SPAN, 0.5)), -0.25)
-        parse = self._parse(*weights, mixed, **settings)
+        parse = self._parse(*(OBJECTIVES[name] for name in weights), mixed, **settings)
         assert parse is not None
         for found, (row, of) in zip(
             parse.decoded, [*weights.items(), ("mixed", (1.0, 0.5, -0.25))], strict=True
@@ -495,7 +495,8 @@ def _compare_dop(case: Case, check: Comparison) -> None:
     check.table("chart, dop", {x: p for x, p in found.items() if x[2] not in treebank.terminals}, g, 1e-9)
     wide = {x: p for x, p in g.items() if x[1] - x[0] > 1}
     n = len(case.words)
-    parser = Parser(grammar, "labelled-recall", "bracketed-recall", "labelled-f", "general-recall")
+    names = ("labelled-recall", "bracketed-recall", "labelled-f", "general-recall")
+    parser = Parser(grammar, *(OBJECTIVES[name] for name in names))
     [parse] = parser.parse([case.words])
     for name, weights in (("labelled-recall", (1.0, 0.0)), ("bracketed-recall", (0.0, 1.0))):
         best = naive.free_optimum(wide, n, labelled_weight=weights[0], span_weight=weights[1])
