@@ -44,9 +44,11 @@ def call_stage(stage: str, arguments: Iterable[str]) -> None:
     try:
         with COMMANDS[stage].make_context(f"mbrparse {stage}", list(arguments)) as context:
             COMMANDS[stage].invoke(context)
+            return
     except click.UsageError as error:
-        # Without its context, which no other process could send.
-        raise click.UsageError(f"{stage}: {error.format_message()}") from None
+        message = error.format_message()
+    # Not from within the handler: the other error has a context, which no process could send.
+    raise click.UsageError(f"{stage}: {message}")
 
 
 class _Forwarded(click.Option):

@@ -73,7 +73,7 @@ COMMANDS = _weighed(f"""
 3 binarize icepahc:icepahc --leaves lemma -o out
 3 binarize corpus.zip --drop NP,V* --roots S --encoding utf-8,latin-1 -o out
 2 binarize trees.mrg --ids NP --terminals-below lemma=form -o out
-2 binarize greynir:icepahc/psd/a.psd --drop X -o out
+2 binarize greynir:trees.mrg --drop X -o out
 2 binarize penn-historical:icepahc -o out
 4 debinarize head.mrg -o out
 2 debinarize join.mrg
