@@ -91,7 +91,7 @@ def test_nltk_is_not_imported() -> None:
 # --- trees -------------------------------------------------------------------------------
 
 
-@given(trees(labels))
+@given(trees(labels.filter(str.strip)))
 def test_a_tree_of_any_kind_is_the_tree(tree: mp.Tree) -> None:
     assert any_tree(tree) is tree
     assert any_tree(str(tree)) == mp.read_tree(str(tree))

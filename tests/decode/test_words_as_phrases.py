@@ -66,3 +66,11 @@ def test_labels_over_one_span_make_a_chain(tmp_path: Path, chains: list[str] | N
     np.savez(path, lengths=[2, 3], labels=np.array(["S", "SBAR"]), g=[0.5, 0.5, 1.0], **span)
     done = run("parse", "--posteriors", path, "--objective", "labelled-f", str(tmp_path / "text"))
     assert done.output == "(S x x)\n(S x x x)\n"
+
+
+def test_phrases_over_one_word_alone_are_posteriors(tmp_path: Path) -> None:
+    path = str(tmp_path / "model.npz")
+    np.savez(path, lengths=[3], labels=np.array(["N"]), sentence=[0], start=[1], end=[2], label=[0], g=[0.9])
+    (tmp_path / "text").write_text("a b c\n")
+    found = run("parse", "--posteriors", path, "--objective", "labelled-f", str(tmp_path / "text"))
+    assert found.output == "(X a (N (b b)) c)\n"

@@ -127,7 +127,8 @@ class PosteriorsSource:
         # Tokens get the most probable tags.
         leaves = _with_tags(sentence, best_preterminals(posteriors)) if tokens else sentence
         # One word has only one tree, whatever the posteriors.
-        if length > 1 and not (entries.ends - entries.starts > 1).any():
+        constituents = (entries.ends - entries.starts > 1) | (entries.g > entries.lexical)
+        if length > 1 and not constituents.any():
             return self.refused(leaves, "no posteriors")
         summary = posteriors.spans
         whole = cell_of(length, 0, length)
