@@ -1,0 +1,373 @@
+"""Naive twin of prefixes, next words, masked words and the sums over all trees: enumeration, as intervals.
+
+Two enumerations that share nothing:
+
+- **strings**, bottom-up: the probability of every string up to a length; what is left of one lies beyond.
+  Chains of unary rules, through cycles too, are summed in closed form (``naive_unary.closure``).
+- **leftmost derivations**, top-down: what is still to be rewritten is a stack of symbols; every rule of its
+  top is tried, and a stack of a probability below ``least`` is dropped, which widens the intervals.
+
+Conventions. Sentences are tuples of terminals without quotes. An interval is ``(low, high)``; both ends are
+floats, so rounding may move them by some 1e-15. Rules have any number of children. All grammars sum to one
+and are consistent: the mass beyond a length is that of longer strings, not of trees that never end.
+Probabilities of a prefix and of what follows are joint, so those of all next words and of the end sum to the
+prefix's own.
+
+A rule over one terminal, A -> 'w', is lexical. A terminal beside other children (a tag) is a symbol to be
+rewritten, whose one lexical rule has probability one.
+"""
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from functools import lru_cache
+from typing import NamedTuple, TypeAlias
+
+from naive import Grammar
+from naive_unary import closure
+
+from mbrparse.grammar.rules import Rule, RuleSet, Weight, is_terminal, quote, unquote
+
+Words: TypeAlias = tuple[str, ...]
+Interval: TypeAlias = tuple[float, float]
+Stack: TypeAlias = tuple[str, ...]
+
+
+def terminals(rules: RuleSet) -> list[str]:
+    """The grammar's terminals without quotes, sorted."""
+    return sorted({unquote(name) for rule in rules.rules for name in rule.children if is_terminal(name)})
+
+
+# --- strings, bottom-up ----------------------------------------------------------------
+
+
+def strings(rules: RuleSet, longest: int) -> dict[Words, float]:
+    """The probability of each string of at most so many words that has one."""
+    start = {name: weight.probability for name, weight in rules.start.items()}
+    found: defaultdict[Words, float] = defaultdict(float)
+    for (symbol, _), yields in _yields(tuple(start), tuple(rules.rules.items()), longest).items():
+        for words, p in yields.items():
+            found[words] += start.get(symbol, 0.0) * p
+    return {words: p for words, p in found.items() if p}
+
+
+@lru_cache(8)
+def _yields(
+    start: tuple[str, ...], rules: tuple[tuple[Rule, Weight], ...], longest: int
+) -> dict[tuple[str, int], dict[Words, float]]:
+    """For each nonterminal and length the strings that it derives."""
+    unary = {
+        (parent, children[0]): weight.probability
+        for (parent, children), weight in rules
+        if len(children) == 1 and not is_terminal(children[0])
+    }
+    symbols = {*start, *(rule.parent for rule, _ in rules)}
+    chains = closure(Grammar(dict.fromkeys(symbols, 1), {}, {}, dict(unary)))
+    found: dict[tuple[str, int], dict[Words, float]] = {}
+
+    def split(children: Words, length: int) -> Iterator[tuple[Words, float]]:
+        """The strings of a length that the children derive, once for each way to share it out."""
+        first, rest = children[0], children[1:]
+        for size in range(1, length - len(rest) + 1) if rest else (length,):
+            if is_terminal(first):
+                heads: dict[Words, float] = {(unquote(first),): 1.0} if size == 1 else {}
+            else:
+                heads = found.get((first, size), {})
+            for words, p in heads.items():
+                for more, q in split(rest, length - size) if rest else [((), 1.0)]:
+                    yield words + more, p * q
+
+    for length in range(1, longest + 1):
+        below: defaultdict[str, defaultdict[Words, float]] = defaultdict(lambda: defaultdict(float))
+        for (parent, children), weight in rules:
+            chain = len(children) == 1 and (parent, children[0]) in unary
+            if weight.probability and not chain and len(children) <= length:
+                for words, p in split(children, length):
+                    below[parent][words] += weight.probability * p
+        for (top, bottom), chained in chains.items():
+            cell = found.setdefault((top, length), {})
+            for words, p in below[bottom].items():
+                cell[words] = cell.get(words, 0.0) + float(chained) * p
+    return found
+
+
+def length_masses(rules: RuleSet, longest: int) -> list[float]:
+    """The probability of each length, 0 to ``longest`` words."""
+    masses = [0.0] * (longest + 1)
+    for words, p in strings(rules, longest).items():
+        masses[len(words)] += p
+    return masses
+
+
+def mass_beyond(rules: RuleSet, longest: int) -> float:
+    """The probability of a longer string."""
+    return max(0.0, 1.0 - math.fsum(strings(rules, longest).values()))
+
+
+def prefix_bounds(rules: RuleSet, prefix: Words, longest: int) -> Interval:
+    """The probability that a string begins with the prefix (which may be all of it)."""
+    low = math.fsum(p for words, p in strings(rules, longest).items() if words[: len(prefix)] == prefix)
+    return low, low + mass_beyond(rules, longest)
+
+
+def next_bounds(rules: RuleSet, prefix: Words, longest: int) -> dict[str | None, Interval]:
+    """The joint probability of the prefix and each terminal after it; None: and the end."""
+    found: dict[str | None, Interval] = {
+        word: prefix_bounds(rules, (*prefix, word), longest) for word in terminals(rules)
+    }
+    end = strings(rules, max(longest, len(prefix))).get(prefix, 0.0)
+    return found | {None: (end, end)}
+
+
+def masked(rules: RuleSet, sentence: Words, position: int) -> dict[str, float]:
+    """The probability of the sentence with each terminal put at the position. Exact."""
+    known = strings(rules, len(sentence))
+    before, after = sentence[:position], sentence[position + 1 :]
+    return {word: known.get((*before, word, *after), 0.0) for word in terminals(rules)}
+
+
+# --- leftmost derivations, top-down ------------------------------------------------------
+
+
+class Column(NamedTuple):
+    """What is known after some words of a sentence; all probabilities are joint with these words.
+
+    ``reached`` is for each symbol, tags quoted, how often it is expected to be the next to be rewritten,
+    before its rule is chosen: once for each time that it comes in a chain of unary rules or of left
+    recursion, so more than once perhaps.
+    """
+
+    prefix: Interval
+    reached: dict[str, Interval]
+    following: dict[str | None, Interval]
+
+
+def leftmost(rules: RuleSet, sentence: Words, least: float = 1e-9) -> list[Column]:
+    """The columns before each word and after the last."""
+    by_parent = _by_parent(rules)
+    most_visits = _most_rewritings(rules, lambda children: children[:1])
+    words = terminals(rules)
+    stacks: dict[Stack, float] = {(name,): w.probability for name, w in rules.start.items() if w.probability}
+    dropped = 0.0
+    columns = []
+    for word in (*sentence, None):
+        low = math.fsum(stacks.values())
+        prefix = low, low + dropped
+        end = stacks.pop((), 0.0)
+        reached: defaultdict[str, float] = defaultdict(float)
+        after: defaultdict[str, defaultdict[Stack, float]] = defaultdict(lambda: defaultdict(float))
+        while stacks:
+            grown: defaultdict[Stack, float] = defaultdict(float)
+            for stack, mass in stacks.items():
+                if mass < least:
+                    dropped += mass
+                    continue
+                top, rest = stack[0], stack[1:]
+                reached[top] += mass
+                if is_terminal(top):
+                    after[unquote(top)][rest] += mass
+                    continue
+                for children, p in by_parent[top]:
+                    if len(children) == 1 and is_terminal(children[0]):
+                        after[unquote(children[0])][rest] += mass * p
+                    else:
+                        grown[children + rest] += mass * p
+            stacks = grown
+        following: dict[str | None, Interval] = {None: (end, end + dropped)}
+        for one in words:
+            low = math.fsum(after[one].values())
+            following[one] = low, low + dropped
+        symbols = {*by_parent, *map(quote, words)}
+        columns.append(
+            Column(prefix, {a: (reached[a], reached[a] + dropped * most_visits) for a in symbols}, following)
+        )
+        stacks = after[word] if word is not None else {}
+    return columns
+
+
+class Split(NamedTuple):
+    """The surprisal of a word in bits, and what it is the sum of; infinite ends where a bound is zero."""
+
+    total: Interval
+    syntactic: Interval
+    lexical: Interval
+
+
+def lexical_syntactic(rules: RuleSet, sentence: Words, least: float = 1e-9) -> list[Split]:
+    """The split of Roark et al. (2009) for each word.
+
+    Syntactic: -log2 of how often a symbol with a lexical rule for the word is expected to be the next to
+    be rewritten after the words before, over the probability of these. Lexical: the rest. Left recursion and
+    chains of unary rules may reach symbols so often that the syntactic part is negative.
+    """
+    lexical = {rule for rule, weight in rules.rules.items() if weight.probability}
+    splits = []
+    for word, column in zip(sentence, leftmost(rules, sentence, least), strict=False):
+        over = [
+            interval
+            for symbol, interval in column.reached.items()
+            if symbol == quote(word) or Rule(symbol, (quote(word),)) in lexical
+        ]
+        reached = math.fsum(low for low, _ in over), math.fsum(high for _, high in over)
+        with_word = column.following.get(word, (0.0, 0.0))
+        splits.append(
+            Split(_bits(column.prefix, with_word), _bits(column.prefix, reached), _bits(reached, with_word))
+        )
+    return splits
+
+
+def _bits(before: Interval, after: Interval) -> Interval:
+    """-log2 of ``after`` over ``before``."""
+
+    def bits(numerator: float, denominator: float) -> float:
+        if not numerator:
+            return math.inf
+        return math.log2(denominator) - math.log2(numerator) if denominator else -math.inf
+
+    return bits(after[1], before[0]), bits(after[0], before[1])
+
+
+def _by_parent(rules: RuleSet) -> dict[str, list[tuple[tuple[str, ...], float]]]:
+    found: dict[str, list[tuple[tuple[str, ...], float]]] = {}
+    for (parent, children), weight in rules.rules.items():
+        if weight.probability:
+            found.setdefault(parent, []).append((children, weight.probability))
+    return found
+
+
+def _most_rewritings(rules: RuleSet, counted: Callable[[Words], Words]) -> float:
+    """A bound on how many nonterminals are expected to be rewritten from one on, ``counted`` children only.
+
+    With c_t the largest expected number after t rounds, a c_t below one shrinks all that follows by that
+    factor every t rounds.
+    """
+    by_parent = _by_parent(rules)
+    symbols = dict.fromkeys(by_parent, 1.0)
+    total = 0.0
+    for _ in range(10_000):
+        most = max(symbols.values())
+        if most < 0.5:
+            return total / (1 - most)
+        total += most
+        symbols = {
+            parent: sum(
+                p * sum(symbols.get(child, 0.0) for child in counted(children)) for children, p in choices
+            )
+            for parent, choices in by_parent.items()
+        }
+    raise ValueError("the grammar is not consistent, or next to inconsistent")
+
+
+# --- sums over trees ---------------------------------------------------------------------
+
+
+def derivation_entropy_bounds(rules: RuleSet, least: float = 1e-9) -> Interval:
+    """The entropy in bits of the grammar's trees, the choice of the start symbol included."""
+    start = math.fsum(
+        -w.probability * math.log2(w.probability) for w in rules.start.values() if w.probability
+    )
+    low, high = _expected_sum(rules, lambda _, p: -math.log2(p), least)
+    return start + low, start + high
+
+
+def expected_length_bounds(rules: RuleSet, least: float = 1e-9) -> Interval:
+    """The expected number of words of a string."""
+    return _expected_sum(rules, lambda children, _: sum(map(is_terminal, children)), least)
+
+
+def _expected_sum(rules: RuleSet, reward: Callable[[Words, float], float], least: float) -> Interval:
+    """The expected sum of a reward of each rule (children, probability) of a tree, which is nonnegative.
+
+    Trees are listed top-down as in ``leftmost``; the order of what is still to be rewritten does not matter.
+    """
+    by_parent = _by_parent(rules)
+    rewritings = _most_rewritings(rules, lambda children: children)
+    most = rewritings * max(
+        math.fsum(p * reward(children, p) for children, p in choices) for choices in by_parent.values()
+    )
+    # The probability of a stack, and the sums of rewards on all ways to it, each times the way's probability.
+    stacks: dict[Stack, Interval] = {(name,): (w.probability, 0.0) for name, w in rules.start.items()}
+    low = beyond = 0.0
+    while stacks:
+        grown: dict[Stack, Interval] = {}
+        for stack, (mass, summed) in stacks.items():
+            if not stack or mass < least:
+                low += summed
+                beyond += mass * len(stack) * most
+                continue
+            for children, p in by_parent[stack[0]]:
+                below = (child for child in children if not is_terminal(child))
+                key = tuple(sorted((*below, *stack[1:])))
+                m, s = grown.get(key, (0.0, 0.0))
+                grown[key] = m + mass * p, s + summed * p + mass * p * reward(children, p)
+        stacks = grown
+    return low, low + beyond
+
+
+# --- closed forms ------------------------------------------------------------------------
+
+
+def _rules(shares: dict[str, Fraction]) -> RuleSet:
+    """Rules such as ``"S -> S 'b'"``, from S."""
+    split = {tuple(text.replace(" -> ", " ").split()): Weight(float(p)) for text, p in shares.items()}
+    rules = {Rule(parent, tuple(children)): weight for (parent, *children), weight in split.items()}
+    return RuleSet("words", {"S": Weight(1.0)}, rules)
+
+
+def catalan_grammar(branch: Fraction) -> RuleSet:
+    """S -> S S with probability ``branch``, at most 1/2, S -> 'a' otherwise: all binary trees."""
+    return _rules({"S -> S S": branch, "S -> 'a'": 1 - branch})
+
+
+def catalan_string(branch: Fraction, length: int) -> Fraction:
+    """The probability of so many a's: that of a tree times the Catalan number of trees."""
+    if not length:
+        return Fraction(0)
+    trees = math.comb(2 * length - 2, length - 1) // length
+    return trees * branch ** (length - 1) * (1 - branch) ** length
+
+
+def catalan_prefix(branch: Fraction, length: int) -> Fraction:
+    """The probability of so many a's or more: what the shorter strings leave of one.
+
+    Stolcke (1995, "An example", table 2), whose q is ``branch`` and p the rest, has 1, q and (1 + p) q^2 for
+    one, two and three.
+    """
+    return 1 - sum((catalan_string(branch, shorter) for shorter in range(length)), Fraction(0))
+
+
+def catalan_reached(branch: Fraction, length: int) -> Fraction:
+    """How often S is expected to be next after so many a's: each time, the next word is 1 - branch likely."""
+    return catalan_prefix(branch, length + 1) / (1 - branch)
+
+
+def catalan_expected_length(branch: Fraction) -> Fraction:
+    """The L that is (1 - branch) + 2 branch L, for a ``branch`` below 1/2."""
+    return (1 - branch) / (1 - 2 * branch)
+
+
+def catalan_entropy(branch: Fraction) -> float:
+    """The H that is h(branch) + 2 branch H, in bits."""
+    p = float(branch)
+    return -(p * math.log2(p) + (1 - p) * math.log2(1 - p)) / (1 - 2 * p)
+
+
+def left_recursive_grammar(leave: Fraction) -> RuleSet:
+    """S -> 'a' with probability ``leave``, S -> S 'b' otherwise (Stolcke 1995, "Prediction loops": p and q).
+
+    The string a b^n has probability p q^n; as a prefix, q^n. At the outset S is next 1 + q + q^2 + ... = 1/p
+    times, so that Stolcke's forward probability of S -> 'a' is one and that of S -> S 'b' is q/p.
+    """
+    return _rules({"S -> 'a'": leave, "S -> S 'b'": 1 - leave})
+
+
+def unary_cycle_grammar(down: Fraction, back: Fraction) -> RuleSet:
+    """S -> A (``down``) or 'a', A -> S (``back``) or 'b'; S is next 1 / (1 - down back) times."""
+    return _rules({"S -> A": down, "S -> 'a'": 1 - down, "A -> S": back, "A -> 'b'": 1 - back})
+
+
+def unary_cycle_strings(down: Fraction, back: Fraction) -> dict[Words, Fraction]:
+    """The probabilities of both strings."""
+    times = 1 / (1 - down * back)
+    return {("a",): (1 - down) * times, ("b",): down * (1 - back) * times}
