@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,6 +13,9 @@ from mbrparse.cli.options import check_outputs, count_option, note, option, outp
 from mbrparse.io.errors import visible
 from mbrparse.io.files import STANDARD, atomic_outputs, open_output_bytes, source_name
 from mbrparse.io.log import counted
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 FORMATS = ["mbrparse", "bitpar", "nltk"]
 
@@ -27,25 +30,44 @@ def grammar() -> None:
 @option("--states", type=Text("LABEL"), help="List the rules or words of each state of a label: NP, NP_Cont.")
 @count_option("--top", default=5, help="So many of each state, those first that tell it from the label.")
 @option(
-    "--format", choices=["text", "csv", "json"], default="text", help="Text, or a row or object for each."
+    "--format",
+    choices=["text", "csv", "json"],
+    default="text",
+    help="Text, or a row or object for each (with --states or --entropy).",
 )
+@option("--entropy", is_flag=True, help="Print how long and how uncertain its trees are, if they are finite.")
+@count_option("--lengths", metavar="N", help="With --entropy: the probability of each length up to N words.")
 @option("--svg", type=ImageFile("svg"), help="Also draw the most frequent in all states, as an SVG image.")
 @option("--png", type=ImageFile("png"), help="Also draw them as a PNG image.")
 @option("--pdf", type=ImageFile("pdf"), help="Also draw them as a PDF page.")
-def info(files: tuple[str, ...], states: str | None, top: int, format: str, **images: str | None) -> None:
-    """Print a grammar's size, or with --states what the states of a label are.
+def info(
+    files: tuple[str, ...],
+    states: str | None,
+    top: int,
+    format: str,
+    entropy: bool,
+    lengths: int | None,
+    **images: str | None,
+) -> None:
+    """Print a grammar's size, or with --states what the states of a label are, with --entropy its trees'.
 
     Several grammars with --states (the checkpoints of train --method split-merge) are shown together.
     """
     from mbrparse.grammar.files.grammars import describe, describe_treebank, read_rules_or_treebank
     from mbrparse.grammar.rules import RuleSet
 
+    refuse_options([] if entropy else ["lengths"], "--entropy")
     if states is not None:
+        refuse_options(["entropy"], "no --states")
         _states(files, states, top, format, images)
         return
-    refuse_options(["top", "format", *images], "--states")
+    refuse_options(["top", *images], "--states")
     if len(files) > 1:
         raise click.UsageError("Several grammars need --states.")
+    if entropy:
+        _entropy(files[0], lengths or 0, format)
+        return
+    refuse_options(["format"], "--states or --entropy")
     found = read_rules_or_treebank(files[0])
     rows = describe(found) if isinstance(found, RuleSet) else describe_treebank(found)
     for name, value in rows.items():
@@ -66,10 +88,7 @@ def _states(files: Sequence[str], label: str, top: int, format: str, images: dic
                     image.write(draw_states(tables, form))
     found = distinctive(tables, top)
     if format != "text":
-        csv = format == "csv"
-        click.echo(
-            found.to_csv(index=False) if csv else found.to_json(orient="records", lines=True), nl=False
-        )
+        _echo_table(found, format)
         return
     click.echo(f"share of {visible(label)}, and per cent in the state (times that in {visible(label)})")
     for (file, state, share), items in found.groupby(["grammar", "state", "share"], sort=False):
@@ -77,6 +96,35 @@ def _states(files: Sequence[str], label: str, top: int, format: str, images: dic
         shown = "  ".join(f"{item} {100 * p:.1f} ({ratio:.1f})" for item, p, ratio in rows)
         name = f"{file}: " if len(files) > 1 else ""
         click.echo(visible(f"{name}{state}  {share:.1%}  {shown}"))
+
+
+def _entropy(file: str, longest: int, format: str) -> None:
+    import pandas as pd
+
+    from mbrparse.grammar.files.grammars import read_grammar
+    from mbrparse.grammar.tree_statistics import MEANS, length_masses, tree_statistics
+
+    read = read_grammar(file, log=note)
+    figures = tree_statistics(read)
+    masses = enumerate(length_masses(read, longest).tolist(), 1)
+    rows = figures | {f"length {length}": mass for length, mass in masses}
+    if MEANS[0] not in figures:
+        note(f"{source_name(file)}: a spectral radius of one or more: neither expected length nor entropy")
+    if format != "text":
+        _echo_table(pd.DataFrame(rows.items(), columns=["figure", "value"]), format)
+        return
+    for name, value in rows.items():
+        click.echo(f"{name:<22} {value:.6g}")
+
+
+def _echo_table(table: pd.DataFrame, format: str) -> None:
+    csv = format == "csv"
+    click.echo(
+        table.to_csv(index=False)
+        if csv
+        else table.to_json(orient="records", lines=True, double_precision=15),
+        nl=False,
+    )
 
 
 @grammar.command()

@@ -97,6 +97,8 @@ COMMANDS = _weighed(f"""
 2 parse words.tokens -g states.txt --prune 1e-3 --objective max-rule-product -o out
 4 grammar info tags.txt
 3 grammar info dop.txt
+3 grammar info unary.txt --entropy --lengths 20
+2 grammar info words.nltk --entropy --lengths 3 --format json
 3 grammar info states.txt --states NP --top 2 --format json
 2 grammar info states.txt --states NP --format csv --svg out.svg --png out.png --pdf out.pdf
 4 grammar convert collins.txt

@@ -1,0 +1,188 @@
+"""Closed forms of what a grammar's trees are: whether they are finite, how long, how large, how uncertain.
+
+With M[A, B] the expected number of B's among the children of A, root (I - M)^-1 are the expected numbers of
+symbols in a tree, if M's spectral radius is below one, where M is of what the roots reach. Above one the
+grammar is inconsistent: some of its probability is lost to infinite trees (Booth & Thompson 1973; Chi & Geman
+1998, who prove that relative frequencies are consistent). The entropy of trees sums that of each rule's
+choice (Grenander 1976).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import coo_array, csr_array, eye_array
+from scipy.sparse.csgraph import connected_components
+from scipy.sparse.linalg import splu
+
+from mbrparse.grammar.charts.base.closure import unary_closure
+from mbrparse.grammar.pcfg import PCFG, FloatArray
+
+# A spectral radius that is nearer to one counts as one: means would have no digits.
+_NEAR_ONE = 1e-12
+_STEPS = 200  # of either iteration, which need some ten
+#: What has no value where the expected length is not finite.
+MEANS = ("words", "standard deviation", "nodes", "entropy in bits", "bits a word")
+
+
+def tree_statistics(grammar: PCFG) -> dict[str, float]:
+    """Name each figure that ``grammar info --entropy`` prints; probabilities must sum to one.
+
+    "finite trees" is the probability of a tree to be finite, "words" the expected length of a sentence (with
+    its standard deviation). Nodes are those of binarized trees, tags among them, words not. Entropies are of
+    trees with the grammar's own symbols. The figures of ``MEANS`` are missing where they are not finite.
+
+    >>> from mbrparse.grammar.rules import Rule, relative_frequencies
+    >>> rules = relative_frequencies("words", {"S": 1}, {Rule("S", ("S", "S")): 1, Rule("S", ("'a'",)): 3})
+    >>> for name, value in tree_statistics(PCFG.from_rules(rules)).items():
+    ...     print(name, round(value, 4))
+    spectral radius 0.5
+    finite trees 1.0
+    words 1.5
+    standard deviation 1.2247
+    nodes 2.0
+    entropy in bits 1.6226
+    bits a word 1.0817
+    """
+    children = expected_children(grammar)
+    radius = _spectral_radius(children)
+    figures = {"spectral radius": radius, "finite trees": 1.0}
+    if radius >= 1 - _NEAR_ONE:
+        return figures | {"finite trees": finite_share(grammar)}
+    size, root = len(grammar.symbols), np.exp(grammar.root_log_prob)
+    log_probs = np.concatenate((grammar.log_prob, grammar.unary_log_prob, grammar.lexical_log_prob))
+    parents = np.concatenate((grammar.parent, grammar.unary_parent, grammar.lexical_symbol))
+    choices = np.bincount(parents, -log_probs * np.exp(log_probs), size)
+    solved = splu((eye_array(size) - children).tocsc())
+    below = solved.solve(np.column_stack((lexical_mass(grammar), np.ones(size), choices)))
+    words, nodes, nats = (root @ below).tolist()
+    roots = root[root > 0]
+    entropy = max(0.0, nats - float(roots @ np.log(roots))) / math.log(2)
+    # Of a sum of two lengths: E[L (L - 1)] = E[L1 (L1 - 1)] + E[L2 (L2 - 1)] + 2 E[L1] E[L2].
+    pairs = 2 * np.exp(grammar.log_prob) * below[grammar.left, 0] * below[grammar.right, 0]
+    factorial = float(root @ solved.solve(np.bincount(grammar.parent, pairs, size)))
+    deviation = max(factorial + words - words**2, 0.0) ** 0.5
+    means = (words, deviation, nodes, entropy, entropy / words)
+    return figures | dict(zip(MEANS, means, strict=True))
+
+
+def expected_children(grammar: PCFG) -> csr_array:
+    """M [symbols, symbols], whose rows are empty but for the symbols that some root reaches."""
+    prob = np.exp(grammar.log_prob)
+    matrix = children_matrix(grammar, prob, prob)
+    return matrix.multiply(grown(grammar.root_log_prob > -np.inf, matrix.T.dot)[:, None]).tocsr()
+
+
+def children_matrix(grammar: PCFG, left: FloatArray, right: FloatArray) -> csr_array:
+    """[symbols, symbols]: for binary rules given weights of their children, for unary rules probabilities."""
+    size, weights = len(grammar.symbols), (left, right, np.exp(grammar.unary_log_prob))
+    parents = np.concatenate((grammar.parent, grammar.parent, grammar.unary_parent))
+    below = np.concatenate((grammar.left, grammar.right, grammar.unary_child))
+    return coo_array((np.concatenate(weights), (parents, below)), (size, size)).tocsr()
+
+
+def grown(symbols: NDArray[np.bool_], step: Callable[[FloatArray], FloatArray]) -> NDArray[np.bool_]:
+    """A set of symbols, and all that ``step`` gives some mass from them."""
+    while (more := symbols | (step(symbols.astype(np.float64)) > 0)).sum() > symbols.sum():
+        symbols = more
+    return symbols
+
+
+def lexical_mass(grammar: PCFG) -> FloatArray:
+    """The probability of a symbol's lexical rules together."""
+    mass = np.bincount(grammar.lexical_symbol, np.exp(grammar.lexical_log_prob), len(grammar.symbols))
+    return mass.astype(np.float64)
+
+
+def spectral_radius(grammar: PCFG) -> float:
+    """The greatest eigenvalue of M; the grammar is consistent if it is below one."""
+    return _spectral_radius(expected_children(grammar))
+
+
+def _spectral_radius(matrix: csr_array) -> float:
+    """The greatest of the strongly connected components of a matrix without negative entries."""
+    _, component = connected_components(matrix, connection="strong")
+    members = np.split(np.argsort(component, kind="stable"), np.cumsum(np.bincount(component))[:-1])
+    blocks = [matrix[part][:, part] for part in members if len(part) > 1]
+    return max([float(matrix.diagonal().max(initial=0.0)), *map(_perron_root, blocks)])
+
+
+def _perron_root(matrix: csr_array) -> float:
+    """Of an irreducible matrix, by Noda's inverse iteration (1971): it comes from above, quadratically."""
+    vector, root = np.ones(matrix.shape[0]), np.inf
+    for _ in range(_STEPS):
+        ratios = (matrix @ vector) / vector
+        above, root = root, min(root, float(ratios.max()))
+        if root >= above or root - ratios.min() <= 1e-15 * root:
+            break
+        shifted = (root * eye_array(len(vector)) - matrix).tocsc()
+        try:  # Pivots are on the diagonal: nothing is subtracted elsewhere, so that small entries are exact.
+            vector = splu(shifted, diag_pivot_thresh=0.0, options={"SymmetricMode": True}).solve(vector)
+        except RuntimeError:  # singular: the root is an eigenvalue to the last digit
+            break
+        vector = np.maximum(np.abs(vector) / np.abs(vector).max(), np.finfo(np.float64).tiny)
+    return root
+
+
+def finite_share(grammar: PCFG) -> float:
+    """The probability that a tree is finite: the limit of the sums of ``length_masses``.
+
+    Newton's method from zero on the equations of symbols (Etessami & Yannakakis 2009), which rises to their
+    least solution.
+    """
+    size, prob, lexical = len(grammar.symbols), np.exp(grammar.log_prob), lexical_mass(grammar)
+    sums, share = SpanSums(grammar), np.zeros(size)
+    # What derives nothing would make the equations singular.
+    ends = grown(lexical > 0, lambda some: sums.under_chains(lexical + sums.binary([(some, some)])))
+    identity = (1 + 1e-15) * eye_array(size)  # at one the slopes of a critical grammar reach it
+    for _ in range(_STEPS):
+        slopes = children_matrix(grammar, prob * share[grammar.right], prob * share[grammar.left])
+        solved = splu((identity - slopes.multiply(ends[:, None]).multiply(ends)).tocsc())
+        before, share = share, np.maximum(share, solved.solve(lexical - sums.binary([(share, share)])))
+        if (share - before).max() <= 1e-15:
+            break
+    return min(float(np.exp(grammar.root_log_prob) @ share), 1.0)
+
+
+class SpanSums:
+    """Sums over the rules of a grammar, of values of its symbols (float64 [symbols]) over spans."""
+
+    def __init__(self, grammar: PCFG) -> None:
+        self._grammar, self._size = grammar, len(grammar.symbols)
+        self._prob = np.exp(grammar.log_prob)
+        closure = unary_closure(grammar)
+        bottom = np.repeat(np.arange(self._size), np.diff(closure.start))
+        self._chains = coo_array((closure.value, (closure.top, bottom)), (self._size, self._size)).tocsr()
+
+    def binary(self, splits: Iterable[tuple[FloatArray, FloatArray]]) -> FloatArray:
+        """What binary rules give: the sum over the splits, each the values of left and of right children."""
+        total = np.zeros(len(self._prob))
+        for left, right in splits:
+            total += left[self._grammar.left] * right[self._grammar.right]
+        return np.asarray(np.bincount(self._grammar.parent, self._prob * total, self._size), np.float64)
+
+    def under_chains(self, values: FloatArray) -> FloatArray:
+        """The same with all chains of unary rules above."""
+        return np.asarray(self._chains @ values)
+
+    def masses(self, longest: int) -> FloatArray:
+        """The probability that a symbol derives n words, [n, symbol] for n = 0 .. ``longest``."""
+        found = np.zeros((longest + 1, self._size))
+        found[1:2] = self.under_chains(lexical_mass(self._grammar))
+        for n in range(2, longest + 1):
+            found[n] = self.under_chains(self.binary((found[k], found[n - k]) for k in range(1, n)))
+        return found
+
+
+def length_masses(grammar: PCFG, longest: int) -> FloatArray:
+    """The probabilities of sentences of 1 .. ``longest`` words.
+
+    >>> from mbrparse.grammar.rules import Rule, relative_frequencies
+    >>> rules = relative_frequencies("words", {"S": 1}, {Rule("S", ("S", "S")): 1, Rule("S", ("'a'",)): 1})
+    >>> length_masses(PCFG.from_rules(rules), 3).tolist()
+    [0.5, 0.125, 0.0625]
+    """
+    return np.asarray(SpanSums(grammar).masses(longest)[1:] @ np.exp(grammar.root_log_prob))
