@@ -54,20 +54,22 @@ def consistent_grammars(draw: st.DrawFn, least_lexical: float = 0.7) -> RuleSet:
 
 
 @st.composite
-def finite_grammars(draw: st.DrawFn) -> RuleSet:
+def finite_grammars(draw: st.DrawFn, cyclic: bool = True) -> RuleSet:
     """2-4 nonterminals in one to three levels: children of binary rules are of the levels below.
 
-    Unary rules stay within a level or lead below, so there are cycles, but no string has more than 8 words.
+    Unary rules stay within a level or lead below, so there may be cycles, but no string has more than 8
+    words. Without ``cyclic`` unary rules lead to later symbols only.
     """
     names = NAMES[: draw(st.integers(2, 4))]
     words = [quote(word) for word in TERMINALS[: draw(st.integers(2, 3))]]
     cuts = draw(st.lists(st.integers(1, len(names) - 1), max_size=2, unique=True).map(sorted))
     rules: dict[Rule, Weight] = {}
     for level, end in pairwise([0, *cuts, len(names)]):
-        for name in names[level:end]:
-            unary = draw(st.sampled_from([0.0, 0.25, 0.5]))
+        for place, name in enumerate(names[level:end], level):
+            children = names[level:] if cyclic else names[place + 1 :]
+            unary = draw(st.sampled_from([0.0, 0.25, 0.5])) if children else 0.0
             if unary:
-                _add(draw, rules, name, [(child,) for child in names[level:]], 2, unary)
+                _add(draw, rules, name, [(child,) for child in children], 2, unary)
             below = [*names[end:], *words]
             sides = [*product(below, repeat=2), *((word,) for word in words)]
             _add(draw, rules, name, sides, 4, 1 - unary)

@@ -216,12 +216,12 @@ def test_grammars_that_need_not_be_consistent(data: st.DataObject, grammar: naiv
     assert found == pytest.approx(float(exact), rel=1e-9)
 
 
-@given(finite_grammars())
+@given(finite_grammars(cyclic=False))
 def test_sums_over_all_trees_of_a_finite_grammar(rules: RuleSet) -> None:
-    """``naive.derivations`` lists them where no chain of unary rules comes back to a symbol."""
+    """``naive.derivations`` lists them."""
     grammar = naive_grammar(rules)
     known = twin.strings(rules, 8)
-    assume(not grammar.has_unary_cycle() and sum(map(len, known)) < 300)
+    assume(sum(map(len, known)) < 300)
     listed = [float(p) for words in known for _, p in naive.derivations(grammar, words)]
     assert math.fsum(listed) == pytest.approx(1, abs=1e-9)
     assert twin.derivation_entropy_bounds(rules, 0.0) == pytest.approx(
