@@ -125,7 +125,12 @@ def _of_parses(trial: Trial, outcome: Outcome, folder: Path) -> str | None:
     options = _options(trial.arguments[1:])
     [*inputs] = options["inputs"]
     data = trial.files.get(trial.stdin if inputs == ["-"] else inputs[0])
-    if data is None or len(inputs) > 1 or options["shard"] is not None or options["encoding"] not in ("utf-8", "utf8"):
+    if (
+        data is None
+        or len(inputs) > 1
+        or options["shard"] is not None
+        or options["encoding"] not in ("utf-8", "utf8")
+    ):
         return None  # a shard's parses stand in its folder
     text = _decoded(data)
     # U+001E and others are no white space; a form feed may stand before a comment.

@@ -289,7 +289,10 @@ def test_without_dask_one_line_says_so(command: Command, monkeypatch: pytest.Mon
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "dask", None)
     done = command(f"{PARSE} --scheduler tcp://127.0.0.1:9")
-    assert done.error == "--scheduler needs Dask, which is not installed; pip install '.[cluster]' in mbrparse's folder"
+    assert (
+        done.error
+        == "--scheduler needs Dask, which is not installed; pip install '.[cluster]' in mbrparse's folder"
+    )
 
 
 @pytest.mark.usefixtures("toy_folder")
