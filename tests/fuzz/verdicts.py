@@ -136,7 +136,8 @@ def _of_parses(trial: Trial, outcome: Outcome, folder: Path) -> str | None:
     # U+001E and others are no white space; a form feed may stand before a comment.
     lines = (line for line in text.split("\n") if not line.lstrip(" \t\r\v\f").startswith("#"))
     first = next((line for line in lines if line.strip(" \t\r")), "").lstrip(" \t\r")
-    trees = options["form"] == "trees" or (options["form"] is None and first.startswith("("))
+    cut = options["tokenize"]  # words are not those between blanks
+    trees = options["form"] == "trees" or (options["form"] is None and first.startswith("(") and not cut)
     count = _count_trees(text) if trees else text.count("\n") + (not text.endswith("\n"))
     paths = [options["output"].replace("{objective}", name) for name in options["names"]]
     for path in dict.fromkeys([*paths, options["details"]]):
@@ -153,7 +154,7 @@ def _of_parses(trial: Trial, outcome: Outcome, folder: Path) -> str | None:
                     _check_json(line)
             except ValueError as error:
                 return f"details are no JSON: {_without_numbers(error)}"
-        elif not trees and options["fallback"] != "empty":
+        elif not trees and not cut and options["fallback"] != "empty":
             words = text.removesuffix("\n").split("\n")
             if any(not _agree(*pair) for pair in zip(written, words, strict=True)):
                 return "words changed parse"
