@@ -261,8 +261,8 @@ def test_bad_bytes_of_other_encodings(encoding: str, bad: bytes) -> None:
 
 
 def test_half_characters_that_the_encoding_itself_writes() -> None:
-    """UTF-7 has them without a bad byte: they stand on no bad line, while there is one below."""
-    Path("half.mrg").write_bytes(b"(S (N a+2AA-) x)\n(S (N b\xff) x)\n(S (N c) x)\n")
+    """UTF-7 has them without a bad byte: they stand on no bad line, while there is one above."""
+    Path("half.mrg").write_bytes(b"(S (N a\xff) x)\n(S (N b+2AA-) x)\n(S (N c) x)\n")
     errors: list[MbrparseError] = []
     read = read_corpus("half.mrg", CorpusReading("utf-7"), on_error=errors.append)
     assert [str(tree) for _, _, tree, _ in read] == ["(S (N c) x)"]
