@@ -124,7 +124,7 @@ def _read_lines(
         elif bad and reading.on_error is not None and holds_bad_bytes(str(tree)):
             here = bad[bisect_left(bad, line) : bisect_right(bad, reading.removed.place[1])]
             told.update(here)
-            reading.on_error(bad_bytes(source, (*here, line)[0], encoding))  # UTF-7 may say so itself
+            reading.on_error(bad_bytes(source, here[0], encoding))
         else:
             yield SourceTree(source, line, tree, name)
     for number in bad or ():

@@ -51,8 +51,10 @@ def check_treebank(
             for kind, (source, line) in removed.first.items():  # a reader knows the last line of a tree
                 if source == one.source and line > one.line:
                     removed.first[kind] = source, one.line
-            removed.place = suspicious.place = one.source, one.line
+            read, there = removed.place, (one.source, one.line)
+            removed.place = suspicious.place = there
             _see(one.tree, suspicious, removed)
+            removed.place = read  # where the reader goes on, which may be far behind the tree
             sanity.see(without_traces(one.tree) or one.tree)
     if not wrong and not sanity.trees:
         raise no_trees(spec)

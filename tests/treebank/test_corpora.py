@@ -258,12 +258,3 @@ def test_bad_bytes_of_other_encodings(encoding: str, bad: bytes) -> None:
     assert (found[0], found[-1], [error.line for error in errors]) == ("(S (N a) x)", "(S (N c) x)", [2])
     with pytest.raises(FileError, match=f"2: bytes that are not {encoding}; name the file's encoding"):
         list(read_corpus("bytes.mrg", CorpusReading(encoding)))
-
-
-def test_half_characters_that_the_encoding_itself_writes() -> None:
-    """UTF-7 has them without a bad byte: they stand on no bad line, while there is one above."""
-    Path("half.mrg").write_bytes(b"(S (N a\xff) x)\n(S (N b+2AA-) x)\n(S (N c) x)\n")
-    errors: list[MbrparseError] = []
-    read = read_corpus("half.mrg", CorpusReading("utf-7"), on_error=errors.append)
-    assert [str(tree) for _, _, tree, _ in read] == ["(S (N c) x)"]
-    assert [error.line for error in errors] == [1, 2]

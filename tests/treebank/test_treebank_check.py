@@ -106,3 +106,12 @@ def test_the_reader_of_another_style_is_named(command: Command, text: str, reade
     noted = [line for line in command("check a.psd").err.splitlines() if "another style" in line]
     expected = f"mbrparse: a.psd looks like another style: name its reader, {reader}"
     assert noted == ([expected] if reader else [])
+
+
+def test_bad_bytes_behind_a_bracket_that_stays_open(command: Command) -> None:
+    """The reader is at the end of the file before it yields the trees after the bracket."""
+    Path("open.mrg").write_bytes(b"(S (N a)\n(V x)\n" + GOOD + b"\n(S (N \xe9) (V x))\n")
+    outcome = command("check open.mrg")
+    assert outcome.code == 1
+    _, *others = outcome.out.splitlines()
+    assert others == ["open.mrg:4: bytes that are not utf-8"]
