@@ -123,6 +123,11 @@ class ChartFactory:
         suits = row.suits(self.grammar) if kernel is None else row.kernel == kernel
         return suits and row.precision in ("double", self.precision)
 
+    @property
+    def in_company(self) -> bool:
+        """Whether sentences are filled together."""
+        return any(row.kernel == "dense" for row in self._rows)
+
     def charts(self, sentences: Sequence[IntArray]) -> list[Chart]:
         """One chart for each sentence of known terminals (one or more each)."""
         charts = [Chart(self, terminal_ids) for terminal_ids in sentences]

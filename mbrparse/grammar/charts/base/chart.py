@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
 from mbrparse.grammar.charts.base.span_summary import SpanEntries, SpanSummary
 
 if TYPE_CHECKING:
+    from mbrparse.grammar.charts.base.inside_nodes import InsideNodes
     from mbrparse.grammar.charts.base.packed_forest import Alive, Forest
     from mbrparse.grammar.pcfg import FloatArray, IntArray
 
@@ -45,6 +46,7 @@ class Wanted(NamedTuple):
     derivations: bool = False
     entries: bool = False
     forest: bool = False
+    nodes: Literal["", "predicted", "all"] = ""  # all that derive words, or that their left context predicts
 
 
 class Cell(NamedTuple):
@@ -83,6 +85,8 @@ class Chart:
         self._summary: SpanSummary | None = None
         self._derivation: Derivation | None = None
         self._entries: SpanEntries | None = None
+        self.nodes: InsideNodes | None = None
+        """The inside values of its spans, where its batch asked for them, and they stayed in range."""
 
     @property
     def has_parse(self) -> bool:

@@ -59,6 +59,12 @@ class ForestAnswers:
         return []
 
     def _fill(self, chart: Chart, wanted: Wanted) -> None:
+        if wanted.nodes:
+            self._held = None
+            chart.nodes = self.forests.inside_nodes(chart.terminal_ids, wanted.nodes == "all")
+            if chart.nodes is None:
+                chart.give_up(TOO_IMPROBABLE)
+            return
         is_held = self._held is not None and self._held.is_of(chart)
         if wanted == Wanted(summaries=False, derivations=True) and not is_held:
             self._held = None

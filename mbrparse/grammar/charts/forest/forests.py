@@ -13,6 +13,7 @@ from mbrparse.grammar.charts.base.chart import Derivation
 from mbrparse.grammar.charts.base.clock import NO_LIMIT, Clock
 from mbrparse.grammar.charts.base.closure import BestChains, best_chains, unary_tables
 from mbrparse.grammar.charts.base.columns import derivation_of
+from mbrparse.grammar.charts.base.inside_nodes import InsideNodes, powers
 from mbrparse.grammar.charts.base.memory import (
     empty_forest,
     new_floats,
@@ -166,6 +167,17 @@ class Forests:
         self._scale(terminal_ids)
         self.log_total = math.log(total)
         return self.forest, self.log_total - self.log_scale
+
+    def inside_nodes(self, terminal_ids: IntArray, everything: bool) -> InsideNodes | None:
+        """A copy of the inside values; None where they left the numbers' range. Raises as ``fill`` does."""
+        self._inside(terminal_ids, None, None, everything)
+        if self.lost_values:
+            return None
+        n, forest = len(terminal_ids), self.forest
+        first = forest.node_first[: n * (n + 1) // 2 + 1].copy()
+        shift = self._shift[terminal_ids] - self._state.columns.shift[1 : n + 1]
+        nodes = slice(first[-1])
+        return InsideNodes(first, forest.node_symbol[nodes].copy(), forest.inside[nodes].copy(), powers(shift))
 
     def viterbi(self, terminal_ids: IntArray, alive: Alive | None = None) -> Derivation:
         """The most probable derivation, by a pass of maxima; raises as ``fill`` does.

@@ -23,9 +23,11 @@ from mbrparse.grammar.charts.base.span_summary import (
     no_entries,
 )
 from mbrparse.grammar.charts.base.vector import VECTOR_BYTES
+from mbrparse.grammar.charts.lanes.dense_nodes import dense_nodes
 from mbrparse.grammar.charts.lanes.dense_passes import (
     GroupCharts,
     dense_derivations,
+    dense_inside,
     dense_posteriors,
     enter_words,
 )
@@ -54,7 +56,7 @@ class DenseCharts:
 
     def __init__(self, grammar: PCFG, dtype: Any, tie: float, clock: Clock) -> None:
         rules = chart_rules(grammar)
-        self._clock = clock
+        self.clock = clock
         self.dtype = np.dtype(dtype)
         self.lanes = VECTOR_BYTES // self.dtype.itemsize
         self._longest_unscaled = _LONGEST_UNSCALED[self.dtype.name]
@@ -106,6 +108,8 @@ class DenseCharts:
         failed: dict[int, Chart] = {}
         empty: set[int] = set()
         sentences = [chart.terminal_ids for chart in charts]
+        if wanted.nodes:
+            return self._put_nodes(charts)
         state = self._arrange(sentences)
         if wanted.summaries or wanted.entries:
             filled = self._inside_outside(state, sentences, wanted.entries)
@@ -128,6 +132,33 @@ class DenseCharts:
                 elif lane not in failed:
                     charts[lane].put(derivation=derivation)
         return list(failed.values())
+
+    def inside(self, sentences: Sequence[IntArray]) -> tuple[DenseState, Floats]:
+        """The inside values of two sentences or more, [rows, lanes], until others are asked for."""
+        state = self._arrange(sentences)
+        rows = self._chart(0, state.longest * (state.longest + 1) // 2)
+        dense_inside(state, rows, None, self.clock.stop)
+        self.clock.check()
+        return state, rows
+
+    def _put_nodes(self, charts: Sequence[Chart]) -> list[Chart]:
+        """Tell charts their inside values; returns those that need more range."""
+        sentences, rows = [chart.terminal_ids for chart in charts], None
+        if len(charts) > 1:
+            state, rows = self.inside(sentences)
+        else:
+            state = self._arrange(sentences)
+            rows = self._diagonals.inside(state, self._long(state))
+        left, word = [], 0
+        for lane, chart in enumerate(charts):
+            if rows is not None and (
+                self._is_exact_for_any(state) or self._is_exact(chart.terminal_ids, state, rows[:, lane])
+            ):
+                chart.nodes = dense_nodes(state, rows, lane, word)
+            else:
+                left.append(chart)
+            word += chart.length
+        return left
 
     def _put(self, filled: Filled, charts: Sequence[Chart], left_out: Container[int], wanted: Wanted) -> None:
         """Tell charts what was found, but those that are left out."""
@@ -202,8 +233,8 @@ class DenseCharts:
         peak = self._peak
         peak[:] = 0
         charts = GroupCharts(inside, outside, peak, self._rows)
-        total = dense_posteriors(state, self._labels, charts, joint, self._clock.stop)
-        self._clock.check()
+        total = dense_posteriors(state, self._labels, charts, joint, self.clock.stop)
+        self.clock.check()
         log_prob, sound = self._judged(state.group, total.tolist(), peak[0].tolist())
         if not self._is_exact_for_any(state):
             for lane, tokens in enumerate(sentences):
@@ -274,8 +305,8 @@ class DenseCharts:
         else:
             best = self._chart(0, state.longest * (state.longest + 1) // 2)
             nodes, stack = room_for_nodes(self.lanes, state.longest)
-            dense_derivations(state, best, self._tie, stack, nodes, self._clock.stop)
-            self._clock.check()
+            dense_derivations(state, best, self._tie, stack, nodes, self.clock.stop)
+            self.clock.check()
         powers = state.group.power.tolist()
         found: list[Derivation | None] = []
         for lane, (tokens, prob) in enumerate(zip(sentences, nodes.top.tolist(), strict=False)):

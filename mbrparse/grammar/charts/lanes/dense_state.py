@@ -73,7 +73,7 @@ def dense_tables(rules: Rules, dtype: Any = np.float64) -> DenseTables:
     wide_id[symbol] = np.arange(len(symbol))
     parent, left, right = (wide_id[ids] for ids in (rules.parent, rules.left, rules.right))
     inner = np.flatnonzero((left >= 0) & (right >= 0))
-    tile_left, tile_right, slot = _tiles(left[inner], right[inner], len(symbol))
+    tile_left, tile_right, slot = tiles_of(left[inner], right[inner], len(symbol))
     order = np.lexsort((slot, parent[inner]))
     by_pair = np.lexsort((parent[inner], slot))
     prob = rules.prob[inner].astype(dtype)
@@ -94,7 +94,7 @@ def dense_tables(rules: Rules, dtype: Any = np.float64) -> DenseTables:
     )
 
 
-def _tiles(
+def tiles_of(
     left: NDArray[Any], right: NDArray[Any], n_wide: int
 ) -> tuple[Indices, Indices, NDArray[np.int64]]:
     """Cut the distinct pairs into tiles; also each rule's pair as a slot of the tiles."""

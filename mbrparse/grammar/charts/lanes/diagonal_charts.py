@@ -19,6 +19,7 @@ from mbrparse.grammar.charts.lanes.dense_summary import WideLabels
 from mbrparse.grammar.charts.lanes.diagonal_passes import (
     InsideOutside,
     diagonal_derivation,
+    diagonal_inside,
     diagonal_posteriors,
     rows_of,
 )
@@ -63,6 +64,14 @@ class DiagonalCharts:
         found = diagonal_posteriors(state, layout, self._labels, self._charts, summary, self._clock.stop)
         self._clock.check()
         return found
+
+    def inside(self, state: DenseState, rescaled: bool) -> Floats | None:
+        """The inside values, [rows, 1] as in dense charts; None where they may have left the numbers' range."""
+        layout = self._layout(state, rescaled)
+        self._grow("inside", state, layout)
+        kept = diagonal_inside(state, layout, self._charts.inside, None, self._clock.stop)
+        self._clock.check()
+        return self.inside_rows(state) if kept else None
 
     def derivation(self, state: DenseState, rescaled: bool, tolerance: float) -> LaneNodes | None:
         """The best derivation; None where values may have left the numbers' range."""

@@ -1,0 +1,1 @@
+"""Prefixes of sentences: what may come next, and in a gap."""

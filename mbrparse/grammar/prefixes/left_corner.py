@@ -1,0 +1,97 @@
+"""The left-corner closure of a grammar: how often a symbol is expected at the left edge of another.
+
+With P_L[A, B] the probability that the first child of A is B, in binary and unary rules,
+(I - P_L)^-1 sums over all chains of first children, left recursion and unary cycles included (Jelinek &
+Lafferty 1991; Stolcke 1995).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mbrparse.grammar.charts.base.rule_tables import Floats, Ints
+from mbrparse.grammar.kernel import kernel
+from mbrparse.grammar.pcfg import PCFG
+from mbrparse.io.errors import GrammarError
+
+# A smaller pivot is zero but for rounding: the symbol's first children are never left.
+_LEAST_PIVOT = 1e-13
+
+
+class LeftCorners(NamedTuple):
+    """(I - P_L)^T as a product of a lower and an upper triangular matrix, by columns.
+
+    Nothing off their diagonals is above zero. Its negative is kept, and the inverse of the upper diagonal (the
+    lower one is 1), so that values above zero are added up alone, and no digit is lost.
+    """
+
+    row_place: Ints  # by row of the matrix: its row in the factors
+    column_place: Ints
+    lower_start: Ints
+    lower_row: Ints
+    lower_value: Floats
+    upper_start: Ints
+    upper_row: Ints
+    upper_value: Floats
+
+
+def left_corners(grammar: PCFG) -> LeftCorners:
+    """Factorize; raises GrammarError where left recursion is never left."""
+    from scipy.sparse import csc_matrix, identity
+    from scipy.sparse.linalg import splu
+
+    count = len(grammar.symbols)
+    child = np.concatenate([grammar.left, grammar.unary_child])
+    parent = np.concatenate([grammar.parent, grammar.unary_parent])
+    prob = np.exp(np.concatenate([grammar.log_prob, grammar.unary_log_prob]))
+    matrix = identity(count, format="csc") - csc_matrix((prob, (child, parent)), (count, count))
+    try:
+        factors = splu(matrix, "MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
+    except RuntimeError:  # exactly singular
+        raise _never_left("") from None
+    lower = csc_matrix(identity(count) - factors.L)
+    lower.eliminate_zeros()
+    upper = factors.U.tocsc()
+    upper.sort_indices()
+    place = int(upper.diagonal().argmin())
+    if upper.diagonal()[place] < _LEAST_PIVOT:
+        raise _never_left(f" of {grammar.symbols[np.flatnonzero(factors.perm_c == place)[0]]}")
+    last = upper.indptr[1:] - 1
+    values = -upper.data
+    values[last] = 1 / upper.data[last]
+    return LeftCorners(
+        np.asarray(factors.perm_r, np.int32),
+        np.asarray(factors.perm_c, np.int32),
+        *(lower.indptr, lower.indices, lower.data),
+        *(upper.indptr, upper.indices, values),
+    )
+
+
+def _never_left(where: str) -> GrammarError:
+    return GrammarError(
+        f"the left recursion{where} has probability one, and is never left",
+        remedy="give its symbols other rules too",
+    )
+
+
+@kernel
+def close_left(corners: LeftCorners, given: Floats, work: Floats, closed: Floats) -> None:
+    """``closed`` = given (I - P_L)^-1 [symbols]; ``work`` is scratch."""
+    row_place, column_place, lower_start, lower_row, lower_value, upper_start, upper_row, upper_value = corners
+    count = len(given)
+    for symbol in range(count):
+        work[row_place[symbol]] = given[symbol]
+    for column in range(count):
+        if work[column] != 0:
+            for entry in range(lower_start[column], lower_start[column + 1]):
+                work[lower_row[entry]] += lower_value[entry] * work[column]
+    for column in range(count - 1, -1, -1):
+        if work[column] != 0:
+            last = upper_start[column + 1] - 1
+            work[column] *= upper_value[last]
+            for entry in range(upper_start[column], last):
+                work[upper_row[entry]] += upper_value[entry] * work[column]
+    for symbol in range(count):
+        closed[symbol] = work[column_place[symbol]]

@@ -1,0 +1,168 @@
+"""The passes of prefixes and of gaps over a sentence's inside values.
+
+Left to right: u_k[C] is the expected number of C's whose first word is word k, without those at the left edge
+of another such symbol, in derivations that begin with the first k words; y_k = u_k (I - P_L)^-1 adds these
+(``left_corner``). u_0 are the roots, and
+
+    u_k[C] = sum over i < k and rules A -> B C of y_i[A] p(A -> B C) inside(i, k)[B].
+
+This is the prediction of Earley's parser (Stolcke 1995), without its items: O(n^2) once inside values are
+there. The first k words and word w have the probability sum over A of y_k[A] p(A -> w).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from mbrparse.grammar.charts.base.inside_nodes import InsideNodes
+from mbrparse.grammar.charts.base.packed_forest import forest_cell
+from mbrparse.grammar.charts.base.rule_tables import Floats, Ints, Rules, Words, starts
+from mbrparse.grammar.kernel import kernel
+from mbrparse.grammar.prefixes.left_corner import LeftCorners, close_left
+
+# A product below may have lost digits, or all of them, to the range of numbers.
+_TINY = 1e-290
+# So improbable a word, next to those that were likely, may depend on what was lost.
+_LEAST_STEP = 1e-150
+
+
+class RulesByChild(NamedTuple):
+    """Binary rules by one child: those of symbol s are start[s] .. start[s + 1]."""
+
+    start: Ints
+    parent: Ints
+    other: Ints
+    prob: Floats
+
+
+def rules_by_child(rules: Rules, left: bool) -> RulesByChild:
+    """Arrange the rules by their left, or right, children."""
+    child, other = (rules.left, rules.right) if left else (rules.right, rules.left)
+    order = np.lexsort((rules.parent, other, child))
+    start = starts(child[order], rules.n_symbols).astype(np.int32)
+    return RulesByChild(start, rules.parent[order], other[order], rules.prob[order])
+
+
+class PrefixTables(NamedTuple):
+    """What the kernels read of a grammar."""
+
+    by_left: RulesByChild
+    corners: LeftCorners
+    root: Floats
+    lexical: Floats  # by symbol, the sum of its lexical rules
+
+
+class PrefixRoom(NamedTuple):
+    """What is found for each k from 0 to the number of words, in units of 2^exponent[k]."""
+
+    expected: Floats  # [n + 1, symbols]: y_k
+    exponent: Ints
+    prefix: Floats  # the probability of the first k words
+    word: Floats  # that of word k after them (0 after the last)
+    tag: Floats  # that of a word from some symbol which may be rewritten as it
+    end: Floats  # that of the end
+
+
+@kernel
+def prefix_pass(tables: PrefixTables, nodes: InsideNodes, words: Words, room: PrefixRoom, stop: Ints) -> bool:
+    """Fill the room (zero before), until ``stop``; False where the numbers' range does not suffice."""
+    first, parent, right, prob = tables.by_left
+    expected, exponent, root = room.expected, room.exponent, tables.root
+    cell_first, symbol, inside, power = nodes
+    n, count, lost = len(power) - 1, len(root), False
+    arriving, work = np.empty(count), np.empty(count)
+    for k in range(n + 1):
+        if stop[0]:
+            return True
+        unit = 0
+        if k == 0:
+            arriving[:] = root
+            room.prefix[0] = 1
+        else:
+            unit = exponent[k - 1]
+            room.prefix[k] = room.word[k - 1]
+            if room.prefix[k] == 0:
+                return True
+            arriving[:] = 0
+            for start in range(k):
+                before = expected[start]
+                cell = forest_cell(start, k)
+                factor = math.ldexp(1.0, exponent[start] - unit - (power[k] - power[start]))
+                for node in range(cell_first[cell], cell_first[cell + 1]):
+                    value = inside[node] * factor
+                    lost = lost or value < _TINY
+                    for rule in range(first[symbol[node]], first[symbol[node] + 1]):
+                        expectation = before[parent[rule]]
+                        if expectation > 0:
+                            passed = expectation * (prob[rule] * value)
+                            lost = lost or passed < _TINY
+                            arriving[right[rule]] += passed
+                if start == 0:
+                    for node in range(cell_first[cell], cell_first[cell + 1]):
+                        room.end[k] += root[symbol[node]] * (inside[node] * math.ldexp(1.0, -unit - power[k]))
+        close_left(tables.corners, arriving, work, expected[k])
+        largest = expected[k].max()
+        shift = math.frexp(largest)[1] if largest > 0 else 0
+        scale = math.ldexp(1.0, -shift)
+        expected[k] *= scale
+        room.end[k] *= scale
+        room.prefix[k] *= scale
+        exponent[k] = unit + shift
+        if k < n:
+            for entry in range(words.entry_start[k], words.entry_start[k + 1]):
+                if words.entry_prob[entry] > 0:
+                    preterminal = words.entry_symbol[entry]
+                    room.tag[k] += expected[k, preterminal] * tables.lexical[preterminal]
+                    room.word[k] += expected[k, preterminal] * words.entry_prob[entry]
+            if room.word[k] < _LEAST_STEP and (lost or room.word[k] > 0):
+                return False
+    return True
+
+
+class GapTables(NamedTuple):
+    """What the pass of gaps reads of a grammar; unary rules as the closure U* by its bottom symbol."""
+
+    by_left: RulesByChild
+    by_right: RulesByChild
+    root: Floats
+    closure_start: Ints
+    closure_top: Ints
+    closure_value: Floats
+
+
+@kernel
+def gap_pass(tables: GapTables, nodes: InsideNodes, outside: Floats, stop: Ints) -> None:
+    """Fill ``outside`` [cell, symbol], zero before: of all symbols, whether they derive the span or not."""
+    left_first, left_parent, left_other, left_prob = tables.by_left
+    right_first, right_parent, right_other, right_prob = tables.by_right
+    cell_first, symbol, inside, power = nodes
+    n, count, unaries = len(power) - 1, len(tables.root), len(tables.closure_top) > len(tables.root)
+    above = np.empty(count)
+    outside[forest_cell(0, n)] = tables.root
+    for end in range(n, 0, -1):
+        for start in range(end):
+            if stop[0]:
+                return
+            here = outside[forest_cell(start, end)]
+            if here.max() == 0:
+                continue
+            if unaries:
+                above[:] = here
+                for bottom in range(count):
+                    here[bottom] = 0
+                    for entry in range(tables.closure_start[bottom], tables.closure_start[bottom + 1]):
+                        here[bottom] += above[tables.closure_top[entry]] * tables.closure_value[entry]
+            for split in range(start + 1, end):
+                left, right = forest_cell(start, split), forest_cell(split, end)
+                below = outside[left]
+                for node in range(cell_first[right], cell_first[right + 1]):
+                    for rule in range(right_first[symbol[node]], right_first[symbol[node] + 1]):
+                        passed = here[right_parent[rule]] * right_prob[rule] * inside[node]
+                        below[right_other[rule]] += passed
+                below = outside[right]
+                for node in range(cell_first[left], cell_first[left + 1]):
+                    for rule in range(left_first[symbol[node]], left_first[symbol[node] + 1]):
+                        below[left_other[rule]] += here[left_parent[rule]] * left_prob[rule] * inside[node]
