@@ -109,7 +109,12 @@ def _fill_bucket(
 
 @kernel
 def forest_inside(
-    state: ForestState, words: Words, alive: Alive | None, best: BestPaths | None, stop: Ints
+    state: ForestState,
+    words: Words,
+    alive: Alive | None,
+    best: BestPaths | None,
+    keep_all: bool,
+    stop: Ints,
 ) -> int:
     """Fill the forest from the words up; returns -1, or which of its parts is too small.
 
@@ -117,6 +122,7 @@ def forest_inside(
     With ``best`` inside values are those of the best derivations. Of equally good ones (within its tolerance)
     the first in order of splits is kept, then of the symbols of the children; of chains of unary rules the
     one with the fewest nodes, then the one over the earliest split, then the first in order of symbols.
+    Edges and productions of a column take the place of the one before, unless they are to be kept.
 
     STOPPED is what it returns where ``stop`` (``Clock.stop``) is set. ``counts[OUT_OF_RANGE]`` says whether
     a value left the range of ``LEAST_VALUE`` to ``MOST_VALUE``; the structure of the forest is complete all
@@ -165,6 +171,8 @@ def forest_inside(
     for end in range(1, n + 1):
         _open_position(state, alive, end - 1)
         column = groups
+        if not keep_all:
+            edges, productions = 0, 0
         cell_group[forest_cell(end - 1, end) : forest_cell(0, end) + 1] = -1
         for start in range(end - 1, -1, -1):
             if stop[0]:

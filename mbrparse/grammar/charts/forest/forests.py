@@ -170,7 +170,7 @@ class Forests:
 
     def inside_nodes(self, terminal_ids: IntArray, everything: bool) -> InsideNodes | None:
         """A copy of the inside values; None where they left the numbers' range. Raises as ``fill`` does."""
-        self._inside(terminal_ids, None, None, everything)
+        self._inside(terminal_ids, None, None, everything, keep_all=False)
         if self.lost_values:
             return None
         n, forest = len(terminal_ids), self.forest
@@ -253,6 +253,7 @@ class Forests:
         alive: Alive | None,
         chains: BestChains | None,
         everything: bool = False,
+        keep_all: bool = True,
     ) -> None:
         """Fill the forest from the words up: with sums or, where chains are given, with maxima."""
         length = len(terminal_ids)
@@ -265,7 +266,7 @@ class Forests:
             state = self._state
             if everything:
                 state = state._replace(prediction=self._prediction._replace(is_selective=False))
-            full = int(forest_inside(state, words, alive, best, self.clock.stop))
+            full = int(forest_inside(state, words, alive, best, keep_all, self.clock.stop))
             if full < 0:
                 self.has_sums = chains is None
                 return
