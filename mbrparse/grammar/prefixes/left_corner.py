@@ -23,8 +23,8 @@ _LEAST_PIVOT = 1e-13
 class LeftCorners(NamedTuple):
     """(I - P_L)^T as a product of a lower and an upper triangular matrix, by columns.
 
-    Nothing off their diagonals is above zero. Its negative is kept, and the inverse of the upper diagonal (the
-    lower one is 1), so that values above zero are added up alone, and no digit is lost.
+    Nothing off their diagonals is above zero. Its negative is kept, and the inverse of the upper diagonal
+    (the lower one is 1), so that values above zero are added up alone, and no digit is lost.
     """
 
     row_place: Ints  # by row of the matrix: its row in the factors
@@ -79,19 +79,19 @@ def _never_left(where: str) -> GrammarError:
 @kernel
 def close_left(corners: LeftCorners, given: Floats, work: Floats, closed: Floats) -> None:
     """``closed`` = given (I - P_L)^-1 [symbols]; ``work`` is scratch."""
-    row_place, column_place, lower_start, lower_row, lower_value, upper_start, upper_row, upper_value = corners
+    row_place, column_place, lower_start, lower_row, lower, upper_start, upper_row, upper = corners
     count = len(given)
     for symbol in range(count):
         work[row_place[symbol]] = given[symbol]
     for column in range(count):
         if work[column] != 0:
             for entry in range(lower_start[column], lower_start[column + 1]):
-                work[lower_row[entry]] += lower_value[entry] * work[column]
+                work[lower_row[entry]] += lower[entry] * work[column]
     for column in range(count - 1, -1, -1):
         if work[column] != 0:
             last = upper_start[column + 1] - 1
-            work[column] *= upper_value[last]
+            work[column] *= upper[last]
             for entry in range(upper_start[column], last):
-                work[upper_row[entry]] += upper_value[entry] * work[column]
+                work[upper_row[entry]] += upper[entry] * work[column]
     for symbol in range(count):
         closed[symbol] = work[column_place[symbol]]

@@ -100,7 +100,7 @@ class PrefixValues:
 
 @dataclass(frozen=True, eq=False)
 class GapValues:
-    """P(word | all other words) for each word of a sentence, [n, terminals]; NaN where the others have none."""
+    """P(word | all other words) for each word, [n, terminals]; NaN where the others have no sentence."""
 
     distributions: FloatArray
     reason: str | None = None

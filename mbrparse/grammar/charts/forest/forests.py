@@ -177,7 +177,8 @@ class Forests:
         first = forest.node_first[: n * (n + 1) // 2 + 1].copy()
         shift = self._shift[terminal_ids] - self._state.columns.shift[1 : n + 1]
         nodes = slice(first[-1])
-        return InsideNodes(first, forest.node_symbol[nodes].copy(), forest.inside[nodes].copy(), powers(shift))
+        copied = forest.node_symbol[nodes].copy(), forest.inside[nodes].copy()
+        return InsideNodes(first, *copied, powers(shift))
 
     def viterbi(self, terminal_ids: IntArray, alive: Alive | None = None) -> Derivation:
         """The most probable derivation, by a pass of maxima; raises as ``fill`` does.

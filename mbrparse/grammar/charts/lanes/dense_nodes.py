@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mbrparse.grammar.charts.base.inside_nodes import InsideNodes, powers
-from mbrparse.grammar.charts.base.rule_tables import Floats, Ints
+from mbrparse.grammar.charts.base.rule_tables import Floats
 from mbrparse.grammar.charts.lanes.dense_state import DenseState
 from mbrparse.grammar.kernel import kernel
 

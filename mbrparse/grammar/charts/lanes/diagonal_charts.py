@@ -66,7 +66,7 @@ class DiagonalCharts:
         return found
 
     def inside(self, state: DenseState, rescaled: bool) -> Floats | None:
-        """The inside values, [rows, 1] as in dense charts; None where they may have left the numbers' range."""
+        """The inside values, [rows, 1] as in dense charts; None where they may have lost some."""
         layout = self._layout(state, rescaled)
         self._grow("inside", state, layout)
         kept = diagonal_inside(state, layout, self._charts.inside, None, self._clock.stop)
