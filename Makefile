@@ -91,6 +91,7 @@ bench: $(VENV)/installed-dev
 	$(BIN)/python benchmarks/best_first.py $(if $(call given,CORPUS),$(CORPUS),nltk:treebank) $(if $(QUICK),5)
 	$(BIN)/python benchmarks/pruning.py $(if $(QUICK),--sentences 20)
 	$(BIN)/python benchmarks/growth.py $(if $(call given,CORPUS),--corpus $(CORPUS)) $(if $(QUICK),--quick)
+	$(BIN)/python benchmarks/prefixes.py $(if $(call given,CORPUS),--corpus $(CORPUS)) $(if $(QUICK),--repetitions 3)
 
 .PHONY: bench-cluster
 bench-cluster: $(VENV)/installed-dev

@@ -30,7 +30,6 @@ from samples import SMALL, default_corpus, encoded, read_sample, write_sample
 
 from mbrparse.grammar.charts.base.clock import Clock
 from mbrparse.grammar.charts.lanes.dense_charts import DenseCharts
-from mbrparse.grammar.charts.lanes.dense_passes import dense_inside
 from mbrparse.grammar.pcfg import PCFG, FloatArray, IntArray
 from mbrparse.grammar.prefixes.prefixes import Prefixes
 
@@ -71,9 +70,7 @@ def inside_alone(grammar: PCFG, sentences: Sequence[IntArray]) -> Callable[[], o
 
     def work() -> None:
         for group in groups:
-            state = dense._arrange(group)
-            chart = dense._chart(0, state.longest * (state.longest + 1) // 2)
-            dense_inside(state, chart, None, np.zeros(1, np.int32))
+            dense.inside(group)
 
     return work
 
