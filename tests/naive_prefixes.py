@@ -127,6 +127,33 @@ def masked(rules: RuleSet, sentence: Words, position: int) -> dict[str, float]:
     return {word: known.get((*before, word, *after), 0.0) for word in terminals(rules)}
 
 
+def symbol_bounds(rules: RuleSet, prefix: Words, word: str, longest: int) -> Interval:
+    """The joint probability of a prefix and a next word from a symbol that may be rewritten as ``word``.
+
+    Terminals get the mark * under such symbols.
+    """
+    over = {
+        parent
+        for (parent, children), weight in rules.rules.items()
+        if weight.probability and children == (quote(word),)
+    }
+
+    def marked(parent: str, children: Words) -> Words:
+        if len(children) == 1 and is_terminal(children[0]):
+            return (quote(unquote(children[0]) + "*"),) if parent in over else children
+        return tuple(quote(word + "*") if child == quote(word) else child for child in children)
+
+    changed = {Rule(parent, marked(parent, children)): w for (parent, children), w in rules.rules.items()}
+    known = strings(RuleSet(rules.terminal_kind, rules.start, changed), longest)
+    n = len(prefix)
+    low = math.fsum(
+        p
+        for words, p in known.items()
+        if len(words) > n and words[n][-1] == "*" and tuple(w.rstrip("*") for w in words[:n]) == prefix
+    )
+    return low, low + mass_beyond(rules, longest)
+
+
 # --- leftmost derivations, top-down ------------------------------------------------------
 
 

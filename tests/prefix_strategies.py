@@ -34,7 +34,7 @@ def _rule_set(draw: st.DrawFn, rules: dict[Rule, Weight], names: Sequence[str]) 
 
 
 @st.composite
-def consistent_grammars(draw: st.DrawFn, least_lexical: float = 0.7) -> RuleSet:
+def consistent_grammars(draw: st.DrawFn, least_lexical: float = 0.7, unaries: bool = True) -> RuleSet:
     """2-4 nonterminals over 2-3 terminals; of each, the lexical rules have ``least_lexical`` at least.
 
     Less than 2 (1 - least_lexical) nonterminals are expected below each, which bounds the spectral radius.
@@ -46,7 +46,7 @@ def consistent_grammars(draw: st.DrawFn, least_lexical: float = 0.7) -> RuleSet:
         lexical = draw(st.sampled_from([least_lexical, (1 + least_lexical) / 2, 1.0]))
         _add(draw, rules, name, [(word,) for word in words], 3, lexical)
         if lexical < 1:
-            unary = draw(st.sampled_from([0.0, 0.25, 0.5])) * (1 - lexical)
+            unary = draw(st.sampled_from([0.0, 0.25, 0.5])) * (1 - lexical) if unaries else 0.0
             _add(draw, rules, name, list(product([*names, *words], repeat=2)), 3, 1 - lexical - unary)
             if unary:
                 _add(draw, rules, name, [(child,) for child in names], 2, unary)
@@ -54,7 +54,7 @@ def consistent_grammars(draw: st.DrawFn, least_lexical: float = 0.7) -> RuleSet:
 
 
 @st.composite
-def finite_grammars(draw: st.DrawFn, cyclic: bool = True) -> RuleSet:
+def finite_grammars(draw: st.DrawFn, cyclic: bool = True, unaries: bool = True) -> RuleSet:
     """2-4 nonterminals in one to three levels: children of binary rules are of the levels below.
 
     Unary rules stay within a level or lead below, so there may be cycles, but no string has more than 8
@@ -67,7 +67,7 @@ def finite_grammars(draw: st.DrawFn, cyclic: bool = True) -> RuleSet:
     for level, end in pairwise([0, *cuts, len(names)]):
         for place, name in enumerate(names[level:end], level):
             children = names[level:] if cyclic else names[place + 1 :]
-            unary = draw(st.sampled_from([0.0, 0.25, 0.5])) if children else 0.0
+            unary = draw(st.sampled_from([0.0, 0.25, 0.5])) if children and unaries else 0.0
             if unary:
                 _add(draw, rules, name, [(child,) for child in children], 2, unary)
             below = [*names[end:], *words]

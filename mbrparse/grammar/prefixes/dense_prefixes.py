@@ -82,18 +82,19 @@ class DensePrefixes:
         self.lanes.clock.check()
         found, word = list[PrefixRoom | None](), 0
         expected = room.expected.reshape(height, symbols, -1)
-        largest = expected.max(axis=1)
+        most = np.maximum(expected.max(axis=1), room.end)
         for lane, tokens in enumerate(sentences):
             n = len(tokens)
             shift = state.group.shift[word : word + n]
             word += n
-            scaled = room.word[:n, lane]
-            if n and not (scaled.min() >= _LEAST and largest[: n + 1, lane].max() <= _MOST):
+            scaled, end = room.word[:n, lane], room.end[: n + 1, lane].copy()
+            # Not a number, too.
+            if not (np.minimum(scaled, end[n]).min() >= _LEAST and most[: n + 1, lane].max() <= _MOST):
                 found.append(None)
                 continue
             each = np.append(1.0, scaled), np.append(np.ldexp(scaled, -shift), 0.0)
-            more = (column[: n + 1, lane].copy() for column in (room.tag, room.end))
-            found.append(PrefixRoom(expected[: n + 1, :, lane].copy(), -powers(shift), *each, *more))
+            tag = room.tag[: n + 1, lane].copy()
+            found.append(PrefixRoom(expected[: n + 1, :, lane].copy(), -powers(shift), *each, tag, end))
         return found
 
 

@@ -54,6 +54,7 @@ def left_corners(grammar: PCFG) -> LeftCorners:
     lower = csc_matrix(identity(count) - factors.L)
     lower.eliminate_zeros()
     upper = factors.U.tocsc()
+    upper.eliminate_zeros()
     upper.sort_indices()
     place = int(upper.diagonal().argmin())
     if upper.diagonal()[place] < _LEAST_PIVOT:
@@ -77,21 +78,26 @@ def _never_left(where: str) -> GrammarError:
 
 
 @kernel
-def close_left(corners: LeftCorners, given: Floats, work: Floats, closed: Floats) -> None:
-    """``closed`` = given (I - P_L)^-1 [symbols]; ``work`` is scratch."""
+def close_left(corners: LeftCorners, given: Floats, work: Floats, closed: Floats) -> float:
+    """``closed`` = given (I - P_L)^-1 [symbols]; ``work`` is scratch. Returns the least product."""
     row_place, column_place, lower_start, lower_row, lower, upper_start, upper_row, upper = corners
-    count = len(given)
+    count, least = len(given), 1.0
     for symbol in range(count):
         work[row_place[symbol]] = given[symbol]
     for column in range(count):
         if work[column] != 0:
             for entry in range(lower_start[column], lower_start[column + 1]):
-                work[lower_row[entry]] += lower[entry] * work[column]
+                value = lower[entry] * work[column]
+                least = min(least, value)
+                work[lower_row[entry]] += value
     for column in range(count - 1, -1, -1):
         if work[column] != 0:
             last = upper_start[column + 1] - 1
             work[column] *= upper[last]
             for entry in range(upper_start[column], last):
-                work[upper_row[entry]] += upper[entry] * work[column]
+                value = upper[entry] * work[column]
+                least = min(least, value)
+                work[upper_row[entry]] += value
     for symbol in range(count):
         closed[symbol] = work[column_place[symbol]]
+    return least

@@ -26,7 +26,7 @@ from mbrparse.grammar.prefixes.left_corner import LeftCorners, close_left
 # A product below may have lost digits, or all of them, to the range of numbers.
 _TINY = 1e-290
 # So improbable a word, next to those that were likely, may depend on what was lost.
-_LEAST_STEP = 1e-150
+LEAST_STEP = 1e-150
 
 
 class RulesByChild(NamedTuple):
@@ -53,6 +53,7 @@ class PrefixTables(NamedTuple):
     corners: LeftCorners
     root: Floats
     lexical: Floats  # by symbol, the sum of its lexical rules
+    is_lossy: bool  # whether products of left corners may have been lost to the range of numbers
 
 
 class PrefixRoom(NamedTuple):
@@ -77,7 +78,7 @@ def prefix_pass(tables: PrefixTables, nodes: InsideNodes, words: Words, room: Pr
     for k in range(n + 1):
         if stop[0]:
             return True
-        unit = 0
+        unit, end_lost = 0, False
         if k == 0:
             arriving[:] = root
             room.prefix[0] = 1
@@ -102,10 +103,14 @@ def prefix_pass(tables: PrefixTables, nodes: InsideNodes, words: Words, room: Pr
                             arriving[right[rule]] += passed
                 if start == 0:
                     for node in range(cell_first[cell], cell_first[cell + 1]):
-                        room.end[k] += root[symbol[node]] * (inside[node] * math.ldexp(1.0, -unit - power[k]))
-        close_left(tables.corners, arriving, work, expected[k])
+                        if root[symbol[node]] > 0:
+                            passed = root[symbol[node]] * (inside[node] * math.ldexp(1.0, -unit - power[k]))
+                            end_lost = end_lost or passed < _TINY
+                            room.end[k] += passed
+        least = close_left(tables.corners, arriving, work, expected[k])
+        lost = lost or least < _TINY
         largest = expected[k].max()
-        shift = math.frexp(largest)[1] if largest > 0 else 0
+        shift = max(math.frexp(largest)[1], -1000)
         scale = math.ldexp(1.0, -shift)
         expected[k] *= scale
         room.end[k] *= scale
@@ -113,12 +118,16 @@ def prefix_pass(tables: PrefixTables, nodes: InsideNodes, words: Words, room: Pr
         exponent[k] = unit + shift
         if k < n:
             for entry in range(words.entry_start[k], words.entry_start[k + 1]):
-                if words.entry_prob[entry] > 0:
-                    preterminal = words.entry_symbol[entry]
-                    room.tag[k] += expected[k, preterminal] * tables.lexical[preterminal]
-                    room.word[k] += expected[k, preterminal] * words.entry_prob[entry]
-            if room.word[k] < _LEAST_STEP and (lost or room.word[k] > 0):
+                expectation = expected[k, words.entry_symbol[entry]]
+                if words.entry_prob[entry] > 0 and expectation > 0:
+                    passed = expectation * words.entry_prob[entry]
+                    lost = lost or passed < _TINY
+                    room.word[k] += passed
+                    room.tag[k] += expectation * tables.lexical[words.entry_symbol[entry]]
+            if room.word[k] < LEAST_STEP and (lost or room.word[k] > 0):
                 return False
+        elif room.end[k] < LEAST_STEP and end_lost:
+            return False
     return True
 
 

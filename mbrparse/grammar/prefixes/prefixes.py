@@ -26,6 +26,7 @@ from mbrparse.grammar.pcfg import PCFG, UNKNOWN_TERMINAL, FloatArray, IntArray
 from mbrparse.grammar.prefixes.dense_prefixes import DensePrefixes
 from mbrparse.grammar.prefixes.left_corner import left_corners
 from mbrparse.grammar.prefixes.prefix_kernels import (
+    LEAST_STEP,
     GapTables,
     PrefixRoom,
     PrefixTables,
@@ -83,7 +84,7 @@ class PrefixValues:
 
     def _bits(self, joint: FloatArray) -> FloatArray:
         with np.errstate(divide="ignore", invalid="ignore"):
-            return np.asarray(np.log2(self.room.prefix / joint))
+            return np.asarray(np.log2(self.room.prefix) - np.log2(joint))
 
     def next_words(self) -> FloatArray:
         """The distributions of the next word, [n + 1, terminals + 1]; the last column is the end's."""
@@ -132,8 +133,9 @@ class Prefixes:
     @cached_property
     def _tables(self) -> PrefixTables:
         corners = left_corners(self.grammar)
-        mass = self._lexical.sum(axis=1)
-        return PrefixTables(rules_by_child(self._rules, left=True), corners, self._rules.root_prob, mass)
+        mass, least = self._lexical.sum(axis=1), min(corners.lower_value.min(initial=1), corners.upper_value.min(initial=1))
+        by_left = rules_by_child(self._rules, left=True)
+        return PrefixTables(by_left, corners, self._rules.root_prob, mass, bool(least < LEAST_STEP))
 
     @cached_property
     def _gap_tables(self) -> GapTables:
@@ -171,7 +173,7 @@ class Prefixes:
         found: dict[int, PrefixRoom] = {}
         if not self._charts.in_company:
             return found
-        shared = [len(one) > 1 and UNKNOWN_TERMINAL not in one for one in sentences]
+        shared = [1 < len(one) <= self._max_length and UNKNOWN_TERMINAL not in one for one in sentences]
         places = {Chart(self._charts, one): place for place, one in enumerate(sentences) if shared[place]}
         for group in self._lanes.lanes.groups([*places]):
             if len(group) > 1:
