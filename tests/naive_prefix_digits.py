@@ -1,64 +1,66 @@
 """Prefix probabilities with 40 digits and exponents of any size, after Jelinek & Lafferty (1991).
 
-From the right to the left, with sums over the starts of the *second* child: what a symbol derives from a word
-on is the rest of the sentence, and more. The left corners are solved anew for each word.
+From the right to the left: what a symbol derives from a word on is the rest of the words, and more. The sums
+over left corners are exact (``naive_unary.closure``).
 """
 
+from collections import defaultdict
 from collections.abc import Sequence
+from fractions import Fraction
 
-from mpmath import lu_solve, matrix, mpf
+from mpmath import mpf
 from naive import Grammar
-from naive_digits import Digits, Number
+from naive_digits import ZERO, Digits, Number
+from naive_unary import closure
 
 
 class PrefixDigits:
     """The prefixes of one sentence, of 60 words or fewer; values are mpf.
 
-    A grammar's derivations are taken to end, and its rules need not sum to one.
+    A grammar's derivations are taken to end. Raises ValueError where left recursion is never left.
     """
 
     def __init__(self, grammar: Grammar, words: Sequence[str]) -> None:
         self._grammar, self._words = grammar, words
         self._inside = Digits(grammar, words).inside if words else {}
-        self._names = sorted(grammar.symbols())
-        self._corners = matrix(len(self._names), len(self._names))
-        for place, name in enumerate(self._names):
-            self._corners[place, place] += 1
-            firsts = [(b, p) for (a, b, _), p in grammar.binary.items() if a == name]
-            for b, p in [*firsts, *((b, p) for (a, b), p in grammar.unary.items() if a == name)]:
-                self._corners[place, self._names.index(b)] -= mpf(p)
+        first: defaultdict[tuple[str, str], Fraction] = defaultdict(Fraction)
+        for (a, b, *_), p in [*grammar.binary.items(), *grammar.unary.items()]:
+            first[a, b] += Fraction(p)
+        symbols = dict.fromkeys(grammar.symbols(), Fraction(1))
+        chains = closure(Grammar(symbols, {}, {}, dict(first)))
+        self._corners = {key: mpf(p.numerator) / p.denominator for key, p in chains.items()}
 
     def prefix(self, length: int) -> Number:
         """The probability that a sentence begins with the first so many words."""
         if not length:
             return mpf(1)
         word = self._words[length - 1]
-        last = {a: mpf(p) for (a, of), p in self._grammar.lexical.items() if of == word}
-        return self._ending(length, last)
+        return self._ending(length, {a: mpf(p) for (a, of), p in self._grammar.lexical.items() if of == word})
 
     def symbol(self, length: int) -> Number:
         """That of all but the last of these and a word from a symbol that may be rewritten as the last."""
-        word, lexical = self._words[length - 1], self._grammar.lexical
-        over = {a for (a, of), p in lexical.items() if of == word and p}
-        last = {a: sum((mpf(p) for (b, _), p in lexical.items() if b == a), mpf(0)) for a in over}
+        word, last = self._words[length - 1], defaultdict[str, Number](mpf)
+        for (a, _), p in self._grammar.lexical.items():
+            if self._grammar.lexical.get((a, word)):
+                last[a] += mpf(p)
         return self._ending(length, last)
 
-    def sentence(self, length: int) -> Number:
-        """The probability of the first so many words as a sentence."""
-        top = self._inside[0, length] if length else {}
-        return sum((mpf(p) * top.get(a, mpf(0)) for a, p in self._grammar.start.items()), mpf(0))
+    def sentence(self) -> Number:
+        """The probability of the sentence."""
+        return self._from_root(self._inside.get((0, len(self._words)), {}))
+
+    def _from_root(self, values: dict[str, Number]) -> Number:
+        return sum((mpf(p) * values.get(a, ZERO) for a, p in self._grammar.start.items()), ZERO)
 
     def _ending(self, end: int, last: dict[str, Number]) -> Number:
-        """Of the words before ``end``, the last of which a symbol derives with the given probability."""
-        from_start: dict[int, dict[str, Number]] = {}
+        """Of the words before ``end``, the last of which a symbol has with the given probability."""
+        onward: dict[int, dict[str, Number]] = {}
         for start in range(end - 1, -1, -1):
-            given = matrix(len(self._names), 1)
-            for place, name in enumerate(self._names):
-                given[place] = last.get(name, mpf(0)) if start == end - 1 else mpf(0)
-                for (a, b, c), p in self._grammar.binary.items():
-                    if a == name:
-                        for split in range(start + 1, end):
-                            given[place] += mpf(p) * self._inside[start, split].get(b, 0) * from_start[split][c]
-            solved = lu_solve(self._corners, given)
-            from_start[start] = {name: solved[place] for place, name in enumerate(self._names)}
-        return sum((mpf(p) * from_start[0].get(a, mpf(0)) for a, p in self._grammar.start.items()), mpf(0))
+            given = defaultdict(mpf, last if start == end - 1 else {})
+            for (a, b, c), p in self._grammar.binary.items():
+                for split in range(start + 1, end):
+                    given[a] += mpf(p) * self._inside[start, split].get(b, ZERO) * onward[split].get(c, ZERO)
+            onward[start] = defaultdict(mpf)
+            for (top, bottom), chained in self._corners.items():
+                onward[start][top] += chained * given[bottom]
+        return self._from_root(onward[0])
