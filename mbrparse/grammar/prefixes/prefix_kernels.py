@@ -148,8 +148,7 @@ def gap_pass(tables: GapTables, nodes: InsideNodes, outside: Floats, stop: Ints)
     left_first, left_parent, left_other, left_prob = tables.by_left
     right_first, right_parent, right_other, right_prob = tables.by_right
     cell_first, symbol, inside, power = nodes
-    n, count, unaries = len(power) - 1, len(tables.root), len(tables.closure_top) > len(tables.root)
-    above = np.empty(count)
+    n, above = len(power) - 1, np.empty(len(tables.root))
     outside[forest_cell(0, n)] = tables.root
     for end in range(n, 0, -1):
         for start in range(end):
@@ -158,12 +157,11 @@ def gap_pass(tables: GapTables, nodes: InsideNodes, outside: Floats, stop: Ints)
             here = outside[forest_cell(start, end)]
             if here.max() == 0:
                 continue
-            if unaries:
-                above[:] = here
-                for bottom in range(count):
-                    here[bottom] = 0
-                    for entry in range(tables.closure_start[bottom], tables.closure_start[bottom + 1]):
-                        here[bottom] += above[tables.closure_top[entry]] * tables.closure_value[entry]
+            above[:] = here
+            for bottom in range(len(above)):
+                here[bottom] = 0
+                for entry in range(tables.closure_start[bottom], tables.closure_start[bottom + 1]):
+                    here[bottom] += above[tables.closure_top[entry]] * tables.closure_value[entry]
             for split in range(start + 1, end):
                 left, right = forest_cell(start, split), forest_cell(split, end)
                 below = outside[left]
