@@ -26,8 +26,7 @@ class PrefixDigits:
         first: defaultdict[tuple[str, str], Fraction] = defaultdict(Fraction)
         for (a, b, *_), p in [*grammar.binary.items(), *grammar.unary.items()]:
             first[a, b] += Fraction(p)
-        symbols = dict.fromkeys(grammar.symbols(), Fraction(1))
-        chains = closure(Grammar(symbols, {}, {}, dict(first)))
+        chains = closure(Grammar(dict.fromkeys(grammar.symbols(), 1), {}, {}, dict(first)))
         self._corners = {key: mpf(p.numerator) / p.denominator for key, p in chains.items()}
 
     def prefix(self, length: int) -> Number:

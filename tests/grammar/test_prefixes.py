@@ -16,7 +16,6 @@ from prefix_strategies import any_words, consistent_grammars, derived, finite_gr
 from mbrparse.grammar.pcfg import PCFG, FloatArray
 from mbrparse.grammar.prefixes.prefixes import Prefixes, PrefixValues
 from mbrparse.grammar.rules import RuleSet
-from mbrparse.io.errors import GrammarError
 
 F = Fraction
 EXACT = 1e-12
@@ -40,7 +39,7 @@ def bits(before: float | Fraction, after: float | Fraction) -> float:
 
 def close(found: FloatArray, wanted: Sequence[float], error: float = EXACT) -> bool:
     """Whether numbers agree, absolutely near zero; NaN is equal to itself."""
-    return found.tolist() == pytest.approx(wanted, rel=error, abs=error, nan_ok=True)
+    return bool(found.tolist() == pytest.approx(wanted, rel=error, abs=error, nan_ok=True))
 
 
 def check(rules: RuleSet, words: Words, found: PrefixValues) -> None:
@@ -70,7 +69,7 @@ def check(rules: RuleSet, words: Words, found: PrefixValues) -> None:
 
 @given(st.data(), finite_grammars())
 def test_all_values_are_those_of_all_strings(data: st.DataObject, rules: RuleSet) -> None:
-    """Any words, and words that the grammar lacks; unary rules, cycles and several roots among the grammars."""
+    """Any words, and some that the grammar lacks; grammars with unary rules, cycles and several roots."""
     unknown = st.lists(st.sampled_from(["x", "y", "?"]), max_size=4).map(tuple)
     words = data.draw(derived(rules, 8) | any_words(rules) | unknown)
     (found,) = read(rules, [words])
@@ -86,15 +85,121 @@ def test_sentences_in_company(data: st.DataObject, rules: RuleSet) -> None:
         check(rules, words, found)
 
 
-@given(st.data(), consistent_grammars(), st.booleans())
-def test_values_do_not_depend_on_company(data: st.DataObject, rules: RuleSet, chains: bool) -> None:
-    if not chains:
-        kept = {rule: w for rule, w in rules.rules.items() if twin.is_terminal(rule.children[0]) or len(rule.children) > 1}
-        rules = RuleSet(rules.terminal_kind, rules.start, kept)
-    sentences = data.draw(st.lists(any_words(rules, 12), min_size=5, max_size=20))
+@given(st.data(), consistent_grammars(unaries=False))
+def test_values_do_not_depend_on_company(data: st.DataObject, rules: RuleSet) -> None:
+    sentences = data.draw(st.lists(any_words(rules, 20), min_size=5, max_size=20))
     for words, found in zip(sentences, read(rules, sentences), strict=True):
         (alone,) = read(rules, [words])
         for name in ("log_prefix", "surprisal", "syntactic"):
             assert close(getattr(found, name), getattr(alone, name).tolist())
         assert found.log_prob == pytest.approx(alone.log_prob, rel=EXACT)
         assert np.allclose(found.next_words(), alone.next_words(), EXACT, EXACT, equal_nan=True)
+
+
+# --- identities --------------------------------------------------------------------------
+
+
+@given(st.data(), consistent_grammars())
+def test_sums(data: st.DataObject, rules: RuleSet) -> None:
+    """Surprisals add up to that of the sentence, next words to one; no part of a surprisal is negative."""
+    words = data.draw(derived(rules, 6))
+    (found,) = read(rules, [words])
+    assert found.surprisal.sum() == pytest.approx(-found.log_prob / math.log(2), abs=CLOSED)
+    assert close(found.next_words().sum(axis=1), [1.0] * (len(words) + 1))
+    assert (found.syntactic >= -EXACT).all()
+    assert (found.surprisal - found.syntactic >= -EXACT).all()
+    shares = found.next_words()[:-1]
+    terminals = twin.terminals(rules)
+    taken = [terminals.index(word) for word in words]
+    assert close(-np.log2(shares[np.arange(len(words)), taken]), found.surprisal[:-1].tolist())
+
+
+@given(st.data(), consistent_grammars())
+def test_values_lie_within_the_bounds_of_an_infinite_grammar(data: st.DataObject, rules: RuleSet) -> None:
+    words = data.draw(any_words(rules))
+    (found,) = read(rules, [words])
+    for column, log_prefix, row in zip(
+        twin.leftmost(rules, words), found.log_prefix.tolist(), found.next_words(), strict=True
+    ):
+        low, high = column.prefix
+        assert low - EXACT <= math.exp(log_prefix) <= high + EXACT
+        for share, word in zip(row.tolist(), [*twin.terminals(rules), None], strict=True):
+            low, high = column.following[word]
+            assert log_prefix == -INF or low - EXACT <= share * math.exp(log_prefix) <= high + EXACT
+
+
+# --- closed forms ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("branch", [F(1, 10), F(1, 4), F(2, 5), F(49, 100)])
+def test_catalan_grammars(branch: Fraction) -> None:
+    """S -> S S: all binary trees. Each sentence alone, and all in company."""
+    rules, lengths = twin.catalan_grammar(branch), range(1, 31)
+    sentences = [("a",) * n for n in lengths]
+    for n, found, (alone,) in zip(
+        lengths, read(rules, sentences), (read(rules, [words]) for words in sentences), strict=True
+    ):
+        prefixes = [twin.catalan_prefix(branch, k) for k in range(n + 1)]
+        for one in (found, alone):
+            assert close(one.log_prefix, list(map(log, prefixes)), CLOSED)
+            assert one.log_prob == pytest.approx(log(twin.catalan_string(branch, n)), rel=CLOSED)
+            more = [float(twin.catalan_prefix(branch, k + 1) / prefixes[k]) for k in range(n + 1)]
+            assert close(one.next_words()[:, 0], more, CLOSED)
+            assert close(one.next_words()[:, 1], [1 - p for p in more], CLOSED)
+            entropy = [-math.fsum(q * math.log2(q) for q in (p, 1 - p) if q > 0) for p in more]
+            assert close(one.entropy(), entropy, CLOSED)
+            # The one lexical rule has 1 - branch, and no other symbol has the word.
+            assert close(one.syntactic[:-1], one.surprisal[:-1].tolist(), CLOSED)
+
+
+@given(st.fractions(F(51, 100), 1, max_denominator=100))
+def test_stolckes_example(p: Fraction) -> None:
+    """Stolcke (1995), "An example", table 2: prefixes of a, aa, aaa, and the sentence aaa."""
+    (found,) = read(twin.catalan_grammar(1 - p), [("a",) * 3])
+    q = 1 - p
+    assert close(np.exp(found.log_prefix), [1, 1, float(q), float((1 + p) * q**2)], CLOSED)
+    assert math.exp(found.log_prob) == pytest.approx(float(2 * p**3 * q**2), rel=CLOSED)
+
+
+@pytest.mark.parametrize("leave", [F(9, 10), F(1, 2), F(1, 10), F(1, 10**6)])
+def test_left_recursion(leave: Fraction) -> None:
+    """Stolcke (1995), "Prediction loops": a b^n has q^n as a prefix."""
+    (found,) = read(twin.left_recursive_grammar(leave), [("a", *"bbbb")])
+    q = 1 - leave
+    assert close(np.exp(found.log_prefix), [1.0, *(float(q**n) for n in range(5))], CLOSED)
+    assert math.exp(found.log_prob) == pytest.approx(float(leave * q**4), rel=CLOSED)
+    assert close(found.next_words()[1], [0, float(q), float(leave)], CLOSED)
+
+
+@pytest.mark.parametrize(("down", "back"), [(F(1, 2), F(1, 2)), (F(9, 10), F(99, 100)), (F(1, 100), F(1, 3))])
+def test_unary_cycles(down: Fraction, back: Fraction) -> None:
+    rules, exact = twin.unary_cycle_grammar(down, back), twin.unary_cycle_strings(down, back)
+    for word, found in zip("ab", read(rules, [("a",), ("b",)]), strict=True):
+        wanted = float(exact[word,])
+        assert close(np.exp(found.log_prefix), [1, wanted], CLOSED)
+        assert math.exp(found.log_prob) == pytest.approx(wanted, rel=CLOSED)
+        assert close(found.next_words()[0], [float(exact["a",]), float(exact["b",]), 0], CLOSED)
+        # S may be rewritten as a, and A as b, with nothing else: all of the surprisal is syntactic.
+        assert close(found.syntactic, found.surprisal.tolist(), CLOSED)
+
+
+def test_many_words() -> None:
+    counts = {f"S -> w{number}": 1.0 for number in range(3000)}
+    (found,) = read(rules_of(counts), [("w7",)])
+    assert found.surprisal.tolist() == pytest.approx([math.log2(3000), 0], abs=CLOSED)
+    assert found.syntactic.tolist() == pytest.approx([0, 0], abs=CLOSED)
+    assert found.entropy().tolist() == pytest.approx([math.log2(3000), 0], abs=CLOSED)
+
+
+def test_words_that_cannot_follow() -> None:
+    rules = twin.left_recursive_grammar(F(1, 2))
+    sentences: list[Words] = [("b",), ("a", "a", "b"), ("?",), ("a", "?", "b"), ()] * 2
+    impossible, late, unknown, later, empty = read(rules, sentences)[5:]
+    assert close(impossible.surprisal, [INF, math.nan])
+    assert close(late.surprisal, [0, INF, math.nan, math.nan])
+    assert close(unknown.surprisal, [INF, math.nan])
+    assert close(later.surprisal, [0, INF, math.nan, math.nan])
+    assert close(later.log_prefix, [0, 0, -INF, -INF])
+    assert np.isnan(later.entropy()).tolist() == [False, False, True, True]
+    assert close(empty.surprisal, [INF])
+    assert {found.log_prob for found in (impossible, late, unknown, later, empty)} == {-INF}

@@ -24,7 +24,7 @@ from mbrparse.grammar.kernel import kernel
 from mbrparse.grammar.prefixes.left_corner import LeftCorners, close_left
 
 # A product below may have lost digits, or all of them, to the range of numbers.
-_TINY = 1e-290
+TINY = 1e-290
 # So improbable a word, next to those that were likely, may depend on what was lost.
 LEAST_STEP = 1e-150
 
@@ -94,21 +94,21 @@ def prefix_pass(tables: PrefixTables, nodes: InsideNodes, words: Words, room: Pr
                 factor = math.ldexp(1.0, exponent[start] - unit - (power[k] - power[start]))
                 for node in range(cell_first[cell], cell_first[cell + 1]):
                     value = inside[node] * factor
-                    lost = lost or value < _TINY
+                    lost = lost or value < TINY
                     for rule in range(first[symbol[node]], first[symbol[node] + 1]):
                         expectation = before[parent[rule]]
                         if expectation > 0:
                             passed = expectation * (prob[rule] * value)
-                            lost = lost or passed < _TINY
+                            lost = lost or passed < TINY
                             arriving[right[rule]] += passed
                 if start == 0:
                     for node in range(cell_first[cell], cell_first[cell + 1]):
                         if root[symbol[node]] > 0:
                             passed = root[symbol[node]] * (inside[node] * math.ldexp(1.0, -unit - power[k]))
-                            end_lost = end_lost or passed < _TINY
+                            end_lost = end_lost or passed < TINY
                             room.end[k] += passed
         least = close_left(tables.corners, arriving, work, expected[k])
-        lost = lost or least < _TINY
+        lost = lost or least < TINY
         largest = expected[k].max()
         shift = max(math.frexp(largest)[1], -1000)
         scale = math.ldexp(1.0, -shift)
@@ -121,7 +121,7 @@ def prefix_pass(tables: PrefixTables, nodes: InsideNodes, words: Words, room: Pr
                 expectation = expected[k, words.entry_symbol[entry]]
                 if words.entry_prob[entry] > 0 and expectation > 0:
                     passed = expectation * words.entry_prob[entry]
-                    lost = lost or passed < _TINY
+                    lost = lost or passed < TINY
                     room.word[k] += passed
                     room.tag[k] += expectation * tables.lexical[words.entry_symbol[entry]]
             if room.word[k] < LEAST_STEP and (lost or room.word[k] > 0):
@@ -143,17 +143,20 @@ class GapTables(NamedTuple):
 
 
 @kernel
-def gap_pass(tables: GapTables, nodes: InsideNodes, outside: Floats, stop: Ints) -> None:
-    """Fill ``outside`` [cell, symbol], zero before: of all symbols, whether they derive the span or not."""
+def gap_pass(tables: GapTables, nodes: InsideNodes, outside: Floats, stop: Ints) -> bool:
+    """Fill ``outside`` [cell, symbol], zero before: of all symbols, whether they derive the span or not.
+
+    Returns whether some value may have been lost to the range of numbers.
+    """
     left_first, left_parent, left_other, left_prob = tables.by_left
     right_first, right_parent, right_other, right_prob = tables.by_right
     cell_first, symbol, inside, power = nodes
-    n, above = len(power) - 1, np.empty(len(tables.root))
+    n, above, lost = len(power) - 1, np.empty(len(tables.root)), False
     outside[forest_cell(0, n)] = tables.root
     for end in range(n, 0, -1):
         for start in range(end):
             if stop[0]:
-                return
+                return lost
             here = outside[forest_cell(start, end)]
             if here.max() == 0:
                 continue
@@ -161,15 +164,21 @@ def gap_pass(tables: GapTables, nodes: InsideNodes, outside: Floats, stop: Ints)
             for bottom in range(len(above)):
                 here[bottom] = 0
                 for entry in range(tables.closure_start[bottom], tables.closure_start[bottom + 1]):
-                    here[bottom] += above[tables.closure_top[entry]] * tables.closure_value[entry]
+                    passed = above[tables.closure_top[entry]] * tables.closure_value[entry]
+                    lost = lost or (passed < TINY and above[tables.closure_top[entry]] > 0)
+                    here[bottom] += passed
             for split in range(start + 1, end):
                 left, right = forest_cell(start, split), forest_cell(split, end)
                 below = outside[left]
                 for node in range(cell_first[right], cell_first[right + 1]):
                     for rule in range(right_first[symbol[node]], right_first[symbol[node] + 1]):
                         passed = here[right_parent[rule]] * right_prob[rule] * inside[node]
+                        lost = lost or (passed < TINY and here[right_parent[rule]] > 0)
                         below[right_other[rule]] += passed
                 below = outside[right]
                 for node in range(cell_first[left], cell_first[left + 1]):
                     for rule in range(left_first[symbol[node]], left_first[symbol[node] + 1]):
-                        below[left_other[rule]] += here[left_parent[rule]] * left_prob[rule] * inside[node]
+                        passed = here[left_parent[rule]] * left_prob[rule] * inside[node]
+                        lost = lost or (passed < TINY and here[left_parent[rule]] > 0)
+                        below[left_other[rule]] += passed
+    return lost

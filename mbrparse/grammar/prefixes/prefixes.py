@@ -27,6 +27,7 @@ from mbrparse.grammar.prefixes.dense_prefixes import DensePrefixes
 from mbrparse.grammar.prefixes.left_corner import left_corners
 from mbrparse.grammar.prefixes.prefix_kernels import (
     LEAST_STEP,
+    TINY,
     GapTables,
     PrefixRoom,
     PrefixTables,
@@ -133,8 +134,8 @@ class Prefixes:
     @cached_property
     def _tables(self) -> PrefixTables:
         corners = left_corners(self.grammar)
-        mass, least = self._lexical.sum(axis=1), min(corners.lower_value.min(initial=1), corners.upper_value.min(initial=1))
-        by_left = rules_by_child(self._rules, left=True)
+        least = min(values.min(initial=1) for values in (corners.lower_value, corners.upper_value))
+        mass, by_left = self._lexical.sum(axis=1), rules_by_child(self._rules, left=True)
         return PrefixTables(by_left, corners, self._rules.root_prob, mass, bool(least < LEAST_STEP))
 
     @cached_property
@@ -240,12 +241,15 @@ class Prefixes:
         if nodes is None or n == 0 or len(gaps) > 1:
             return GapValues(found, reason)
         outside = np.zeros((cells, symbols))
-        gap_pass(self._gap_tables, nodes, outside, self._clock.stop)
+        lost = gap_pass(self._gap_tables, nodes, outside, self._clock.stop)
         self._clock.check()
         rows = range(n) if len(gaps) == 0 else gaps.tolist()
-        joint = outside[[forest_cell(row, row + 1) for row in rows]] @ self._lexical
+        outside = outside[[forest_cell(row, row + 1) for row in rows]]
+        joint = outside @ self._lexical
         totals = joint.sum(axis=1, keepdims=True)
-        if not np.isfinite(totals).all() or (len(gaps) == 0 and not self._agrees(tokens, nodes, joint)):
+        lost |= outside.min(initial=1, where=outside > 0) * self._rules.lexical_prob.min() < TINY
+        sound = np.isfinite(totals).all() and not (lost and totals.min() < LEAST_STEP)
+        if not sound or (len(gaps) == 0 and not self._agrees(tokens, nodes, joint)):
             return GapValues(found, TOO_IMPROBABLE)
         with np.errstate(invalid="ignore"):
             found[list(rows)] = joint / totals

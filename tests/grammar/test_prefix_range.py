@@ -1,0 +1,192 @@
+"""Prefixes and gaps as improbable as numbers can say, and long ones: exact, or with a reason, never wrong."""
+
+import math
+from fractions import Fraction
+
+import naive_prefixes as twin
+import numpy as np
+import pytest
+from conversion import rules_of, to_naive
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from mpmath import log
+from naive_digits import Digits, Number
+from naive_prefix_digits import PrefixDigits
+
+from mbrparse.grammar.pcfg import PCFG
+from mbrparse.grammar.prefixes.prefixes import Prefixes, PrefixValues
+from mbrparse.io.errors import GrammarError
+
+F = Fraction
+INF = math.inf
+LATE = "not finished within 1e-06 seconds"
+IMPROBABLE = "too improbable for a forest"
+REMEDY = "give its symbols other rules too"
+
+counts = st.sampled_from([1.0, 1.0, 0.3, 1e-5, 1e-40, 1e-100, 1e-160, 1e-200, 1e-300, 1e-310])
+
+
+@st.composite
+def extreme_grammars(draw: st.DrawFn) -> PCFG:
+    """2-3 symbols over 2 terminals; left recursion is left with a probability that has digits."""
+    names = ["S", "A", "B"][: draw(st.integers(2, 3))]
+    rules: dict[str, float] = {}
+    for name in names:
+        pair = st.tuples(*[st.sampled_from([*names, "x", "y"])] * 2).map(" ".join)
+        sides = draw(
+            st.lists(pair | st.sampled_from([*names, "x", "y"]), min_size=1, max_size=4, unique=True)
+        )
+        rules |= {f"{name} -> {side}": draw(counts) for side in [*sides, draw(st.sampled_from("xy"))]}
+    if draw(st.booleans()):  # for lanes
+        rules = {rule: p for rule, p in rules.items() if rule[5:] not in names}
+    pcfg = PCFG.from_rules(rules_of(rules))
+    corners = np.eye(len(pcfg.symbols))
+    np.subtract.at(corners, (pcfg.parent, pcfg.left), np.exp(pcfg.log_prob))
+    np.subtract.at(corners, (pcfg.unary_parent, pcfg.unary_child), np.exp(pcfg.unary_log_prob))
+    assume(np.linalg.matrix_rank(corners) == len(corners))
+    assume(np.abs(np.linalg.inv(corners)).max() < 1e4)
+    return pcfg
+
+
+def bits(before: Number, after: Number) -> float:
+    return (float(log(before / after, 2)) if after else INF) if before else math.nan
+
+
+def check(pcfg: PCFG, words: list[str], found: PrefixValues) -> None:
+    digits, n = PrefixDigits(to_naive(pcfg), words), len(words)
+    prefixes = [digits.prefix(k) for k in range(n + 1)]
+    total = digits.sentence()
+    logs = [float(log(p)) if p else -INF for p in prefixes]
+    assert found.log_prefix.tolist() == pytest.approx(logs, rel=1e-9, abs=1e-9)
+    assert found.log_prob == pytest.approx(float(log(total)) if total else -INF, rel=1e-9)
+    after = [*prefixes[1:], total]
+    for name, joint in {
+        "surprisal": after,
+        "syntactic": [*(digits.symbol(k) for k in range(1, n + 1)), total],
+    }.items():
+        wanted = [bits(p, q) for p, q in zip(prefixes, joint, strict=True)]
+        assert getattr(found, name).tolist() == pytest.approx(wanted, rel=1e-9, abs=1e-9, nan_ok=True)
+
+
+@given(st.data(), extreme_grammars())
+def test_prefixes_are_exact_or_have_a_reason(data: st.DataObject, pcfg: PCFG) -> None:
+    """Alone, and in company where the grammar has no unary rules."""
+    some = st.lists(st.sampled_from(pcfg.terminals), max_size=7)
+    sentences = data.draw(st.lists(some, min_size=5, max_size=9))
+    prefixes = Prefixes(pcfg)
+    ids = [pcfg.encode(words) for words in sentences]
+    try:
+        together, alone = list(prefixes.read(ids)), [next(prefixes.read([one])) for one in ids]
+    except GrammarError:  # a chain of unary rules that no number can say
+        assert pcfg.has_unaries
+        return
+    for words, *both in zip(sentences, together, alone, strict=True):
+        for found in both:
+            if found.reason is None:
+                check(pcfg, words, found)
+            else:
+                assert found.reason == IMPROBABLE
+                assert np.isnan(found.surprisal).all()
+
+
+@given(st.data(), extreme_grammars())
+def test_gaps_are_exact_or_have_a_reason(data: st.DataObject, pcfg: PCFG) -> None:
+    words = data.draw(st.lists(st.sampled_from([*pcfg.terminals, "?"]), min_size=1, max_size=6))
+    try:
+        (found,) = Prefixes(pcfg).masked([pcfg.encode(words)])
+    except GrammarError:
+        assert pcfg.has_unaries
+        return
+    if found.reason is not None:
+        assert found.reason == IMPROBABLE
+        return
+    grammar = to_naive(pcfg)
+    for position, row in enumerate(found.distributions.tolist()):
+        before, after = words[:position], words[position + 1 :]
+        joint = [Digits(grammar, [*before, word, *after]).total for word in pcfg.terminals]
+        wanted = [float(p / sum(joint)) if sum(joint) else math.nan for p in joint]
+        assert row == pytest.approx(wanted, rel=1e-9, abs=1e-12, nan_ok=True)
+
+
+@pytest.mark.parametrize(
+    ("rules", "words"),
+    [
+        # The next word, or the end, is less probable than any number, given probable words before.
+        ({"S -> A x": 1e-170, "S -> y": 1, "A -> y x": 1, "A -> x": 1e-170}, "xx"),
+        (
+            {
+                "S -> X S": 0.5,
+                "S -> X T": 1e-200,
+                "S -> q": 0.5,
+                "T -> X U": 1e-200,
+                "U -> x": 1,
+                "X -> x": 1,
+            },
+            "xxx",
+        ),
+        ({"S -> S x": 1e-310, "S -> x x": 1e-120, "S -> x": 1, "A -> x S": 1, "A -> x": 1}, "xxx"),
+    ],
+)
+def test_what_is_lost_is_noticed(rules: dict[str, float], words: str) -> None:
+    pcfg = PCFG.from_rules(rules_of(rules))
+    for found in Prefixes(pcfg).read([pcfg.encode([*words])] * 9):
+        if found.reason is None:
+            check(pcfg, [*words], found)
+    with np.errstate(all="raise", under="ignore"):
+        (alone,) = Prefixes(pcfg).read([pcfg.encode([*words])])
+    assert alone.reason in (None, IMPROBABLE)
+
+
+@pytest.mark.parametrize("loop", [0.0, 0.5])
+@pytest.mark.parametrize(("number", "length"), [(1, 500), (9, 60)])
+def test_long_sentences(loop: float, number: int, length: int) -> None:
+    """500 words of 1e-5 each, by a grammar of all binary trees: closed forms, and finite all.
+
+    With S -> S they go by forests, without by diagonals or, those of 60 words, by lanes.
+    """
+    counts = {"S -> S": loop, "S -> S S": 0.3, "S -> a": 0.7e-5, "S -> b": 0.7 - 0.7e-5}
+    pcfg = PCFG.from_rules(rules_of({rule: p for rule, p in counts.items() if p}))
+    left, prefixes = F(1), [1.0 * math.log(1)]
+    for k in range(1, length + 1):
+        left -= twin.catalan_string(F(3, 10), k - 1)
+        prefixes.append(math.log(left) + k * math.log(1e-5))
+    sentence = math.log(twin.catalan_string(F(3, 10), length)) + length * math.log(1e-5)
+    for found in Prefixes(pcfg).read([pcfg.encode(["a"] * length)] * number):
+        assert found.reason is None
+        assert np.isfinite(found.surprisal).all()
+        assert found.log_prefix.tolist() == pytest.approx(prefixes, rel=1e-9)
+        assert found.log_prob == pytest.approx(sentence, rel=1e-9)
+        assert found.surprisal.sum() == pytest.approx(-sentence / math.log(2), rel=1e-9)
+        assert found.next_words().sum(axis=1).tolist() == pytest.approx([1] * (length + 1), abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        {"S -> S a": 1.0},
+        {"S -> A a": 1.0, "A -> S b": 1.0},
+        {"S -> A a": 1.0, "A -> S b": 1.0, "A -> a": 1e-15},
+        {"S -> a": 1.0, "S -> B": 1.0, "B -> B B": 1.0},
+    ],
+)
+def test_left_recursion_that_is_never_left(rules: dict[str, float]) -> None:
+    pcfg = PCFG.from_rules(rules_of(rules))
+    for sentences in ([["a"]], [["a", "b", "a"]] * 9):
+        with pytest.raises(GrammarError, match="never left") as caught:
+            list(Prefixes(pcfg).read([pcfg.encode(words) for words in sentences]))
+        assert caught.value.remedy == REMEDY
+
+
+def test_limits() -> None:
+    pcfg = PCFG.from_rules(twin.catalan_grammar(F(1, 4)))
+    sentences = [pcfg.encode(["a"] * n) for n in range(1, 12)]
+    for alone in (False, True):
+        batches = [[one] for one in sentences] if alone else [sentences]
+        prefixes = Prefixes(pcfg, max_length=5)
+        reasons = [found.reason for batch in batches for found in prefixes.read(batch)]
+        assert reasons == [None] * 5 + ["longer than 5 terminals"] * 6
+        prefixes = Prefixes(pcfg, max_seconds=1e-6)
+        late = [found for batch in batches for found in prefixes.read(batch)]
+        assert [found.reason for found in late] == [LATE] * 11
+        assert all(np.isnan(found.surprisal).all() and found.log_prob == -INF for found in late)
+        assert [found.reason for batch in batches for found in prefixes.masked(batch)] == [LATE] * 11
