@@ -108,22 +108,16 @@ def test_gaps_are_exact_or_have_a_reason(data: st.DataObject, pcfg: PCFG) -> Non
         assert row == pytest.approx(wanted, rel=1e-9, abs=1e-12, nan_ok=True)
 
 
+LATE_END = {"S -> X S": 0.5, "S -> X T": 1e-200, "S -> q": 0.5, "T -> X U": 1e-200, "T -> q": 1}
+
+
 @pytest.mark.parametrize(
     ("rules", "words"),
     [
-        # The next word, or the end, is less probable than any number, given probable words before.
-        ({"S -> A x": 1e-170, "S -> y": 1, "A -> y x": 1, "A -> x": 1e-170}, "xx"),
-        (
-            {
-                "S -> X S": 0.5,
-                "S -> X T": 1e-200,
-                "S -> q": 0.5,
-                "T -> X U": 1e-200,
-                "U -> x": 1,
-                "X -> x": 1,
-            },
-            "xxx",
-        ),
+        # A word, or the end, less probable than any number, after words that are not.
+        ({"S -> A x": 1e-170, "S -> y": 1, "A -> y x": 1, "A -> x": 1e-170}, "xy"),
+        (LATE_END | {"U -> x": 1, "X -> x": 1}, "xxx"),
+        # All that may follow is less probable than any number with all its digits.
         ({"S -> S x": 1e-310, "S -> x x": 1e-120, "S -> x": 1, "A -> x S": 1, "A -> x": 1}, "xxx"),
     ],
 )
@@ -137,6 +131,13 @@ def test_what_is_lost_is_noticed(rules: dict[str, float], words: str) -> None:
     assert alone.reason in (None, IMPROBABLE)
 
 
+def test_what_is_lost_in_gaps_is_noticed() -> None:
+    pcfg = PCFG.from_rules(rules_of({"S -> x y": 1, "S -> S x": 1e-100, "S -> y": 1e-200}))
+    (found,) = Prefixes(pcfg).masked([pcfg.encode([*"yxx"])])
+    assert found.reason == IMPROBABLE
+    assert np.isnan(found.distributions).all()
+
+
 @pytest.mark.parametrize("loop", [0.0, 0.5])
 @pytest.mark.parametrize(("number", "length"), [(1, 500), (9, 60)])
 def test_long_sentences(loop: float, number: int, length: int) -> None:
@@ -146,7 +147,7 @@ def test_long_sentences(loop: float, number: int, length: int) -> None:
     """
     counts = {"S -> S": loop, "S -> S S": 0.3, "S -> a": 0.7e-5, "S -> b": 0.7 - 0.7e-5}
     pcfg = PCFG.from_rules(rules_of({rule: p for rule, p in counts.items() if p}))
-    left, prefixes = F(1), [1.0 * math.log(1)]
+    left, prefixes = F(1), [0.0]
     for k in range(1, length + 1):
         left -= twin.catalan_string(F(3, 10), k - 1)
         prefixes.append(math.log(left) + k * math.log(1e-5))
@@ -188,5 +189,5 @@ def test_limits() -> None:
         prefixes = Prefixes(pcfg, max_seconds=1e-6)
         late = [found for batch in batches for found in prefixes.read(batch)]
         assert [found.reason for found in late] == [LATE] * 11
-        assert all(np.isnan(found.surprisal).all() and found.log_prob == -INF for found in late)
+        assert all(np.isnan(found.surprisal).all() and not math.isfinite(found.log_prob) for found in late)
         assert [found.reason for batch in batches for found in prefixes.masked(batch)] == [LATE] * 11
