@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from mbrparse.decode.parser.rerank import rerank
     from mbrparse.decode.parser.scoring import score
     from mbrparse.decode.parser.tokenization import tokenize
+    from mbrparse.decode.parser.word_probabilities import surprisal
     from mbrparse.decode.posteriors.mixture import mix_posteriors
     from mbrparse.decode.posteriors.posteriors_arrays import posteriors
     from mbrparse.decode.posteriors.posteriors_file import read_posteriors
@@ -86,6 +87,7 @@ __all__ = [
     "score",
     "span_marginals",
     "split",
+    "surprisal",
     "tokenize",
     "train",
     "treebank_statistics",
@@ -127,6 +129,7 @@ _MODULES = {
     "score": "decode.parser.scoring",
     "span_marginals": "decode.posteriors.span_marginals",
     "split": "treebank.splits",
+    "surprisal": "decode.parser.word_probabilities",
     "tokenize": "decode.parser.tokenization",
     "train": "grammar.files.grammars",
     "treebank_statistics": "treebank.treebank_statistics",

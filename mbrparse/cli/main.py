@@ -38,6 +38,9 @@ COMMANDS = {
     "combine": "Combine the trees of several parsers, or of one parser's list, by votes.",
     "score": "Score trees: log probabilities and expected matches.",
     "posteriors": "Show the posteriors of a sentence's spans as a chart.",
+    "surprisal": "Print how surprising each word is: its probability given the words before.",
+    "next": "Print what may come next in a sentence, with probabilities.",
+    "masked": "Print what each word may be, given all the others.",
     "explain": "Write a page of one sentence: its chart, readings and objectives.",
     "baseline": "Write baseline trees: left, right, random or balanced.",
     "evaluate": "Compare parses with gold trees in a table of criteria.",
@@ -54,7 +57,9 @@ _MODULES = {
     "debinarize": "binarize_command",
     "merge": "parse_command",
     "reproduce": "experiment_command",
-} | dict.fromkeys(("corpora", "split", "baseline", "sample"), "treebank_commands")
+    **dict.fromkeys(("corpora", "split", "baseline", "sample"), "treebank_commands"),
+    **dict.fromkeys(("surprisal", "next", "masked"), "prefix_commands"),
+}
 
 #: Files with options, in the folder where a command is called (``config_file``).
 CONFIG_FILES = ("mbrparse.toml", "pyproject.toml")

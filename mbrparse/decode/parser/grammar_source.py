@@ -13,7 +13,7 @@ from mbrparse.decode.parser.sentences import Batch, Evidence, Sentence
 from mbrparse.grammar.charts.base.clock import Clock
 from mbrparse.grammar.charts.factory import ChartFactory, default_max_length
 from mbrparse.grammar.grammar_kinds import Grammar
-from mbrparse.grammar.pcfg import UNKNOWN_TERMINAL
+from mbrparse.grammar.pcfg import PCFG, UNKNOWN_TERMINAL
 from mbrparse.grammar.rules import is_terminal, unquote
 from mbrparse.io.errors import InputMismatchError, shortened
 from mbrparse.treebank.labels import split_tag, unescape
@@ -74,22 +74,11 @@ class GrammarSource:
 
     def terminals(self, sentence: Sentence) -> list[str]:
         """The terminals of a sentence: its tags, or its words with unknown ones mapped."""
-        if self.retags:
-            words = [leaf.label if leaf.word is None else leaf.word for leaf in sentence]
-            return self.grammar.terminals_of(words)
-        return [leaf.tag for leaf in sentence]
+        return terminals_of(self.grammar, sentence)
 
     def check_fit(self, sentences: Sequence[Sentence]) -> None:
         """Raise InputMismatchError where no sentence holds a single terminal that the grammar knows."""
-        grammar, known = self.grammar, frozenset(self.grammar.terminals)
-        if not sentences or any(known.intersection(self.terminals(sentence)) for sentence in sentences):
-            return
-        raise InputMismatchError(
-            f"grammar and input do not fit: the grammar's terminals are {grammar.terminal_kind} (such as "
-            f"{', '.join(grammar.terminals[:3])}), and none of the first {len(sentences)} sentences "
-            f"holds one (they begin with {self.terminals(sentences[0])[0]!r})",
-            remedy="train with the other --terminals, or give the other input",
-        )
+        check_fit(self.grammar, sentences)
 
     def evidence(self, batch: Batch) -> Iterator[Evidence]:
         """Yield the evidence of each sentence, which does not depend on the batch."""
@@ -141,3 +130,23 @@ class GrammarSource:
         known = terminal_id != UNKNOWN_TERMINAL and bool(self.grammar.usual_tags)
         usual = self.grammar.usual_tags[terminal_id] if known else None
         return word if usual is None else split_tag(unescape(usual))[1]
+
+
+def terminals_of(grammar: PCFG, sentence: Sentence) -> list[str]:
+    """The terminals of a sentence: its tags, or its words with unknown ones mapped."""
+    if grammar.terminal_kind == "tags":
+        return [leaf.tag for leaf in sentence]
+    return grammar.terminals_of([leaf.label if leaf.word is None else leaf.word for leaf in sentence])
+
+
+def check_fit(grammar: PCFG, sentences: Sequence[Sentence]) -> None:
+    """Raise InputMismatchError where no sentence holds a single terminal that the grammar knows."""
+    known = frozenset(grammar.terminals)
+    if not sentences or any(known.intersection(terminals_of(grammar, sentence)) for sentence in sentences):
+        return
+    raise InputMismatchError(
+        f"grammar and input do not fit: the grammar's terminals are {grammar.terminal_kind} (such as "
+        f"{', '.join(grammar.terminals[:3])}), and none of the first {len(sentences)} sentences "
+        f"holds one (they begin with {terminals_of(grammar, sentences[0])[0]!r})",
+        remedy="train with the other --terminals, or give the other input",
+    )

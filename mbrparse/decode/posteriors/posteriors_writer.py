@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import stat
-import tempfile
-import zipfile
 from collections.abc import Sequence
-from types import SimpleNamespace
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -16,6 +10,7 @@ import numpy as np
 from mbrparse.decode.posteriors.given_posteriors import added_up
 from mbrparse.grammar.charts.base.span_summary import SpanEntries
 from mbrparse.grammar.pcfg import FloatArray, IntArray
+from mbrparse.io.array_file import ArrayColumn, write_arrays
 from mbrparse.io.files import as_temporary_errors
 from mbrparse.treebank.labels import MARKS, PLAIN, LabelMarks
 
@@ -50,7 +45,7 @@ class PosteriorsWriter:
         types = {"consistent": np.float64, "g": np.float64, "tag": np.bool_}
         with as_temporary_errors():
             listed = [*(["consistent"] if consistent else []), *names]
-            self._columns = {name: _Column(np.dtype(types.get(name, np.int32))) for name in listed}
+            self._columns = {name: ArrayColumn(types.get(name, np.int32)) for name in listed}
 
     def add(self, length: int, entries: SpanEntries | None, consistent: FloatArray | None = None) -> None:
         """Add the next sentence; None: its posteriors are unknown. Raises FileError for lack of room."""
@@ -83,46 +78,7 @@ class PosteriorsWriter:
         return SpanEntries(*places, g, entries.lexical[order])
 
     def write(self, stream: BinaryIO) -> None:
-        """Write the file, once, as ``numpy.savez_compressed`` writes it; to a device without going back."""
-        target: Any = stream
-        if _is_device(stream):  # zipfile counts bytes by itself where it cannot ask
-            target = SimpleNamespace(write=stream.write, flush=stream.flush)
-        with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
-            for name, column in self._columns.items():
-                with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
-                    column.write(member)
-                if name == "lengths":
-                    for text, values in self._texts.items():
-                        with archive.open(f"{text}.npy", "w", force_zip64=True) as member:
-                            np.lib.format.write_array(member, np.array(values, np.str_))
-
-
-def _is_device(stream: BinaryIO) -> bool:
-    """Whether what is written to can have no place to go back to, whatever it says."""
-    try:
-        return stat.S_ISCHR(os.fstat(stream.fileno()).st_mode)
-    except OSError:  # it is in memory
-        return False
-
-
-class _Column:
-    """An array of one dimension in a temporary file."""
-
-    def __init__(self, dtype: np.dtype[Any]) -> None:
-        self._dtype = dtype
-        self._stream = tempfile.TemporaryFile()
-        self._size = 0
-
-    def add(self, values: Any) -> None:
-        found = np.asarray(values, self._dtype)
-        self._stream.write(found.tobytes())
-        self._size += len(found)
-
-    def write(self, stream: Any) -> None:
-        """Write it in numpy's format."""
-        header = np.lib.format.header_data_from_array_1_0(np.zeros(0, self._dtype))
-        np.lib.format.write_array_header_1_0(stream, {**header, "shape": (self._size,)})
-        with self._stream:
-            with as_temporary_errors():
-                self._stream.seek(0)
-            shutil.copyfileobj(self._stream, stream, 1 << 20)
+        """Write the file, once, as ``numpy.savez_compressed`` writes it."""
+        first = {name: self._columns[name] for name in ("consistent", "lengths") if name in self._columns}
+        texts = {name: np.array(values, np.str_) for name, values in self._texts.items()}
+        write_arrays(stream, first | texts | self._columns)

@@ -50,7 +50,7 @@ class PrefixValues:
     """The prefixes of a sentence of n words, arrays by their lengths k, from 0 to n.
 
     A prefix that the grammar has no sentence for has the log probability -inf, and NaN for all that is
-    conditioned on it. ``reason`` says why there is nothing at all, if so.
+    conditioned on it. ``reason`` says why there is nothing at all but NaN, if so.
     """
 
     room: PrefixRoom
@@ -227,8 +227,8 @@ class Prefixes:
             self._clock.check()
             reason = None if kept else TOO_IMPROBABLE
         if reason is not None:
-            for column in room:
-                column[:] = 0
+            for column in room[:1] + room[2:]:
+                column[:] = np.nan
         return PrefixValues(room, self._lexical, reason)
 
     def _gaps(self, tokens: IntArray, nodes: InsideNodes | None, reason: str | None) -> GapValues:

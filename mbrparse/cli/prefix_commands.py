@@ -1,0 +1,250 @@
+"""``mbrparse surprisal``, ``next`` and ``masked``: how probable words are, and what else may stand there."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TextIO
+
+import click
+
+from mbrparse.cli.commands import option_group
+from mbrparse.cli.file_options import InputOptions
+from mbrparse.cli.label_options import LABEL_OPTIONS
+from mbrparse.cli.options import (
+    check_outputs,
+    compilation_noted,
+    count_option,
+    inputs_argument,
+    max_seconds_option,
+    note,
+    option,
+    output_option,
+    refuse_options,
+    with_progress,
+)
+from mbrparse.io.errors import visible
+from mbrparse.io.files import open_output, open_output_bytes, source_name
+from mbrparse.io.log import counted
+
+if TYPE_CHECKING:
+    from mbrparse.decode.parser.sentences import Sentence
+    from mbrparse.decode.parser.word_probabilities import Distributions, Row, WordProbabilities
+
+# With a greater spectral radius a grammar is inconsistent: the radius itself is exact to fewer digits.
+_CONSISTENT = 1 + 1e-9
+
+
+@dataclass(frozen=True)
+class WordOptions(InputOptions):
+    """What words are read, and what their probabilities are of."""
+
+    by: Any = option(
+        choices=["tags", "words"], help="Of a grammar of words: what is predicted.  [default: its terminals]"
+    )
+    max_seconds: float | None = max_seconds_option("Skip a sentence that takes longer.")
+
+    def probabilities(self, inputs: Sequence[str], output: str | None) -> WordProbabilities:
+        """Those of the grammar; a note says if some of its trees never end."""
+        from mbrparse.decode.parser.word_probabilities import WordProbabilities
+        from mbrparse.grammar.files.grammars import read_grammar
+        from mbrparse.grammar.tree_statistics import finite_share, spectral_radius
+
+        if self.grammar is None:
+            raise click.UsageError("Missing option '-g' / '--grammar'.")
+        read = [("--grammar", self.grammar), *(("INPUT", path) for path in inputs)]
+        check_outputs([("--output", output)], read)
+        known = read_grammar(self.grammar, normalize=self.normalize, log=note)
+        if (radius := spectral_radius(known)) > _CONSISTENT:
+            note(
+                f"{source_name(self.grammar)}: inconsistent (spectral radius {radius:.6g}): "
+                f"{finite_share(known):.2%} of its trees are finite, and prefixes of the others count, too"
+            )
+        return WordProbabilities(known, self.by, self.max_seconds)
+
+    def sentences(self, inputs: Sequence[str], words: WordProbabilities) -> Iterator[list[Sentence]]:
+        """The sentences of the inputs, so many at a time."""
+        from mbrparse.decode.parser.grammar_source import check_fit
+        from mbrparse.decode.parser.sentences import read_files, sentences_of
+        from mbrparse.decode.parser.tokenization import untokenized
+
+        fit = False
+        for chunk in read_files(inputs, self.read_form, self.encoding):
+            sentences = list(sentences_of(chunk))
+            spoken = [one for one in sentences if one and not fit]
+            check_fit(words.grammar, spoken)
+            if chunk.form == "tokens" and (remark := untokenized(words.grammar, spoken)):
+                note(remark)
+            fit = fit or bool(spoken)
+            yield sentences
+
+
+_word_options = option_group("known", WordOptions, without=("posteriors", "mix", *LABEL_OPTIONS))
+
+
+@dataclass
+class _Sums:
+    """What is said at the end; ``told`` are places with a finite number of ``bits``."""
+
+    sentences: int = 0
+    told: int = 0
+    bits: float = 0.0
+    reasons: Counter[str] = field(default_factory=Counter)
+
+    def add(self, bits: Sequence[float], reason: str | None) -> None:
+        """Add a sentence."""
+        self.sentences += 1
+        finite = [value for value in bits if math.isfinite(value)]
+        self.told, self.bits = self.told + len(finite), self.bits + sum(finite)
+        if reason is not None or len(finite) < len(bits):
+            self.reasons[reason or "impossible words"] += 1
+
+    def say(self, what: str) -> None:
+        """Print a line on stderr."""
+        from mbrparse.decode.parser.parse_files import most_common
+
+        found = counted(self.sentences, "sentence")
+        if self.told:
+            mean = self.bits / self.told
+            found += f", {self.told} {what}: {mean:.4f} bits each on average (perplexity {2**mean:.4f})"
+        if self.reasons:
+            found += f"; {self.reasons.total()} not all known ({most_common(self.reasons)})"
+        note(found)
+
+
+@click.command()
+@inputs_argument()
+@_word_options
+@option(
+    "--format",
+    "layout",
+    choices=["table", "csv", "json"],
+    default="table",
+    help="A table for people, CSV, or a JSON object a line.",
+)
+@output_option()
+def surprisal(inputs: tuple[str, ...], known: WordOptions, layout: str, output: str) -> None:
+    """Print the surprisal of each word and of the end of each sentence: -log2 P(word | the words before).
+
+    INPUT holds lines of tokens or trees. Probabilities are exact sums over all derivations. Surprisal, its
+    lexical and its syntactic part and the entropy of what may come next are in bits; the logarithm of the
+    prefix's probability is natural. docs/prefixes.md says what these mean.
+    """
+    from mbrparse.decode.parser.word_probabilities import COLUMNS
+
+    words = known.probabilities(inputs, output)
+    sums = _Sums()
+    with open_output(output) as stream, compilation_noted():
+        table = csv.writer(stream, lineterminator="\n")
+        if layout == "csv":
+            table.writerow(COLUMNS)
+        for batch in known.sentences(inputs, words):
+            for rows in with_progress(words.surprisals(batch, sums.sentences), "reading", len(batch)):
+                sums.add([row["surprisal"] for row in rows], rows[-1]["reason"])
+                if layout == "csv":
+                    table.writerows(row.values() for row in rows)
+                elif layout == "json":
+                    stream.writelines(json.dumps({**row, **_finite(row)}) + "\n" for row in rows)
+                else:
+                    _write_table(rows, stream)
+    sums.say("words and ends")
+
+
+def _finite(row: Row) -> dict[str, None]:
+    """What JSON has no numbers for."""
+    return {
+        name: None for name, value in row.items() if isinstance(value, float) and not math.isfinite(value)
+    }
+
+
+_NUMBERS = ("surprisal", "lexical", "syntactic", "entropy", "log_prefix")
+
+
+def _write_table(rows: Sequence[Row], stream: TextIO) -> None:
+    texts = [[visible(row["word"]), visible(row["terminal"])] for row in rows]
+    widths = [max(map(len, column)) for column in zip(["word", "terminal"], *texts, strict=True)]
+    heading = "".join(f"{name:>12}" for name in _NUMBERS)
+    stream.write(f"{rows[0]['sentence']:>4}  {'word':<{widths[0]}}  {'terminal':<{widths[1]}}{heading}\n")
+    for (word, terminal), row in zip(texts, rows, strict=True):
+        numbers = "".join(f"{row[name]:12.4f}" for name in _NUMBERS)
+        ending = f"  {row['reason']}" if row["reason"] else ""
+        stream.write(f"{row['position']:>4}  {word:<{widths[0]}}  {terminal:<{widths[1]}}{numbers}{ending}\n")
+    stream.write("\n")
+
+
+def _distribution_options(command: Any) -> Any:
+    for decorate in (
+        option(
+            "-o", "--output", metavar="FILE.npz", help="Write all of each distribution (docs/formats.md)."
+        ),
+        count_option("--top", default=5, metavar="K", help="Without --output: print the K most probable."),
+        _word_options,
+        inputs_argument(),
+    ):
+        command = decorate(command)
+    return command
+
+
+@click.command()
+@_distribution_options
+def next(  # noqa: A001
+    inputs: tuple[str, ...], known: WordOptions, top: int, output: str | None
+) -> None:
+    """Print what may come next before each word of a sentence, and at its end.
+
+    A line holds the numbers of sentence and word, the word with its probability given the words before, and
+    the most probable ones there. </s> is the end.
+    """
+    _print_distributions(inputs, known, top, output, ends=True)
+
+
+@click.command()
+@_distribution_options
+def masked(inputs: tuple[str, ...], known: WordOptions, top: int, output: str | None) -> None:
+    """Print what each word of a sentence may be, given all the others.
+
+    A line holds the numbers of sentence and word, the word with its probability given all others, and the
+    most probable ones there. In the place of one word that the grammar lacks stands what it may be.
+    """
+    _print_distributions(inputs, known, top, output, ends=False)
+
+
+def _print_distributions(
+    inputs: Sequence[str], known: WordOptions, top: int, output: str | None, ends: bool
+) -> None:
+    from mbrparse.decode.parser.word_probabilities import END, DistributionsFile
+
+    if output is not None:
+        refuse_options(["top"], "no --output")
+    words = known.probabilities(inputs, output)
+    terminals = [*words.grammar.terminals, *([END] if ends else [])]
+    file = None if output is None else DistributionsFile(terminals)
+    sums = _Sums()
+    with compilation_noted():
+        for batch in known.sentences(inputs, words):
+            found = words.next_words(batch) if ends else words.masked_words(batch)
+            for one in with_progress(found, "reading", len(batch)):
+                sums.add(one.bits().tolist(), one.reason)
+                if file is not None:
+                    file.add(one)
+                else:
+                    _print_top(sums.sentences, one, terminals, top)
+    if output is not None and file is not None:
+        with open_output_bytes(output) as stream:
+            file.write(stream)
+    sums.say("words and ends" if ends else "words")
+
+
+def _print_top(sentence: int, found: Distributions, terminals: Sequence[str], top: int) -> None:
+    width = max(map(len, found.words), default=0)
+    for place, (word, bits) in enumerate(zip(found.words, found.bits().tolist(), strict=True)):
+        row = found.probabilities[place]
+        best = [place for place in (-row).argsort(kind="stable")[:top].tolist() if row[place] > 0]
+        shown = "  ".join(f"{visible(terminals[place])} {row[place]:.4f}" for place in best)
+        line = f"{sentence:>4} {place + 1:>3}  {visible(word):<{width}}  {2**-bits:.4f}  {shown}"
+        click.echo(line if found.reason is None else f"{line}  {found.reason}")
+    click.echo()
