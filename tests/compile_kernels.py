@@ -35,7 +35,10 @@ STAGES = (
     parse -g grammar trees --objective consistent-brackets --objective bracketed-tree --objective labelled-f
     parse -g grammar trees --objective labelled-f --exact
     parse -g grammar trees --objective minimum-risk --risk labelled-f --k-best 5
-    parse -g grammar trees --objective minimum-risk --risk labelled-f --samples 5""",
+    parse -g grammar trees --objective minimum-risk --risk labelled-f --samples 5
+    surprisal -g grammar trees
+    surprisal -g unary chains
+    masked -g unary chains""",
 )
 
 

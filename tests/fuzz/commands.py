@@ -108,6 +108,13 @@ COMMANDS = _weighed(f"""
 3 grammar convert head.txt --to nltk -o out
 2 grammar convert dop.txt --to bitpar --lexicon-output out.lex -o out
 4 grammar convert words.nltk --normalize -o out
+4 surprisal tokens.txt -g tags.txt --format csv -o out
+3 surprisal words.tokens -g words.txt --by tags --max-seconds 5 --format json
+3 surprisal words.tokens -g states.txt --tokenize
+3 next bin.mrg -g unary.txt --top 2 --input trees
+2 next words.tokens -g words.nltk --normalize -o out.npz
+3 masked bin.mrg -g tags.txt --by tags -o out.npz
+3 masked words.tokens -g words.txt --encoding latin-1
 5 sample unary.txt -n 3 --seed 1 -o out
 3 sample words.nltk --normalize -n 3 --seed 1 -o out
 4 parse words.tokens -g words.nltk --normalize -o out

@@ -154,12 +154,14 @@ def over_tags(grammar: PCFG) -> PCFG:
     symbols = np.flatnonzero(mass)
     tags = [_tag(grammar.symbols[symbol]) for symbol in symbols]
     terminals, ids = np.unique(tags, return_inverse=True)
+    order = np.argsort(ids, kind="stable")
+    symbols = symbols[order]
     return replace(
         grammar,
         terminal_kind="tags",
         terminals=tuple(terminals.tolist()),
         lexical_symbol=symbols.astype(np.int32),
-        lexical_terminal=ids.astype(np.int32),
+        lexical_terminal=ids[order].astype(np.int32),
         lexical_log_prob=np.log(mass[symbols]),
         unknown=None,
         source=None,

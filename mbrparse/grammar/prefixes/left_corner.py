@@ -14,6 +14,7 @@ import numpy as np
 from mbrparse.grammar.charts.base.rule_tables import Floats, Ints
 from mbrparse.grammar.kernel import kernel
 from mbrparse.grammar.pcfg import PCFG
+from mbrparse.grammar.tree_statistics import expected_children, grown, lexical_mass
 from mbrparse.io.errors import GrammarError
 
 # A smaller pivot is zero but for rounding: the symbol's first children are never left.
@@ -45,12 +46,16 @@ def left_corners(grammar: PCFG) -> LeftCorners:
     count = len(grammar.symbols)
     child = np.concatenate([grammar.left, grammar.unary_child])
     parent = np.concatenate([grammar.parent, grammar.unary_parent])
-    prob = np.exp(np.concatenate([grammar.log_prob, grammar.unary_log_prob]))
-    matrix = identity(count, format="csc") - csc_matrix((prob, (child, parent)), (count, count))
+    # No sentence is of symbols that no root reaches.
+    used = expected_children(grammar).sum(axis=1)[parent] > 0
+    prob = np.exp(np.concatenate([grammar.log_prob, grammar.unary_log_prob])) * used
+    first = csc_matrix((prob, (child, parent)), (count, count))
+    matrix = identity(count, format="csc") - first
     try:
         factors = splu(matrix, "MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
     except RuntimeError:  # exactly singular
-        raise _never_left("") from None
+        left = grown(lexical_mass(grammar) > 0, first.T.dot)
+        raise _never_left(grammar, int((~left).argmax())) from None
     lower = csc_matrix(identity(count) - factors.L)
     lower.eliminate_zeros()
     upper = factors.U.tocsc()
@@ -58,7 +63,7 @@ def left_corners(grammar: PCFG) -> LeftCorners:
     upper.sort_indices()
     place = int(upper.diagonal().argmin())
     if upper.diagonal()[place] < _LEAST_PIVOT:
-        raise _never_left(f" of {grammar.symbols[np.flatnonzero(factors.perm_c == place)[0]]}")
+        raise _never_left(grammar, int(np.flatnonzero(factors.perm_c == place)[0]))
     last = upper.indptr[1:] - 1
     values = -upper.data
     values[last] = 1 / upper.data[last]
@@ -70,9 +75,9 @@ def left_corners(grammar: PCFG) -> LeftCorners:
     )
 
 
-def _never_left(where: str) -> GrammarError:
+def _never_left(grammar: PCFG, symbol: int) -> GrammarError:
     return GrammarError(
-        f"the left recursion{where} has probability one, and is never left",
+        f"the left recursion of {grammar.symbols[symbol]} has probability one, and is never left",
         remedy="give its symbols other rules too",
     )
 

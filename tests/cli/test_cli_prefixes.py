@@ -1,0 +1,188 @@
+"""``mbrparse surprisal``, ``next`` and ``masked``, against figures by hand and sentences' probabilities."""
+
+import csv
+import io
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from commandline import Command
+
+import mbrparse as mp
+
+# DT and NN begin a sentence each half the time; a word of each tag is one of two.
+TREES = """\
+(S (NP (DT the) (NN dog)) (VB barks))
+(S (NP (DT a) (NN cat)) (VB sleeps))
+(S (NN dog) (VB sleeps))
+(S (NN cat) (VB barks))
+"""
+SENTENCE = "the dog barks"
+BITS = [2.0, 1.0, 1.0, 0.0]
+NUMBERS = ("log_prefix", "surprisal", "lexical", "syntactic", "entropy")
+
+
+@pytest.fixture
+def words(command: Command) -> str:
+    Path("trees").write_text(TREES)
+    command("train trees --terminals words --unknown none -o words").output  # noqa: B018
+    return "words"
+
+
+def table(text: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+def test_a_table_by_hand(command: Command, words: str) -> None:
+    outcome = command(f"surprisal -g {words}", stdin=SENTENCE)
+    assert outcome.output == (
+        "   1  word   terminal   surprisal     lexical   syntactic     entropy  log_prefix\n"
+        "   1  the    the           2.0000      1.0000      1.0000      2.0000     -1.3863\n"
+        "   2  dog    dog           1.0000      1.0000      0.0000      1.0000     -2.0794\n"
+        "   3  barks  barks         1.0000      1.0000      0.0000      1.0000     -2.7726\n"
+        "   4  </s>   </s>          0.0000      0.0000      0.0000      0.0000     -2.7726\n\n"
+    )
+    assert outcome.err.splitlines()[-1] == (
+        "mbrparse: 1 sentence, 4 words and ends: 1.0000 bits each on average (perplexity 2.0000)"
+    )
+
+
+def test_the_forms_say_the_same(command: Command, words: str) -> None:
+    read = table(command(f"surprisal -g {words} trees --format csv").output)
+    objects = list(map(json.loads, command(f"surprisal -g {words} trees --format json").output.splitlines()))
+    frame = mp.surprisal(mp.read_grammar(words), TREES.splitlines())
+    assert [list(row) for row in (read[0], objects[0])] == [list(frame.columns)] * 2
+    assert len(read) == len(objects) == len(frame) == 4 + 4 + 3 + 3
+    assert [row["word"] for row in read] == frame["word"].tolist() == [row["word"] for row in objects]
+    for name in NUMBERS:
+        assert [float(row[name]) for row in read] == frame[name].tolist() == [row[name] for row in objects]
+    sums = frame.groupby("sentence")[["surprisal", "lexical", "syntactic"]].sum()
+    scored = mp.score(mp.read_grammar(words), TREES.splitlines())
+    np.testing.assert_allclose(sums["surprisal"], scored["log_probability"] / -math.log(2), rtol=1e-12)
+    np.testing.assert_allclose(sums["lexical"] + sums["syntactic"], sums["surprisal"], rtol=1e-12)
+    ends = frame[frame["word"] == "</s>"]
+    np.testing.assert_allclose(ends["log_prefix"], scored["log_probability"], rtol=1e-12)
+
+
+def test_tags_of_a_grammar_of_words(command: Command, words: str) -> None:
+    """Those of the grammar that is counted over the tags of the same trees."""
+    command("train trees -o tags").output  # noqa: B018
+    by_tags = command(f"surprisal -g {words} trees --by tags --format csv").output
+    assert by_tags == command("surprisal -g tags trees --format csv").output
+    found = command(f"masked -g {words} trees --by tags").output
+    assert found == command("masked -g tags trees").output
+    refused = command("surprisal -g tags trees --by words").error
+    assert refused.startswith("the grammar's terminals are tags: it knows no words; train it with")
+
+
+def test_what_the_grammar_does_not_know(command: Command, words: str) -> None:
+    outcome = command(f"surprisal -g {words} --format csv", stdin="the bird barks\n\ndog dog\nthe dog")
+    rows = table(outcome.output)
+    assert [row["reason"] for row in rows] == [
+        *("", "unknown bird", "unknown bird", "unknown bird"),
+        "impossible here: </s>",
+        *("", "impossible here: dog", "impossible here: dog"),
+        *("", "", "impossible here: </s>"),
+    ]
+    assert [row["surprisal"] for row in rows[:4]] == ["2.0", "inf", "nan", "nan"]
+    assert [row["log_prefix"] for row in rows[1:4]] == ["-inf"] * 3
+    assert "; 4 not all known (impossible here: </s>: 2, unknown bird: 1, " in outcome.err
+    as_json = command(f"surprisal -g {words} --format json", stdin="bird dog").output.splitlines()
+    assert json.loads(as_json[0])["surprisal"] is None
+    error = command(f"surprisal -g {words}", stdin="DT NN VB").error
+    assert error.startswith("grammar and input do not fit")
+
+
+def test_late_sentences_have_the_reason(command: Command, words: str) -> None:
+    long = " ".join([SENTENCE] * 150)
+    rows = table(command(f"surprisal -g {words} --max-seconds 1e-9 --format csv", stdin=long).output)
+    assert {row["reason"] for row in rows} == {"not finished within 1e-09 seconds"}
+    assert {row[name] for row in rows for name in NUMBERS} == {"nan"}
+
+
+def test_next_words(command: Command, words: str) -> None:
+    outcome = command(f"next -g {words} --top 2", stdin=SENTENCE)
+    assert outcome.output == (
+        "   1   1  the    0.2500  a 0.2500  cat 0.2500\n"
+        "   1   2  dog    0.5000  cat 0.5000  dog 0.5000\n"
+        "   1   3  barks  0.5000  barks 0.5000  sleeps 0.5000\n"
+        "   1   4  </s>   1.0000  </s> 1.0000\n\n"
+    )
+    assert "4 words and ends: 1.0000 bits each" in outcome.err
+    assert command(f"next -g {words} trees -o next.npz").output == ""
+    with np.load("next.npz") as arrays:
+        found = {name: arrays[name] for name in arrays}
+    assert list(found) == ["lengths", "terminals", "word", "probabilities"]
+    assert found["lengths"].tolist() == [4, 4, 3, 3]
+    assert found["terminals"].tolist() == ["a", "barks", "cat", "dog", "sleeps", "the", "</s>"]
+    np.testing.assert_allclose(found["probabilities"].sum(axis=1), 1, rtol=1e-12)
+    there = found["probabilities"][np.arange(14), found["word"]]
+    frame = mp.surprisal(mp.read_grammar(words), TREES.splitlines())
+    np.testing.assert_allclose(-np.log2(there), frame["surprisal"], atol=1e-12)
+    entropies = [-sum(p * math.log2(p) for p in row if p) for row in found["probabilities"].tolist()]
+    np.testing.assert_allclose(entropies, frame["entropy"], atol=1e-12)
+
+
+def test_masked_words_are_those_of_whole_sentences(command: Command, words: str) -> None:
+    """P(word | all others) from the probabilities of all sentences with another word in its place."""
+    assert command(f"masked -g {words} trees -o masked.npz").output == ""
+    grammar = mp.read_grammar(words)
+    with np.load("masked.npz") as arrays:
+        found, terminals = arrays["probabilities"], arrays["terminals"].tolist()
+        assert arrays["lengths"].tolist() == [3, 3, 2, 2]
+        observed = [terminals[place] for place in arrays["word"]]
+    sentences = [tree.words() for tree in map(mp.read_tree, TREES.splitlines())]
+    assert observed == [word for sentence in sentences for word in sentence]
+    row = 0
+    for sentence in sentences:
+        for place in range(len(sentence)):
+            others = [[*sentence[:place], word, *sentence[place + 1 :]] for word in terminals]
+            parses = mp.Parser(grammar, "labelled-tree").parse(others)
+            probs = np.exp([-math.inf if parse.log_prob is None else parse.log_prob for parse in parses])
+            np.testing.assert_allclose(found[row], probs / probs.sum(), rtol=1e-12)
+            row += 1
+    outcome = command(f"masked -g {words} --top 2", stdin="the bird barks")
+    assert "   1   2  bird   0.0000  cat 0.5000  dog 0.5000\n" in outcome.output
+
+
+def test_grammars_that_do_not_end(command: Command) -> None:
+    Path("grow").write_text("S -> S S [0.75] | 'a' [0.25]\n")
+    outcome = command("surprisal -g grow --format csv", stdin="a a")
+    noted = outcome.err.splitlines()[0]
+    assert noted.startswith("mbrparse: grow: inconsistent (spectral radius 1.5): 33.33% of its trees are")
+    rows = table(outcome.output)
+    assert float(rows[0]["surprisal"]) == 0
+    Path("left").write_text("S -> A 'b' [1.0]\nA -> A 'x' [1.0]\n")
+    error = command("surprisal -g left", stdin="x b").error
+    assert error.startswith("the left recursion of A has probability one, and is never left; give")
+    # Where no sentence is of such symbols they do no harm.
+    Path("apart").write_text("S -> 'a' 'b' [1.0]\nA -> A 'x' [1.0]\n")
+    assert "0.0000" in command("surprisal -g apart", stdin="a b").output
+
+
+def test_options_that_are_refused(command: Command, words: str) -> None:
+    assert "Missing option '-g' / '--grammar'" in command("surprisal trees").usage_error
+    assert "--top needs no --output" in command(f"next -g {words} trees -o a.npz --top 2").usage_error
+    assert "would overwrite INPUT" in command(f"masked -g {words} trees -o trees").usage_error
+    assert "Did you mean 'csv'?" in command(f"surprisal -g {words} trees --format cvs").usage_error
+    assert "given once here" in command(f"surprisal -g {words} -g {words} trees").usage_error
+    assert command("next -g none trees").error == "none: no such file"
+    Path("empty").write_text("")
+    assert command(f"masked -g {words} empty").error == "empty: no sentences in the input"
+    assert not Path("a.npz").exists()
+
+
+def test_in_python(words: str) -> None:
+    grammar = mp.read_grammar(words)
+    frame = mp.surprisal(grammar, SENTENCE)
+    assert frame["surprisal"].tolist() == pytest.approx(BITS)
+    assert frame["reason"].isna().all()
+    tree = mp.read_tree(TREES.splitlines()[0])
+    pd.testing.assert_frame_equal(mp.surprisal(grammar, tree), frame)
+    assert mp.surprisal(grammar, tree, by="tags")["surprisal"].tolist() == pytest.approx([1, 0, 0, 0])
+    with pytest.raises(mp.MbrparseError, match="do not fit"):
+        mp.surprisal(grammar, "DT NN")
+    assert len(mp.surprisal(grammar, [])) == 0
