@@ -122,7 +122,8 @@ def forest_inside(
     With ``best`` inside values are those of the best derivations. Of equally good ones (within its tolerance)
     the first in order of splits is kept, then of the symbols of the children; of chains of unary rules the
     one with the fewest nodes, then the one over the earliest split, then the first in order of symbols.
-    Edges and productions of a column take the place of the one before, unless they are to be kept.
+    Groups, edges and productions of a column take the place of those before it, unless all are to be kept,
+    and unary rules are not listed.
 
     STOPPED is what it returns where ``stop`` (``Clock.stop``) is set. ``counts[OUT_OF_RANGE]`` says whether
     a value left the range of ``LEAST_VALUE`` to ``MOST_VALUE``; the structure of the forest is complete all
@@ -170,9 +171,10 @@ def forest_inside(
     count, productions, groups, edges, lists, places = 0, 0, 0, 0, 0, Index(0)
     for end in range(1, n + 1):
         _open_position(state, alive, end - 1)
-        column = groups
         if not keep_all:
-            edges, productions = 0, 0
+            groups, edges, productions = 0, 0, 0
+            place_group[: Index(places)] = -1
+        column = groups
         cell_group[forest_cell(end - 1, end) : forest_cell(0, end) + 1] = -1
         for start in range(end - 1, -1, -1):
             if stop[0]:
@@ -243,7 +245,7 @@ def forest_inside(
                 count = _close(unary, forest, columns, best, begin, count)
                 if best is not None:
                     keep_chains(state, best, inside, begin, bottoms)
-                elif not _list_unaries(unary, forest, slot, cell, begin, count):
+                elif keep_all and not _list_unaries(unary, forest, slot, cell, begin, count):
                     return _given_up(slot, UNARIES)
             for node in range(begin, count):
                 slot[node_symbol[node]] = -1

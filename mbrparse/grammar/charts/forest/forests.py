@@ -63,14 +63,14 @@ _LEAST_REACHED = 1e-40
 # Posteriors are rounded, and derivations as good as the best one are wanted too.
 _SLACK = 1e-3
 
-# A sentence whose forest needs more has none: some 4 GB in all, with the rows that are searched.
+# A sentence whose forest needs more has none: some 5 GB in all, with the rows that are searched.
 MAX_SIZE = {
     NODES: 1 << 22,
     GROUPS: 1 << 23,
     EDGES: 1 << 27,
     PRODUCTIONS: 1 << 24,
     UNARIES: 1 << 21,
-    PARTNERS: 1 << 24,
+    PARTNERS: 1 << 25,
 }
 _FIRST_SIZE = {
     NODES: 1 << 14,
