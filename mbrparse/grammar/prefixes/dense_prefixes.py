@@ -13,14 +13,22 @@ import numpy as np
 
 from mbrparse.grammar.charts.base.inside_nodes import powers
 from mbrparse.grammar.charts.base.memory import aligned_rows
-from mbrparse.grammar.charts.base.rule_tables import Floats, Ints, Rules, starts, wide_symbols
+from mbrparse.grammar.charts.base.rule_tables import (
+    Floats,
+    Ints,
+    Rules,
+    RulesByChild,
+    rules_by_child,
+    starts,
+    wide_symbols,
+)
 from mbrparse.grammar.charts.base.vector import load, multiply, multiply_add, spread, store, zeros
 from mbrparse.grammar.charts.lanes.dense_charts import DenseCharts
 from mbrparse.grammar.charts.lanes.dense_splits import Splits, apply_rules, sum_splits
 from mbrparse.grammar.charts.lanes.dense_state import DenseState, Tiles, WideRules, tiles_of
 from mbrparse.grammar.kernel import kernel
 from mbrparse.grammar.pcfg import IntArray
-from mbrparse.grammar.prefixes.prefix_kernels import PrefixRoom, PrefixTables, RulesByChild, rules_by_child
+from mbrparse.grammar.prefixes.prefix_kernels import PrefixRoom, PrefixTables
 
 # Values between are exact: what is lost to the range of numbers is far below their last digits.
 _LEAST, _MOST = 2.0**-400, 2.0**400
@@ -62,11 +70,8 @@ class DensePrefixes:
         order = np.lexsort((slot, rules.right[inner]))
         start = starts(rules.right[inner][order], rules.n_symbols)
         pairs = WideRules(start, slot[order].astype(np.uint32), rules.prob[inner][order])
-        outer = np.flatnonzero(wide[rules.left] < 0)
-        narrow = rules._replace(
-            **{name: getattr(rules, name)[outer] for name in ("parent", "left", "right", "prob")}
-        )
-        self._tables = _Tables(Tiles(left, right), pairs, rules_by_child(narrow, left=True), tables)
+        narrow = rules_by_child(rules, True, wide[rules.left] < 0)
+        self._tables = _Tables(Tiles(left, right), pairs, narrow, tables)
         self._scratch = [aligned_rows(rows, np.float64) for rows in (*[rules.n_symbols] * 2, len(right))]
 
     def rooms(self, sentences: Sequence[IntArray]) -> list[PrefixRoom | None]:

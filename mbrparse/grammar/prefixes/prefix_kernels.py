@@ -19,7 +19,7 @@ import numpy as np
 
 from mbrparse.grammar.charts.base.inside_nodes import InsideNodes
 from mbrparse.grammar.charts.base.packed_forest import forest_cell
-from mbrparse.grammar.charts.base.rule_tables import Floats, Ints, Rules, Words, starts
+from mbrparse.grammar.charts.base.rule_tables import Floats, Ints, RulesByChild, Words
 from mbrparse.grammar.kernel import kernel
 from mbrparse.grammar.prefixes.left_corner import LeftCorners, close_left
 
@@ -27,23 +27,6 @@ from mbrparse.grammar.prefixes.left_corner import LeftCorners, close_left
 TINY = 1e-290
 # So improbable a word, next to those that were likely, may depend on what was lost.
 LEAST_STEP = 1e-150
-
-
-class RulesByChild(NamedTuple):
-    """Binary rules by one child: those of symbol s are start[s] .. start[s + 1]."""
-
-    start: Ints
-    parent: Ints
-    other: Ints
-    prob: Floats
-
-
-def rules_by_child(rules: Rules, left: bool) -> RulesByChild:
-    """Arrange the rules by their left, or right, children."""
-    child, other = (rules.left, rules.right) if left else (rules.right, rules.left)
-    order = np.lexsort((rules.parent, other, child))
-    start = starts(child[order], rules.n_symbols).astype(np.int32)
-    return RulesByChild(start, rules.parent[order], other[order], rules.prob[order])
 
 
 class PrefixTables(NamedTuple):

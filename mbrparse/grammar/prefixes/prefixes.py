@@ -20,7 +20,7 @@ from mbrparse.grammar.charts.base.clock import Clock
 from mbrparse.grammar.charts.base.closure import unary_closure
 from mbrparse.grammar.charts.base.inside_nodes import InsideNodes
 from mbrparse.grammar.charts.base.packed_forest import forest_cell
-from mbrparse.grammar.charts.base.rule_tables import chart_rules, lexicon, words_of
+from mbrparse.grammar.charts.base.rule_tables import chart_rules, lexicon, rules_by_child, words_of
 from mbrparse.grammar.charts.factory import ChartFactory, default_max_length
 from mbrparse.grammar.pcfg import PCFG, UNKNOWN_TERMINAL, FloatArray, IntArray
 from mbrparse.grammar.prefixes.dense_prefixes import DensePrefixes
@@ -33,7 +33,6 @@ from mbrparse.grammar.prefixes.prefix_kernels import (
     PrefixTables,
     gap_pass,
     prefix_pass,
-    rules_by_child,
 )
 from mbrparse.io.errors import TimeLimitError
 

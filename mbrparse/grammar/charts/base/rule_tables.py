@@ -68,6 +68,25 @@ def starts(keys: NDArray[Any], count: int) -> Indices:
     return np.searchsorted(keys, np.arange(count + 1)).astype(np.uint32)
 
 
+class RulesByChild(NamedTuple):
+    """Binary rules by one child: those of symbol id s are start[s] .. start[s + 1]."""
+
+    start: Indices
+    parent: Indices
+    other: Indices
+    prob: Floats
+
+
+def rules_by_child(rules: Rules, left: bool, chosen: Any = slice(None)) -> RulesByChild:
+    """Arrange the rules, or those ``chosen`` of them, by their left or right children."""
+    child, other = (rules.left, rules.right) if left else (rules.right, rules.left)
+    child, other, parent, prob = child[chosen], other[chosen], rules.parent[chosen], rules.prob[chosen]
+    # Neighbouring rules have different parents where possible: their sums can overlap in time.
+    order = np.lexsort((parent, other, child))
+    parent, other = parent[order].astype(np.uint32), other[order].astype(np.uint32)
+    return RulesByChild(starts(child[order], rules.n_symbols), parent, other, prob[order])
+
+
 def wide_symbols(rules: Rules) -> Ints:
     """The symbols that are parents of binary rules, in order.
 

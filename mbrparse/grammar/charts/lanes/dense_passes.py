@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbrparse.grammar.charts.base.rule_tables import Floats, Ints, Offsets
+from mbrparse.grammar.charts.base.rule_tables import Floats, Ints, Offsets, RulesByChild
 from mbrparse.grammar.charts.base.span_summary import SpanSummary
 from mbrparse.grammar.charts.base.vector import add, any_positive, load, maximum, multiply, store, zeros
 from mbrparse.grammar.charts.lanes.dense_derivation import LaneNodes, Places, read_derivations
@@ -25,7 +25,7 @@ from mbrparse.grammar.charts.lanes.dense_splits import (
     plus,
     sum_splits,
 )
-from mbrparse.grammar.charts.lanes.dense_state import DenseState, Entries, Group, NarrowRules
+from mbrparse.grammar.charts.lanes.dense_state import DenseState, Entries, Group
 from mbrparse.grammar.charts.lanes.dense_summary import WideLabels, dense_summary
 from mbrparse.grammar.kernel import kernel
 
@@ -158,8 +158,8 @@ def _fill_words(group: Group, chart: Floats, position: int, base: int) -> None:
 
 @kernel
 def _join_narrow_left(
-    rules: NarrowRules,
-    rules_of_two: NarrowRules,
+    rules: RulesByChild,
+    rules_of_two: RulesByChild,
     group: Group,
     cells: Cells,
     chart: Floats,
@@ -203,7 +203,7 @@ def _join_narrow_left(
 
 @kernel
 def _join_narrow_right(
-    rules: NarrowRules, group: Group, chart: Floats, row: int, n_wide: int, end: int, maximize: bool | None
+    rules: RulesByChild, group: Group, chart: Floats, row: int, n_wide: int, end: int, maximize: bool | None
 ) -> None:
     """Combine what goes before with the last word, in the cell at ``row``."""
     length, entry_start, entry_symbol, entry_prob, entry_wide, _, _ = group
@@ -296,7 +296,7 @@ def _complete(inside: Floats, outside: Floats, peak: Floats, n_wide: int, base: 
 
 
 @kernel
-def _pass_narrow_left(rules: NarrowRules, group: Group, cells: Cells, outside: Floats, start: int) -> None:
+def _pass_narrow_left(rules: RulesByChild, group: Group, cells: Cells, outside: Floats, start: int) -> None:
     """Pass to all that follows the word at ``start`` what the cells have that begin there."""
     length, entry_start, entry_symbol, entry_prob, entry_wide, _, _ = group
     first, parent, other, prob = rules
@@ -326,7 +326,7 @@ def _pass_narrow_left(rules: NarrowRules, group: Group, cells: Cells, outside: F
 
 @kernel
 def _pass_narrow_right(
-    rules: NarrowRules, group: Group, outside: Floats, row: int, before: int, end: int
+    rules: RulesByChild, group: Group, outside: Floats, row: int, before: int, end: int
 ) -> None:
     """Pass what the cell at ``row`` has to what goes before its last word, whose rows begin at ``before``."""
     length, entry_start, entry_symbol, entry_prob, entry_wide, _, _ = group

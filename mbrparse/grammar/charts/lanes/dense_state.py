@@ -21,6 +21,8 @@ from mbrparse.grammar.charts.base.rule_tables import (
     Ints,
     Offsets,
     Rules,
+    RulesByChild,
+    rules_by_child,
     starts,
     wide_symbols,
 )
@@ -34,9 +36,10 @@ class DenseTables(NamedTuple):
     tiles: Tiles
     by_parent: WideRules  # which have the pair of each rule
     by_pair: WideRules  # the same rules, for the way down; they have its parent
-    narrow_left: NarrowRules  # narrow left child, wide right one
-    narrow_right: NarrowRules  # wide left child, narrow right one
-    narrow_both: NarrowRules  # two narrow children, by the left one
+    # By the narrow child; parents, and the other child if it is wide, are wide ids.
+    narrow_left: RulesByChild  # narrow left child, wide right one
+    narrow_right: RulesByChild  # wide left child, narrow right one
+    narrow_both: RulesByChild  # two narrow children, by the left one
     root: Floats  # by wide id
     symbol: Ints  # symbol id of each wide id
     wide_at_one: bool  # whether some wide symbol is lexical too
@@ -54,15 +57,6 @@ class WideRules(NamedTuple):
 
     start: Indices
     other: Indices  # the pair, or the parent
-    prob: Floats
-
-
-class NarrowRules(NamedTuple):
-    """Rules with a narrow child: those of symbol id s are start[s] .. start[s + 1]."""
-
-    start: Indices
-    parent: Indices
-    other: Indices  # the wide id of the other child, its symbol id where that is narrow
     prob: Floats
 
 
@@ -115,23 +109,17 @@ def tiles_of(
     return np.array(tile_left, np.uint32), np.array(tile_right, np.uint32), slot[rule_pair]
 
 
-def _narrow_rules(rules: Rules, wide_id: NDArray[np.int64], dtype: Any) -> Iterator[NarrowRules]:
-    """Rules whose narrow child is the left one, the right one, and rules of two."""
+def _narrow_rules(rules: Rules, wide_id: NDArray[np.int64], dtype: Any) -> Iterator[RulesByChild]:
+    """Rules whose narrow child is the left one, the right one, and rules of two, with wide ids."""
     left_wide, right_wide = wide_id[rules.left] >= 0, wide_id[rules.right] >= 0
-    for chosen, key, other, other_ids in (
-        (~left_wide & right_wide, rules.left, rules.right, wide_id),
-        (left_wide & ~right_wide, rules.right, rules.left, wide_id),
-        (~left_wide & ~right_wide, rules.left, rules.right, np.arange(rules.n_symbols)),
+    for chosen, left, other_ids in (
+        (~left_wide & right_wide, True, wide_id),
+        (left_wide & ~right_wide, False, wide_id),
+        (~left_wide & ~right_wide, True, np.arange(rules.n_symbols)),
     ):
-        picked = np.flatnonzero(chosen)
-        # Neighbouring rules have different parents where possible: their sums can overlap in time.
-        picked = picked[np.lexsort((rules.parent[picked], other[picked], key[picked]))]
-        yield NarrowRules(
-            starts(key[picked], rules.n_symbols),
-            wide_id[rules.parent[picked]].astype(np.uint32),
-            other_ids[other[picked]].astype(np.uint32),
-            rules.prob[picked].astype(dtype),
-        )
+        start, parent, other, prob = rules_by_child(rules, left, chosen)
+        ids = wide_id[parent].astype(np.uint32), other_ids[other].astype(np.uint32)
+        yield RulesByChild(start, *ids, prob.astype(dtype))
 
 
 class Entries(NamedTuple):

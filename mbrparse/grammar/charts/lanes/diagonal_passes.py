@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbrparse.grammar.charts.base.rule_tables import Floats, Ints
+from mbrparse.grammar.charts.base.rule_tables import Floats, Ints, RulesByChild
 from mbrparse.grammar.charts.base.span_summary import SpanSummary
 from mbrparse.grammar.charts.base.vector import (
     add,
@@ -22,7 +22,7 @@ from mbrparse.grammar.charts.base.vector import (
 )
 from mbrparse.grammar.charts.lanes.dense_derivation import LaneNodes, Places, read_derivations
 from mbrparse.grammar.charts.lanes.dense_splits import Families, apply_rules, pass_splits, plus, sum_splits
-from mbrparse.grammar.charts.lanes.dense_state import DenseState, DenseTables, Group, NarrowRules
+from mbrparse.grammar.charts.lanes.dense_state import DenseState, DenseTables, Group
 from mbrparse.grammar.charts.lanes.dense_summary import WideLabels, certain_words, summarize
 from mbrparse.grammar.charts.lanes.diagonal_state import Diagonals, clear, diagonal_splits, rescale, set_pace
 from mbrparse.grammar.kernel import kernel
@@ -214,8 +214,8 @@ def _complete(
 
 @kernel
 def _pass_narrow(
-    left: NarrowRules,
-    right: NarrowRules,
+    left: RulesByChild,
+    right: RulesByChild,
     group: Group,
     layout: Diagonals,
     outside: Floats,
