@@ -1,4 +1,4 @@
-"""``mbrparse experiment dop``, ``simaan``, ``split-merge``: decoders compared by several grammars."""
+"""``mbrparse experiment dop``, ``simaan``, ``split-merge``, ``prefixes``: several grammars compared."""
 
 from __future__ import annotations
 
@@ -197,3 +197,38 @@ def split_merge(
     with compilation_noted():
         text = compare_cycles(corpus, made, **others)
     click.echo(text)
+
+
+@click.command()
+@click.argument("input", default="embedded:flights")
+@folder_option("Folder for results, table and plot.")
+@option("--terminals", choices=["tags", "words"], default="tags")
+@option("--unary", choices=["top", "keep"], default="top", help="Unary productions, as for binarize.")
+@count_option(
+    "--samples", help="Sentences sampled to train on; also tenths down to a hundred.", default=10_000
+)
+@count_option("--sentences", help="Sentences tested at most, sampled and held out.", default=1000)
+@count_option("--order", help="The longest n-grams.", default=5)
+@option("--test-fraction", default="0.1", type=Text("F"), help="The last part, to hold out.")
+@count_option("--max-length", help="Leave longer out of INPUT.", default=40, least=2)
+@count_option("--seed", help="Seed of the samples.", default=0, least=0)
+@jobs_option()
+@option_group("reading", CorpusOptions)
+def prefixes(output: str, jobs: Any, reading: CorpusOptions, **options: Any) -> None:
+    """Compare a grammar's perplexities with those of n-gram models: of the next word, and of a masked one.
+
+    A grammar is counted from INPUT (as for binarize) without its last part, and taken for the true language:
+    no model has lower perplexities of its samples (Jumelet & Zuidema 2023). N-gram models (Kneser-Ney) are
+    trained on ever more samples; then they and grammars on ever more of INPUT, tested on its last part. The
+    folder gets a result for each training size (what is there is not done again), and perplexities as .txt,
+    .md, .tex, .csv, .svg and .png.
+    """
+    from mbrparse.experiments.prefixes.perplexities import PerplexityTrial, compare_perplexities
+    from mbrparse.experiments.trial_runs import hold_out, read_treebanks
+
+    about = {**options, **vars(reading)}
+    spec, fraction, longest, unary = map(options.pop, ("input", "test_fraction", "max_length", "unary"))
+    trees = read_treebanks([spec], longest, note, reading, unary=unary)
+    trial = PerplexityTrial(*hold_out(trees, fraction, "raise --test-fraction"), **options)
+    with compilation_noted():
+        click.echo(compare_perplexities(trial, about, Path(output), jobs, note))

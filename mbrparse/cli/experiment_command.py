@@ -40,12 +40,13 @@ EXPERIMENTS: dict[str, str] = {
     "beyond-recall": "N-ary trees, F and consistent brackets beside Goodman's (1996) algorithms.",
     "grid": "A parser for every combination of options, training size and fold.",
     "split-merge": "Objectives as split-merge grammars get finer, cycle by cycle.",
+    "prefixes": "Jumelet & Zuidema (2023): optimal perplexities beside n-gram models'.",
 }
 
 
 _MODULES = (
     dict.fromkeys(EXPERIMENTS, "experiment_command")
-    | dict.fromkeys(("dop", "simaan", "split-merge"), "decoder_experiments")
+    | dict.fromkeys(("dop", "simaan", "split-merge", "prefixes"), "decoder_experiments")
     | {"grid": "grid_command"}
 )
 

@@ -1,0 +1,149 @@
+"""Perplexities of a grammar and of n-gram models: of samples of the grammar, and of held-out sentences.
+
+Of its samples no model has a lower one than the grammar, in expectation (Jumelet & Zuidema 2023).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from mbrparse.evaluate.tables.criteria import DASH
+from mbrparse.evaluate.tables.grids import grid_of
+from mbrparse.experiments.prefixes.kneser_ney import Ids, KneserNey
+from mbrparse.experiments.trial_runs import Tables, panels
+from mbrparse.grammar.pcfg import PCFG, FloatArray
+from mbrparse.grammar.prefixes.prefixes import Prefixes
+from mbrparse.grammar.rules import RuleSet, TerminalKind
+from mbrparse.grammar.sample import Sampler
+from mbrparse.grammar.training.induce import induce, replace_unknown
+from mbrparse.io.files import atomic_outputs
+from mbrparse.io.log import Log, no_log
+from mbrparse.io.state_files import Schema, listed, number, record, whole
+from mbrparse.run.jobs import Jobs
+from mbrparse.run.manifest import Settings
+from mbrparse.run.results import Result, fingerprint, run_all
+from mbrparse.treebank.corpora import SourceTree
+from mbrparse.treebank.tree import Tree
+
+#: Longer samples are not tested: their charts are large.
+LONGEST = 150
+#: With more terminals n-gram models, which try each in each place, are not asked for masked words.
+MASKED_TERMINALS = 300
+KINDS = ("causal", "masked")
+COUNTS = ("tested", "unparsed", "terminals")
+
+
+@dataclass(frozen=True, eq=False)
+class PerplexityTrial:
+    """A run is a text to test on, and how many sentences to train on (samples: the grammar itself with 0)."""
+
+    train: Sequence[SourceTree]
+    held_out: Sequence[SourceTree]
+    terminals: TerminalKind
+    samples: int
+    sentences: int
+    order: int
+    seed: int
+
+    @property
+    def points(self) -> list[tuple[str, int]]:
+        """All samples, a tenth ... of a hundred or more; all trees, a half ... a 16th."""
+        tenths = {self.samples} | {size for step in range(9) if (size := self.samples // 10**step) >= 100}
+        halves = {len(self.train) >> step for step in range(5)} - {0}
+        return [*product(["samples"], [0, *sorted(tenths)]), *product(["held-out"], sorted(halves))]
+
+    @property
+    def schema(self) -> Schema:
+        """What a result is: perplexities of the grammar and of each order, NaN where there are none."""
+        kinds = dict.fromkeys(KINDS, listed(number(undefined=True), self.order + 1))
+        return record({**dict.fromkeys(COUNTS, whole()), **kinds})
+
+    def __call__(self, run: int) -> Result:
+        """All models on the sentences that the grammar has."""
+        text, size = self.points[run - 1]
+        rules, trees = self._counted(size if text == "held-out" else len(self.train))
+        grammar = PCFG.from_rules(rules)
+        if text == "samples":
+            drawn = self._strings(Sampler(rules, 2 * self.seed).trees(self.sentences))
+            test = [grammar.encode(words) for words in drawn if len(words) <= LONGEST]
+            trees = Sampler(rules, 2 * self.seed + 1).trees(size)
+        else:
+            strings = self._strings(one.tree for one in self.held_out[: self.sentences])
+            test = [grammar.encode(grammar.terminals_of(words)) for words in strings]
+        asked = len(test)
+        causal, masked = ([math.nan] * (1 + self.order) for _ in KINDS)
+        if text == "held-out" or not size:
+            prefixes = Prefixes(grammar)
+            log_probs = np.array([found.log_prob for found in prefixes.read(test)])
+            test = [one for one, log_prob in zip(test, log_probs, strict=True) if log_prob > -math.inf]
+            causal[:1] = _perplexities(log_probs[log_probs > -math.inf, None], test, 1)
+            gaps = zip(prefixes.masked(test), test, strict=True)
+            words = (gap.distributions[range(len(one)), one] for gap, one in gaps)
+            masked[:1] = _perplexities((np.log(one).sum(keepdims=True) for one in words), test, 0)
+        if size and test:
+            model = KneserNey(map(grammar.encode, self._strings(trees)), len(grammar.terminals), self.order)
+            causal[1:] = _perplexities(model.log_probs(test), test, 1)
+            if model.end <= MASKED_TERMINALS:
+                masked[1:] = _perplexities(model.masked_log_probs(test), test, 0)
+        counts = len(test), asked - len(test), len(grammar.terminals)
+        return dict(zip((*COUNTS, *KINDS), (*counts, causal, masked), strict=True))
+
+    def _counted(self, size: int) -> tuple[RuleSet, Iterable[Tree]]:
+        """The rules of the first so many trees, and these, with classes in the place of rare words."""
+        trees, model = self.train[:size], None
+        if self.terminals == "words":
+            trees, model = replace_unknown(trees, "signature")
+        return replace(induce(trees, self.terminals), unknown=model), (one.tree for one in trees)
+
+    def _strings(self, trees: Iterable[Tree]) -> Iterator[tuple[str, ...]]:
+        return (tree.words() if self.terminals == "words" else tree.tags() for tree in trees)
+
+
+def _perplexities(log_probs: Iterable[FloatArray], sentences: Sequence[Ids], ends: int) -> list[float]:
+    """By model, from the log probabilities of each sentence, which has so many ends beside its words."""
+    tokens = sum(len(sentence) + ends for sentence in sentences)
+    return list(np.exp(-sum(log_probs, np.zeros(1)) / tokens).tolist()) if tokens else [math.nan]
+
+
+def compare_perplexities(
+    trial: PerplexityTrial, about: Settings, folder: Path, jobs: Jobs = 1, log: Log = no_log
+) -> str:
+    """Run what the folder does not hold yet; return the table, also written with a plot, and the best models."""
+    parts = [fingerprint([one.tree for one in part]) for part in (trial.train, trial.held_out)]
+    about, points, results = {**about, "trees": parts}, trial.points, dict[int, Result]()
+    for run, results[run] in run_all(trial, folder, len(points), about, jobs, log):
+        log(f"{len(results)} of {len(points)}: {' '.join(map(str, points[run - 1]))}")
+    rows: list[list[Any]] = []
+    for kind, (run, (text, size)) in product(KINDS, enumerate(points, start=1)):
+        grammar = results[1 if text == "samples" else run][kind][0]
+        if size:
+            rows.append([kind, text, size, *map(results[run].get, COUNTS), grammar, *results[run][kind][1:]])
+    models = ["grammar", *(f"{order}-gram" for order in range(1, trial.order + 1))]
+    frame = pd.DataFrame(rows, columns=["kind", "text", "trained on", *COUNTS, *models])
+    grid: list[list[Any]] = [[*frame][2:]]
+    lines = [""]
+    with atomic_outputs(), panels(folder, "perplexities", 4, (15, 4), about["input"]) as (_, axes):
+        for panel, (names, part) in zip(axes, frame.groupby(["kind", "text"], sort=False), strict=True):
+            title = ", ".join(names)
+            part.plot(
+                "trained on", models, style=["k--", *[".-"] * trial.order], ax=panel, title=title, logx=True
+            )
+            grid += [[title], *(map(_shown, row[2:]) for row in part.itertuples(index=False))]
+            last = part[models].iloc[-1].fillna(math.inf)
+            best = last[1:].idxmin()
+            lines.append(f"{title}: grammar {_shown(last['grammar'])}, {best} models {_shown(last[best])}")
+        tables = Tables(folder, {"experiment": "prefixes", "run": about})
+        table = tables.write("perplexities", grid_of(grid), grid_of([[*frame], *rows]))
+    return "\n".join([table, *lines])
+
+
+def _shown(figure: float) -> str:
+    return str(figure) if isinstance(figure, int) else f"{figure:.2f}".replace("nan", DASH)
