@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 from mbrparse.experiments.caraballo_charniak.merit_trial import MeritTrial
 from mbrparse.experiments.goodman.bracketed_training import BracketedTrial, Design
 from mbrparse.experiments.palindromes import PalindromeTrial
+from mbrparse.experiments.prefixes.perplexities import PerplexityTrial
 from mbrparse.grammar.files.grammars import train as count
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.training.bracketings import BracketedSentence
@@ -206,11 +207,13 @@ STACK = {**FIGURES, "curve": [[0, 0], [1, 2]]}
 MERITS = {"length": 3, "parsed": True, "gold": 2, "exhaustive": FIGURES, "merits": {"stack": STACK}}
 STATISTICS = count_statistics(COUNTED, "tags")
 MERIT_TRIAL = MeritTrial(PCFG.from_rules(INITIAL), STATISTICS, [], ("stack",), 0.95, 0.01)
+PERPLEXITIES = {"tested": 8, "unparsed": 1, "terminals": 3, "causal": [1.5, 2.5], "masked": [1.25, 2.0]}
 RESULTS: list[tuple[Any, dict[str, Any]]] = [
     (PalindromeTrial(1, 1, 1, 1, 0), PALINDROMES),
     (BracketedTrial([], Design(iterations=1)), BRACKETED),
     (MERIT_TRIAL, {"length": 3, "parsed": False}),
     (MERIT_TRIAL, MERITS),
+    (PerplexityTrial([], [], "tags", 9, 9, 1, 0), PERPLEXITIES),
 ]
 
 

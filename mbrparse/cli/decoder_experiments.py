@@ -226,7 +226,7 @@ def prefixes(output: str, jobs: Any, reading: CorpusOptions, **options: Any) -> 
     from mbrparse.experiments.prefixes.perplexities import PerplexityTrial, compare_perplexities
     from mbrparse.experiments.trial_runs import hold_out, read_treebanks
 
-    about = {**options, **vars(reading)}
+    about = dict(sorted({**options, **vars(reading)}.items()))
     spec, fraction, longest, unary = map(options.pop, ("input", "test_fraction", "max_length", "unary"))
     trees = read_treebanks([spec], longest, note, reading, unary=unary)
     trial = PerplexityTrial(*hold_out(trees, fraction, "raise --test-fraction"), **options)

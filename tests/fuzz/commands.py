@@ -45,6 +45,7 @@ experiment simaan trees.mrg --test-fraction 0.3 --resamples 20 --unknown signatu
 experiment beyond-recall trees.mrg --test-fraction 0.3 --resamples 20 -o beyond
 experiment grid trees.mrg --binarize hmarkov=0,1 --unary top,keep --folds 2 --resamples 20 -o grid
 experiment split-merge trees.mrg --test-fraction 0.3 --resamples 20 --cycles 1 -o cycles
+experiment prefixes trees.mrg --test-fraction 0.3 --samples 20 --sentences 5 --order 2 -o perplexities
 """.strip().splitlines()
 
 

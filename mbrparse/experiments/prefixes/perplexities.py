@@ -28,7 +28,6 @@ from mbrparse.io.files import atomic_outputs
 from mbrparse.io.log import Log, no_log
 from mbrparse.io.state_files import Schema, listed, number, record, whole
 from mbrparse.run.jobs import Jobs
-from mbrparse.run.manifest import Settings
 from mbrparse.run.results import Result, fingerprint, run_all
 from mbrparse.treebank.corpora import SourceTree
 from mbrparse.treebank.tree import Tree
@@ -76,7 +75,8 @@ class PerplexityTrial:
             test = [grammar.encode(words) for words in drawn if len(words) <= LONGEST]
             trees = Sampler(rules, 2 * self.seed + 1).trees(size)
         else:
-            strings = self._strings(one.tree for one in self.held_out[: self.sentences])
+            spread = self.held_out[:: max(1, len(self.held_out) // self.sentences)]
+            strings = self._strings(one.tree for one in spread[: self.sentences])
             test = [grammar.encode(grammar.terminals_of(words)) for words in strings]
         asked = len(test)
         causal, masked = ([math.nan] * (1 + self.order) for _ in KINDS)
@@ -114,9 +114,9 @@ def _perplexities(log_probs: Iterable[FloatArray], sentences: Sequence[Ids], end
 
 
 def compare_perplexities(
-    trial: PerplexityTrial, about: Settings, folder: Path, jobs: Jobs = 1, log: Log = no_log
+    trial: PerplexityTrial, about: dict[str, Any], folder: Path, jobs: Jobs = 1, log: Log = no_log
 ) -> str:
-    """Run what the folder does not hold yet; return the table, also written with a plot, and the best models."""
+    """Run what the folder does not hold yet; return the table, also written with a plot, and best orders."""
     parts = [fingerprint([one.tree for one in part]) for part in (trial.train, trial.held_out)]
     about, points, results = {**about, "trees": parts}, trial.points, dict[int, Result]()
     for run, results[run] in run_all(trial, folder, len(points), about, jobs, log):
@@ -127,19 +127,21 @@ def compare_perplexities(
         if size:
             rows.append([kind, text, size, *map(results[run].get, COUNTS), grammar, *results[run][kind][1:]])
     models = ["grammar", *(f"{order}-gram" for order in range(1, trial.order + 1))]
-    frame = pd.DataFrame(rows, columns=["kind", "text", "trained on", *COUNTS, *models])
+    frame: Any = pd.DataFrame(rows, columns=["kind", "text", "trained on", *COUNTS, *models])
     grid: list[list[Any]] = [[*frame][2:]]
     lines = [""]
     with atomic_outputs(), panels(folder, "perplexities", 4, (15, 4), about["input"]) as (_, axes):
         for panel, (names, part) in zip(axes, frame.groupby(["kind", "text"], sort=False), strict=True):
             title = ", ".join(names)
-            part.plot(
-                "trained on", models, style=["k--", *[".-"] * trial.order], ax=panel, title=title, logx=True
-            )
-            grid += [[title], *(map(_shown, row[2:]) for row in part.itertuples(index=False))]
-            last = part[models].iloc[-1].fillna(math.inf)
-            best = last[1:].idxmin()
-            lines.append(f"{title}: grammar {_shown(last['grammar'])}, {best} models {_shown(last[best])}")
+            how = {"style": ["k--", *[".-"] * trial.order], "legend": panel is axes[0], "logx": True}
+            part.plot("trained on", models, ax=panel, title=title, **how)
+            panel.set_xticks(part["trained on"], part["trained on"])
+            panel.minorticks_off()
+            grid += [[title], *([*map(_shown, row[2:])] for row in part.itertuples(index=False))]
+            last = part[models].iloc[-1].dropna()
+            if len(last) > 1:
+                best = last[1:].idxmin()
+                lines.append(f"{title}: grammar {last['grammar']:.2f}, best {best} {last[best]:.2f}")
         tables = Tables(folder, {"experiment": "prefixes", "run": about})
         table = tables.write("perplexities", grid_of(grid), grid_of([[*frame], *rows]))
     return "\n".join([table, *lines])
