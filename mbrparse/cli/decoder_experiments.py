@@ -202,13 +202,13 @@ def split_merge(
 @click.command()
 @click.argument("input", default="embedded:flights")
 @folder_option("Folder for results, table and plot.")
-@option("--terminals", choices=["tags", "words"], default="tags")
+@option("--terminals", choices=["tags", "words"], default="tags", help="As for train.")
 @option("--unary", choices=["top", "keep"], default="top", help="Unary productions, as for binarize.")
 @count_option(
     "--samples", help="Sentences sampled to train on; also tenths down to a hundred.", default=10_000
 )
 @count_option("--sentences", help="Sentences tested at most, sampled and held out.", default=1000)
-@count_option("--order", help="The longest n-grams.", default=5)
+@option("--order", type=click.IntRange(1, 10), help="The longest n-grams.", default=5)
 @option("--test-fraction", default="0.1", type=Text("F"), help="The last part, to hold out.")
 @count_option("--max-length", help="Leave longer out of INPUT.", default=40, least=2)
 @count_option("--seed", help="Seed of the samples.", default=0, least=0)
