@@ -6,7 +6,7 @@ Of its samples no model has a lower one than the grammar, in expectation (Jumele
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
@@ -21,7 +21,7 @@ from mbrparse.experiments.prefixes.kneser_ney import Ids, KneserNey
 from mbrparse.experiments.trial_runs import Tables, panels
 from mbrparse.grammar.pcfg import PCFG, FloatArray
 from mbrparse.grammar.prefixes.prefixes import Prefixes
-from mbrparse.grammar.rules import RuleSet, TerminalKind
+from mbrparse.grammar.rules import TerminalKind
 from mbrparse.grammar.sample import Sampler
 from mbrparse.grammar.training.induce import induce, replace_unknown
 from mbrparse.io.files import atomic_outputs
@@ -68,16 +68,20 @@ class PerplexityTrial:
     def __call__(self, run: int) -> Result:
         """All models on the sentences that the grammar has."""
         text, size = self.points[run - 1]
-        rules, trees = self._counted(size if text == "held-out" else len(self.train))
+        trees, model = self.train[: size if text == "held-out" else None], None
+        read: Callable[[Tree], Sequence[str]] = Tree.tags
+        if self.terminals == "words":
+            read, (trees, model) = Tree.words, replace_unknown(trees, "signature")
+        rules = replace(induce(trees, self.terminals), unknown=model)
         grammar = PCFG.from_rules(rules)
         if text == "samples":
-            drawn = self._strings(Sampler(rules, 2 * self.seed).trees(self.sentences))
+            drawn = map(read, Sampler(rules, 2 * self.seed).trees(self.sentences))
             test = [grammar.encode(words) for words in drawn if len(words) <= LONGEST]
-            trees = Sampler(rules, 2 * self.seed + 1).trees(size)
+            strings = map(read, Sampler(rules, 2 * self.seed + 1).trees(size))
         else:
-            spread = self.held_out[:: max(1, len(self.held_out) // self.sentences)]
-            strings = self._strings(one.tree for one in spread[: self.sentences])
-            test = [grammar.encode(grammar.terminals_of(words)) for words in strings]
+            spread = self.held_out[:: max(1, len(self.held_out) // self.sentences)][: self.sentences]
+            test = [grammar.encode(grammar.terminals_of(read(one.tree))) for one in spread]
+            strings = map(read, (one.tree for one in trees))
         asked = len(test)
         causal, masked = ([math.nan] * (1 + self.order) for _ in KINDS)
         if text == "held-out" or not size:
@@ -89,22 +93,12 @@ class PerplexityTrial:
             words = (gap.distributions[range(len(one)), one] for gap, one in gaps)
             masked[:1] = _perplexities((np.log(one).sum(keepdims=True) for one in words), test, 0)
         if size and test:
-            model = KneserNey(map(grammar.encode, self._strings(trees)), len(grammar.terminals), self.order)
-            causal[1:] = _perplexities(model.log_probs(test), test, 1)
-            if model.end <= MASKED_TERMINALS:
-                masked[1:] = _perplexities(model.masked_log_probs(test), test, 0)
+            grams = KneserNey(map(grammar.encode, strings), len(grammar.terminals), self.order)
+            causal[1:] = _perplexities(grams.log_probs(test), test, 1)
+            if grams.end <= MASKED_TERMINALS:
+                masked[1:] = _perplexities(grams.masked_log_probs(test), test, 0)
         counts = len(test), asked - len(test), len(grammar.terminals)
         return dict(zip((*COUNTS, *KINDS), (*counts, causal, masked), strict=True))
-
-    def _counted(self, size: int) -> tuple[RuleSet, Iterable[Tree]]:
-        """The rules of the first so many trees, and these, with classes in the place of rare words."""
-        trees, model = self.train[:size], None
-        if self.terminals == "words":
-            trees, model = replace_unknown(trees, "signature")
-        return replace(induce(trees, self.terminals), unknown=model), (one.tree for one in trees)
-
-    def _strings(self, trees: Iterable[Tree]) -> Iterator[tuple[str, ...]]:
-        return (tree.words() if self.terminals == "words" else tree.tags() for tree in trees)
 
 
 def _perplexities(log_probs: Iterable[FloatArray], sentences: Sequence[Ids], ends: int) -> list[float]:
