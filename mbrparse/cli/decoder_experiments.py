@@ -204,9 +204,7 @@ def split_merge(
 @folder_option("Folder for results, table and plot.")
 @option("--terminals", choices=["tags", "words"], default="tags", help="As for train.")
 @option("--unary", choices=["top", "keep"], default="top", help="Unary productions, as for binarize.")
-@count_option(
-    "--samples", help="Sentences sampled to train on; also tenths down to a hundred.", default=10_000
-)
+@count_option("--samples", help="Samples to train on; also a tenth ... a hundred.", default=10_000)
 @count_option("--sentences", help="Sentences tested at most, sampled and held out.", default=1000)
 @option("--order", type=click.IntRange(1, 10), help="The longest n-grams.", default=5)
 @option("--test-fraction", default="0.1", type=Text("F"), help="The last part, to hold out.")
@@ -217,11 +215,10 @@ def split_merge(
 def prefixes(output: str, jobs: Any, reading: CorpusOptions, **options: Any) -> None:
     """Compare a grammar's perplexities with those of n-gram models: of the next word, and of a masked one.
 
-    A grammar is counted from INPUT (as for binarize) without its last part, and taken for the true language:
-    no model has lower perplexities of its samples (Jumelet & Zuidema 2023). N-gram models (Kneser-Ney) are
-    trained on ever more samples; then they and grammars on ever more of INPUT, tested on its last part. The
-    folder gets a result for each training size (what is there is not done again), and perplexities as .txt,
-    .md, .tex, .csv, .svg and .png.
+    Of samples of a grammar, here one that is counted from INPUT (as for binarize), no model has lower ones
+    (Jumelet & Zuidema 2023). N-gram models (Kneser-Ney) are trained on ever more samples and, as grammars
+    are, on ever more of INPUT, of which the last part is the test. The folder gets each result (what is there
+    is not done again), and perplexities as .txt, .md, .tex, .csv, .svg and .png.
     """
     from mbrparse.experiments.prefixes.perplexities import PerplexityTrial, compare_perplexities
     from mbrparse.experiments.trial_runs import hold_out, read_treebanks

@@ -63,7 +63,7 @@ def test_probabilities_are_those_of_nltk(corpus: list[list[int]], sentence: list
     twin = nltk_model(corpus, order)
     made = KneserNey(arrays(corpus), TERMINALS, order, DISCOUNT)
     twin.estimator.unigram_score = interpolated(twin.estimator)
-    ours = made.probabilities(made.windows(sentence))[:, -1]
+    ours = made.probabilities(made.windows(sentence).T)[-1]
     theirs = [
         nltk_probability(twin, sentence, place, word)
         for place, word in enumerate([*map(str, sentence), "end"])
@@ -76,7 +76,7 @@ def test_unigrams_are_interpolated_with_the_uniform_distribution(corpus: list[li
     """NLTK's absolute discounting, where the order below the lowest is uniform."""
     made = KneserNey(arrays(corpus), TERMINALS, 1, DISCOUNT)
     tokens = [word for sentence in corpus for word in [*sentence, TERMINALS]]
-    for word, ours in enumerate(made.probabilities(np.arange(TERMINALS + 1)[:, None])[:, 0]):
+    for word, ours in enumerate(made.probabilities([np.arange(TERMINALS + 1)])[0]):
         discounted = max(tokens.count(word) - DISCOUNT, 0) / len(tokens)
         kept = DISCOUNT * len(set(tokens)) / len(tokens)
         assert ours == pytest.approx(discounted + kept / (TERMINALS + 1), rel=1e-12)
@@ -87,9 +87,9 @@ def test_distributions_sum_to_one(corpus: list[list[int]], sentence: list[int], 
     made = KneserNey(arrays(corpus), TERMINALS, order)
     rows = np.repeat(made.windows(sentence), TERMINALS + 1, axis=0)
     rows[:, -1] = np.tile(np.arange(TERMINALS + 1), len(sentence) + 1)
-    found = made.probabilities(rows).reshape(-1, TERMINALS + 1, order)
+    found = np.array(made.probabilities(rows.T)).reshape(order, -1, TERMINALS + 1)
     assert (found > 0).all()
-    np.testing.assert_allclose(found.sum(axis=1), 1, rtol=1e-12)
+    np.testing.assert_allclose(found.sum(axis=2), 1, rtol=1e-12)
 
 
 @given(corpora, sentences, st.integers(1, 4))
@@ -110,7 +110,7 @@ def test_masked_words_are_those_of_whole_sentences(
 def test_an_order_has_a_discount_of_its_own() -> None:
     """Of the bigrams below one occurs twice; of the unigrams, by the words before them, none."""
     made = KneserNey(arrays([[0, 1], [0, 2]]), TERMINALS, 2)
-    after_begin = made.probabilities(made.windows([0]))[0, -1]
+    after_begin = made.probabilities(made.windows([0]).T)[-1][0]
     # Bigrams: begin-0 twice, four others once.
     discount = 4 / (4 + 2)
     # Unigrams by what stands before them: 0 (begin) counts twice, 1, 2 and the end as words after others.

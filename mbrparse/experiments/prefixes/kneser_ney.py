@@ -17,8 +17,7 @@ from mbrparse.grammar.pcfg import FloatArray, IntArray
 
 Longs = npt.NDArray[np.int64]
 Ids = IntArray | Sequence[int]
-# After the keys that were seen: the id -1 is its place.
-_NO_KEY = np.iinfo(np.int64).max
+_NO_KEY = np.iinfo(np.int64).max  # after all that were seen: the id -1 is its place
 
 
 def _shares(count: Longs, context: Longs, discount: float | None) -> tuple[FloatArray, FloatArray]:
@@ -32,31 +31,26 @@ def _shares(count: Longs, context: Longs, discount: float | None) -> tuple[Float
 
 
 class KneserNey:
-    """Models of the orders 1 to ``order``, of sentences of terminal ids below ``end``, which ends them.
-
-    ``discount`` is that of all lengths (None: each has its own).
-    """
+    """Of all orders up to one; ``end`` is above other ids. By default each length has its discount."""
 
     def __init__(self, sentences: Iterable[Ids], end: int, order: int, discount: float | None = None) -> None:
         self.order, self.end, self._base = order, end, end + 2
         rows = np.concatenate([self.windows(sentence) for sentence in sentences])
         context, contexts = np.zeros(len(rows), np.int64), np.zeros(1, np.int64)
-        counted: list[tuple[Longs, Longs, Longs, Longs]] = []
+        self._levels = []
         for length in range(1, order + 1):
             if length > 1:
                 rows, context = rows[held := rows[:, -length] >= 0], context[held]
                 contexts, context = np.unique(context * self._base + rows[:, -length], return_inverse=True)
-            grams, count = np.unique(context * self._base + rows[:, -1], return_counts=True)
-            if length > 1:
-                _, shorter, _, kinds = counted[-1]
-                owner, word = np.divmod(grams, self._base)
-                owner = contexts[owner] // self._base
-                found, before = np.unique(owner * self._base + word, return_counts=True)
-                kinds[np.searchsorted(shorter, found)] = before
-            counted.append((contexts, grams, count, count.copy()))
-        self._levels = []
-        for contexts, grams, *counts in counted:
-            shares = [_shares(one, grams // self._base, discount) for one in counts]
+            keys = context * self._base + rows[:, -1]
+            grams, gram, count = np.unique(keys, return_inverse=True, return_counts=True)
+            kinds = count
+            if length < order:
+                # Where no word is before, each occurrence counts.
+                before, most = rows[:, -1 - length], self._base + len(rows)
+                before = np.where(before < 0, self._base + np.arange(len(rows)), before)
+                kinds = np.bincount(np.unique(gram * most + before) // most)
+            shares = [_shares(one, grams // self._base, discount) for one in (count, kinds)]
             self._levels.append((np.append(contexts, _NO_KEY), np.append(grams, _NO_KEY), shares))
 
     def windows(self, sentence: Ids) -> Longs:
@@ -65,17 +59,17 @@ class KneserNey:
         before[-1:] = self.end + 1
         return np.lib.stride_tricks.sliding_window_view(np.r_[before, sentence, self.end], self.order)
 
-    def probabilities(self, rows: Longs) -> FloatArray:
-        """Of the last word of each row, given those before it, by each order: [rows, order]."""
-        found = np.empty((len(rows), self.order))
-        shorter: FloatArray = np.full(len(rows), 1 / (self.end + 1))
-        context = np.zeros(len(rows), np.int64)
+    def probabilities(self, columns: Sequence[Longs] | Longs) -> list[FloatArray]:
+        """Of the last column's words, given those before them, by each order; columns may broadcast."""
+        found, shorter = [], np.full(1, 1 / (self.end + 1))
+        context = np.zeros(1, np.int64)
         for place, (contexts, grams, shares) in enumerate(self._levels):
             if place:
-                context = self._find(contexts, context, rows[:, -1 - place])
-            gram = self._find(grams, context, rows[:, -1])
+                context = self._find(contexts, context, columns[-1 - place])
+            gram = self._find(grams, context, columns[-1])
             # Raw counts are of the longest n-grams only.
-            found[:, place], shorter = (often[gram] + rest[context] * shorter for often, rest in shares)
+            longest, shorter = (often[gram] + rest[context] * shorter for often, rest in shares)
+            found.append(longest)
         return found
 
     def _find(self, keys: Longs, context: Longs, word: Longs) -> Longs:
@@ -85,22 +79,19 @@ class KneserNey:
 
     def log_probs(self, sentences: Iterable[Ids]) -> Iterator[FloatArray]:
         """Of each sentence, words and end, by each order: [order], natural."""
-        return (np.log(self.probabilities(self.windows(sentence))).sum(axis=0) for sentence in sentences)
+        for sentence in sentences:
+            yield np.log(self.probabilities(self.windows(sentence).T)).sum(axis=1)
 
     def masked_log_probs(self, sentences: Iterable[Ids]) -> Iterator[FloatArray]:
-        """The sum over each sentence's words of log P(word | all others), by each order: [order].
-
-        The n-grams that hold the word, multiplied, and normalized over all words that could stand there.
-        """
+        """Of each sentence's words given all others, from the n-grams that hold them: [order], natural."""
         for sentence in sentences:
             rows, n = self.windows(sentence), len(sentence)
-            log_prob = np.zeros((n, self.end, self.order))
+            joint = np.ones((self.order, n, self.end))
             for later in range(min(self.order, n + 1)):
-                held = rows[later:][:n]
-                tried = np.repeat(held, self.end, axis=0)
-                tried[:, -1 - later] = np.tile(np.arange(self.end), len(held))
-                found = np.log(self.probabilities(tried)).reshape(-1, self.end, self.order)
+                columns = [*rows[later : later + n].T[:, :, None]]
+                columns[-1 - later] = np.arange(self.end)[None]
                 # Lower orders do not look back so far.
-                log_prob[: len(held), :, later:] += found[:, :, later:]
-            log_prob -= np.logaddexp.reduce(log_prob, axis=1, keepdims=True)
-            yield log_prob[range(n), sentence].sum(axis=0)
+                for order, found in enumerate(self.probabilities(columns)[later:], start=later):
+                    joint[order, : n + 1 - later] *= found
+            masked = joint[:, range(n), sentence] / joint.sum(axis=2)
+            yield np.log(masked).sum(axis=1)

@@ -5,9 +5,8 @@ Of its samples no model has a lower one than the grammar, in expectation (Jumele
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -19,11 +18,11 @@ from mbrparse.evaluate.tables.criteria import DASH
 from mbrparse.evaluate.tables.grids import grid_of
 from mbrparse.experiments.prefixes.kneser_ney import Ids, KneserNey
 from mbrparse.experiments.trial_runs import Tables, panels
-from mbrparse.grammar.pcfg import PCFG, FloatArray
+from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.prefixes.prefixes import Prefixes
 from mbrparse.grammar.rules import TerminalKind
 from mbrparse.grammar.sample import Sampler
-from mbrparse.grammar.training.induce import induce, replace_unknown
+from mbrparse.grammar.training.induce import train_by_counting
 from mbrparse.io.files import atomic_outputs
 from mbrparse.io.log import Log, no_log
 from mbrparse.io.state_files import Schema, listed, number, record, whole
@@ -32,10 +31,8 @@ from mbrparse.run.results import Result, fingerprint, run_all
 from mbrparse.treebank.corpora import SourceTree
 from mbrparse.treebank.tree import Tree
 
-#: Longer samples are not tested: their charts are large.
+#: Longer sentences are not tested: the charts of some samples are large.
 LONGEST = 150
-#: With more terminals n-gram models, which try each in each place, are not asked for masked words.
-MASKED_TERMINALS = 300
 KINDS = ("causal", "masked")
 COUNTS = ("tested", "unparsed", "terminals")
 
@@ -68,49 +65,46 @@ class PerplexityTrial:
     def __call__(self, run: int) -> Result:
         """All models on the sentences that the grammar has."""
         text, size = self.points[run - 1]
-        trees, model = self.train[: size if text == "held-out" else None], None
-        read: Callable[[Tree], Sequence[str]] = Tree.tags
-        if self.terminals == "words":
-            read, (trees, model) = Tree.words, replace_unknown(trees, "signature")
-        rules = replace(induce(trees, self.terminals), unknown=model)
-        grammar = PCFG.from_rules(rules)
+        trees = self.train[: size if text == "held-out" else None]
+        words = self.terminals == "words"
+        rules = train_by_counting(trees, self.terminals, "signature" if words else None).rules
+        grammar, read = PCFG.from_rules(rules), Tree.words if words else Tree.tags
         if text == "samples":
-            drawn = map(read, Sampler(rules, 2 * self.seed).trees(self.sentences))
-            test = [grammar.encode(words) for words in drawn if len(words) <= LONGEST]
-            strings = map(read, Sampler(rules, 2 * self.seed + 1).trees(size))
+            draws = enumerate((self.sentences, size), start=2 * self.seed)
+            texts: Any = (map(read, Sampler(rules, seed).trees(count)) for seed, count in draws)
         else:
             spread = self.held_out[:: max(1, len(self.held_out) // self.sentences)][: self.sentences]
-            test = [grammar.encode(grammar.terminals_of(read(one.tree))) for one in spread]
-            strings = map(read, (one.tree for one in trees))
+            texts = ((grammar.terminals_of(read(one.tree)) for one in part) for part in (spread, trees))
+        test, strings = (list(map(grammar.encode, part)) for part in texts)
+        test = [one for one in test if len(one) <= LONGEST]
         asked = len(test)
-        causal, masked = ([math.nan] * (1 + self.order) for _ in KINDS)
+        causal, masked = ([np.nan] * (1 + self.order) for _ in KINDS)
         if text == "held-out" or not size:
             prefixes = Prefixes(grammar)
-            log_probs = np.array([found.log_prob for found in prefixes.read(test)])
-            test = [one for one, log_prob in zip(test, log_probs, strict=True) if log_prob > -math.inf]
-            causal[:1] = _perplexities(log_probs[log_probs > -math.inf, None], test, 1)
+            found = [values.log_prob for values in prefixes.read(test)]
+            test = [one for one, log_prob in zip(test, found, strict=True) if log_prob > -np.inf]
+            causal[:1] = _perplexities((one for one in found if one > -np.inf), test, 1)
             gaps = zip(prefixes.masked(test), test, strict=True)
-            words = (gap.distributions[range(len(one)), one] for gap, one in gaps)
-            masked[:1] = _perplexities((np.log(one).sum(keepdims=True) for one in words), test, 0)
+            each = (np.log(gap.distributions[range(len(one)), one]).sum() for gap, one in gaps)
+            masked[:1] = _perplexities(each, test, 0)
         if size and test:
-            grams = KneserNey(map(grammar.encode, strings), len(grammar.terminals), self.order)
+            grams = KneserNey(strings, len(grammar.terminals), self.order)
             causal[1:] = _perplexities(grams.log_probs(test), test, 1)
-            if grams.end <= MASKED_TERMINALS:
-                masked[1:] = _perplexities(grams.masked_log_probs(test), test, 0)
+            masked[1:] = _perplexities(grams.masked_log_probs(test), test, 0)
         counts = len(test), asked - len(test), len(grammar.terminals)
         return dict(zip((*COUNTS, *KINDS), (*counts, causal, masked), strict=True))
 
 
-def _perplexities(log_probs: Iterable[FloatArray], sentences: Sequence[Ids], ends: int) -> list[float]:
+def _perplexities(log_probs: Iterable[Any], sentences: Sequence[Ids], ends: int) -> list[float]:
     """By model, from the log probabilities of each sentence, which has so many ends beside its words."""
     tokens = sum(len(sentence) + ends for sentence in sentences)
-    return list(np.exp(-sum(log_probs, np.zeros(1)) / tokens).tolist()) if tokens else [math.nan]
+    return list(np.exp(-sum(log_probs, np.zeros(1)) / tokens).tolist()) if tokens else [np.nan]
 
 
 def compare_perplexities(
     trial: PerplexityTrial, about: dict[str, Any], folder: Path, jobs: Jobs = 1, log: Log = no_log
 ) -> str:
-    """Run what the folder does not hold yet; return the table, also written with a plot, and best orders."""
+    """Run what the folder does not hold yet; return the table, which is also written with a plot."""
     parts = [fingerprint([one.tree for one in part]) for part in (trial.train, trial.held_out)]
     about, points, results = {**about, "trees": parts}, trial.points, dict[int, Result]()
     for run, results[run] in run_all(trial, folder, len(points), about, jobs, log):
@@ -122,24 +116,16 @@ def compare_perplexities(
             rows.append([kind, text, size, *map(results[run].get, COUNTS), grammar, *results[run][kind][1:]])
     models = ["grammar", *(f"{order}-gram" for order in range(1, trial.order + 1))]
     frame: Any = pd.DataFrame(rows, columns=["kind", "text", "trained on", *COUNTS, *models])
-    grid: list[list[Any]] = [[*frame][2:]]
-    lines = [""]
+    grid, style = [[*frame][2:]], ["k--", *[".-"] * trial.order]
     with atomic_outputs(), panels(folder, "perplexities", 4, (15, 4), about["input"]) as (_, axes):
         for panel, (names, part) in zip(axes, frame.groupby(["kind", "text"], sort=False), strict=True):
-            title = ", ".join(names)
-            how = {"style": ["k--", *[".-"] * trial.order], "legend": panel is axes[0], "logx": True}
-            part.plot("trained on", models, ax=panel, title=title, **how)
+            title, legend = ", ".join(names), panel is axes[1]
+            part.plot("trained on", models, ax=panel, title=title, style=style, logx=True, legend=legend)
             panel.set_xticks(part["trained on"], part["trained on"])
             panel.minorticks_off()
-            grid += [[title], *([*map(_shown, row[2:])] for row in part.itertuples(index=False))]
-            last = part[models].iloc[-1].dropna()
-            if len(last) > 1:
-                best = last[1:].idxmin()
-                lines.append(f"{title}: grammar {last['grammar']:.2f}, best {best} {last[best]:.2f}")
+            grid.append([title])
+            for row in part.itertuples(index=False):
+                grid.append([*row[2:6], *(f"{figure:.2f}".replace("nan", DASH) for figure in row[6:])])
+        axes[0].set_ylabel("perplexity")
         tables = Tables(folder, {"experiment": "prefixes", "run": about})
-        table = tables.write("perplexities", grid_of(grid), grid_of([[*frame], *rows]))
-    return "\n".join([table, *lines])
-
-
-def _shown(figure: float) -> str:
-    return str(figure) if isinstance(figure, int) else f"{figure:.2f}".replace("nan", DASH)
+        return tables.write("perplexities", grid_of(grid), grid_of([[*frame], *rows]))
