@@ -215,10 +215,9 @@ def split_merge(
 def prefixes(output: str, jobs: Any, reading: CorpusOptions, **options: Any) -> None:
     """Compare a grammar's perplexities with those of n-gram models: of the next word, and of a masked one.
 
-    Of samples of a grammar, here one that is counted from INPUT (as for binarize), no model has lower ones
-    (Jumelet & Zuidema 2023). N-gram models (Kneser-Ney) are trained on ever more samples and, as grammars
-    are, on ever more of INPUT, of which the last part is the test. The folder gets each result (what is there
-    is not done again), and perplexities as .txt, .md, .tex, .csv, .svg and .png.
+    Of samples of a grammar counted from INPUT (as for binarize) no model has lower ones (Jumelet & Zuidema
+    2023). N-gram models are trained on ever more samples and, as grammars are, on ever more of INPUT, of
+    which the last part is the test. The folder gets results, which are not made again, table and plot.
     """
     from mbrparse.experiments.prefixes.perplexities import PerplexityTrial, compare_perplexities
     from mbrparse.experiments.trial_runs import hold_out, read_treebanks

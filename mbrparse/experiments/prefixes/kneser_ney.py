@@ -61,8 +61,7 @@ class KneserNey:
 
     def probabilities(self, columns: Sequence[Longs] | Longs) -> list[FloatArray]:
         """Of the last column's words, given those before them, by each order; columns may broadcast."""
-        found, shorter = [], np.full(1, 1 / (self.end + 1))
-        context = np.zeros(1, np.int64)
+        found, context, shorter = [], np.zeros(1, np.int64), np.full(1, 1 / (self.end + 1))
         for place, (contexts, grams, shares) in enumerate(self._levels):
             if place:
                 context = self._find(contexts, context, columns[-1 - place])
@@ -93,5 +92,4 @@ class KneserNey:
                 # Lower orders do not look back so far.
                 for order, found in enumerate(self.probabilities(columns)[later:], start=later):
                     joint[order, : n + 1 - later] *= found
-            masked = joint[:, range(n), sentence] / joint.sum(axis=2)
-            yield np.log(masked).sum(axis=1)
+            yield np.log(joint[:, range(n), sentence] / joint.sum(axis=2)).sum(axis=1)
