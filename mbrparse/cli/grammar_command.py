@@ -36,7 +36,12 @@ def grammar() -> None:
     help="Text, or a row or object for each (with --states or --entropy).",
 )
 @option("--entropy", is_flag=True, help="Print how long and how uncertain its trees are, if they are finite.")
-@count_option("--lengths", metavar="N", help="With --entropy: the probability of each length up to N words.")
+@count_option(
+    "--lengths",
+    metavar="N",
+    most=10_000,
+    help="With --entropy: the probability of each length up to N words.",
+)
 @option("--svg", type=ImageFile("svg"), help="Also draw the most frequent in all states, as an SVG image.")
 @option("--png", type=ImageFile("png"), help="Also draw them as a PNG image.")
 @option("--pdf", type=ImageFile("pdf"), help="Also draw them as a PDF page.")

@@ -70,9 +70,9 @@ def option(*names: str, choices: Sequence[str] | None = None, **attributes: Any)
     return made(*names) if names else made
 
 
-def count_option(*names: str, least: int = 1, **attributes: Any) -> Any:
-    """A whole number of at least ``least``."""
-    return option(*names, type=click.IntRange(min=least), **attributes)
+def count_option(*names: str, least: int = 1, most: int | None = None, **attributes: Any) -> Any:
+    """A whole number of at least ``least``, at most ``most``."""
+    return option(*names, type=click.IntRange(least, most), **attributes)
 
 
 def output_option(help: str = "Where to write (default: standard output).") -> Any:

@@ -71,6 +71,7 @@ def test_an_inconsistent_grammar(command: Command) -> None:
 def test_options_that_need_others(command: Command) -> None:
     Path("g").write_text(CATALAN)
     assert "--lengths needs --entropy" in command("grammar info g --lengths 3").usage_error
+    assert "1<=x<=10000" in command(f"grammar info g --entropy --lengths {10**19}").usage_error
     assert "--entropy needs no --states" in command("grammar info g --states S --entropy").usage_error
     assert "--format needs --states or --entropy" in command("grammar info g --format csv").usage_error
     assert "--top needs --states" in command("grammar info g --entropy --top 3").usage_error
