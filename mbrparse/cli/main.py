@@ -29,7 +29,7 @@ COMMANDS = {
     "binarize": "Clean and binarize a treebank.",
     "debinarize": "Turn binarized trees back into n-ary ones.",
     "split": "Split trees into a training and a test part.",
-    "train": "Train a grammar: by counting trees, or inside-outside from bracketed text.",
+    "train": "Train a grammar: by counting, inside-outside, split-merge or DOP.",
     "grammar": "Show or convert a grammar.",
     "sample": "Sample trees from a grammar.",
     "parse": "Parse sentences by minimum Bayes risk, or Viterbi.",
@@ -48,7 +48,7 @@ COMMANDS = {
     "cite": "Print what to cite for a table, and how it was made.",
     "reproduce": "Make Goodman's table from a treebank, in one command.",
     "experiment": "Run an experiment: a paper's, or a check of the parser.",
-    "show": "Draw trees in the terminal, or as SVG.",
+    "show": "Draw trees in the terminal, or as SVG, PNG, PDF or LaTeX.",
     "completion": "Print what bash, zsh or fish reads to complete commands.",
 }
 
