@@ -36,6 +36,8 @@ from mbrparse.run.pool import Scheduler, TaskFunction, WorkersError
 from mbrparse.run.task_sizes import Packer
 
 PARSE = "parse -g grammar.txt tags.txt"
+# Tests share workers; where Dask does not bring back one that died as it started, others would wait for it.
+pytestmark = pytest.mark.timeout(300)
 
 
 @pytest.fixture(scope="module")
