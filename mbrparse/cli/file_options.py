@@ -182,6 +182,10 @@ def read_given(path: str, marks: LabelMarks | None = None) -> GivenPosteriors:
             f"{given.source}: most words are constituents by themselves; if these entries are tags, say so "
             "in an array 'tag' (docs/posteriors.md)"
         )
+    if len(rows := given.repeated()) and given.order is not None and not given.order.above:
+        place = f"sentence {given.sentence[rows[0]] + 1}, {given.labels[given.label_ids[rows[0]]]} over "
+        place += f"({given.starts[rows[0]]}, {given.ends[rows[0]]})"
+        note(f"{given.source}: {len(rows)} labels stand above themselves, being listed twice: first {place}")
     if found := foreign_note(given.phrase_labels()):
         note(f"{given.source}: {found}")
     for line in impossible(given):
@@ -235,22 +239,15 @@ class OutputOptions:
         self, grammar: Grammar, options: ParserOptions, marks: LabelMarks | None
     ) -> PosteriorsWriter:
         """What collects the posteriors for --write-posteriors; refuses what the file cannot hold."""
-        from mbrparse.decode.posteriors.posteriors_writer import PosteriorsWriter
-        from mbrparse.io.errors import PosteriorsError
+        from mbrparse.decode.posteriors.posteriors_writer import PosteriorsWriter, chains_of
         from mbrparse.treebank.labels import PLAIN
 
         if self.write_posteriors == STANDARD:
             raise click.UsageError("--write-posteriors needs a file: standard output is for trees.")
         if options.items == "symbol":
             raise click.UsageError("--write-posteriors needs --items projected: the file holds labels.")
-        if grammar.pcfg.has_unaries:
-            raise PosteriorsError(
-                "a grammar with unary rules expects some labels more than once over a span, which the file "
-                "cannot say",
-                source=self.write_posteriors,
-                remedy="train on trees without: mbrparse binarize --unary top, bottom or join",
-            )
-        return PosteriorsWriter(grammar.pcfg.labels, options.needs_consistency, self.least, marks or PLAIN)
+        crossing, chains = options.needs_consistency, chains_of(grammar)
+        return PosteriorsWriter(grammar.pcfg.labels, crossing, chains, self.least, marks or PLAIN)
 
 
 def output_paths(output: str, names: Sequence[str]) -> list[str]:

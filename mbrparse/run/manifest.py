@@ -142,7 +142,9 @@ _SETTINGS = {
     "objectives": listed(text, least=1),
     "details": truth,
     "candidates": truth,
-    "posteriors written": optional(record({"labels": listed(text), "consistent": truth})),
+    "posteriors written": optional(
+        record({"labels": listed(text), "consistent": truth, "chains": listed(listed(text))})
+    ),
 }
 
 

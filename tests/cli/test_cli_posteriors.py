@@ -8,6 +8,9 @@ import numpy as np
 import pytest
 from commandline import Command, grammar_text
 
+from mbrparse.treebank.brackets import read_tree
+from mbrparse.treebank.outlines import constituents
+
 TEXT = "the dog barks\ndogs bark\n"
 
 
@@ -99,18 +102,42 @@ def test_posteriors_from_standard_input(command: Command) -> None:
 
 def test_what_write_posteriors_cannot_say(command: Command) -> None:
     Path("grammar").write_text(grammar_text("1 - S -> 'x' 'x'"))
-    Path("unary").write_text(grammar_text("1 - S -> A; 1 - A -> 'x' 'x'"))
-    for line, message in (
-        ("-g unary --write-posteriors out", "a grammar with unary rules expects some labels more than once"),
-        ("-g grammar --write-posteriors nowhere/out", "cannot be written"),
-    ):
-        assert message in command(f"parse {line}", stdin="x x\n").error
+    line = "parse -g grammar --write-posteriors nowhere/out"
+    assert "cannot be written" in command(line, stdin="x x\n").error
     assert not Path("out").exists()
     # Of sentences without a parse nothing is known.
     assert command("parse -g grammar --write-posteriors out --jobs 2", stdin="x x\n\ny\n").code == 0
     with np.load("out") as arrays:
         assert arrays["lengths"].tolist() == [2, 0, 1]
         assert set(arrays["sentence"].tolist()) == {0}
+
+
+@pytest.mark.parametrize("style", ["", " --label-style supar"])
+def test_posteriors_of_unary_rules(command: Command, style: str) -> None:
+    """Written and read they are what they were: chains, cycles, and phrases that are preterminals too."""
+    Path("grammar").write_text(
+        grammar_text(
+            "0.7 - S -> NP VP; 0.3 - S -> VP; 0.1 - NP -> NP; 0.3 - NP -> NP NP; 0.1 - NP -> VP;"
+            "0.5 - NP -> 'n'; 0.1 - VP -> NP; 0.3 - VP -> VP NP; 0.6 - VP -> 'v'"
+        )
+    )
+    Path("text").write_text("n v\nv\nn n v n\n")
+    model = f"--posteriors written.npz{style}"
+    assert command(f"parse text -g grammar --write-posteriors written.npz{style} -o out").code == 0
+    for objective in ("labelled-f", "bracketed-f", "general-recall --node-cost 0.3"):
+        typed = f"parse text --objective {objective} --details d"
+        ours = command(f"{typed} -g grammar").output
+        expected = [json.loads(line) for line in Path("d").read_text().splitlines()]
+        done = command(f"{typed} {model}")
+        assert done.err == "mbrparse: 3 sentences, 0 fell back\n"
+        found, wanted = (map(constituents, map(read_tree, out.splitlines())) for out in (done.out, ours))
+        assert list(found) == list(wanted)
+        for row, line in zip(expected, Path("d").read_text().splitlines(), strict=True):
+            [theirs], [here] = json.loads(line)["trees"].values(), row["trees"].values()
+            for name in ("constituents", "expected_labelled", "expected_bracketed"):
+                assert theirs[name] == pytest.approx(here[name])
+    ours = command("posteriors text -g grammar --line 3 --format tsv").output
+    assert command(f"posteriors text {model} --line 3 --format tsv").output == ours
 
 
 def test_a_line_for_each_label(command: Command) -> None:

@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors
+from mbrparse.decode.posteriors.mixture import mix_posteriors
 from mbrparse.decode.posteriors.posteriors_archive import REQUIRED
 from mbrparse.decode.posteriors.posteriors_file import read_posteriors
 from mbrparse.decode.posteriors.posteriors_writer import PosteriorsWriter
@@ -106,6 +107,16 @@ def test_a_span_may_have_more_than_one_in_all(tmp_path: Path) -> None:
     assert listed(found, 0)[:2] == [(0, 3, "NP", 0.75), (0, 3, "S", 1.0)]
 
 
+def test_a_label_above_itself_is_listed_twice(tmp_path: Path) -> None:
+    """What is expected more than once; the mixture of models adds up and parts what is above one."""
+    twice = {"start": [0, 0, 0, 0], "end": [3, 2, 2, 1], "label": [0, 1, 1, 2]}
+    found = read_posteriors(write(tmp_path / "p.npz", g=[1, 0.75, 0.5, 1], **twice))
+    assert listed(found, 0) == [(0, 2, "NP", 1.0), (0, 2, "NP", 0.25), (0, 3, "S", 1.0)]
+    once = read_posteriors(write(tmp_path / "q.npz", g=[1, 0.75, 1, 1]))
+    mixed = listed(mix_posteriors([found, once, found]), 0)
+    assert [row[3] for row in mixed if row[2] == "NP"] == pytest.approx([1, (1.25 + 0.75 + 1.25) / 3 - 1])
+
+
 WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "missing array": ({"lengths": None, "length": [3, 1]}, "no array 'lengths'; the file holds 'labels', "),
     "missing arrays": ({"start": None, "g": None}, "no array 'start' (nor g)"),
@@ -147,8 +158,12 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
         "sentence 1: span (0, 3) 'S' has g 3.5, above one (and 1 more like it); g is the probability",
     ),
     "listed twice": (
-        {"start": [0, 0, 0, 0], "end": [3, 2, 2, 1], "label": [0, 1, 1, 2]},
+        {"start": [0, 0, 0, 0], "end": [3, 2, 2, 1], "label": [0, 1, 1, 2], "g": [1, 0.5, 0.5, 1]},
         "sentence 1: span (0, 2) 'NP' is listed twice, as entries 1 and 2",
+    ),
+    "tag listed twice": (
+        {"start": [0, 2, 2, 0], "label": [0, 2, 2, 2], "end": [3, 3, 3, 1], "tag": [False, True, True, True]},
+        "sentence 1: span (2, 3) 'NN' is listed twice, as entries 1 and 2",
     ),
     "one label twice": (
         {"labels": ["S", "NN", "NN"]},
@@ -227,7 +242,7 @@ def test_what_is_written_grows_in_files_and_not_in_memory(tmp_path: Path) -> Non
     rng = np.random.default_rng(1)
     labels, count, length = ("NP", "S", "VP"), 20_000, 9
     starts, ends, label_ids = rng.integers(0, 9, (3, count)).astype(np.int32)
-    g = rng.random(count).astype(np.float32) * 1.2
+    g = rng.random(count).astype(np.float32) * 1.0005
     entries = SpanEntries(starts, ends, label_ids, g, np.zeros(count))
     consistent = rng.random(length * (length + 1) // 2)
     kept = g >= 0.5

@@ -237,8 +237,6 @@ def test_what_several_grammars_cannot_serve(command: Command) -> None:
     assert command(line).error.startswith(expected)
     Path("other.txt").write_text(grammar_text("1 - S -> 'AA' 'BB'"))
     assert "grammar and input do not fit" in command("parse a.mrg -g a.txt -g other.txt").error
-    unary = command("parse a.mrg -g a.txt -g keep.txt --write-posteriors x.npz -o out").error
-    assert "a grammar with unary rules" in unary
 
 
 def test_two_grammars_from_standard_input(command: Command) -> None:

@@ -5,7 +5,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from commandline import run
+from commandline import Command, run
+
+from mbrparse.treebank.brackets import read_tree
+from mbrparse.treebank.outlines import constituents
 
 ROWS = [(0, 0, 1, "NP"), (0, 0, 3, "S"), (0, 1, 3, "VP"), (0, 1, 2, "VBD"), (1, 0, 1, "NP")]
 
@@ -66,6 +69,39 @@ def test_labels_over_one_span_make_a_chain(tmp_path: Path, chains: list[str] | N
     np.savez(path, lengths=[2, 3], labels=np.array(["S", "SBAR"]), g=[0.5, 0.5, 1.0], **span)
     done = run("parse", "--posteriors", path, "--objective", "labelled-f", str(tmp_path / "text"))
     assert done.output == "(S x x)\n(S x x x)\n"
+
+
+@pytest.mark.usefixtures("folder")
+def test_every_constituent_of_a_treebank(command: Command) -> None:
+    """Posteriors of one for all of them, labels above themselves too: F is 100."""
+    assert command("binarize embedded:flights --unary keep -o bin.mrg").code == 0
+    lines = command("debinarize bin.mrg").output.splitlines()[:300]
+    gold = [*lines, "(S (NP (NP (NN it))) (VP (VP (VP (VB is) (RB so)))))", "(NP (NP (NN yes)))"]
+    Path("gold.mrg").write_text("\n".join(gold) + "\n")
+    trees = [read_tree(line) for line in gold]
+    rows = [(number, *one) for number, tree in enumerate(trees) for one in constituents(tree)]
+    sentence, start, end, names = zip(*rows, strict=True)
+    labels = sorted(set(names))
+    arrays: dict[str, Any] = {
+        "sentence": sentence,
+        "start": start,
+        "end": end,
+        "label": list(map(labels.index, names)),
+    }
+    np.savez(
+        "gold.npz", lengths=[len(tree.leaves()) for tree in trees], labels=labels, g=np.ones(len(rows)),
+        **arrays,
+    )  # fmt: skip
+    for objective in ("labelled-f", "bracketed-f", "general-recall --node-cost 0.5"):
+        typed = f"parse gold.mrg --posteriors gold.npz --objective {objective} --details d -o found.mrg"
+        said = command(typed).err
+        assert "gold.npz: 4 labels stand above themselves, being listed twice: first sentence 301, NP" in said
+        found = command("evaluate gold.mrg found.mrg --evalb COLLINS.prm").output
+        assert found.count("Bracketing FMeasure       = 100.00") == 2
+        told = command("evaluate gold.mrg found.mrg --form original --details d --calibration").output
+        assert [line.split()[-4:] for line in told.splitlines()[3:7]] == [
+            ["100.00", "100.00", "0.00", "0.00"]
+        ] * 4
 
 
 def test_phrases_over_one_word_alone_are_posteriors(tmp_path: Path) -> None:

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from itertools import combinations
 
 import numpy as np
 
 from mbrparse.grammar.charts.base.columns import rows
+from mbrparse.grammar.grammar_kinds import Grammar
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.projection import expected_symbols
-from mbrparse.treebank.labels import project
+from mbrparse.treebank.labels import JOIN, project
 
 # Chains of more unary rules are rare.
 _LONGEST = 8
@@ -22,11 +24,19 @@ _LONGEST = 8
 class LabelOrder:
     """Orders the labels over one span, outermost first: of each two the order that is more frequent.
 
-    ``above`` says how often a label is above another; where it is silent, the one of greater ``width`` is.
+    ``above`` says how often a label is above another; where it is silent, the one of greater ``width``
+    is, the share of its sentence that it covers on average.
     """
 
     above: Mapping[tuple[str, str], float]
     width: Mapping[str, float]
+
+    @classmethod
+    def of(cls, grammar: Grammar) -> LabelOrder | None:
+        """That of a grammar, or of several together; None where none has unary rules."""
+        members = getattr(grammar, "members", (grammar,))
+        orders = [cls.of_grammar(one.pcfg) for one in members if one.pcfg.has_unaries]
+        return reduce(cls.joined, orders) if orders else None
 
     @classmethod
     def of_grammar(cls, grammar: PCFG) -> LabelOrder:
@@ -52,6 +62,12 @@ class LabelOrder:
         above.update(other.above)
         width.update(other.width)
         return LabelOrder(above, width)
+
+    @property
+    def chains(self) -> list[tuple[str, str]]:
+        """Pairs of labels that are no joined chains, the one that is above the other first."""
+        found = [pair for pair, often in self.above.items() if often > self.above.get(pair[::-1], 0.0)]
+        return sorted(pair for pair in found if JOIN not in "".join(pair))
 
     def __call__(self, labels: Sequence[str]) -> list[str]:
         """The labels, outermost first.

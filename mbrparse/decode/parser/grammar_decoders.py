@@ -171,7 +171,7 @@ class GrammarDecoders:
         from mbrparse.decode.base.label_order import LabelOrder
         from mbrparse.decode.nary.nary_decoder import NaryDecoder
 
-        order = LabelOrder.of_grammar(self.grammar) if self.grammar.has_unaries else None
+        order = LabelOrder.of(self.grammar)
         root = self.grammar.start_label
         return NaryDecoder(objectives, TIE[self.options.precision], root, self.clock, order)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from functools import cached_property, reduce
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -181,10 +181,8 @@ class GrammarsSource(GrammarSource):
         return FreeDecoder(objectives, TIE[self._options.precision], root, self.clock)
 
     def _nary(self, objectives: list[Objective]) -> Decoder[Any]:
-        known = [one.pcfg for one in self._grammars.members]
-        orders = [LabelOrder.of_grammar(one) for one in known if one.has_unaries]
-        order = reduce(LabelOrder.joined, orders) if orders else None
-        return NaryDecoder(objectives, TIE[self._options.precision], known[0].start_label, self.clock, order)
+        root, order = self._grammars.members[0].pcfg.start_label, LabelOrder.of(self._grammars)
+        return NaryDecoder(objectives, TIE[self._options.precision], root, self.clock, order)
 
     def _joint(self, objectives: list[Objective]) -> Decoder[Any]:
         from mbrparse.decode.derivations.joint_decoder import JointDecoder

@@ -20,7 +20,7 @@ from mbrparse.decode.parser.parse_files import Lines
 from mbrparse.decode.parser.parse_input import Job
 from mbrparse.decode.parser.score_input import ScoreJob
 from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors
-from mbrparse.decode.posteriors.posteriors_writer import PosteriorsWriter
+from mbrparse.decode.posteriors.posteriors_writer import PosteriorsWriter, chains_of
 from mbrparse.grammar.charts.base.span_summary import SpanEntries
 from mbrparse.grammar.grammar_kinds import Grammar
 from mbrparse.io.program import program
@@ -58,8 +58,8 @@ def settings_of(job: Job | ScoreJob, candidates: bool) -> Settings:
         "posteriors written": None,
     }
     if job.posteriors and not isinstance(source, GivenPosteriors):
-        labels = source.pcfg.labels
-        settings["posteriors written"] = {"labels": labels, "consistent": options.needs_consistency}
+        written = {"labels": source.pcfg.labels, "consistent": options.needs_consistency}
+        settings["posteriors written"] = {**written, "chains": chains_of(source)}
     found: Settings = json.loads(json.dumps(settings))
     return found
 
@@ -74,7 +74,7 @@ def _digest(source: Grammar | GivenPosteriors) -> str:
 def writer_of(manifest: Manifest) -> PosteriorsWriter | None:
     """What collects the posteriors of a run, if they were kept."""
     written = manifest.settings["posteriors written"]
-    return None if written is None else PosteriorsWriter(tuple(written["labels"]), written["consistent"])
+    return None if written is None else PosteriorsWriter(**written)
 
 
 def encode(lines: Lines) -> str:

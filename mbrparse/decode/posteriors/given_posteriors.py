@@ -15,6 +15,8 @@ from mbrparse.grammar.charts.base.span_summary import SpanEntries
 from mbrparse.grammar.pcfg import FloatArray, IntArray
 from mbrparse.treebank.labels import is_continuation_label
 
+# How far rounding may bring a posterior above one.
+ROUNDING = 1e-3
 # More one-word constituents a word than any treebank has.
 _MOST = 0.7
 
@@ -26,7 +28,8 @@ class GivenPosteriors:
     ``labels`` are those that occur, in text order; entries have g above zero and run in the order of
     sentence, start, end, label id; those of sentence s are first[s] up to first[s + 1]. ``tie`` is the
     tolerance of g's precision, ``ignored`` the names of unused arrays, ``tells_tags`` whether it has ``tag``.
-    With an ``order`` labels over one span may stand in one tree; without, they are alternatives.
+    With an ``order`` labels over one span may stand in one tree; without, they are alternatives. A label that
+    is there more than once, above itself, is listed as often.
 
     lengths          int64 [sentences]
     first            int64 [sentences + 1]
@@ -63,10 +66,12 @@ class GivenPosteriors:
         lengths: npt.NDArray[np.int64],
         **known: Any,
     ) -> GivenPosteriors:
-        """Of entries in any order: equal ones are added up, and those of zero left out."""
+        """Of entries in any order: equal ones are added up, those of zero left out, sums above one parted."""
         order = np.lexsort((phrase, label_ids, ends, starts, sentence))
         keys = sentence, starts, ends, label_ids, phrase
         order, g = added_up(order[g[order] > 0], keys, g)
+        rows, g = parted(g)
+        order = order[rows]
         first = np.searchsorted(sentence[order], np.arange(len(lengths) + 1))
         columns = starts[order], ends[order], label_ids[order], phrase[order]
         return cls(known.pop("source"), lengths, known.pop("labels"), first, *columns, g, **known)
@@ -81,6 +86,11 @@ class GivenPosteriors:
         whole = np.array([not is_continuation_label(label) for label in self.labels], np.bool_)
         single = self.phrase & (self.ends - self.starts == 1) & whole[self.label_ids]
         return not self.tells_tags and float(self.g[single].sum()) > _MOST * float(self.lengths.sum())
+
+    def repeated(self) -> npt.NDArray[np.int64]:
+        """The entries that list a label over a span again."""
+        keys = self.sentence, self.starts, self.ends, self.label_ids, self.phrase
+        return np.flatnonzero(~begins(*keys))
 
     def phrase_labels(self) -> list[str]:
         """The labels of constituents over two words or more, in text order."""
@@ -119,3 +129,16 @@ def added_up(
     if new.all():
         return order, ordered
     return order[new], np.add.reduceat(ordered, np.flatnonzero(new))
+
+
+def parted(g: FloatArray) -> tuple[npt.NDArray[np.int64], FloatArray]:
+    """Of expected numbers the rows that list each as often as it takes, with one at most in each.
+
+    >>> rows, g = parted(np.array([0.5, 2.25, 1.0]))
+    >>> rows.tolist(), g.tolist()
+    ([0, 1, 1, 1, 2], [0.5, 1.0, 1.0, 0.25, 1.0])
+    """
+    times = np.maximum(np.ceil(g - ROUNDING), 1).astype(np.int64)
+    rows = np.repeat(np.arange(len(g)), times)
+    before = np.arange(len(rows)) - np.repeat(np.cumsum(times) - times, times)
+    return rows, np.where(times[rows] > 1, np.minimum(g[rows] - before, 1.0), g[rows])

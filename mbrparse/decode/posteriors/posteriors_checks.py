@@ -12,12 +12,13 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 import numpy.typing as npt
 
+from mbrparse.decode.posteriors.given_posteriors import ROUNDING
 from mbrparse.grammar.charts.base.columns import begins
 from mbrparse.io.errors import LabelError, PosteriorsError
 from mbrparse.treebank.labels import JOIN, LabelMarks, foreign_option, parse_label, unescape
 
 # How far rounding may bring a posterior above one, by bytes of a number: sums over a softmax, for instance.
-TOLERANCE = {8: 1e-6, 4: 1e-3}
+TOLERANCE = {8: 1e-6, 4: ROUNDING}
 
 _HALF_OPEN = "spans are half-open: end is the position after the last word, start the first word's, from 0"
 _PROBABILITY = "g is the probability of the span with its label; of scores (logits) take mp.span_marginals"
@@ -143,9 +144,13 @@ def check_consistent(consistent: npt.NDArray[Any], lengths: npt.NDArray[Any], so
 
 
 def check_single(raw: RawPosteriors, order: npt.NDArray[np.int64], source: str) -> None:
-    """Check that no entry is listed twice; ``order`` sorts them by sentence, start, end, label."""
+    """Check that what is listed twice is there more than once; ``order`` sorts by all but the posterior."""
     columns = raw.sentence, raw.start, raw.end, raw.label, raw.phrase
-    where = np.flatnonzero(~begins(*(values[order] for values in columns)))
+    new = begins(*(values[order] for values in columns))
+    if new.all():
+        return
+    total = np.add.reduceat(raw.g[order], np.flatnonzero(new))[np.cumsum(new) - 1]
+    where = np.flatnonzero(~new & ((total <= 1 + TOLERANCE[4]) | ~raw.phrase[order]))
     if len(where):
         entry, again = int(order[where[0] - 1]), int(order[where[0]])
         twice = f"{raw.labelled_place(entry)} is listed twice, as entries {entry} and {again}"

@@ -114,10 +114,12 @@ def _order(given: GivenPosteriors, chains: Sequence[str]) -> LabelOrder | None:
     """That of labels over one span, where there are chains: listed ones, or sums of g above one."""
     phrase, g = given.phrase, given.g[given.phrase]
     starts, ends, labels = given.starts[phrase], given.ends[phrase], given.label_ids[phrase]
-    _, sums = added_up(np.arange(len(g)), (given.sentence[phrase], starts, ends), g)
+    sentence = given.sentence[phrase]
+    _, sums = added_up(np.arange(len(g)), (sentence, starts, ends), g)
     if not chains and sums.max(initial=0.0) <= 1 + TOLERANCE[4]:
         return None
-    mass, wide = (np.bincount(labels, of, len(given.labels)) for of in (g, g * (ends - starts)))
+    share = (ends - starts) / given.lengths[sentence]
+    mass, wide = (np.bincount(labels, of, len(given.labels)) for of in (g, g * share))
     width = np.divide(wide, mass, out=np.zeros(len(mass)), where=mass > 0)
     above = Counter(pair for chain in chains for pair in combinations(chain.split(JOIN), 2))
     return LabelOrder(above, dict(zip(given.labels, width.tolist(), strict=True)))
