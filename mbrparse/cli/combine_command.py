@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mbrparse.cli.commands import SectionedCommand, option_group
+from mbrparse.cli.label_options import LABEL_OPTIONS, LabelOptions
 from mbrparse.cli.objective_options import ObjectiveChoice, ObjectiveOptions, combinations_checked
 from mbrparse.cli.option_types import InputFile, Text, numbers
 from mbrparse.cli.options import (
@@ -26,6 +27,7 @@ from mbrparse.io.files import STANDARD
 if TYPE_CHECKING:
     from mbrparse.decode.parser.combination import Votes
     from mbrparse.treebank.brackets import ReadTree
+    from mbrparse.treebank.labels import LabelMarks
 
 _VOTED = ("labelled-f", "general-recall", "bracketed-f", "minimum-risk")
 
@@ -78,6 +80,7 @@ class VoteOptions:
 @click.command(cls=SectionedCommand)
 @click.argument("files", nargs=-1, metavar="[FILE]...")
 @option_group("voting", VoteOptions, "Votes")
+@option_group("labels", LabelOptions, "Votes")
 @option_group("objectives", VotedObjective, "Objective", without=("weights", "exact", "space", "items"))
 @option_group("risk", CandidateOptions, "Objective", without=("k_best", "samples", "seed", "candidates"))
 @output_option()
@@ -85,6 +88,7 @@ class VoteOptions:
 def combine(
     files: tuple[str, ...],
     voting: VoteOptions,
+    labels: LabelOptions,
     objectives: VotedObjective,
     risk: CandidateOptions,
     output: str,
@@ -111,25 +115,27 @@ def combine(
         raise click.UsageError("--objective minimum-risk weighs whole trees: leave --weights-by out.")
     rates = risk.tree_rates(debinarize=True)
     with compilation_noted(), combinations_checked(), collection_paused():
-        lines = _votes(files, voting).lines(row, rates, details is not None, with_progress, note)
+        lines = _votes(files, voting, labels.marks()).lines(
+            row, rates, details is not None, with_progress, note
+        )
         account = write_parses(lines, [output], details)
     note(str(account))
 
 
-def _votes(files: tuple[str, ...], voting: VoteOptions) -> Votes:
+def _votes(files: tuple[str, ...], voting: VoteOptions, marks: LabelMarks | None) -> Votes:
     from mbrparse.decode.parser.combination import Votes, Weights, precision
     from mbrparse.decode.posteriors.mixture import checked_weights
     from mbrparse.io.files import source_name
     from mbrparse.treebank.brackets import read_parse_file
     from mbrparse.treebank.candidate_files import read_candidates
+    from mbrparse.treebank.foreign_trees import our_trees
 
     def read(path: str) -> tuple[str, list[ReadTree]]:
-        return source_name(path), list(
-            with_progress(read_parse_file(path, voting.encoding), f"reading {path}")
-        )
+        trees = with_progress(read_parse_file(path, voting.encoding), f"reading {path}")
+        return source_name(path), list(our_trees(trees, marks, True, source_name(path), note))
 
     if voting.candidates is not None:
-        refuse_options(("weights", "weights_from"), "FILES")
+        refuse_options(("weights", "weights_from", *LABEL_OPTIONS), "FILES")
         return Votes.of_candidates(
             read_candidates(voting.candidates, voting.encoding), source_name(voting.candidates)
         )

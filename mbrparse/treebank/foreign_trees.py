@@ -52,6 +52,14 @@ def translated_trees(trees: Iterable[ReadTree], marks: LabelMarks, nary: bool) -
             yield ReadTree(line, tree, name)
 
 
+def our_trees(
+    trees: Iterable[ReadTree], marks: LabelMarks | None, nary: bool, source: str, log: Log
+) -> Iterator[ReadTree]:
+    """The same, or without marks trees as they are; ``log`` is told of labels that still look foreign."""
+    found = trees if marks is None else translated_trees(trees, marks, nary)
+    return watched(found, lambda read: phrase_labels(read.tree), source, log)
+
+
 def phrase_labels(tree: Tree | None) -> set[str]:
     """The labels of a tree's constituents."""
     return set() if tree is None else {node.label for node in unwrap(tree).preorder() if node.children}

@@ -239,6 +239,25 @@ def test_tags_are_voted_for_and_wrappers_are_left_out(command: Command) -> None:
     assert command("combine - u.mrg t.mrg", stdin="(S (A x) (B y))").output == "(S (A x) (B y))\n"
 
 
+def test_labels_of_other_programs(command: Command) -> None:
+    """They are told of, and translated to n-ary trees."""
+    Path("t.mrg").write_text("(S::VP (A x) (VP|<> (B y) (C z)))\n")
+    Path("u.mrg").write_text("(S (VP (A x) (B y) (C z)))\n")
+    assert "t.mrg: S::VP is taken for a phrase's name; --label-style benepar" in command("combine t.mrg").err
+    done = command("combine t.mrg u.mrg --label-style supar")
+    assert (done.output, done.err) == (Path("u.mrg").read_text(), "mbrparse: 1 sentence, 0 fell back\n")
+    typed = "combine --candidates none --label-style supar"
+    assert command(typed).code == 2
+
+
+def test_trees_of_a_notebook() -> None:
+    trees: list[Any] = ["(S (A a) (B b))", mp.read_tree("(S (A a) (B b))").to_nltk(), "(())"]
+    found = mp.combine({"x": trees, "y": trees}, weights_from=(trees[:2], {"x": trees[:2], "y": trees[:2]}))
+    assert list(map(str, found)) == ["(S (A a) (B b))", "(S (A a) (B b))", "None"]
+    with pytest.raises(InputMismatchError, match="y, sentence 1: a int, not a tree"):
+        mp.combine({"x": trees, "y": [1]})
+
+
 def test_trees_that_do_not_belong_together(command: Command) -> None:
     Path("other.mrg").write_text(A.replace("dog", "cat"))
     error = command("combine a.mrg other.mrg").error

@@ -70,6 +70,7 @@ def test_errors_of_grammars() -> None:
         ("mbrparse-grammar 1\n", "^<grammar>:1: .*before its line 'end'"),
         (nltk.PCFG.fromstring("S -> A [1.0]"), "^<grammar>: the symbol A of S -> A has no rule"),
         (3, "a int, not a grammar; give a text of rules, a path, or an nltk.PCFG"),
+        (nltk.CFG.fromstring("S -> 'a'"), "the rule S -> 'a' has no probability; give an nltk.PCFG"),
         ("missing.nltk", "^missing.nltk: no such file"),
     ):
         with pytest.raises(mp.MbrparseError, match=says):

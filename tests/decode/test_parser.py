@@ -130,7 +130,7 @@ def test_wrong_arguments_are_named() -> None:
     count: Any = train
     posteriors: Any = Parser(GRAMMAR).parse("x x x")[0].posteriors
     refused: list[tuple[Callable[[], object], str]] = [
-        (lambda: make("grammar.txt"), "a parser needs a grammar or a file's posteriors, not a str"),
+        (lambda: make("grammar.txt"), "a parser needs a grammar or posteriors, not a str"),
         (lambda: make(GRAMMAR, ["labelled-tree"]), "there is no objective"),
         (lambda: make(GRAMMAR, items="symbols"), "items is one of projected, symbol, not 'symbols'"),
         (lambda: make(GRAMMAR, fallback="right"), "fallback is one of right-branching, flat, empty"),

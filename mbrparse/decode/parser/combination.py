@@ -27,6 +27,7 @@ from mbrparse.grammar.charts.factory import TIE
 from mbrparse.grammar.pcfg import FloatArray
 from mbrparse.io.errors import CorpusError, InputMismatchError, OptionsError
 from mbrparse.io.log import Log, Progress, no_log, no_progress
+from mbrparse.treebank.any_tree import AnyTree, any_trees
 from mbrparse.treebank.brackets import EMPTY_PARSE, ReadTree, read_trees
 from mbrparse.treebank.candidate_files import CandidateLine
 from mbrparse.treebank.labels import is_continuation_label, unescape
@@ -183,11 +184,11 @@ def _told(lines: Lines) -> Lines:
 
 
 def combine(
-    systems: Mapping[str, Sequence[Tree | None]],
+    systems: Mapping[str, Sequence[AnyTree | None]],
     objective: str | Objective = "labelled-f",
     *,
     weights: Sequence[float] | None = None,
-    weights_from: tuple[Sequence[Tree], Mapping[str, Sequence[Tree | None]]] | None = None,
+    weights_from: tuple[Sequence[AnyTree], Mapping[str, Sequence[AnyTree | None]]] | None = None,
     weights_by: WeightsBy = "system",
     risk: Risk | None = None,
 ) -> list[Tree | None]:
@@ -212,14 +213,14 @@ def combine(
     """
     known: Weights = {"": checked_weights(weights, len(systems), "systems")}
     if weights_from is not None:
-        known = precision(_read(weights_from[0]), "the gold", _named(weights_from[1]), weights_by)
+        known = precision(_read(weights_from[0], "gold"), "the gold", _named(weights_from[1]), weights_by)
     found = Votes.of_systems(_named(systems), known).lines(objective_of(objective), risk)
     return [tree for _, tree, _ in read_trees(one.trees[0] for one in found)]
 
 
-def _named(systems: Mapping[str, Sequence[Tree | None]]) -> Systems:
-    return [(name, _read(trees)) for name, trees in systems.items()]
+def _named(systems: Mapping[str, Sequence[AnyTree | None]]) -> Systems:
+    return [(name, _read(trees, name)) for name, trees in systems.items()]
 
 
-def _read(trees: Sequence[Tree | None]) -> list[ReadTree]:
-    return [ReadTree(number, tree) for number, tree in enumerate(trees, start=1)]
+def _read(trees: Sequence[AnyTree | None], name: str) -> list[ReadTree]:
+    return [ReadTree(number, tree) for number, tree in enumerate(any_trees(trees, name), start=1)]

@@ -45,8 +45,8 @@ class PosteriorsSource:
         """Raises OptionsError for objectives and options that need a grammar."""
         if not isinstance(given, GivenPosteriors):
             raise OptionsError(
-                f"a parser needs a grammar or a file's posteriors, not a {type(given).__name__}",
-                remedy="train or read_grammar make the one, read_posteriors the other",
+                f"a parser needs a grammar or posteriors, not a {type(given).__name__}",
+                remedy="grammar, train or read_grammar make the one, posteriors or read_posteriors the other",
             )
         for objective in options.objectives:
             if objective.kind is Kind.EXACT_F:

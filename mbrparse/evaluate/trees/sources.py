@@ -16,7 +16,7 @@ from mbrparse.io.files import STANDARD, read_lines, source_name
 from mbrparse.io.log import Log
 from mbrparse.treebank.any_tree import AnyTree, any_trees
 from mbrparse.treebank.brackets import EMPTY_PARSE, ReadTree, read_parse_file, read_tree, without_mark
-from mbrparse.treebank.foreign_trees import phrase_labels, translated_trees, watched
+from mbrparse.treebank.foreign_trees import our_trees, watched
 from mbrparse.treebank.labels import LabelMarks
 from mbrparse.treebank.outlines import Outline, first_difference, outline, tree_digest, yields_agree
 from mbrparse.treebank.tree import Tree
@@ -121,8 +121,7 @@ def with_our_labels(source: TreeSource, marks: LabelMarks | None, nary: bool, lo
     """The same with ``translated_trees``; ``log`` is told where labels still look like another program's."""
 
     def trees() -> Iterator[ReadTree]:
-        found = source.trees() if marks is None else translated_trees(source.trees(), marks, nary)
-        return watched(found, lambda read: phrase_labels(read.tree), source.source, log)
+        return our_trees(source.trees(), marks, nary, source.source, log)
 
     def lines() -> Iterator[str]:
         return watched(source.lines(), _OPENING.findall, source.source, log)

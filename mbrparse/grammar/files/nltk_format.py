@@ -92,6 +92,8 @@ def rules_of_nltk(grammar: Any, *, normalize: bool) -> RuleSet:
     """The rules of an ``nltk.PCFG``; raises GrammarError for one that charts cannot be computed with."""
     written: list[_Written] = []
     for rule in grammar.productions():
+        if not hasattr(rule, "prob"):
+            raise GrammarError(f"the rule {rule} has no probability", remedy="give an nltk.PCFG")
         children = tuple(quote(child) if isinstance(child, str) else str(child) for child in rule.rhs())
         written.append((Rule(str(rule.lhs()), children), float(rule.prob()), 0))
     return _rule_set(written, str(grammar.start()), "<grammar>", None, ROOT, normalize, no_log)
