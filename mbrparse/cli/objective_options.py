@@ -15,6 +15,7 @@ from mbrparse.decode.base.objectives import OBJECTIVES, UNARY_COST, FScore, Item
 from mbrparse.io.errors import ObjectiveError, OptionsError
 
 if TYPE_CHECKING:
+    from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors
     from mbrparse.grammar.grammar_kinds import Grammar
 
 GENERAL = "general-recall"
@@ -124,6 +125,17 @@ class ObjectiveOptions:
         if free and unaries:
             lines.append(f"{', '.join(free)}: trees of the space free leave out the grammar's unary nodes")
         return rows, lines
+
+    def lines_of(self, given: GivenPosteriors) -> list[str]:
+        """A line where there are constituents over one word, and trees without."""
+        free = [row.name for row in self.objectives() if row.space is Space.FREE]
+        over = given.over_words()
+        if not free or over < 0.5 or given.seems_tagged():
+            return []
+        return [
+            f"{', '.join(free)}: trees of the space free leave out constituents over one word, {over:,.0f} "
+            "expected; labelled-f and other n-ary objectives keep them"
+        ]
 
     def _row(self, name: str, f_score: FScore | None, unaries: bool) -> Objective:
         row, option = OBJECTIVES[name], "--weight"

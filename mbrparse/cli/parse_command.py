@@ -87,7 +87,8 @@ def parse(
     known: Grammar | GivenPosteriors
     draws = False
     if not source.grammars:
-        known = source.given()
+        known = given = source.given()
+        remarks = objectives.lines_of(given)
     else:
         known = grammar = source.read_grammars()
         rows, remarks = objectives.fitted(grammar, options.unlabelled)

@@ -33,6 +33,15 @@ def test_phrases_over_one_word_are_kept(tmp_path: Path, objective: str) -> None:
     assert found.output == "(S (NP (she she)) (VP (VBD saw) it))\n(NP (yes yes))\n"
 
 
+def test_what_binary_trees_leave_out_is_said(tmp_path: Path) -> None:
+    typed = "parse", "--posteriors", written(tmp_path, [False, False, False, True, False])
+    found = run(*typed, "--objective", "labelled-recall", str(tmp_path / "text"))
+    assert found.output == "(S she (VP (VBD saw) it))\n(NP (yes yes))\n"
+    said = "labelled-recall: trees of the space free leave out constituents over one word, 2 expected"
+    assert said in found.err
+    assert "leave out" not in run(*typed, "--objective", "labelled-f", str(tmp_path / "text")).err
+
+
 def test_all_are_phrases_where_no_array_tells(tmp_path: Path) -> None:
     found = run(
         "parse", "--posteriors", written(tmp_path), "--objective", "labelled-f", str(tmp_path / "text")

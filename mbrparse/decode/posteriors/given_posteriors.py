@@ -81,11 +81,15 @@ class GivenPosteriors:
         """The sentence of each entry."""
         return np.repeat(np.arange(len(self.lengths)), np.diff(self.first))
 
-    def seems_tagged(self) -> bool:
-        """Whether tags were taken for constituents: most words seem to be constituents by themselves."""
+    def over_words(self) -> float:
+        """The expected number of constituents over one word."""
         whole = np.array([not is_continuation_label(label) for label in self.labels], np.bool_)
         single = self.phrase & (self.ends - self.starts == 1) & whole[self.label_ids]
-        return not self.tells_tags and float(self.g[single].sum()) > _MOST * float(self.lengths.sum())
+        return float(self.g[single].sum())
+
+    def seems_tagged(self) -> bool:
+        """Whether tags were taken for constituents: most words seem to be constituents by themselves."""
+        return not self.tells_tags and self.over_words() > _MOST * float(self.lengths.sum())
 
     def repeated(self) -> npt.NDArray[np.int64]:
         """The entries that list a label over a span again."""
