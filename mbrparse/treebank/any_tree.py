@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, TypeAlias
 
 from mbrparse.io.errors import InputMismatchError
@@ -56,7 +56,8 @@ def any_trees(given: Any, source: str = "<trees>", *, words: bool = False) -> It
     if isinstance(given, str):
         yield from (tree for _, tree, _ in read_trees(given.split("\n"), source))
         return
-    for number, one in enumerate([given] if is_tree(given) else given, start=1):
+    several = isinstance(given, Iterable) and not is_tree(given)
+    for number, one in enumerate(given if several else [any_tree(given, source)], start=1):
         empty = one is None or (isinstance(one, str) and one.strip() in ("", EMPTY_PARSE))
-        passed = words and not is_tree(one)
+        passed = words and isinstance(one, Iterable) and not is_tree(one)
         yield None if empty else one if passed else any_tree(one, f"{source}, sentence {number}")

@@ -87,6 +87,8 @@ def test_the_four_trees_are_the_lecture(tmp_path: Path) -> None:
     found = mp.explain(to_pcfg(FOUR), "x x x x", "labelled-tree", "labelled-recall")
     assert [result.labelled for result in found.results] == pytest.approx([1.75, 2.0])
     assert [reading.posterior for reading in found.readings] == pytest.approx([0.25] * 4)
+    spans = [gain.span for gain in found.results[0].gains]
+    assert spans == [(0, 4), (0, 2), (0, 1), (1, 2), (2, 4), (2, 3), (3, 4)]
     found.write(tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text("utf-8")
     assert '<td class="number">1.75</td>' in page

@@ -124,6 +124,13 @@ def test_the_parser_takes_trees_of_any_kind() -> None:
         parser.parse([TREE, "(S a"])
     with pytest.raises(mp.MbrparseError, match=r"^<sentences>, sentence 1: 2 trees, not one"):
         parser.parse(["(S a b) (S a b)"])
+    for wrong, message in (
+        (None, "a NoneType, not a tree"),
+        (3, "a int, not"),
+        ([3], "sentence 1: a int, not"),
+    ):
+        with pytest.raises(mp.MbrparseError, match=message):
+            parser.parse(wrong)
 
 
 def test_training_scores_and_tables_take_trees_of_any_kind() -> None:

@@ -21,7 +21,7 @@ _OF_SPANS = Item.LABELLED_SPAN, Item.SPAN, Item.CONSISTENT_SPAN, Item.LOG_CONSIS
 
 
 class Gain(NamedTuple):
-    """An item of a tree, what it gains, and its span (None: a rule's, or the root's)."""
+    """An item of a tree, what it gains, and its span (None: the root's)."""
 
     name: str
     gain: float
@@ -88,10 +88,16 @@ def _rules(chart: Chart, grammar: PCFG, rules: RuleProbs) -> Iterator[Gain]:
     words = [grammar.terminals[place] for place in chart.terminal_ids.tolist()]
     leaves = [Tree(names[tag], word=word) for tag, word in zip(best.preterminals, words, strict=True)]
     tree = build_tree([(start, end, names[symbol]) for start, end, symbol in best.nodes], leaves)
-    start = float(grammar.root_log_prob[names.index(tree.label)])
-    if start < 0:
-        yield Gain(f"{tree.label} as the root", start)
+    root = float(grammar.root_log_prob[names.index(tree.label)])
+    if root < 0:
+        yield Gain(f"{tree.label} as the root", root)
+    start = 0
     for node in tree.preorder():
         parts = [f"'{node.word}'"] if node.is_leaf else [child.label for child in node.children]
         if parts != [node.label]:  # a terminal that stands in rules itself
-            yield Gain(f"{node.label} → {' '.join(parts)}", rules[node.label, *parts])
+            yield Gain(
+                f"{node.label} → {' '.join(parts)}",
+                rules[node.label, *parts],
+                (start, start + len(node.leaves())),
+            )
+        start += node.is_leaf
