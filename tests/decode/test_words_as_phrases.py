@@ -64,7 +64,7 @@ def test_a_tag_over_two_words(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("chains", "found"), [(["SBAR+S"], "(SBAR (S x x))"), (None, "(S (SBAR x x))")])
 def test_labels_over_one_span_make_a_chain(tmp_path: Path, chains: list[str] | None, found: str) -> None:
-    """In the order of listed chains, else the label whose spans are wider first."""
+    """In the order of listed chains, else the label whose spans cover more of their sentences first."""
     path = str(tmp_path / "model.npz")
     more: dict[str, Any] = {} if chains is None else {"chains": np.array(chains)}
     span: dict[str, Any] = {"sentence": [0, 0, 1], "start": [0, 0, 0], "end": [2, 2, 3], "label": [0, 1, 0]}
@@ -78,6 +78,16 @@ def test_labels_over_one_span_make_a_chain(tmp_path: Path, chains: list[str] | N
     np.savez(path, lengths=[2, 3], labels=np.array(["S", "SBAR"]), g=[0.5, 0.5, 1.0], **span)
     done = run("parse", "--posteriors", path, "--objective", "labelled-f", str(tmp_path / "text"))
     assert done.output == "(S x x)\n(S x x x)\n"
+
+
+def test_the_label_of_short_sentences_is_above(tmp_path: Path) -> None:
+    """As of headings: spans of NP are wider, but cover less of their sentences."""
+    path = str(tmp_path / "model.npz")
+    span = {"sentence": [0, 0, 1, 1], "start": [0] * 4, "end": [1, 1, 6, 5], "label": [0, 1, 2, 1]}
+    np.savez(path, lengths=[1, 6], labels=np.array(["HEADING", "NP", "S"]), g=np.ones(4), **span)
+    (tmp_path / "text").write_text("a\na b c d e f\n")
+    done = run("parse", "--posteriors", path, "--objective", "labelled-f", str(tmp_path / "text"))
+    assert done.output == "(HEADING (NP (a a)))\n(S (NP a b c d e) f)\n"
 
 
 @pytest.mark.usefixtures("folder")
