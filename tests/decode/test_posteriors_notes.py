@@ -31,7 +31,7 @@ def notes(command: Command, tmp_path: Path) -> Any:
 
     def of(rows: list[Row], **more: Any) -> list[str]:
         path = written(tmp_path / "p.npz", [4, 4, 4], rows, **more)
-        done = command("parse", "--posteriors", path, stdin="a b c d\n" * 3)
+        done = command("parse --objective labelled-f --posteriors", path, stdin="a b c d\n" * 3)
         lines = done.err.splitlines()
         assert done.code == 0
         assert lines[-1].startswith("mbrparse: 3 sentences")

@@ -83,7 +83,12 @@ def test_labels_over_one_span_make_a_chain(tmp_path: Path, chains: list[str] | N
 def test_the_label_of_short_sentences_is_above(tmp_path: Path) -> None:
     """As of headings: spans of NP are wider, but cover less of their sentences."""
     path = str(tmp_path / "model.npz")
-    span = {"sentence": [0, 0, 1, 1], "start": [0] * 4, "end": [1, 1, 6, 5], "label": [0, 1, 2, 1]}
+    span: dict[str, Any] = {
+        "sentence": [0, 0, 1, 1],
+        "start": [0] * 4,
+        "end": [1, 1, 6, 5],
+        "label": [0, 1, 2, 1],
+    }
     np.savez(path, lengths=[1, 6], labels=np.array(["HEADING", "NP", "S"]), g=np.ones(4), **span)
     (tmp_path / "text").write_text("a\na b c d e f\n")
     done = run("parse", "--posteriors", path, "--objective", "labelled-f", str(tmp_path / "text"))
