@@ -65,7 +65,7 @@ def experiment() -> None:
 @option("--format", choices=["text", "markdown", "csv"], default="text")
 @output_option()
 @option_group("reading", CorpusOptions)
-def calibration(input: str, format: Any, output: str, **options: Any) -> None:
+def calibration(input: str, format: Any, output: str, reading: CorpusOptions, **options: Any) -> None:
     """Compare expected with measured recall, on sampled and on held-out sentences.
 
     A grammar is trained on INPUT (as for binarize) without its last part. For each objective the table
@@ -76,9 +76,9 @@ def calibration(input: str, format: Any, output: str, **options: Any) -> None:
     from mbrparse.io.files import open_output
 
     check_outputs([("--output", output)], [("INPUT", input)])
-    found = calibrate(input, **options, log=note, progress=with_progress)
+    found, trees = calibrate(input, **options, reading=reading, log=note, progress=with_progress)
     with open_output(output) as stream:
-        stream.write(show(found, format, {"input": input, **options}))
+        stream.write(show(found, format, {"input": input, "trees": trees, **options}))
 
 
 @click.command()

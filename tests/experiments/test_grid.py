@@ -43,7 +43,9 @@ def test_a_grid_as_the_issue_types_it(command: Command) -> None:
     assert "mbrparse: 16 cells, each for labelled-tree, labelled-recall\n" in outcome.err
     assert "cell 16 (inf, 2, keep, 1, --fold=2/2), 16 of 16\n" in outcome.err
     table = Path("grid/grid.txt").read_text()
-    assert outcome.output.startswith(table.rstrip("\n"))
+    signature = table.splitlines()[-1]
+    assert outcome.output.splitlines()[-1] == signature
+    assert outcome.output.startswith(table.removesuffix(f"{signature}\n"))
     cells, pooled = rows("grid/cells.csv"), rows("grid/table.csv")
     assert (len(cells), len(pooled)) == (32, 16)
     for row in pooled:
@@ -64,6 +66,7 @@ def test_a_grid_as_the_issue_types_it(command: Command) -> None:
     assert [float(row["p_holm"]) for row in pooled if row["p"]] == pytest.approx(corrected)
     page = Path("grid/grid.html").read_text("utf-8")
     assert page.count("<svg") == 2
+    assert f"<p>{signature}</p>" in page
     assert "<td" in page
     for plot in ("curves", "heat-map"):
         assert Path(f"grid/{plot}.png").read_bytes().startswith(b"\x89PNG")
@@ -164,6 +167,10 @@ def test_what_is_wrong_is_named(command: Command) -> None:
     assert (refused.code, "train: --weights needs --method dop" in refused.err) == (2, True)
     error = command(f"{known}-3 --max-length 6 --train-size 1e9").last_error
     assert "a part is a number of sentences, or a fraction" in error
+    corrected = command(f"{known}-3 --max-length 6 --resamples 0")
+    assert "labelled-recall  " in corrected.output  # no cell was finished, so the folder is free
+    assert "corrected for" not in corrected.out
+    assert "made with other settings" in command(f"{known}-3 --max-length 5").error
 
 
 def test_every_option_with_values_may_be_an_axis() -> None:

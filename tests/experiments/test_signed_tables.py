@@ -1,4 +1,4 @@
-"""Every table of every experiment has a signature, and no two settings of an experiment share one."""
+"""Every table of every experiment has a signature, and no two settings or corpora share one."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -55,11 +55,20 @@ CALLS = {
         "split-merge trees.mrg --test-fraction 0.3 --resamples 20 --cycles 0 --objective labelled-tree",
         "--cycles 1 --objective labelled-f --test-fraction 0.2 --prune 0.01 --resamples 30 --seed 5",
     ),
+    "grid": (
+        "grid trees.mrg --test-fraction 0.3 --resamples 20",
+        "--binarize hmarkov=1 --train terminals=words --parse node-cost=0.1 --unary keep --seed 5 "
+        "--objective labelled-tree --folds 2 --test-fraction 0.2 --train-size .5 --resamples 30",
+    ),
+    "prefixes": (
+        "prefixes trees.mrg --samples 20 --sentences 5 --test-fraction 0.3 --order 2",
+        "--terminals words --unary keep --samples 30 --sentences 4 --order 3 --test-fraction 0.2 --seed 5",
+    ),
 }
 #: Whose trees differ, if figures do; and what is measured beside a table.
 BY_TREES = {"--max-length", "--grammar", "--statistics", "--train-sections", "--test-sections"}
 BY_TREES |= {"--curves", "--speed", "--fragments", "--sentences"}
-LONG = [name for name in CALLS if name not in ("palindromes", "calibration")]
+LONG = [name for name in CALLS if name not in ("palindromes", "calibration", "grid")]
 
 
 def options(text: str) -> list[list[str]]:
@@ -114,3 +123,6 @@ def test_no_two_settings_share_a_signature(command: Command, name: str) -> None:
         found = tables(command, words, f"x{option[0]}")
         assert not found & seen, option
         seen |= found
+    if "trees.mrg" in call:  # another corpus of that name
+        Path("trees.mrg").write_text(TREES.replace("(DT a) ", "(DT a) (JJ big) ", 3), encoding="utf-8")
+        assert not tables(command, usual, "other") & seen

@@ -23,6 +23,7 @@ from mbrparse.grammar.training.induce import induce
 from mbrparse.io.errors import CorpusError
 from mbrparse.io.log import Log, Progress, no_log, no_progress
 from mbrparse.io.program import signature
+from mbrparse.run.results import fingerprint
 from mbrparse.treebank.conventions import AS_USUAL, CorpusReading
 from mbrparse.treebank.outlines import constituents
 from mbrparse.treebank.tree import Tree
@@ -86,10 +87,11 @@ def calibrate(
     reading: CorpusReading = AS_USUAL,
     log: Log = no_log,
     progress: Progress = no_progress,
-) -> list[Calibrated]:
+) -> tuple[list[Calibrated], str]:
     """Train on a corpus without its last part; compare on sampled sentences and on that part.
 
-    Raises CorpusError where nothing is held out, or no sentence can be parsed.
+    Also returns the number of the corpus's trees, with a digest of them. Raises CorpusError where nothing is
+    held out, or no sentence can be parsed.
     """
     trees = read_treebanks([spec], max_length, log, reading, on_error="stop")
     remedy = "raise --test-fraction or --max-length, or give a larger treebank"
@@ -98,7 +100,8 @@ def calibrate(
     parser = Parser(PCFG.from_rules(rules), *CALIBRATED)
     drawn = (tree for tree in Sampler(rules, seed).trees(samples) if len(tree.leaves()) <= max_length)
     sampled = compare_recalls(parser, "sampled", progress(drawn, "sampled sentences", samples))
-    return sampled + compare_recalls(parser, "held-out", [one.tree for one in test])
+    held_out = compare_recalls(parser, "held-out", [one.tree for one in test])
+    return sampled + held_out, fingerprint([one.tree for one in trees])
 
 
 def compare_recalls(parser: Parser, name: str, trees: Iterable[Tree]) -> list[Calibrated]:

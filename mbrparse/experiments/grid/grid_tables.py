@@ -11,18 +11,18 @@ import numpy as np
 import pandas as pd
 
 from mbrparse.evaluate.tables.count_table import Columns
-from mbrparse.evaluate.tables.criteria import FELL_BACK, MORE
+from mbrparse.evaluate.tables.criteria import MORE, rates, totals
 from mbrparse.evaluate.tables.grids import LAYOUTS, Cell, Grid
-from mbrparse.evaluate.tables.rate_tables import Summary, summarize
 from mbrparse.evaluate.tables.significance import holm, significance
 from mbrparse.evaluate.tables.significance_report import interval_text, p_value_text
 from mbrparse.experiments.grid.cells import COMPARISON, COUNTS, CRITERIA, GridTrial
 from mbrparse.experiments.trial_runs import Tables, panels
+from mbrparse.io.errors import InputMismatchError
 from mbrparse.io.files import atomic_outputs, open_output, read_lines
 from mbrparse.io.log import Log, Progress
-from mbrparse.io.state_files import anything, mapping
+from mbrparse.io.state_files import anything, mapping, short_digest
 from mbrparse.run.jobs import Jobs
-from mbrparse.run.manifest import described
+from mbrparse.run.manifest import described, file_digest
 from mbrparse.run.results import claim_folder, read_json, run_all
 
 F = next(one for one in MORE if one.name == "labelled_f")
@@ -30,7 +30,10 @@ SIZE, OBJECTIVE = "train_size", "objective"
 _SHOWN = ("labelled_recall", "labelled_precision", F.name, "labelled_tree")
 #: A plot with more lines shows those that differ from the baseline in one option.
 _LINES = 8
-_STYLE = "body{font:16px/1.5 sans-serif;margin:2em}th,td{padding:.2em .6em}svg{max-width:100%;height:auto}"
+_STYLE = (
+    "body{font:16px/1.5 sans-serif;margin:2em}th,td{padding:.2em .6em;white-space:nowrap}"
+    "p{overflow-wrap:anywhere}svg{max-width:100%;height:auto}"
+)
 
 
 def run_grid(trial: GridTrial, resamples: int, jobs: Jobs, log: Log, progress: Progress) -> str:
@@ -43,15 +46,20 @@ def run_grid(trial: GridTrial, resamples: int, jobs: Jobs, log: Log, progress: P
     settings |= {stage: list(words) for stage, words in trial.common.items()}
     settings |= {name: list(getattr(trial, name)) for name in ("objectives", "sizes", "divisions")}
     settings["corpus"] = trial.corpus
-    path, trees = trial.folder / "settings.json", list(map(str, trial.folder.glob("trees/*.mrg")))
-    if path.exists() and not trees and "divisions" in read_json(path, mapping(anything)):
-        path.unlink()  # A run that left nothing, of a misspelt corpus perhaps, has claimed nothing.
-    claim_folder(trial.folder, settings, ["cells", *trees])
+    path, cells_there = trial.folder / "settings.json", list(trial.folder.glob("cells/*"))
+    trees = list(trial.folder.glob("trees/*"))
+    try:
+        claim_folder(trial.folder, settings, map(str, cells_there + trees))
+    except InputMismatchError:
+        if cells_there or "divisions" not in read_json(path, mapping(anything)):
+            raise
+        for part in (path, *trees):
+            part.unlink()  # A run that left no cell, of a misspelt option perhaps, has claimed nothing.
+        claim_folder(trial.folder, settings, ())
     baseline = (*trial.places[0][:-2], trial.sizes[-1], trial.objectives[0])
     names, total = [axis.title for axis in trial.axes], len(trial.places)
     log(f"{total} cell{'s' * (total > 1)}, each for {', '.join(trial.objectives)}")
-    for place in trial.places:
-        trial.trees(place, log)
+    made = dict.fromkeys(path for place in trial.places for path in trial.trees(place, log))
     results = {}
     for run, found in progress(
         run_all(trial, trial.folder / "cells", total, settings, jobs, log), "cells", total
@@ -66,8 +74,7 @@ def run_grid(trial: GridTrial, resamples: int, jobs: Jobs, log: Log, progress: P
     ]
     columns = [*names, SIZE, "division", "training_trees", OBJECTIVE]
     counts = pd.DataFrame(rows, columns=[*columns, *COUNTS])
-    cells, _ = _summed(counts, columns, trial.corpus)
-    table, summary = _summed(counts, [*names, SIZE, OBJECTIVE], trial.corpus)
+    cells, table = _summed(counts, columns), _summed(counts, [*names, SIZE, OBJECTIVE])
     tests = _tests(counts, table, baseline, resamples, progress)
     title = f"Grid on {trial.corpus}"
     with atomic_outputs():
@@ -75,7 +82,9 @@ def run_grid(trial: GridTrial, resamples: int, jobs: Jobs, log: Log, progress: P
             with open_output(trial.folder / f"{name}.csv") as stream:
                 frame.to_csv(stream, index=False, lineterminator="\n")
         people = _people(table, tests, len(names) + 2)
-        about = {"experiment": "grid", **described(trial.folder), "tests": {"resamples": resamples}}
+        digests = short_digest("".join(map(file_digest, made)).encode())
+        about = {"experiment": "grid", **described(trial.folder), "corpus": digests[:10]}
+        about |= {**COMPARISON.signature(), "tests": {"resamples": resamples}}
         text = Tables(trial.folder, about).write("grid", people, names=len(names) + 2)
         sizes = cells.groupby(SIZE, sort=False)["training_trees"].mean()
         plots = [*_curves(trial, table, baseline, sizes, title), *_heat_map(trial, table, baseline, title)]
@@ -84,30 +93,31 @@ def run_grid(trial: GridTrial, resamples: int, jobs: Jobs, log: Log, progress: P
         f"{F.heading} diff.: from the baseline, with its 95% interval (bootstrap); p by approximate "
         f"randomization, two-sided, {resamples:,} resamples; p (Holm): corrected for {tested} tests."
     )
+    *lines, signed = text.split("\n")
+    prose = [*([legend] * bool(tested)), signed]
     svg = ("".join(read_lines(trial.folder / f"{plot}.svg")) for plot in plots)
     html = [
         f'<!DOCTYPE html><html lang="en"><meta charset="utf-8"><title>{escape(title)}</title>',
         f"<style>{_STYLE}</style><h1>{escape(title)}</h1>",
         *LAYOUTS["html"](people, len(names) + 2),
-        *(f"<p>{escape(line)}</p>" for line in (legend, summary.signature)),
+        *(f"<p>{escape(line)}</p>" for line in prose),
         *(one[one.index("<svg") :] for one in svg),
     ]
     with open_output(trial.folder / "grid.html") as stream:
         stream.writelines(f"{line}\n" for line in html)
-    return f"{text}\n\n{legend}\n\n{summary.signature}"
+    return "\n".join([*lines, "\n\n".join(prose)])
 
 
-def _summed(counts: pd.DataFrame, keys: list[str], corpus: str) -> tuple[pd.DataFrame, Summary]:
+def _summed(counts: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
     """A row for each combination of keys, with its summed counts and rates."""
     groups = counts.groupby(keys, sort=False)
     order = groups.ngroup().sort_values(kind="stable")
     ordered = counts.loc[order.index]
     columns = {name: ordered[name].to_numpy() for name in COUNTS}
     numbers = Columns({"name": list(map(str, order)), **columns})
-    found = summarize(numbers, corpus, COMPARISON.signature(), (*CRITERIA, FELL_BACK))
-    sums, rates = found.totals.to_frame("name"), found.rates.to_frame("name").drop(columns=FELL_BACK.name)
+    sums, shares = totals(numbers).to_frame("name"), rates(numbers, CRITERIA).to_frame("name")
     firsts = counts.loc[~counts.duplicated(keys), keys].reset_index(drop=True)
-    return pd.concat([firsts, sums.reset_index(drop=True), rates.reset_index(drop=True)], axis=1), found
+    return pd.concat([firsts, sums.reset_index(drop=True), shares.reset_index(drop=True)], axis=1)
 
 
 def _tests(
