@@ -99,11 +99,11 @@ def evaluate(
 ) -> None:
     """Compare parses with gold trees: a row for each file of PARSES, a column for each criterion.
 
-    The criteria are Goodman's (1996): the share of trees and of constituents that are right with
-    their labels, right as brackets, or cross nothing. GOLD and PARSES hold the same sentences in the
-    same order; "(())" or an empty line is a sentence without a parse, which fails every tree criterion;
-    "not empty" is the share of the others, fall-backs among them. With several parse files, letters
-    behind a figure name those that are significantly worse, and the differences from the first file
+    The criteria are Goodman's (1996): the share of trees and of constituents that are right with their
+    labels, right as brackets, or cross nothing (cons., also called zero crossing). GOLD and PARSES hold the
+    same sentences in the same order; "(())" or an empty line is a sentence without a parse, which fails every
+    tree criterion; "not empty" is the share of the others, fall-backs among them. With several parse files,
+    letters behind a figure name those that are significantly worse, and the differences from the first file
     are printed below the table.
 
     A file of candidates (parse --candidates) has two rows: its first trees, and the oracle, the best

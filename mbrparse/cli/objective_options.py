@@ -160,7 +160,7 @@ def _gains(weights: Sequence[str]) -> tuple[tuple[Item, float], ...]:
     for text in weights:
         name, _, number = text.partition("=")
         try:
-            item, weight = WEIGHTS[name], float(number)
+            item, weight = WEIGHTS[name.replace("labeled", "labelled")], float(number)
         except (KeyError, ValueError):
             raise click.BadParameter(
                 f"{text!r} is none of labelled=W, bracketed=W.", param_hint="--weight"

@@ -27,6 +27,7 @@ from mbrparse.cli.options import (
 )
 from mbrparse.cli.work_options import WorkOptions
 from mbrparse.io.errors import visible
+from mbrparse.io.log import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -150,7 +151,7 @@ def score(
                 stream.write(json.dumps(row) + "\n")
     without = f", {reasons.total()} without a probability ({most_common(reasons)})" if reasons else ""
     others = f"; log probability of the others {log_prob:.2f}" if known_trees else ""
-    note(f"{number} trees{without}{others}")
+    note(f"{counted(number, 'tree')}{without}{others}")
 
 
 def _field(value: object) -> str:

@@ -169,8 +169,8 @@ def split(
                 with open_trees(output, not no_ids) as write:
                     for position in positions:
                         write(trees[position], places.of(*where[position]))
-    developing = "" if development is None else f"{len(development)} development trees, "
-    note(f"{len(train)} training trees, {developing}{len(parts.test)} test trees")
+    taken_apart = ("training", train), ("development", development), ("test", parts.test)
+    note(", ".join(counted(len(part), f"{name} tree") for name, part in taken_apart if part is not None))
     remark = None if seed is not None else splits.length_note(lengths, parts)
     if remark is not None:
         note(remark)

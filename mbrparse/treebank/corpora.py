@@ -108,6 +108,7 @@ def _read_files(files: Sequence[TreeFile], encodings: str, reading: Reading) -> 
     for file in files:
         bad, encoding = reading.bad_lines(), file.encoding(encodings)
         if not encodings.startswith(encoding):
+            reading.removed.place = (file.source, 1)
             reading.removed[f"file read as {encoding}"] += 1
         yield from _read_lines(file.lines(encoding, bad), file.source, reading, bad, encoding)
 

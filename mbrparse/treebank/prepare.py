@@ -9,6 +9,7 @@ from typing import Literal, get_args
 
 from mbrparse.io.errors import BracketError, MbrparseError
 from mbrparse.io.files import source_name
+from mbrparse.io.log import counted
 from mbrparse.treebank.binarize import RIGHT_LINEAR, Binarization, binarize
 from mbrparse.treebank.categories import PENN, STRIP, Categories, LabelMap, categories
 from mbrparse.treebank.clean import UnaryPolicy, simplify, without_traces
@@ -163,12 +164,14 @@ class PreparationStatistics:
         >>> str(PreparationStatistics(kept=3, dropped=Counter({"longer than 40": 2})))
         'read 5 trees, kept 3, dropped 2 (longer than 40: 2)'
         """
-        text = f"read {self.read} trees, kept {self.kept}, dropped {self.dropped.total()}"
+        text = f"read {counted(self.read, 'tree')}, kept {self.kept}, dropped {self.dropped.total()}"
         if self.dropped:
             text += " (" + ", ".join(f"{why}: {count}" for why, count in self.dropped.items()) + ")"
         if self.fragments:
             text += f"; {self.fragments} more are likely pieces of malformed ones"
-        return text if self.first_error is None else f"{text}; first: {self.first_error.args[0]}"
+        if error := self.first_error:
+            text += f"; first: {error.usage.removesuffix(f'; {error.remedy}')}"
+        return text
 
 
 def prepare(

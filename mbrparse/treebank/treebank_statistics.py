@@ -163,5 +163,5 @@ def treebank_statistics(
         trees = read_corpus(spec, reading, on_error=skip, removed=found.removed)
         deque(progress(found.watch(trees, PENN if corpus is None else corpus.functions)), maxlen=0)
     if not found.files:
-        raise no_trees(", ".join(map(source_name, specs)))
+        raise next(iter(found.malformed), no_trees(", ".join(map(source_name, specs))))
     return found

@@ -28,7 +28,7 @@ def test_options_for_an_own_convention(command: Command) -> None:
     assert Path("out").read_text() == READ
     assert Path("out.places").read_text().splitlines()[-1] == "own.psd\t1\tA,.1"
     assert outcome.err == (
-        "mbrparse: read 1 trees, kept 1, dropped 0\n"
+        "mbrparse: read 1 tree, kept 1, dropped 0\n"
         "mbrparse: taken out or changed: lemma 2, (CODE) 1, (ID) 1\n"
     )
     assert command(f"binarize - {OWN} --leaves lemma", stdin=TREE).output == "(S (NN dog) (VB bark))\n"

@@ -117,6 +117,8 @@ def test_american_spellings(command: Command) -> None:
         command(f"{parse} minimum-risk --k-best 3 --risk {name}").out for name in ("labeled-f", "labelled_f")
     ]
     assert risks[0] == risks[1] != ""
+    gains = [command(f"{parse} general-recall --weight {name}=2").output for name in ("labeled", "labelled")]
+    assert gains[0] == gains[1]
     Path("gold").write_text("(S (A x y) z)\n")
     for option in ("--criteria", "--columns"):
         tables = {command(f"evaluate gold gold {option} {name}-tree").out for name in ("labeled", "labelled")}

@@ -62,6 +62,7 @@ def test_the_form_is_said(command: Command) -> None:
     assert first["reason"] == "no parse"
     assert (second["sentence"], second["reason"], second["length"]) == (2, "no tree", 0)
     assert "2 trees, 2 without a probability (no parse: 1, no tree: 1)" in outcome.err
+    assert "mbrparse: 1 tree, 1 without a probability" in command("score -g g", stdin="(S DT NN .)\n").err
 
 
 @pytest.mark.parametrize(

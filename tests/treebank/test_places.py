@@ -168,7 +168,7 @@ def test_a_sidecar_of_other_trees_is_told_of_and_not_used(corpus: Command, damag
     outcome = corpus("split all.mrg --test-last 1 --train-output tr --test-output te")
     assert outcome.code == 0
     said = f"mbrparse: {message}; not used: binarize or split once more, or delete it\n"
-    assert outcome.err == f"{said}mbrparse: 3 training trees, 1 test trees\n"
+    assert outcome.err == f"{said}mbrparse: 3 training trees, 1 test tree\n"
     assert places("te") == [CorpusPlace("all.mrg", 4)]
 
 

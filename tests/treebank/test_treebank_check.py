@@ -86,6 +86,9 @@ def test_several_and_none_that_is_malformed(command: Command) -> None:
     latin = b"(S (N caf\xe9) (V bark))"
     Path("c.mrg").write_bytes(latin)
     assert command("check c.mrg --encoding latin-1").output == ""
+    found = command("check a.mrg c.mrg --encoding utf-8,latin-1").output
+    assert "c.mrg:1: removed (1): file read as latin-1\n" in found
+    assert command("corpora c.mrg").error.startswith("c.mrg:1: bytes that are not utf-8; name the file's enc")
     assert command("check none.mrg").error == "none.mrg: no such file"
     assert "no trees in the input" in command("check -").error
     assert "Missing argument 'TREEBANK...'" in command("check").usage_error

@@ -25,7 +25,7 @@ LEGEND = f"Letters behind a figure: the files that it beats {_TEST}"
 def legend(found: Significance) -> str:
     """What the marks mean among as many files."""
     letter = letters(found, len(found.names))[found.names.index(found.baseline)]
-    of_many = f"{letter} behind a figure: it beats the baseline, {found.baseline} {_TEST}"
+    of_many = f"{letter} behind a figure: it beats the baseline {_TEST}"
     return LEGEND if len(found.names) <= PAIRED else of_many
 
 

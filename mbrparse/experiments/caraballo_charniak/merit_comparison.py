@@ -30,7 +30,7 @@ from mbrparse.grammar.training.tag_statistics import (
 )
 from mbrparse.io.errors import CorpusError
 from mbrparse.io.files import atomic_outputs, open_output
-from mbrparse.io.log import Log, no_log
+from mbrparse.io.log import Log, counted, no_log
 from mbrparse.io.state_files import short_digest
 from mbrparse.run.jobs import Jobs
 from mbrparse.run.results import Result, run_all
@@ -94,12 +94,12 @@ def compare_merits(spec: str, folder: Path, how: Comparison, jobs: Jobs = 1, log
     for number, result in run_all(trial, folder / "sentences", len(gold), settings, jobs, log):
         results[number] = result
         if len(results) % 10 == 0 or len(results) == len(gold):
-            log(f"{len(results)} of {len(gold)} sentences")
+            log(f"{len(results)} of {counted(len(gold), 'sentence')}")
     rows = [results[number] for number in sorted(results)]
     parsed = [row for row in rows if row["parsed"]]
     if not parsed:
         raise CorpusError("the grammar parses none of the sentences", remedy="give its own kind of text")
-    title = f"{spec}: {len(parsed)} sentences, {len(rows) - len(parsed)} unparsable"
+    title = f"{spec}: {counted(len(parsed), 'sentence')}, {len(rows) - len(parsed)} unparsable"
     options = {"input": spec, **asdict(how)}
     tables = Tables(folder, {"experiment": "figures-of-merit", "run": settings, "options": options})
     return _report(parsed, how.merits, tables, title)

@@ -20,7 +20,7 @@ from mbrparse.grammar.training.induce import train_by_counting
 from mbrparse.grammar.words.tagger import tagger_path
 from mbrparse.grammar.words.unknown import UnknownKind
 from mbrparse.io.errors import CorpusError
-from mbrparse.io.log import Log
+from mbrparse.io.log import Log, counted
 from mbrparse.io.replacements import make_folder
 from mbrparse.io.state_files import mapping, number, record, whole
 from mbrparse.run.jobs import Jobs
@@ -151,7 +151,9 @@ class Steps:
             jobs=jobs if isinstance(jobs, int) else 0,
         )
         write_json(self.report, asdict(parsing))
-        self.log(f"{self.kind.name}: {parsing.sentences} sentences parsed in {parsing.seconds:.1f} s")
+        self.log(
+            f"{self.kind.name}: {counted(parsing.sentences, 'sentence')} parsed in {parsing.seconds:.1f} s"
+        )
         return parsing
 
 

@@ -31,7 +31,7 @@ from mbrparse.experiments.simaan.steps import Parsing, Steps
 from mbrparse.experiments.trial_runs import published
 from mbrparse.grammar.words.unknown import UnknownKind
 from mbrparse.io.files import atomic_outputs, open_output
-from mbrparse.io.log import Log, no_log
+from mbrparse.io.log import Log, counted, no_log
 from mbrparse.io.program import signature
 from mbrparse.run.jobs import Jobs
 from mbrparse.run.results import claim_folder, fingerprint
@@ -135,8 +135,8 @@ def _printed(found: Sequence[Judged], title: str, form: PrintFormat) -> str:
 def _account(judged: Judged) -> str:
     parsing = judged.parsing
     speed = parsing.sentences / parsing.seconds
-    text = f"{parsing.sentences} sentences, {100 * parsing.unknown / parsing.words:.1f}% of words unknown, "
-    text += f"{parsing.fell_back} fell back"
+    text = f"{counted(parsing.sentences, 'sentence')}, {100 * parsing.unknown / parsing.words:.1f}% of words "
+    text += f"unknown, {parsing.fell_back} fell back"
     if parsing.fallbacks:
         text += " (" + ", ".join(f"{why}: {count}" for why, count in parsing.fallbacks.items()) + ")"
     processes = f", {parsing.jobs} processes" if parsing.jobs > 1 else ", on a cluster" * (not parsing.jobs)
