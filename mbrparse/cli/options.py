@@ -6,9 +6,9 @@ import difflib
 import functools
 import math
 import sys
-import time
+import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Any, TypeVar
 
 import click
@@ -212,15 +212,32 @@ def compilation_noted() -> AbstractContextManager[object]:
     return announced(say)
 
 
+@contextmanager
+def every_minute(tell: Callable[[], None]) -> Iterator[None]:
+    """Call ``tell`` once a minute, in a thread, however long each part of the work takes."""
+    ended = threading.Event()
+
+    def run() -> None:
+        while not ended.wait(EVERY):
+            tell()
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+
+
 def with_progress(items: Iterable[Item], title: str, total: int | None = None) -> Iterator[Item]:
     """Pass items through, showing progress on stderr: on a terminal a bar, elsewhere a line a minute."""
     if not sys.stderr.isatty():
-        told = time.monotonic()
-        for done, item in enumerate(items):
-            if time.monotonic() > told + EVERY:
-                told = time.monotonic()
-                note(f"{title}: {done:,}{'' if total is None else f' of {total:,}'}")
-            yield item
+        done, all_of_them = 0, "" if total is None else f" of {total:,}"
+        with every_minute(lambda: note(f"{title}: {done:,}{all_of_them}")):
+            for item in items:
+                yield item
+                done += 1
         return
     from rich.console import Console
     from rich.progress import track

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -18,7 +17,7 @@ import click
 
 from mbrparse.cli.objective_options import combinations_checked
 from mbrparse.cli.option_types import Text
-from mbrparse.cli.options import EVERY, compilation_noted, jobs_option, note, option
+from mbrparse.cli.options import compilation_noted, every_minute, jobs_option, note, option
 from mbrparse.io.errors import FileError
 from mbrparse.io.files import STANDARD
 from mbrparse.io.log import ProgressState, counted
@@ -76,15 +75,8 @@ class Watch:
     @contextmanager
     def _shown(self, title: str, total: int | None) -> Iterator[Callable[[], None]]:
         if not sys.stderr.isatty():
-            told = time.monotonic()
-
-            def tell() -> None:
-                nonlocal told
-                if time.monotonic() > told + EVERY:
-                    told = time.monotonic()
-                    note(f"{title}: {self}")
-
-            yield tell
+            with every_minute(lambda: note(f"{title}: {self}")):
+                yield lambda: None
             return
         from rich.console import Console
         from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
@@ -115,22 +107,13 @@ class Watch:
             stream = open(self._log, "a", encoding="utf-8")
         except OSError as error:
             raise FileError(f"cannot be written ({error.strerror})", source=self._log) from None
-        done = threading.Event()
-
-        def keep() -> None:
-            while not done.wait(EVERY):
-                self._write(stream, title, False)
-
-        thread = threading.Thread(target=keep, daemon=True)
-        thread.start()
         with stream:
             finished = False
             try:
-                yield
+                with every_minute(lambda: self._write(stream, title, False)):
+                    yield
                 finished = True
             finally:
-                done.set()
-                thread.join()
                 self._write(stream, title, finished)
 
     def _write(self, stream: IO[str], title: str, finished: bool) -> None:

@@ -1,13 +1,15 @@
 """What a run says of itself to who watches it."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from commandline import Command
 
-from mbrparse.cli import options, work_options
+from mbrparse.cli import options
 from mbrparse.cli.work_options import Watch
+from mbrparse.io.log import Progress
 
 KEYS = {"time", "what", "sentences", "per_second", "seconds_left", "workers", "retries", "done"}
 
@@ -31,7 +33,7 @@ def test_a_log_that_cannot_be_written_is_an_error(command: Command) -> None:
 
 
 def test_lines_come_while_nothing_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(work_options, "EVERY", 0.001)
+    monkeypatch.setattr(options, "EVERY", 0.001)
     log = tmp_path / "log"
     watch = Watch(["-"], str(log))
     items = watch(iter("ab"), "waiting")
@@ -45,10 +47,18 @@ def test_lines_come_while_nothing_does(tmp_path: Path, monkeypatch: pytest.Monke
     assert json.loads(log.read_text().splitlines()[-1])["done"] is False
 
 
+@pytest.mark.parametrize(
+    ("progress", "line"), [(options.with_progress, "1 of 7\n"), (Watch(["-"], None), "1 sentence, ")]
+)
 def test_off_a_terminal_long_work_says_a_line_a_minute(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    progress: Progress, line: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    seconds = iter(range(0, 1000, 25))
-    monkeypatch.setattr("mbrparse.cli.options.time.monotonic", lambda: next(seconds))
-    assert list(options.with_progress("abcdefg", "parsing", 7)) == list("abcdefg")
-    assert capsys.readouterr().err == "mbrparse: parsing: 2 of 7\nmbrparse: parsing: 5 of 7\n"
+    monkeypatch.setattr(options, "EVERY", 0.001)
+
+    def slow() -> Iterator[str]:
+        yield "a"
+        said = ""
+        while f"mbrparse: parsing: {line}" not in said:  # also while one part of the work lasts
+            said += capsys.readouterr().err
+
+    assert list(progress(slow(), "parsing", 7)) == ["a"]
