@@ -192,6 +192,8 @@ def test_names_that_two_stages_have(command: Command) -> None:
     "options",
     [
         "--unary keep --objective productions",
+        "--unary keep",
+        "--objective labelled-f --objective labelled-tree",
         "--engine best-first --objective labelled-tree",
         "--method dop --objective most-probable-tree --parse-seed 2",
         "--method split-merge --cycles 1 --terminals words",

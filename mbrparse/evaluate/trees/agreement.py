@@ -69,11 +69,16 @@ class BinarizedForm:
             nodes = (node for node in tree.odd if len(node.children) > 2)
             self._nary = next(((place, node) for node in nodes), None)
 
+    @property
+    def nary(self) -> tuple[Place, Tree] | None:
+        """The first node of more than two children, if the parses as a whole are in original form."""
+        return None if self._continued else self._nary
+
     def check(self) -> None:
         """Raise InputMismatchError if the parses as a whole are in original form."""
-        if self._continued or self._nary is None:
+        if self.nary is None:
             return
-        place, node = self._nary
+        place, node = self.nary
         raise place.error(
             InputMismatchError,
             f"the parses are in original form ({node.label!r} has {len(node.children)} children here, "

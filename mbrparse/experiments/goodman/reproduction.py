@@ -10,6 +10,7 @@ import itertools
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,6 +21,7 @@ from mbrparse.evaluate.report.sentence_records import THRESHOLD
 from mbrparse.evaluate.settings import Settings
 from mbrparse.evaluate.tables.criteria import COVERAGE, PAPER
 from mbrparse.evaluate.tables.rate_tables import render
+from mbrparse.evaluate.trees.agreement import BinarizedForm, Place
 from mbrparse.evaluate.trees.gold import Comparison
 from mbrparse.experiments.trial_runs import published
 from mbrparse.io.files import open_output, read_lines
@@ -28,6 +30,8 @@ from mbrparse.io.state_files import anything, mapping
 from mbrparse.run.jobs import Jobs
 from mbrparse.run.pool import Scheduler
 from mbrparse.run.results import claim_folder, clear_left_overs, read_json, write_json
+from mbrparse.treebank.brackets import read_parse_file
+from mbrparse.treebank.outlines import outline
 
 #: Calls one of the program's commands with arguments.
 Call = Callable[[str, Sequence[str]], None]
@@ -197,9 +201,13 @@ class Reproduction:
         lacks = self._has_unaries or self._is_best_first or "--items=symbol" in self.options["parse"]
         return () if lacks else (self.folder / "posteriors.npz",)
 
-    @property
+    @cached_property
     def _settings(self) -> Settings:
-        return Settings(Comparison(unaries=self._has_unaries), (*PAPER, COVERAGE))
+        """N-ary trees, as several objectives write, are compared in original form, and then all are."""
+        how = Comparison(unaries=self._has_unaries)
+        return Settings(
+            Comparison("original") if any(map(_is_nary, self._parses)) else how, (*PAPER, COVERAGE)
+        )
 
     def _evaluate(self) -> None:
         count = self._lines(self.folder / "test.mrg")
@@ -247,3 +255,11 @@ class Reproduction:
     def _lines(self, path: Path) -> int:
         """How many trees a file of ours holds: one stands on each line."""
         return sum(1 for _ in read_lines(path))
+
+
+def _is_nary(path: Path) -> bool:
+    form = BinarizedForm()
+    for line, tree, _ in read_parse_file(path):
+        if tree is not None:
+            form.add(outline(tree), Place(str(path), line))
+    return form.nary is not None
