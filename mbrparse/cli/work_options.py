@@ -93,7 +93,8 @@ class Watch:
 
     def __str__(self) -> str:
         row = self.row()
-        left = "" if row["seconds_left"] is None else f", {row['seconds_left'] / 60:.0f} min left"
+        # Nothing is known of what is left, either, when all of a small input is read.
+        left = f", {row['seconds_left'] / 60:.0f} min left" if row["seconds_left"] else ""
         several = f", {row['workers']} workers" if row["workers"] != 1 else ""
         again = f", {row['retries']} retries" if row["retries"] else ""
         return f"{counted(row['sentences'], 'sentence')}, {row['per_second']}/s{left}{several}{again}"

@@ -62,3 +62,15 @@ def test_off_a_terminal_long_work_says_a_line_a_minute(
             said += capsys.readouterr().err
 
     assert list(progress(slow(), "parsing", 7)) == ["a"]
+
+
+@pytest.mark.parametrize(("read", "left"), [(20, ", 2 min left"), (60, "")])
+def test_what_is_left_is_reckoned_until_all_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, read: int, left: str
+) -> None:
+    path = tmp_path / "input"
+    path.write_text("x" * 60)
+    monkeypatch.setattr("mbrparse.cli.work_options.time.monotonic", iter([0.0, 60.0, 60.0]).__next__)
+    watch = Watch([str(path)], None)
+    watch.progress_state.read = read
+    assert str(watch) == f"0 sentences, 0.0/s{left}"
