@@ -12,7 +12,7 @@ from itertools import groupby
 from pathlib import Path
 
 from mbrparse.decode.base.objectives import OBJECTIVES
-from mbrparse.decode.base.parser_options import ParserOptions
+from mbrparse.decode.base.parser_options import ParserOptions, objective_of
 from mbrparse.decode.parser.parse_input import Job
 from mbrparse.evaluate.evalb.evalb_counts import EVALB
 from mbrparse.evaluate.evalb.parameters import COLLINS, NEVER
@@ -100,7 +100,8 @@ class Cycles:
 
     def _parse(self, number: int, path: Path, names: Sequence[str]) -> None:
         grammar, seeks = read_grammar(path), MOST_PROBABLE in names
-        rows = (OBJECTIVES["minimum-risk" if name == MOST_PROBABLE else name] for name in names)
+        sought = ("minimum-risk" if name == MOST_PROBABLE else name for name in names)
+        rows = (objective_of(name, grammar.pcfg.has_unaries) for name in sought)
         options = ParserOptions(
             tuple(replace(row, name=name) for row, name in zip(rows, names, strict=True)),
             debinarized=True,
