@@ -128,3 +128,12 @@ def test_more_memory_than_there_is(command: Command, monkeypatch: pytest.MonkeyP
     error = command(f"{TRAIN} -o g.txt --cycles 1").error
     assert "cycle 1 would need" in error
     assert "--cycles 0" in error
+
+
+def test_later_cycles_are_refused_before_the_first(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.sysconf", lambda name: 2**12 if name == "SC_PAGE_SIZE" else 2**16)
+    found = re.search(r"cycle (\d+) would need", command(f"{TRAIN} -o g.txt --cycles 99 --merge 0").error)
+    assert found is not None
+    assert 3 < int(found[1]) < 9
+    assert not Path("g.txt.cycle-1").exists()
+    assert command(f"{TRAIN} -o g.txt --cycles 2 --merge 0").code == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +18,8 @@ from mbrparse.grammar.training.split_merge.tree_arrays import ROOT, inner_childr
 PERTURBATION = 0.01
 # How many arrays of all probabilities there are at once: layouts, counts, and the sums of parts.
 _COPIES = 8
+# What a rule takes when a grammar is written: objects, and their copies that are rounded.
+_RULE_BYTES = 600
 
 
 def split(grammar: StateGrammar, seed: int, cycle: int) -> StateGrammar:
@@ -37,14 +40,21 @@ def split(grammar: StateGrammar, seed: int, cycle: int) -> StateGrammar:
     return normalized(grammar.changed(states, blocks))
 
 
-def bytes_of_split(grammar: StateGrammar) -> int:
-    """About the memory that a cycle takes, which begins with splitting this grammar."""
-    numbers = 0
+def bytes_of_split(grammar: StateGrammar, merged: float, later: int = 0) -> float:
+    """About the memory that a cycle takes, which begins with splitting this grammar.
+
+    ``merged``: the fraction of splits that is merged back. Of cycles that are ``later``, the least that they
+    take: as if all symbols were split and merged alike, and their rules took nothing.
+    """
+    kept, numbers, rules = 2 - merged, 0.0, 0.0
+    growth = kept**later
     for rule, block in zip(grammar.rules, grammar.blocks, strict=True):
         ways = sum(child is not None for child in inner_children(rule))
-        parents = -(-2 * block.shape[2] // LANES) * LANES
-        numbers += block.shape[0] * block.shape[1] * 2**ways * parents
-    return numbers * 8 * _COPIES
+        parents = math.ceil(2 * growth * block.shape[2] / LANES) * LANES
+        numbers += block.shape[0] * block.shape[1] * (2 * growth) ** ways * parents
+        if not later:
+            rules += np.count_nonzero(block) * kept ** (ways + 1)
+    return numbers * 8 * _COPIES + rules * _RULE_BYTES
 
 
 def normalized(grammar: StateGrammar) -> StateGrammar:

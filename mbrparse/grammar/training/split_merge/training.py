@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -114,7 +113,7 @@ def train_trees(
     with open_pool(jobs, log=log) as pool:
         for number in range(done + 1, how.cycles + 1):
             grammar = StateGrammar.of_rules(rules, observed.rules)
-            _check_memory(grammar, number)
+            _check_memory(grammar, number, how)
             trained = cycle(grammar, observed.arrays, how, number, pool, progress, log)
             rules = trained.written(terminals, rules.unknown)
             log(f"cycle {number}: {trained.size} symbols with their states, {len(rules.rules)} rules")
@@ -123,12 +122,18 @@ def train_trees(
     return rules if words is None else words.spread(rules)
 
 
-def _check_memory(grammar: StateGrammar, number: int) -> None:
-    needed, memory = bytes_of_split(grammar), 0
-    with suppress(AttributeError, ValueError, OSError):  # not every system tells
+def _check_memory(grammar: StateGrammar, number: int, how: SplitMerge) -> None:
+    try:
         memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    if 0 < memory < needed:
-        raise GrammarError(
-            f"cycle {number} would need {needed >> 30} GB, and this machine has {memory >> 30} GB",
-            remedy=f"train fewer cycles (--cycles {number - 1}), or merge more of the splits (--merge)",
-        )
+    except (AttributeError, ValueError, OSError):  # not every system tells
+        return
+    for later in range(how.cycles - number + 1):
+        needed = bytes_of_split(grammar, how.merge, later)
+        if 0 < memory < needed:
+            last = number + later - 1
+            raise GrammarError(
+                f"cycle {last + 1} would need {needed / 2**30:.3g} GB, and this machine has "
+                f"{memory / 2**30:.3g} GB",
+                remedy=f"train fewer cycles (--cycles {last}; with --resume those that are trained are not "
+                "trained again), or merge more of the splits (--merge)",
+            )
