@@ -108,7 +108,7 @@ def material(corpus: str, folder: Path) -> int:
     """Write the trees and sentences that both get; returns the number of sentences."""
     folder.mkdir(parents=True)
     whole, train, test = (folder / f"{name}.mrg" for name in ("whole", "train", "test"))
-    run("binarize", corpus, "--unary", "keep", "--direction", "left", "--max-length", 40, "-o", whole)
+    run("binarize", corpus, "--unary", "keep", "--max-length", 40, "-o", whole)
     run("split", whole, "--test-fraction", "0.1", "--train-output", train, "--test-output", test)
     for name in ("train", "test"):
         run("debinarize", folder / f"{name}.mrg", "-o", folder / f"{name}.original.mrg")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -178,7 +179,9 @@ def _split_merge(
                 log=note,
             )
     except KeyboardInterrupt:
-        raise KeyboardInterrupt("--resume goes on after the last whole cycle" if kept else "") from None
+        whole = kept is not None and Path(f"{kept}.checkpoint").exists()
+        goes_on = [f"in a cycle: {kept}.checkpoint keeps the whole ones, --resume goes on"] if whole else []
+        raise KeyboardInterrupt(*goes_on) from None
     write_rules(rules, output)
     note(counted(len(rules.rules), "rule"))
 

@@ -9,6 +9,7 @@ import pytest
 from commandline import COMPILING, Command
 
 from mbrparse.grammar.files.grammars import read_grammar
+from mbrparse.grammar.training.split_merge import cycles, training
 
 # Subjects and objects differ: a state for each can tell pronouns' cases apart.
 TREES = [
@@ -69,6 +70,26 @@ def test_resumed_and_parallel_runs_give_the_same_bytes(options: str, command: Co
     assert trained("--cycles 1 --resume") == trained("--cycles 1")
     # A checkpoint is a grammar.
     assert command("parse trees.mrg -g g.txt.cycle-1").code == 0
+
+
+def test_an_interrupted_run_says_how_to_go_on(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(in_cycle: int) -> str:
+        def cycle(grammar: object, trees: object, how: object, number: int, *rest: object) -> object:
+            if number == in_cycle:
+                raise KeyboardInterrupt
+            return cycles.cycle(grammar, trees, how, number, *rest)  # type: ignore[arg-type]
+
+        with monkeypatch.context() as patch:
+            patch.setattr(training, "cycle", cycle)
+            outcome = command(f"{TRAIN} -o g.txt --cycles 2")
+        assert (outcome.code, Path("g.txt").exists()) == (130, False)
+        return outcome.err.splitlines()[-1]
+
+    assert interrupted(1) == "mbrparse: interrupted"
+    assert interrupted(2) == (
+        "mbrparse: interrupted in a cycle: g.txt.checkpoint keeps the whole ones, --resume goes on"
+    )
+    assert command(f"{TRAIN} -o g.txt --cycles 2 --resume").code == 0
 
 
 def test_another_seed_gives_other_states(command: Command) -> None:
