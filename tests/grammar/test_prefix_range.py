@@ -1,6 +1,7 @@
 """Prefixes and gaps as improbable as numbers can say, and long ones: exact, or with a reason, never wrong."""
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import naive_prefixes as twin
@@ -15,6 +16,7 @@ from naive_prefix_digits import PrefixDigits
 
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.prefixes.prefixes import Prefixes, PrefixValues
+from mbrparse.grammar.rules import Weight
 from mbrparse.io.errors import GrammarError
 
 F = Fraction
@@ -129,6 +131,16 @@ def test_what_is_lost_is_noticed(rules: dict[str, float], words: str) -> None:
     with np.errstate(all="raise", under="ignore"):
         (alone,) = Prefixes(pcfg).read([pcfg.encode([*words])])
     assert alone.reason in (None, IMPROBABLE)
+
+
+def test_what_left_corners_lost_is_noticed() -> None:
+    """Left corners of left corners that are less probable than any number: b has 1e-340."""
+    words = {"N0 -> q": 1, "N1 -> q": 1, "N2 -> q": 1, "N3 -> q": 1, "N4 -> b": 1, "N0 -> N1 z": 0.5}
+    lost = ["N0 -> N2 z", "N0 -> N3 z", "N2 -> N4 z", "N3 -> N0 z", "N4 -> N0 z", "N4 -> N1 z"]
+    rules = rules_of(words | dict.fromkeys(lost, 1e-170))
+    pcfg = PCFG.from_rules(replace(rules, start={"N0": Weight(1.0)}))
+    for found in Prefixes(pcfg).read([pcfg.encode(["b"])] * 2):
+        assert found.reason == IMPROBABLE
 
 
 def test_what_is_lost_in_gaps_is_noticed() -> None:

@@ -56,7 +56,7 @@ def prefix_pass(tables: PrefixTables, nodes: InsideNodes, words: Words, room: Pr
     first, parent, right, prob = tables.by_left
     expected, exponent, root = room.expected, room.exponent, tables.root
     cell_first, symbol, inside, power = nodes
-    n, count, lost = len(power) - 1, len(root), False
+    n, count, lost = len(power) - 1, len(root), tables.is_lossy
     arriving, work = np.empty(count), np.empty(count)
     for k in range(n + 1):
         if stop[0]:
@@ -131,10 +131,7 @@ def gap_pass(tables: GapTables, nodes: InsideNodes, outside: Floats, stop: Ints)
 
     Returns whether some value may have been lost to the range of numbers.
     """
-    left_first, left_parent, left_other, left_prob = tables.by_left
-    right_first, right_parent, right_other, right_prob = tables.by_right
-    cell_first, symbol, inside, power = nodes
-    n, above, lost = len(power) - 1, np.empty(len(tables.root)), False
+    n, above, lost = len(nodes.power) - 1, np.empty(len(tables.root)), False
     outside[forest_cell(0, n)] = tables.root
     for end in range(n, 0, -1):
         for start in range(end):
@@ -152,16 +149,20 @@ def gap_pass(tables: GapTables, nodes: InsideNodes, outside: Floats, stop: Ints)
                     here[bottom] += passed
             for split in range(start + 1, end):
                 left, right = forest_cell(start, split), forest_cell(split, end)
-                below = outside[left]
-                for node in range(cell_first[right], cell_first[right + 1]):
-                    for rule in range(right_first[symbol[node]], right_first[symbol[node] + 1]):
-                        passed = here[right_parent[rule]] * right_prob[rule] * inside[node]
-                        lost = lost or (passed < TINY and here[right_parent[rule]] > 0)
-                        below[right_other[rule]] += passed
-                below = outside[right]
-                for node in range(cell_first[left], cell_first[left + 1]):
-                    for rule in range(left_first[symbol[node]], left_first[symbol[node] + 1]):
-                        passed = here[left_parent[rule]] * left_prob[rule] * inside[node]
-                        lost = lost or (passed < TINY and here[left_parent[rule]] > 0)
-                        below[left_other[rule]] += passed
+                lost = _pass_on(tables.by_right, nodes, right, here, outside[left]) or lost
+                lost = _pass_on(tables.by_left, nodes, left, here, outside[right]) or lost
+    return lost
+
+
+@kernel
+def _pass_on(rules: RulesByChild, nodes: InsideNodes, sibling: int, above: Floats, outside: Floats) -> bool:
+    """Add to a cell what it has beside a sibling, whose rules are given, below the cell with ``above``."""
+    first, parent, other, prob = rules
+    lost = False
+    for node in range(nodes.cell_first[sibling], nodes.cell_first[sibling + 1]):
+        symbol, inside = nodes.symbol[node], nodes.inside[node]
+        for rule in range(first[symbol], first[symbol + 1]):
+            passed = above[parent[rule]] * prob[rule] * inside
+            lost = lost or (passed < TINY and above[parent[rule]] > 0)
+            outside[other[rule]] += passed
     return lost

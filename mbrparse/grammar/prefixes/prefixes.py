@@ -7,7 +7,7 @@ of an unfinished constituent then has probability one.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,7 +19,6 @@ from mbrparse.grammar.charts.base.chart import TOO_IMPROBABLE, TOO_LARGE, Chart,
 from mbrparse.grammar.charts.base.clock import Clock
 from mbrparse.grammar.charts.base.closure import unary_closure
 from mbrparse.grammar.charts.base.inside_nodes import InsideNodes
-from mbrparse.grammar.charts.base.packed_forest import forest_cell
 from mbrparse.grammar.charts.base.rule_tables import chart_rules, lexicon, rules_by_child, words_of
 from mbrparse.grammar.charts.factory import ChartFactory, default_max_length
 from mbrparse.grammar.pcfg import PCFG, UNKNOWN_TERMINAL, FloatArray, IntArray
@@ -34,12 +33,11 @@ from mbrparse.grammar.prefixes.prefix_kernels import (
     gap_pass,
     prefix_pass,
 )
+from mbrparse.grammar.tree_statistics import lexical_mass
 from mbrparse.io.errors import TimeLimitError
 
 _BATCH = 256
 _MOST_BYTES = 2 << 30
-# The sentence's probability comes out of each word's gap, up to rounding; else values left the range.
-_ROUNDING = 1e-6
 
 Found = TypeVar("Found")
 
@@ -132,10 +130,10 @@ class Prefixes:
 
     @cached_property
     def _tables(self) -> PrefixTables:
-        corners = left_corners(self.grammar)
+        by_left, corners = rules_by_child(self._rules, left=True), left_corners(self.grammar)
         least = min(values.min(initial=1) for values in (corners.lower_value, corners.upper_value))
-        mass, by_left = self._lexical.sum(axis=1), rules_by_child(self._rules, left=True)
-        return PrefixTables(by_left, corners, self._rules.root_prob, mass, bool(least < LEAST_STEP))
+        is_lossy = bool(least < LEAST_STEP)
+        return PrefixTables(by_left, corners, self._rules.root_prob, lexical_mass(self.grammar), is_lossy)
 
     @cached_property
     def _gap_tables(self) -> GapTables:
@@ -150,15 +148,17 @@ class Prefixes:
         for first in range(0, len(sentences), _BATCH):
             batch = sentences[first : first + _BATCH]
             rooms = self._in_lanes(batch)
-            others = [tokens for place, tokens in enumerate(batch) if place not in rooms]
-            found = self._each(self._charts, others, _known, self._prefixes)
-            for place in range(len(batch)):
-                yield PrefixValues(rooms[place], self._lexical) if place in rooms else next(found)
+            for place, tokens in enumerate(batch):
+                if place in rooms:
+                    yield PrefixValues(rooms[place], self._lexical)
+                else:
+                    yield self._alone(self._charts, tokens, _known(tokens), self._prefixes)
 
-    def masked(self, sentences: Sequence[IntArray]) -> Iterator[GapValues]:
+    def masked(self, sentences: Iterable[IntArray]) -> Iterator[GapValues]:
         """Yield the distributions of each sentence's words given all others, from outside values."""
         charts = ChartFactory(self.grammar, wanted=Wanted(False, nodes="all"), clock=self._clock)
-        yield from self._each(charts, sentences, _without_gap, self._gaps)
+        for tokens in sentences:
+            yield self._alone(charts, tokens, _without_gap(tokens), self._gaps)
 
     @cached_property
     def _charts(self) -> ChartFactory:
@@ -184,36 +184,20 @@ class Prefixes:
                             found[places[chart]] = room
         return found
 
-    def _each(
+    def _alone(
         self,
         charts: ChartFactory,
-        sentences: Sequence[IntArray],
-        charted: Callable[[IntArray], IntArray],
-        found: Callable[[IntArray, InsideNodes | None, str | None], Found],
-    ) -> Iterator[Found]:
-        size = _BATCH if charts.in_company else 1
-        for first in range(0, len(sentences), size):
-            batch = sentences[first : first + size]
-            texts = [charted(one) for one in batch]
-            filled = iter(charts.charts([one for one in texts if 0 < len(one) <= self._max_length]))
-            for tokens, text in zip(batch, texts, strict=True):
-                if len(text) > self._max_length:
-                    yield found(tokens, None, f"longer than {self._max_length} terminals")
-                    continue
-                chart = next(filled) if len(text) else None
-                yield self._in_time(tokens, chart, found)
-
-    def _in_time(
-        self,
         tokens: IntArray,
-        chart: Chart | None,
+        charted: IntArray,
         found: Callable[[IntArray, InsideNodes | None, str | None], Found],
     ) -> Found:
-        if chart is not None and chart.nodes is None:
-            return found(tokens, None, chart.failure)
+        """What is found from the inside values of those words of a sentence that have a chart."""
+        if len(charted) > self._max_length:
+            return found(tokens, None, f"longer than {self._max_length} terminals")
+        chart = next(charts.each([charted])) if len(charted) else None
         try:
             with self._clock.running(0.0 if chart is None else chart.spent):
-                return found(tokens, _NO_NODES if chart is None else chart.nodes, None)
+                return found(tokens, *((_NO_NODES, None) if chart is None else (chart.nodes, chart.refusal)))
         except TimeLimitError as error:
             return found(tokens, None, error.message)
 
@@ -242,25 +226,16 @@ class Prefixes:
         outside = np.zeros((cells, symbols))
         lost = gap_pass(self._gap_tables, nodes, outside, self._clock.stop)
         self._clock.check()
-        rows = range(n) if len(gaps) == 0 else gaps.tolist()
-        outside = outside[[forest_cell(row, row + 1) for row in rows]]
+        rows = gaps if len(gaps) else np.arange(n)
+        outside = outside[rows * (rows + 1) // 2]
         joint = outside @ self._lexical
         totals = joint.sum(axis=1, keepdims=True)
         lost |= outside.min(initial=1, where=outside > 0) * self._rules.lexical_prob.min() < TINY
-        sound = np.isfinite(totals).all() and not (lost and totals.min() < LEAST_STEP)
-        if not sound or (len(gaps) == 0 and not self._agrees(tokens, nodes, joint)):
+        if not np.isfinite(totals).all() or (lost and totals.min() < LEAST_STEP):
             return GapValues(found, TOO_IMPROBABLE)
         with np.errstate(invalid="ignore"):
-            found[list(rows)] = joint / totals
+            found[rows] = joint / totals
         return GapValues(found)
-
-    def _agrees(self, tokens: IntArray, nodes: InsideNodes, joint: FloatArray) -> bool:
-        """Whether each word in its gap has the probability of the sentence."""
-        whole = slice(*nodes.cell_first[forest_cell(0, len(tokens)) :][:2])
-        prob = float(self._rules.root_prob[nodes.symbol[whole]] @ nodes.inside[whole])
-        with np.errstate(over="ignore"):
-            each = np.ldexp(joint[np.arange(len(tokens)), tokens], np.diff(nodes.power))
-        return bool((np.abs(each - prob) <= _ROUNDING * prob).all())
 
 
 _NO_NODES = InsideNodes(np.zeros(1, np.int32), np.zeros(0, np.int32), np.zeros(0), np.zeros(1, np.int32))

@@ -109,7 +109,7 @@ class DenseCharts:
         empty: set[int] = set()
         sentences = [chart.terminal_ids for chart in charts]
         if wanted.nodes:
-            return self._put_nodes(charts)
+            return [chart for chart in charts if not self._put_nodes(chart)]
         state = self._arrange(sentences)
         if wanted.summaries or wanted.entries:
             filled = self._inside_outside(state, sentences, wanted.entries)
@@ -141,24 +141,14 @@ class DenseCharts:
         self.clock.check()
         return state, rows
 
-    def _put_nodes(self, charts: Sequence[Chart]) -> list[Chart]:
-        """Tell charts their inside values; returns those that need more range."""
-        sentences, rows = [chart.terminal_ids for chart in charts], None
-        if len(charts) > 1:
-            state, rows = self.inside(sentences)
-        else:
-            state = self._arrange(sentences)
-            rows = self._diagonals.inside(state, self._long(state))
-        left, word = [], 0
-        for lane, chart in enumerate(charts):
-            if rows is not None and (
-                self._is_exact_for_any(state) or self._is_exact(chart.terminal_ids, state, rows[:, lane])
-            ):
-                chart.nodes = dense_nodes(state, rows, lane, word)
-            else:
-                left.append(chart)
-            word += chart.length
-        return left
+    def _put_nodes(self, chart: Chart) -> bool:
+        """Tell a chart its inside values; whether they stayed in range."""
+        state = self._arrange([chart.terminal_ids])
+        rows = self._diagonals.inside(state, self._long(state))
+        kept = rows is not None and self._is_exact(chart.terminal_ids, state, rows[:, 0])
+        if rows is not None and kept:
+            chart.nodes = dense_nodes(state, rows)
+        return kept
 
     def _put(self, filled: Filled, charts: Sequence[Chart], left_out: Container[int], wanted: Wanted) -> None:
         """Tell charts what was found, but those that are left out."""

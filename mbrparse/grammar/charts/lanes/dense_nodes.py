@@ -7,41 +7,21 @@ import numpy as np
 from mbrparse.grammar.charts.base.inside_nodes import InsideNodes, powers
 from mbrparse.grammar.charts.base.rule_tables import Floats
 from mbrparse.grammar.charts.lanes.dense_state import DenseState
-from mbrparse.grammar.kernel import kernel
 
 
-def dense_nodes(state: DenseState, inside: Floats, lane: int, first_word: int) -> InsideNodes:
-    """The nodes of a lane; its words are those of the group from ``first_word`` on."""
-    group, n = state.group, int(state.group.length[lane])
-    entries = int(group.entry_start[lane, n] - group.entry_start[lane, 0])
-    cells = n * (n + 1) // 2
-    most = entries + cells * state.n_wide
-    shift = group.shift[first_word : first_word + n]
-    room = InsideNodes(np.empty(cells + 1, np.int32), np.empty(most, np.int32), np.empty(most), powers(shift))
-    count = _list_nodes(state, inside, lane, room)
-    return room._replace(symbol=room.symbol[:count].copy(), inside=room.inside[:count].copy())
-
-
-@kernel
-def _list_nodes(state: DenseState, inside: Floats, lane: int, nodes: InsideNodes) -> int:
-    group, n_wide, least, symbol = state.group, state.n_wide, state.least, state.tables.symbol
-    cell, count = 0, 0
-    for end in range(1, group.length[lane] + 1):
-        for start in range(end - 1, -1, -1):
-            nodes.cell_first[cell] = count
-            cell += 1
-            if end - start == 1:
-                for entry in range(group.entry_start[lane, start], group.entry_start[lane, end]):
-                    if group.entry_wide[entry] < 0 and group.entry_prob[entry] > 0:
-                        nodes.symbol[count] = group.entry_symbol[entry]
-                        nodes.inside[count] = group.entry_prob[entry]
-                        count += 1
-            if end - start >= least:
-                base = state.offsets[start] + end * n_wide
-                for wide in range(n_wide):
-                    value = inside[base + wide, lane]
-                    if value > 0:
-                        nodes.symbol[count], nodes.inside[count] = symbol[wide], value
-                        count += 1
-    nodes.cell_first[cell] = count
-    return count
+def dense_nodes(state: DenseState, inside: Floats) -> InsideNodes:
+    """The nodes of a sentence that is alone in its group."""
+    group, n = state.group, int(state.group.length[0])
+    last, back = np.tril_indices(n)  # cells in the order of ``forest_cell``
+    cells = np.zeros((len(last), len(state.tables.narrow_left.start) - 1))
+    row = state.offsets[last - back] // state.n_wide + last + 1
+    values = inside[: len(last) * state.n_wide, 0].reshape(-1, state.n_wide)[row]
+    cells[:, state.tables.symbol] = np.where(back[:, None] + 1 >= state.least, values, 0)
+    word = np.arange(n).repeat(np.diff(group.entry_start[0, : n + 1]))
+    narrow = np.flatnonzero(group.entry_wide[: len(word)] < 0)
+    place = word[narrow] * (word[narrow] + 1) // 2
+    cells[place, group.entry_symbol[narrow]] = group.entry_prob[narrow]
+    place = np.flatnonzero(cells > 0)
+    cell, symbol = np.divmod(place, cells.shape[1])
+    first = np.searchsorted(cell, np.arange(len(cells) + 1)).astype(np.int32)
+    return InsideNodes(first, symbol.astype(np.int32), cells.ravel()[place], powers(group.shift[:n]))
