@@ -107,7 +107,8 @@ def _entropy(file: str, longest: int, format: str) -> None:
     import pandas as pd
 
     from mbrparse.grammar.files.grammars import read_grammar
-    from mbrparse.grammar.tree_statistics import MEANS, length_masses, tree_statistics
+    from mbrparse.grammar.prefixes.conditioned import length_masses
+    from mbrparse.grammar.tree_statistics import MEANS, tree_statistics
 
     read = read_grammar(file, log=note)
     figures = tree_statistics(read)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 from contextlib import ExitStack
 from typing import Any
@@ -242,19 +243,46 @@ def baseline(
                 write_tree(tree, stream)
 
 
+def _lengths(text: str) -> tuple[int, int]:
+    read = re.fullmatch(r"(\d{1,4})(?:-(\d{1,4}))?", text)
+    first, last = (int(read[1]), int(read[2] or read[1])) if read else (0, 0)
+    if not 0 < first <= last <= 1000:
+        raise click.BadParameter(f"{text!r} is neither a length nor a range such as 5-10, of 1 to 1000 words")
+    return first, last
+
+
 @click.command()
 @click.argument("grammar")
 @count_option("-n", "count", least=0, required=True, help="How many trees.")
 @option("--seed", type=int, help="Seed of the random numbers (default: a new one, printed).")
 @option("--words", is_flag=True, help="Write the words alone, a sentence a line.")
+@option(
+    "--conditioned",
+    metavar="PREFIX",
+    type=Text(read=str.split),
+    help="Only trees that begin with these words, or tags: as often as in all trees that do.",
+)
+@option(
+    "--lengths", type=Text("N[-N]", _lengths), help="Only trees of so many words, or of so many to so many."
+)
 @normalize_option()
 @output_option()
-def sample(grammar: str, count: int, seed: int | None, words: bool, normalize: bool, output: str) -> None:
+def sample(
+    grammar: str,
+    count: int,
+    seed: int | None,
+    words: bool,
+    conditioned: list[str] | None,
+    lengths: tuple[int, int] | None,
+    normalize: bool,
+    output: str,
+) -> None:
     """Sample trees from a grammar. Its rules may have any length.
 
     GRAMMAR is a file in mbrparse's format or in NLTK's, or embedded:flights.
     """
     from mbrparse.grammar.files.grammars import read_rules_of_any_format
+    from mbrparse.grammar.prefixes.conditioned import ConditionedSampler
     from mbrparse.grammar.sample import Sampler
     from mbrparse.io.files import open_output
     from mbrparse.treebank.brackets import write_tree
@@ -264,7 +292,10 @@ def sample(grammar: str, count: int, seed: int | None, words: bool, normalize: b
     if seed is None:
         seed = secrets.randbelow(2**31)
     rules = read_rules_of_any_format(embedded_grammar(grammar), normalize=normalize, log=note)
-    sampler = Sampler(rules, seed)
+    if conditioned or lengths:
+        sampler: Sampler = ConditionedSampler(rules, seed, conditioned or (), lengths)
+    else:
+        sampler = Sampler(rules, seed)
     with open_output(output) as stream:
         for tree in with_progress(sampler.trees(count), "sampling", count):
             if words:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from typing import Any
 
 from mbrparse.grammar.rules import RuleSet, Weight, is_terminal, unquote
 from mbrparse.io.errors import GrammarError
@@ -23,7 +24,8 @@ class Sampler:
     def __init__(self, rules: RuleSet, seed: int) -> None:
         self._random = random.Random(seed)
         # The alternatives of each symbol, and their cumulated probabilities; those of no symbol are roots.
-        self._choices: dict[str | None, tuple[list[tuple[str, ...]], list[float]]] = {}
+        self._choices: dict[Any, tuple[list[tuple[Any, ...]], list[float]]] = {}
+        self._continued: set[str] = set()  # what is not to be seen but for its children
         rows: list[tuple[tuple[str | None, tuple[str, ...]], Weight]] = [
             ((None, (name,)), weight) for name, weight in sorted(rules.start.items())
         ]
@@ -39,32 +41,34 @@ class Sampler:
 
     def _tree(self) -> Tree:
         # A leftmost derivation gives nodes in preorder; trees are built from the last node on.
-        nodes: list[tuple[str, tuple[str, ...]]] = []
+        nodes: list[tuple[str, int]] = []
         stack = list(self._draw(None))
         while stack:
-            name = stack.pop()
-            if is_terminal(name):
-                nodes.append((name, ()))
-                continue
-            children = self._draw(name)
-            nodes.append((name, children))
+            symbol = stack.pop()
+            name = self._name(symbol)
+            children = () if is_terminal(name) else self._draw(symbol)
+            nodes.append((name, len(children)))
             if len(nodes) > NODE_LIMIT:
                 raise GrammarError(
                     f"a sampled tree has more than {NODE_LIMIT} nodes",
                     remedy="the grammar's rules grow faster than they end: lower the recursive ones",
                 )
             stack.extend(reversed(children))
-        built: list[Tree] = []
-        for name, children in reversed(nodes):
-            if not children:
-                built.append(Tree(unquote(name)))
-            else:
-                parts = [built.pop() for _ in children]
-                lexical = len(children) == 1 and is_terminal(children[0])
-                label = project(name)
-                built.append(Tree(unescape(label), word=parts[0].label) if lexical else Tree(label, parts))
-        return built[0]
+        built: list[list[Tree]] = []
+        for name, count in reversed(nodes):
+            parts = [part for _ in range(count) for part in built.pop()]
+            if not parts:
+                parts = [Tree(unquote(name))]
+            elif name not in self._continued:
+                label, only = project(name), parts[0]
+                lexical = len(parts) == 1 and not only.children and only.word is None
+                parts = [Tree(unescape(label), word=only.label) if lexical else Tree(label, parts)]
+            built.append(parts)
+        return built[0][0]
 
-    def _draw(self, parent: str | None) -> tuple[str, ...]:
+    def _name(self, symbol: Any) -> str:
+        return str(symbol)
+
+    def _draw(self, parent: Any) -> tuple[Any, ...]:
         alternatives, bounds = self._choices[parent]
         return self._random.choices(alternatives, cum_weights=bounds)[0]

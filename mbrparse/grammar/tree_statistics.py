@@ -10,7 +10,7 @@ choice (Grenander 1976).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,6 @@ from scipy.sparse import coo_array, csr_array, eye_array
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import splu
 
-from mbrparse.grammar.charts.base.closure import unary_closure
 from mbrparse.grammar.pcfg import PCFG, FloatArray
 
 # A spectral radius that is nearer to one counts as one: means would have no digits.
@@ -69,11 +68,14 @@ def tree_statistics(grammar: PCFG) -> dict[str, float]:
     return figures | dict(zip(MEANS, means, strict=True))
 
 
-def expected_children(grammar: PCFG) -> csr_array:
-    """M [symbols, symbols], whose rows are empty but for the symbols that some root reaches."""
+def expected_children(grammar: PCFG, right: float = 1.0) -> csr_array:
+    """M [symbols, symbols], whose rows are empty but for the symbols that some root reaches.
+
+    Right children count ``right`` times.
+    """
     prob = np.exp(grammar.log_prob)
-    matrix = children_matrix(grammar, prob, prob)
-    return matrix.multiply(grown(grammar.root_log_prob > -np.inf, matrix.T.dot)[:, None]).tocsr()
+    reached = grown(grammar.root_log_prob > -np.inf, children_matrix(grammar, prob, prob).T.dot)
+    return children_matrix(grammar, prob, right * prob).multiply(reached[:, None]).tocsr()
 
 
 def children_matrix(grammar: PCFG, left: FloatArray, right: FloatArray) -> csr_array:
@@ -128,61 +130,26 @@ def _perron_root(matrix: csr_array) -> float:
 
 
 def finite_share(grammar: PCFG) -> float:
-    """The probability that a tree is finite: the limit of the sums of ``length_masses``.
+    """The probability that a tree is finite: the limit of the sums of the masses of lengths.
 
     Newton's method from zero on the equations of symbols (Etessami & Yannakakis 2009), which rises to their
     least solution.
     """
     size, prob, lexical = len(grammar.symbols), np.exp(grammar.log_prob), lexical_mass(grammar)
-    sums, share = SpanSums(grammar), np.zeros(size)
+    share = np.zeros(size)
+
+    def binary(some: FloatArray) -> FloatArray:
+        products = prob * some[grammar.left] * some[grammar.right]
+        return np.asarray(np.bincount(grammar.parent, products, size), np.float64)
+
+    unary = children_matrix(grammar, 0 * prob, 0 * prob)
     # What derives nothing would make the equations singular.
-    ends = grown(lexical > 0, lambda some: sums.under_chains(lexical + sums.binary([(some, some)])))
+    ends = grown(lexical > 0, lambda some: binary(some) + unary @ some)
     identity = (1 + 1e-15) * eye_array(size)  # at one the slopes of a critical grammar reach it
     for _ in range(_STEPS):
         slopes = children_matrix(grammar, prob * share[grammar.right], prob * share[grammar.left])
         solved = splu((identity - slopes.multiply(ends[:, None]).multiply(ends)).tocsc())
-        before, share = share, np.maximum(share, solved.solve(lexical - sums.binary([(share, share)])))
+        before, share = share, np.maximum(share, solved.solve(lexical - binary(share)))
         if (share - before).max() <= 1e-15:
             break
     return min(float(np.exp(grammar.root_log_prob) @ share), 1.0)
-
-
-class SpanSums:
-    """Sums over the rules of a grammar, of values of its symbols (float64 [symbols]) over spans."""
-
-    def __init__(self, grammar: PCFG) -> None:
-        self._grammar, self._size = grammar, len(grammar.symbols)
-        self._prob = np.exp(grammar.log_prob)
-        closure = unary_closure(grammar)
-        bottom = np.repeat(np.arange(self._size), np.diff(closure.start))
-        self._chains = coo_array((closure.value, (closure.top, bottom)), (self._size, self._size)).tocsr()
-
-    def binary(self, splits: Iterable[tuple[FloatArray, FloatArray]]) -> FloatArray:
-        """What binary rules give: the sum over the splits, each the values of left and of right children."""
-        total = np.zeros(len(self._prob))
-        for left, right in splits:
-            total += left[self._grammar.left] * right[self._grammar.right]
-        return np.asarray(np.bincount(self._grammar.parent, self._prob * total, self._size), np.float64)
-
-    def under_chains(self, values: FloatArray) -> FloatArray:
-        """The same with all chains of unary rules above."""
-        return np.asarray(self._chains @ values)
-
-    def masses(self, longest: int) -> FloatArray:
-        """The probability that a symbol derives n words, [n, symbol] for n = 0 .. ``longest``."""
-        found = np.zeros((longest + 1, self._size))
-        found[1:2] = self.under_chains(lexical_mass(self._grammar))
-        for n in range(2, longest + 1):
-            found[n] = self.under_chains(self.binary((found[k], found[n - k]) for k in range(1, n)))
-        return found
-
-
-def length_masses(grammar: PCFG, longest: int) -> FloatArray:
-    """The probabilities of sentences of 1 .. ``longest`` words.
-
-    >>> from mbrparse.grammar.rules import Rule, relative_frequencies
-    >>> rules = relative_frequencies("words", {"S": 1}, {Rule("S", ("S", "S")): 1, Rule("S", ("'a'",)): 1})
-    >>> length_masses(PCFG.from_rules(rules), 3).tolist()
-    [0.5, 0.125, 0.0625]
-    """
-    return np.asarray(SpanSums(grammar).masses(longest)[1:] @ np.exp(grammar.root_log_prob))

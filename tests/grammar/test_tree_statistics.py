@@ -14,11 +14,11 @@ from strategies import grammars
 from unary_strategies import unary_grammars
 
 from mbrparse.grammar.files.grammars import grammar as read
+from mbrparse.grammar.prefixes.conditioned import length_masses
 from mbrparse.grammar.tree_statistics import (
     MEANS,
     expected_children,
     finite_share,
-    length_masses,
     spectral_radius,
     tree_statistics,
 )

@@ -7,7 +7,7 @@ Lafferty 1991; Stolcke 1995).
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -38,32 +38,34 @@ class LeftCorners(NamedTuple):
     upper_value: Floats
 
 
-def left_corners(grammar: PCFG) -> LeftCorners:
-    """Factorize; raises GrammarError where left recursion is never left."""
-    from scipy.sparse import csc_matrix, identity
+def left_factors(grammar: PCFG) -> Any:
+    """scipy's factors of (I - P_L)^T; raises GrammarError where left recursion is never left."""
+    from scipy.sparse import eye_array
     from scipy.sparse.linalg import splu
 
-    count = len(grammar.symbols)
-    child = np.concatenate([grammar.left, grammar.unary_child])
-    parent = np.concatenate([grammar.parent, grammar.unary_parent])
-    # No sentence is of symbols that no root reaches.
-    used = expected_children(grammar).sum(axis=1)[parent] > 0
-    prob = np.exp(np.concatenate([grammar.log_prob, grammar.unary_log_prob])) * used
-    first = csc_matrix((prob, (child, parent)), (count, count))
-    matrix = identity(count, format="csc") - first
+    first = expected_children(grammar, right=0.0)
+    first.eliminate_zeros()
+    matrix = (eye_array(len(grammar.symbols)) - first.T).tocsc()
     try:
         factors = splu(matrix, "MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
     except RuntimeError:  # exactly singular
-        left = grown(lexical_mass(grammar) > 0, first.T.dot)
+        left = grown(lexical_mass(grammar) > 0, first.dot)
         raise _never_left(grammar, int((~left).argmax())) from None
-    lower = csc_matrix(identity(count) - factors.L)
-    lower.eliminate_zeros()
-    upper = factors.U.tocsc()
-    upper.eliminate_zeros()
-    upper.sort_indices()
-    place = int(upper.diagonal().argmin())
-    if upper.diagonal()[place] < _LEAST_PIVOT:
-        raise _never_left(grammar, int(np.flatnonzero(factors.perm_c == place)[0]))
+    pivots = factors.U.diagonal()
+    if pivots.min() < _LEAST_PIVOT:
+        raise _never_left(grammar, int(np.flatnonzero(factors.perm_c == pivots.argmin())[0]))
+    return factors
+
+
+def left_corners(grammar: PCFG) -> LeftCorners:
+    """Factorize; raises GrammarError where left recursion is never left."""
+    from scipy.sparse import csc_array, eye_array
+
+    factors = left_factors(grammar)
+    lower, upper = csc_array(eye_array(len(grammar.symbols)) - factors.L), csc_array(factors.U)
+    for triangle in (lower, upper):
+        triangle.eliminate_zeros()
+        triangle.sort_indices()
     last = upper.indptr[1:] - 1
     values = -upper.data
     values[last] = 1 / upper.data[last]

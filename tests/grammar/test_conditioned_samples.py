@@ -1,0 +1,108 @@
+"""Sampling of trees that begin with given words, or have given lengths: exact, by all that may be drawn."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from itertools import pairwise, product
+from typing import Any
+
+import naive_prefixes as twin
+import pytest
+from chi_square import chi_square_chance
+from conversion import rules_of
+from hypothesis import given
+from hypothesis import strategies as st
+from naive_prefixes import Words
+from prefix_strategies import derived, finite_grammars
+
+from mbrparse.grammar.prefixes.conditioned import ConditionedSampler
+from mbrparse.grammar.rules import Rule, RuleSet, Weight, unquote
+from mbrparse.grammar.sample import Sampler
+from mbrparse.io.errors import InputMismatchError
+
+EXACT = 1e-12
+
+
+def sentences(sampler: Sampler, symbol: Any = None) -> dict[Words, float]:
+    """The probability with which each sentence is drawn; the grammar is finite, without unary cycles."""
+    if isinstance(symbol, str):
+        return {(unquote(symbol),): 1.0}
+    sampler._draw(symbol)
+    alternatives, bounds = sampler._choices[symbol]
+    found: dict[Words, float] = defaultdict(float)
+    for children, (below, bound) in zip(alternatives, pairwise([0.0, *bounds]), strict=True):
+        for parts in product(*(sentences(sampler, child).items() for child in children)):
+            share = (bound - below) / bounds[-1]
+            for _, p in parts:
+                share *= p
+            found[tuple(word for part, _ in parts for word in part)] += share
+    return found
+
+
+def wanted(rules: RuleSet, prefix: Words, lengths: range) -> dict[Words, float]:
+    """Those of all strings, by enumeration."""
+    kept = {
+        words: p
+        for words, p in twin.strings(rules, 8).items()
+        if words[: len(prefix)] == prefix and len(words) in lengths
+    }
+    return {words: p / sum(kept.values()) for words, p in kept.items()}
+
+
+finite = finite_grammars(cyclic=False)
+
+
+@given(st.data(), finite)
+def test_sentences_that_begin_with_words(data: st.DataObject, rules: RuleSet) -> None:
+    words = data.draw(derived(rules, 8))
+    prefix = words[: data.draw(st.integers(0, len(words)))]
+    found = sentences(ConditionedSampler(rules, 0, prefix))
+    assert found == pytest.approx(wanted(rules, prefix, range(9)), rel=EXACT, abs=EXACT)
+
+
+@given(st.data(), finite)
+def test_sentences_of_some_lengths(data: st.DataObject, rules: RuleSet) -> None:
+    """With words before or without."""
+    words = data.draw(derived(rules, 8))
+    prefix = words[: data.draw(st.integers(0, len(words)))]
+    first, last = data.draw(st.integers(1, len(words))), data.draw(st.integers(len(words), 9))
+    found = sentences(ConditionedSampler(rules, 0, prefix, (first, last)))
+    assert found == pytest.approx(wanted(rules, prefix, range(first, last + 1)), rel=EXACT, abs=EXACT)
+
+
+def test_trees_come_as_often_as_in_all_that_begin_so() -> None:
+    """Left recursion, unary cycles, rules of three children: the trees of plain samples that begin so."""
+    counts = {"S -> S x": 2.0, "S -> A": 1.0, "A -> S": 0.2, "A -> x": 0.7}
+    rules = rules_of(counts)
+    some = {rule: weight for rule, weight in rules.rules.items() if rule.parent == "S"}
+    of_a = {("S",): 0.2, ("'x'",): 0.4, ("'y'", "'x'", "S"): 0.4}
+    rules = RuleSet("tags", rules.start, some | {Rule("A", side): Weight(p) for side, p in of_a.items()})
+    prefix = ("y", "x")
+    plain = [tree for tree in Sampler(rules, 1).trees(60_000) if tree.words()[:2] == prefix]
+    assert len(plain) > 1000
+    drawn = list(ConditionedSampler(rules, 2, prefix).trees(len(plain)))
+    assert all(tree.words()[:2] == prefix for tree in drawn)
+    frequent = [text for text, _ in Counter(map(str, plain)).most_common(12)]
+
+    def counted(trees: list[Any]) -> Iterator[str]:
+        return (text if text in frequent else "others" for text in map(str, trees))
+
+    expected = {text: count / len(plain) for text, count in Counter(counted(plain)).items()}
+    assert chi_square_chance(Counter(counted(drawn)), expected, 0.0) > 1e-6
+
+
+def test_long_prefixes() -> None:
+    """300 words of 1e-5 each do not leave the range of numbers."""
+    rules = rules_of({"S -> S S": 0.3, "S -> a": 0.7e-5, "S -> b": 0.7 - 0.7e-5})
+    (tree,) = ConditionedSampler(rules, 1, ["a"] * 300).trees(1)
+    assert tree.words()[:300] == ("a",) * 300
+    (tree,) = ConditionedSampler(rules, 1, ["a"] * 50, (60, 60)).trees(1)
+    assert len(tree.words()) == 60
+
+
+def test_no_such_sentence() -> None:
+    rules = rules_of({"S -> x y": 0.5, "S -> y": 0.5})
+    for prefix, lengths in ((["x", "x"], None), (["y", "y"], None), ([], (3, 9)), (["x"], (1, 1))):
+        with pytest.raises(InputMismatchError, match="has no such sentence"):
+            ConditionedSampler(rules, 1, prefix, lengths)
+    with pytest.raises(InputMismatchError, match="does not have z"):
+        ConditionedSampler(rules, 1, ["x", "z"])
