@@ -6,9 +6,9 @@ import csv
 import json
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TextIO
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 import click
 
@@ -33,8 +33,14 @@ from mbrparse.io.log import counted
 
 if TYPE_CHECKING:
     from mbrparse.decode.parser.sentences import Sentence
-    from mbrparse.decode.parser.word_probabilities import Distributions, Row, WordProbabilities
+    from mbrparse.decode.parser.word_probabilities import (
+        Distributions,
+        Row,
+        SentenceSurprisals,
+        WordProbabilities,
+    )
 
+Found = TypeVar("Found", "SentenceSurprisals", "Distributions")
 # With a greater spectral radius a grammar is inconsistent: the radius itself is exact to fewer digits.
 _CONSISTENT = 1 + 1e-9
 
@@ -52,7 +58,7 @@ class WordOptions(InputOptions):
         """Those of the grammar; a note says if some of its trees never end."""
         from mbrparse.decode.parser.word_probabilities import WordProbabilities
         from mbrparse.grammar.files.grammars import read_grammar
-        from mbrparse.grammar.tree_statistics import finite_share, spectral_radius
+        from mbrparse.grammar.tree_statistics import spectral_radius
 
         if self.grammar is None:
             raise click.UsageError("Missing option '-g' / '--grammar'.")
@@ -62,58 +68,45 @@ class WordOptions(InputOptions):
         if (radius := spectral_radius(known)) > _CONSISTENT:
             note(
                 f"{source_name(self.grammar)}: inconsistent (spectral radius {radius:.6g}): "
-                f"{finite_share(known):.2%} of its trees are finite, and prefixes of the others count, too"
+                "some of its trees are infinite, and their prefixes count, too"
             )
         return WordProbabilities(known, self.by, self.max_seconds)
 
-    def sentences(self, inputs: Sequence[str], words: WordProbabilities) -> Iterator[list[Sentence]]:
-        """The sentences of the inputs, so many at a time."""
+    def results(
+        self,
+        inputs: Sequence[str],
+        words: WordProbabilities,
+        find: Callable[[Sequence[Sentence]], Iterator[Found]],
+        what: str,
+    ) -> Iterator[tuple[int, Found]]:
+        """Number what is found of each sentence; at last a note on the bits of all, which are of ``what``."""
         from mbrparse.decode.parser.grammar_source import check_fit
+        from mbrparse.decode.parser.parse_files import most_common
         from mbrparse.decode.parser.sentences import read_files, sentences_of
         from mbrparse.decode.parser.tokenization import untokenized
 
-        fit = False
+        fit, count, told, bits, reasons = False, 0, 0, 0.0, Counter[str]()
         for chunk in read_files(inputs, self.read_form, self.encoding):
-            sentences = list(sentences_of(chunk))
-            spoken = [one for one in sentences if one and not fit]
+            batch = list(sentences_of(chunk))
+            spoken = [one for one in batch if one and not fit]
             check_fit(words.grammar, spoken)
             if chunk.form == "tokens" and (remark := untokenized(words.grammar, spoken)):
                 note(remark)
             fit = fit or bool(spoken)
-            yield sentences
+            for one in with_progress(find(batch), "reading", len(batch)):
+                count += 1
+                finite = [value for value in one.bits.tolist() if math.isfinite(value)]
+                told, bits = told + len(finite), bits + sum(finite)
+                if len(finite) < len(one.bits):
+                    reasons[one.reason or "impossible words"] += 1
+                yield count, one
+        mean = bits / max(told, 1)
+        each = f", {told} {what}: {mean:.4f} bits each on average (perplexity {2**mean:.4f})" if told else ""
+        unknown = f"; {reasons.total()} not all known ({most_common(reasons)})" if reasons else ""
+        note(counted(count, "sentence") + each + unknown)
 
 
 _word_options = option_group("known", WordOptions, without=("posteriors", "mix", *LABEL_OPTIONS))
-
-
-@dataclass
-class _Sums:
-    """What is said at the end; ``told`` are places with a finite number of ``bits``."""
-
-    sentences: int = 0
-    told: int = 0
-    bits: float = 0.0
-    reasons: Counter[str] = field(default_factory=Counter)
-
-    def add(self, bits: Sequence[float], reason: str | None) -> None:
-        """Add a sentence."""
-        self.sentences += 1
-        finite = [value for value in bits if math.isfinite(value)]
-        self.told, self.bits = self.told + len(finite), self.bits + sum(finite)
-        if reason is not None or len(finite) < len(bits):
-            self.reasons[reason or "impossible words"] += 1
-
-    def say(self, what: str) -> None:
-        """Print a line on stderr."""
-        from mbrparse.decode.parser.parse_files import most_common
-
-        found = counted(self.sentences, "sentence")
-        if self.told:
-            mean = self.bits / self.told
-            found += f", {self.told} {what}: {mean:.4f} bits each on average (perplexity {2**mean:.4f})"
-        if self.reasons:
-            found += f"; {self.reasons.total()} not all known ({most_common(self.reasons)})"
-        note(found)
 
 
 @click.command()
@@ -137,28 +130,23 @@ def surprisal(inputs: tuple[str, ...], known: WordOptions, layout: str, output: 
     from mbrparse.decode.parser.word_probabilities import COLUMNS
 
     words = known.probabilities(inputs, output)
-    sums = _Sums()
     with open_output(output) as stream, compilation_noted():
-        table = csv.writer(stream, lineterminator="\n")
+        table = csv.DictWriter(stream, COLUMNS, lineterminator="\n")
         if layout == "csv":
-            table.writerow(COLUMNS)
-        for batch in known.sentences(inputs, words):
-            for rows in with_progress(words.surprisals(batch, sums.sentences), "reading", len(batch)):
-                sums.add([row["surprisal"] for row in rows], rows[-1]["reason"])
-                if layout == "csv":
-                    table.writerows(row.values() for row in rows)
-                elif layout == "json":
-                    stream.writelines(json.dumps({**row, **_finite(row)}) + "\n" for row in rows)
-                else:
-                    _write_table(rows, stream)
-    sums.say("words and ends")
+            table.writeheader()
+        for number, found in known.results(inputs, words, words.surprisals, "words and ends"):
+            rows = found.rows(number)
+            if layout == "csv":
+                table.writerows(rows)
+            elif layout == "json":
+                stream.writelines(json.dumps({**row, **_finite(row)}) + "\n" for row in rows)
+            else:
+                _write_table(rows, stream)
 
 
 def _finite(row: Row) -> dict[str, None]:
     """What JSON has no numbers for."""
-    return {
-        name: None for name, value in row.items() if isinstance(value, float) and not math.isfinite(value)
-    }
+    return {name: None for name in _NUMBERS if not math.isfinite(row[name])}
 
 
 _NUMBERS = ("surprisal", "lexical", "syntactic", "entropy", "log_prefix")
@@ -222,26 +210,22 @@ def _print_distributions(
         refuse_options(["top"], "no --output")
     words = known.probabilities(inputs, output)
     terminals = [*words.grammar.terminals, *([END] if ends else [])]
-    file = None if output is None else DistributionsFile(terminals)
-    sums = _Sums()
+    find, what = (words.next_words, "words and ends") if ends else (words.masked_words, "words")
+    file = DistributionsFile(terminals)
     with compilation_noted():
-        for batch in known.sentences(inputs, words):
-            found = words.next_words(batch) if ends else words.masked_words(batch)
-            for one in with_progress(found, "reading", len(batch)):
-                sums.add(one.bits().tolist(), one.reason)
-                if file is not None:
-                    file.add(one)
-                else:
-                    _print_top(sums.sentences, one, terminals, top)
-    if output is not None and file is not None:
+        for number, found in known.results(inputs, words, find, what):
+            if output is None:
+                _print_top(number, found, terminals, top)
+            else:
+                file.add(found)
+    if output is not None:
         with open_output_bytes(output) as stream:
             file.write(stream)
-    sums.say("words and ends" if ends else "words")
 
 
 def _print_top(sentence: int, found: Distributions, terminals: Sequence[str], top: int) -> None:
     width = max(map(len, found.words), default=0)
-    for place, (word, bits) in enumerate(zip(found.words, found.bits().tolist(), strict=True)):
+    for place, (word, bits) in enumerate(zip(found.words, found.bits.tolist(), strict=True)):
         row = found.probabilities[place]
         best = [place for place in (-row).argsort(kind="stable")[:top].tolist() if row[place] > 0]
         shown = "  ".join(f"{visible(terminals[place])} {row[place]:.4f}" for place in best)

@@ -22,35 +22,32 @@ from mbrparse.grammar.pcfg import PCFG, FloatArray
 
 # A spectral radius that is nearer to one counts as one: means would have no digits.
 _NEAR_ONE = 1e-12
-_STEPS = 200  # of either iteration, which need some ten
+_STEPS = 200  # of the iteration, which needs some ten
 #: What has no value where the expected length is not finite.
-MEANS = ("words", "standard deviation", "nodes", "entropy in bits", "bits a word")
+MEANS = ("words", "nodes", "entropy in bits", "bits a word")
 
 
 def tree_statistics(grammar: PCFG) -> dict[str, float]:
     """Name each figure that ``grammar info --entropy`` prints; probabilities must sum to one.
 
-    "finite trees" is the probability of a tree to be finite, "words" the expected length of a sentence (with
-    its standard deviation). Nodes are those of binarized trees, tags among them, words not. Entropies are of
-    trees with the grammar's own symbols. The figures of ``MEANS`` are missing where they are not finite.
+    "words" is the expected length of a sentence. Nodes are those of binarized trees, tags among them, words
+    not. Entropies are of trees with the grammar's own symbols. The figures of ``MEANS`` are missing where
+    they are not finite.
 
     >>> from mbrparse.grammar.rules import Rule, relative_frequencies
     >>> rules = relative_frequencies("words", {"S": 1}, {Rule("S", ("S", "S")): 1, Rule("S", ("'a'",)): 3})
     >>> for name, value in tree_statistics(PCFG.from_rules(rules)).items():
     ...     print(name, round(value, 4))
     spectral radius 0.5
-    finite trees 1.0
     words 1.5
-    standard deviation 1.2247
     nodes 2.0
     entropy in bits 1.6226
     bits a word 1.0817
     """
     children = expected_children(grammar)
     radius = _spectral_radius(children)
-    figures = {"spectral radius": radius, "finite trees": 1.0}
     if radius >= 1 - _NEAR_ONE:
-        return figures | {"finite trees": finite_share(grammar)}
+        return {"spectral radius": radius}
     size, root = len(grammar.symbols), np.exp(grammar.root_log_prob)
     log_probs = np.concatenate((grammar.log_prob, grammar.unary_log_prob, grammar.lexical_log_prob))
     parents = np.concatenate((grammar.parent, grammar.unary_parent, grammar.lexical_symbol))
@@ -60,12 +57,10 @@ def tree_statistics(grammar: PCFG) -> dict[str, float]:
     words, nodes, nats = (root @ below).tolist()
     roots = root[root > 0]
     entropy = max(0.0, nats - float(roots @ np.log(roots))) / math.log(2)
-    # Of a sum of two lengths: E[L (L - 1)] = E[L1 (L1 - 1)] + E[L2 (L2 - 1)] + 2 E[L1] E[L2].
-    pairs = 2 * np.exp(grammar.log_prob) * below[grammar.left, 0] * below[grammar.right, 0]
-    factorial = float(root @ solved.solve(np.bincount(grammar.parent, pairs, size)))
-    deviation = max(factorial + words - words**2, 0.0) ** 0.5
-    means = (words, deviation, nodes, entropy, entropy / words)
-    return figures | dict(zip(MEANS, means, strict=True))
+    return {
+        "spectral radius": radius,
+        **dict(zip(MEANS, (words, nodes, entropy, entropy / words), strict=True)),
+    }
 
 
 def expected_children(grammar: PCFG, right: float = 1.0) -> csr_array:
@@ -127,29 +122,3 @@ def _perron_root(matrix: csr_array) -> float:
             break
         vector = np.maximum(np.abs(vector) / np.abs(vector).max(), np.finfo(np.float64).tiny)
     return root
-
-
-def finite_share(grammar: PCFG) -> float:
-    """The probability that a tree is finite: the limit of the sums of the masses of lengths.
-
-    Newton's method from zero on the equations of symbols (Etessami & Yannakakis 2009), which rises to their
-    least solution.
-    """
-    size, prob, lexical = len(grammar.symbols), np.exp(grammar.log_prob), lexical_mass(grammar)
-    share = np.zeros(size)
-
-    def binary(some: FloatArray) -> FloatArray:
-        products = prob * some[grammar.left] * some[grammar.right]
-        return np.asarray(np.bincount(grammar.parent, products, size), np.float64)
-
-    unary = children_matrix(grammar, 0 * prob, 0 * prob)
-    # What derives nothing would make the equations singular.
-    ends = grown(lexical > 0, lambda some: binary(some) + unary @ some)
-    identity = (1 + 1e-15) * eye_array(size)  # at one the slopes of a critical grammar reach it
-    for _ in range(_STEPS):
-        slopes = children_matrix(grammar, prob * share[grammar.right], prob * share[grammar.left])
-        solved = splu((identity - slopes.multiply(ends[:, None]).multiply(ends)).tocsc())
-        before, share = share, np.maximum(share, solved.solve(lexical - binary(share)))
-        if (share - before).max() <= 1e-15:
-            break
-    return min(float(np.exp(grammar.root_log_prob) @ share), 1.0)

@@ -152,7 +152,9 @@ def test_grammars_that_do_not_end(command: Command) -> None:
     Path("grow").write_text("S -> S S [0.75] | 'a' [0.25]\n")
     outcome = command("surprisal -g grow --format csv", stdin="a a")
     noted = outcome.err.splitlines()[0]
-    assert noted.startswith("mbrparse: grow: inconsistent (spectral radius 1.5): 33.33% of its trees are")
+    assert noted.startswith(
+        "mbrparse: grow: inconsistent (spectral radius 1.5): some of its trees are infinite"
+    )
     rows = table(outcome.output)
     assert float(rows[0]["surprisal"]) == 0
     Path("left").write_text("S -> A 'b' [1.0]\nA -> A 'x' [1.0]\n")
@@ -186,3 +188,19 @@ def test_in_python(words: str) -> None:
     with pytest.raises(mp.MbrparseError, match="do not fit"):
         mp.surprisal(grammar, "DT NN")
     assert len(mp.surprisal(grammar, [])) == 0
+
+
+def test_samples_that_begin_with_words_or_have_a_length(command: Command, words: str) -> None:
+    sampled = f"sample {words} -n 20 --seed 1 --words"
+    lines = command(f"{sampled} --conditioned 'the dog'").output.splitlines()
+    assert set(lines) == {"the dog barks", "the dog sleeps"}
+    assert lines == command(f"{sampled} --conditioned 'the  dog' --lengths 3").output.splitlines()
+    assert {len(line.split()) for line in command(f"{sampled} --lengths 2").output.splitlines()} == {2}
+    both = command(f"{sampled} --lengths 1-3").output.splitlines()
+    assert {len(line.split()) for line in both} == {2, 3}
+    no_such = "the grammar has no such sentence; ask for other words, or lengths"
+    assert command(f"{sampled} --conditioned barks").error == no_such
+    assert command(f"{sampled} --lengths 4").error == no_such
+    assert command(f"{sampled} --conditioned 'the bird'").error == "the grammar does not have bird"
+    for lengths in ("0", "3-2", "5-", "x", "2000"):
+        assert "neither a length nor a range" in command(f"{sampled} --lengths {lengths}").usage_error

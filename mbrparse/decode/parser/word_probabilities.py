@@ -11,7 +11,7 @@ import numpy as np
 from mbrparse.decode.parser.grammar_source import check_fit, terminals_of
 from mbrparse.decode.parser.sentences import Sentence, batch_of_sentences
 from mbrparse.grammar.pcfg import PCFG, UNKNOWN_TERMINAL, FloatArray, IntArray
-from mbrparse.grammar.prefixes.prefixes import Prefixes, PrefixValues
+from mbrparse.grammar.prefixes.prefixes import Prefixes
 from mbrparse.grammar.rules import TerminalKind, is_terminal, unquote
 from mbrparse.io.array_file import ArrayColumn, write_arrays
 from mbrparse.io.errors import InputMismatchError, shortened
@@ -33,6 +33,19 @@ COLUMNS = (
 Row = dict[str, Any]
 
 
+class SentenceSurprisals(NamedTuple):
+    """Of a sentence: the columns from "word" on, the surprisals among them, and why some is not finite."""
+
+    columns: Sequence[Sequence[Any]]
+    bits: FloatArray
+    reason: str | None
+
+    def rows(self, number: int) -> list[Row]:
+        """A row for each word, and one for the end."""
+        rows = enumerate(zip(*self.columns, strict=True), start=1)
+        return [dict(zip(COLUMNS, (number, place, *row), strict=True)) for place, row in rows]
+
+
 class Distributions(NamedTuple):
     """Of a sentence: P(terminal) at each place [places, terminals], and which terminals stand there."""
 
@@ -41,6 +54,7 @@ class Distributions(NamedTuple):
     probabilities: FloatArray
     reason: str | None = None
 
+    @property
     def bits(self) -> FloatArray:
         """The surprisal of what stands there."""
         known = self.terminal_ids != UNKNOWN_TERMINAL
@@ -91,8 +105,8 @@ class WordProbabilities:
         terminals = [terminals_of(self.grammar, sentence) for sentence in sentences]
         return terminals, list(map(self.grammar.encode, terminals))
 
-    def surprisals(self, sentences: Sequence[Sentence], first: int = 0) -> Iterator[list[Row]]:
-        """Yield the rows of each sentence, one a word, and one for the end.
+    def surprisals(self, sentences: Sequence[Sentence]) -> Iterator[SentenceSurprisals]:
+        """Yield those of each sentence.
 
         ``log_prefix`` is natural and with the row's word, at the end that of the sentence; the rest are bits.
         ``entropy`` is of what may stand there: the surprisal that is expected. Raises GrammarError where left
@@ -100,31 +114,21 @@ class WordProbabilities:
         """
         terminals, encoded = self._encoded(sentences)
         for place, values in enumerate(self._prefixes.read(encoded)):
-            words = [*_words(sentences[place]), END]
+            words, bits = [*_words(sentences[place]), END], values.surprisal
             with np.errstate(invalid="ignore"):
-                lexical = np.maximum(values.surprisal - values.syntactic, 0)
-            columns = (
-                *(words, [*terminals[place], END]),
-                [*values.log_prefix[1:].tolist(), values.log_prob],
-                *(values.surprisal, lexical, values.syntactic),
-                *(values.entropy(), self._reasons(encoded[place], words, values)),
-            )
-            places = [first + place + 1] * len(words), range(1, len(words) + 1)
-            listed = (part.tolist() if isinstance(part, np.ndarray) else part for part in columns)
-            yield [dict(zip(COLUMNS, row, strict=True)) for row in zip(*places, *listed, strict=True)]
-
-    def _reasons(self, tokens: IntArray, words: Sequence[str], values: PrefixValues) -> list[str | None]:
-        """Why a place has no finite surprisal."""
-        if values.reason is not None:
-            return [values.reason] * len(words)
-        impossible = np.flatnonzero(~np.isfinite(values.surprisal))
-        reasons: list[str | None] = [None] * len(words)
-        if len(impossible):
-            there = int(impossible[0])
-            unknown = there < len(tokens) and tokens[there] == UNKNOWN_TERMINAL
-            what = "unknown" if unknown else "impossible here:"
-            reasons[there:] = [f"{what} {shortened(words[there])}"] * (len(words) - there)
-        return reasons
+                lexical = np.maximum(bits - values.syntactic, 0)
+            log_prefix = np.append(values.log_prefix[1:], values.log_prob)
+            numbers = [
+                each.tolist() for each in (log_prefix, bits, lexical, values.syntactic, values.entropy())
+            ]
+            reasons = [values.reason] * len(words)
+            if values.reason is None and not np.isfinite(bits).all():
+                there = int(np.isfinite(bits).argmin())
+                unknown = UNKNOWN_TERMINAL in encoded[place][there : there + 1]
+                what = "unknown" if unknown else "impossible here:"
+                reasons[there:] = [f"{what} {shortened(words[there])}"] * (len(words) - there)
+            columns = (words, [*terminals[place], END], *numbers, reasons)
+            yield SentenceSurprisals(columns, bits, reasons[-1])
 
     def next_words(self, sentences: Sequence[Sentence]) -> Iterator[Distributions]:
         """Yield what may stand in each sentence after the words before, at its end, too; END comes last."""
@@ -203,6 +207,7 @@ def surprisal(
     given = batch_of_sentences(sentences).sentences
     words = WordProbabilities(grammar, by, max_seconds)
     check_fit(words.grammar, [one for one in given if one])
-    rows = [row for found in words.surprisals(given) for row in found]
+    found = enumerate(words.surprisals(given), start=1)
+    rows = [row for number, one in found for row in one.rows(number)]
     table = pd.DataFrame(rows, columns=list(COLUMNS))
     return table.astype(dict.fromkeys(COLUMNS[4:-1], "float64"))
