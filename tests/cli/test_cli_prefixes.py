@@ -192,15 +192,15 @@ def test_in_python(words: str) -> None:
 
 def test_samples_that_begin_with_words_or_have_a_length(command: Command, words: str) -> None:
     sampled = f"sample {words} -n 20 --seed 1 --words"
-    lines = command(f"{sampled} --conditioned 'the dog'").output.splitlines()
+    lines = command(f"{sampled} --conditioned", "the dog").output.splitlines()
     assert set(lines) == {"the dog barks", "the dog sleeps"}
-    assert lines == command(f"{sampled} --conditioned 'the  dog' --lengths 3").output.splitlines()
+    assert lines == command(f"{sampled} --lengths 3 --conditioned", "the  dog").output.splitlines()
     assert {len(line.split()) for line in command(f"{sampled} --lengths 2").output.splitlines()} == {2}
     both = command(f"{sampled} --lengths 1-3").output.splitlines()
     assert {len(line.split()) for line in both} == {2, 3}
     no_such = "the grammar has no such sentence; ask for other words, or lengths"
     assert command(f"{sampled} --conditioned barks").error == no_such
     assert command(f"{sampled} --lengths 4").error == no_such
-    assert command(f"{sampled} --conditioned 'the bird'").error == "the grammar does not have bird"
+    assert command(f"{sampled} --conditioned", "the bird").error == "the grammar does not have bird"
     for lengths in ("0", "3-2", "5-", "x", "2000"):
         assert "neither a length nor a range" in command(f"{sampled} --lengths {lengths}").usage_error
