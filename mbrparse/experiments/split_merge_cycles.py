@@ -11,13 +11,14 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
 
+import numpy as np
+
 from mbrparse.decode.base.objectives import OBJECTIVES
 from mbrparse.decode.base.parser_options import ParserOptions, objective_of
 from mbrparse.decode.parser.parse_input import Job
 from mbrparse.evaluate.evalb.evalb_counts import EVALB
 from mbrparse.evaluate.evalb.parameters import COLLINS, NEVER
 from mbrparse.evaluate.evaluation import evaluate_files
-from mbrparse.evaluate.risk import TreeRates
 from mbrparse.evaluate.settings import Settings
 from mbrparse.evaluate.tables.grids import Cell, Grid, grid_of
 from mbrparse.evaluate.tables.rate_tables import Summary, cells
@@ -26,6 +27,7 @@ from mbrparse.experiments.kept_parses import parse_kept
 from mbrparse.experiments.trial_runs import Tables, hold_out, panels, read_treebanks
 from mbrparse.grammar.files.grammars import read_grammar
 from mbrparse.grammar.grammar_file import write_rules
+from mbrparse.grammar.pcfg import FloatArray
 from mbrparse.grammar.projection import has_annotations
 from mbrparse.grammar.training.split_merge.cycles import SplitMerge
 from mbrparse.grammar.training.split_merge.training import train_trees
@@ -39,11 +41,21 @@ from mbrparse.treebank.binarize import debinarize
 from mbrparse.treebank.conventions import CorpusReading
 from mbrparse.treebank.corpora import SourceTree
 from mbrparse.treebank.places import write_trees
+from mbrparse.treebank.tree import Tree
 
 MOST_PROBABLE = "most-probable-tree"
 #: Derivations among whose trees the most probable tree is sought: summed over states, that is NP-hard.
 DERIVATIONS = 1000
 _F = "bracketing_f"
+
+
+@dataclass(frozen=True)
+class ExactMatch:
+    """The rates of different trees against each other, of which the most probable tree has the least risk."""
+
+    def __call__(self, trees: Sequence[Tree]) -> FloatArray:
+        """[guessed, correct]: one if they are the same tree."""
+        return np.eye(len(trees))
 
 
 @dataclass(frozen=True)
@@ -107,7 +119,7 @@ class Cycles:
             debinarized=True,
             prune=self.prune if has_annotations(grammar) else 0.0,
             k_best=DERIVATIONS if seeks else None,
-            risk=TreeRates("labelled-tree", "original") if seeks else None,
+            risk=ExactMatch() if seeks else None,
         )
         parses = [self.parses(number, name) for name in names]
         gold, job = self.folder / "gold.mrg", Job(grammar, options)
