@@ -222,12 +222,14 @@ def every_minute(tell: Callable[[], None]) -> Iterator[None]:
             tell()
 
     thread = threading.Thread(target=run, daemon=True)
-    thread.start()
+    with suppress(RuntimeError):  # no thread can be started: nothing is told
+        thread.start()
     try:
         yield
     finally:
         ended.set()
-        thread.join()
+        if thread.ident is not None:
+            thread.join()
 
 
 def with_progress(items: Iterable[Item], title: str, total: int | None = None) -> Iterator[Item]:

@@ -118,6 +118,8 @@ COMMANDS = _weighed(f"""
 3 masked words.tokens -g words.txt --encoding latin-1
 5 sample unary.txt -n 3 --seed 1 -o out
 3 sample words.nltk --normalize -n 3 --seed 1 -o out
+3 sample unary.txt -n 3 --seed 1 --conditioned DT --lengths 1-9 -o out
+2 sample words.txt -n 3 --seed 1 --conditioned the --words -o out
 4 parse words.tokens -g words.nltk --normalize -o out
 3 score bin.mrg -g words.nltk --normalize
 8 parse tokens.txt -g tags.txt --details out.json -o out
@@ -249,6 +251,7 @@ VALUES = {
     "--binarize": "hmarkov=0,1 subcat=on,off vmarkov=2 x=1 label-map=labels.map",
     "--columns": "labelled-f coverage,labelled-tree f,gold nonsense",
     "--continuation": "_Cont |<> |< @",
+    "--conditioned": "DT NN the nonsense",
     "--dev-fraction": "0.2 0.5",
     "--criteria": "labelled-f leaf-ancestor labelled-tree,bracketed-f tagging-accuracy",
     "--criterion": "labelled-f bracketed-tree consistent-brackets-recall",
@@ -263,6 +266,7 @@ VALUES = {
     "--ids": "ID NP",
     "--joiner": "+ :: _",
     "--label": "S NP_Cont X",
+    "--lengths": "5 2-4 4-2 1-1000",
     "--merit": "boundary-trigram beta stack prefix normalized-beta trigram left-boundary",
     "--null": "VP|<> S NULL",
     "--mix": ".5,.5 1,0 2,1",

@@ -85,6 +85,11 @@ def test_sentences_in_company(data: st.DataObject, rules: RuleSet) -> None:
         check(rules, words, found)
 
 
+def test_a_grammar_without_binary_rules() -> None:
+    found = read(rules_of({"S -> x": 1}), [("x", "x"), ("x",)])
+    assert [one.log_prefix.tolist() for one in found] == [[0.0, 0.0, -INF], [0.0, 0.0]]
+
+
 @given(st.data(), consistent_grammars(unaries=False))
 def test_values_do_not_depend_on_company(data: st.DataObject, rules: RuleSet) -> None:
     sentences = data.draw(st.lists(any_words(rules, 20), min_size=5, max_size=20))

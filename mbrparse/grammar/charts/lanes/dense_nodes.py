@@ -14,9 +14,10 @@ def dense_nodes(state: DenseState, inside: Floats) -> InsideNodes:
     group, n = state.group, int(state.group.length[0])
     last, back = np.tril_indices(n)  # cells in the order of ``forest_cell``
     cells = np.zeros((len(last), len(state.tables.narrow_left.start) - 1))
-    row = state.offsets[last - back] // state.n_wide + last + 1
-    values = inside[: len(last) * state.n_wide, 0].reshape(-1, state.n_wide)[row]
-    cells[:, state.tables.symbol] = np.where(back[:, None] + 1 >= state.least, values, 0)
+    if state.n_wide > 0:
+        row = state.offsets[last - back] // state.n_wide + last + 1
+        values = inside[: len(last) * state.n_wide, 0].reshape(-1, state.n_wide)[row]
+        cells[:, state.tables.symbol] = np.where(back[:, None] + 1 >= state.least, values, 0)
     word = np.arange(n).repeat(np.diff(group.entry_start[0, : n + 1]))
     narrow = np.flatnonzero(group.entry_wide[: len(word)] < 0)
     place = word[narrow] * (word[narrow] + 1) // 2
