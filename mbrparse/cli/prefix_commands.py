@@ -211,14 +211,14 @@ def _print_distributions(
     words = known.probabilities(inputs, output)
     terminals = [*words.grammar.terminals, *([END] if ends else [])]
     find, what = (words.next_words, "words and ends") if ends else (words.masked_words, "words")
-    file = DistributionsFile(terminals)
+    file = None if output is None else DistributionsFile(terminals)
     with compilation_noted():
         for number, found in known.results(inputs, words, find, what):
-            if output is None:
+            if file is None:
                 _print_top(number, found, terminals, top)
             else:
                 file.add(found)
-    if output is not None:
+    if file is not None and output is not None:
         with open_output_bytes(output) as stream:
             file.write(stream)
 

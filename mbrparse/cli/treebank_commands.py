@@ -282,7 +282,6 @@ def sample(
     GRAMMAR is a file in mbrparse's format or in NLTK's, or embedded:flights.
     """
     from mbrparse.grammar.files.grammars import read_rules_of_any_format
-    from mbrparse.grammar.prefixes.conditioned import ConditionedSampler
     from mbrparse.grammar.sample import Sampler
     from mbrparse.io.files import open_output
     from mbrparse.treebank.brackets import write_tree
@@ -292,10 +291,11 @@ def sample(
     if seed is None:
         seed = secrets.randbelow(2**31)
     rules = read_rules_of_any_format(embedded_grammar(grammar), normalize=normalize, log=note)
+    sampler = Sampler(rules, seed)
     if conditioned or lengths:
-        sampler: Sampler = ConditionedSampler(rules, seed, conditioned or (), lengths)
-    else:
-        sampler = Sampler(rules, seed)
+        from mbrparse.grammar.prefixes.conditioned import ConditionedSampler
+
+        sampler = ConditionedSampler(rules, seed, conditioned or (), lengths)
     with open_output(output) as stream:
         for tree in with_progress(sampler.trees(count), "sampling", count):
             if words:
