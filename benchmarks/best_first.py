@@ -16,13 +16,13 @@ import time
 
 import numpy as np
 
+from mbrparse.charts.base.chart import Wanted
+from mbrparse.charts.factory import ChartFactory
 from mbrparse.decode.best_first.best_first import BestFirst, Until
 from mbrparse.decode.best_first.best_first_charts import BestFirstCharts
-from mbrparse.grammar.charts.base.chart import Wanted
-from mbrparse.grammar.charts.factory import ChartFactory
 from mbrparse.grammar.pcfg import PCFG, IntArray
-from mbrparse.grammar.training.induce import induce
-from mbrparse.grammar.training.tag_statistics import Statistics, count_statistics
+from mbrparse.training.count import induce
+from mbrparse.training.tag_statistics import Statistics, count_statistics
 from mbrparse.treebank.binarize import Binarization
 from mbrparse.treebank.corpora import read_corpus
 from mbrparse.treebank.prepare import Preparation, PreparationStatistics, prepare

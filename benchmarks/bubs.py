@@ -33,10 +33,10 @@ import numpy as np
 from pinned import machine, pin
 from samples import LARGE, SMALL, TREEBANK, Setting, binarized
 
-from mbrparse.grammar.charts.base.chart import Wanted
-from mbrparse.grammar.charts.factory import ChartFactory
+from mbrparse.charts.base.chart import Wanted
+from mbrparse.charts.factory import ChartFactory
 from mbrparse.grammar.pcfg import PCFG, IntArray
-from mbrparse.grammar.training.induce import induce
+from mbrparse.training.count import induce
 from mbrparse.treebank.corpora import SourceTree
 from mbrparse.treebank.splits import split_fraction
 

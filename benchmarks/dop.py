@@ -15,10 +15,10 @@ import time
 from collections.abc import Callable, Iterable
 from typing import cast
 
+from mbrparse.charts.base.chart import Chart, Wanted
+from mbrparse.charts.dop.dop_charts import DopCharts
+from mbrparse.charts.factory import ChartFactory
 from mbrparse.decode.free.free_decoder import best_bracketing
-from mbrparse.grammar.charts.base.chart import Chart, Wanted
-from mbrparse.grammar.charts.dop.dop_charts import DopCharts
-from mbrparse.grammar.charts.factory import ChartFactory
 from mbrparse.grammar.dop.addressed_treebank import Weighting, address_trees
 from mbrparse.grammar.dop.dop_grammar import DopGrammar
 from mbrparse.grammar.dop.reduction import reduced_grammar

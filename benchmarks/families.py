@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import product
 
 from mbrparse.grammar.rules import Rule, RuleSet, Weight, is_terminal, relative_frequencies
-from mbrparse.grammar.training.induce import induce
+from mbrparse.training.count import induce
 from mbrparse.treebank.corpora import SourceTree
 from mbrparse.treebank.tree import Tree
 

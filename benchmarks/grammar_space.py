@@ -26,7 +26,7 @@ from mbrparse.decode.parser.parse_files import BracketText
 from mbrparse.decode.base.objectives import OBJECTIVES, Objective, Space
 from mbrparse.decode.parser.parser import Parser
 from mbrparse.decode.parser.sentences import Sentence
-from mbrparse.grammar.training.induce import induce
+from mbrparse.training.count import induce
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.treebank.binarize import Binarization, HeadDriven
 from mbrparse.treebank.corpora import SourceTree, read_corpus

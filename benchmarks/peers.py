@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from samples import SMALL, Sample, encoded, read_sample
 
-from mbrparse.grammar.charts.base.chart import Wanted
-from mbrparse.grammar.charts.factory import ChartFactory
+from mbrparse.charts.base.chart import Wanted
+from mbrparse.charts.factory import ChartFactory
 from mbrparse.grammar.pcfg import PCFG, IntArray
 
 PEER_SECONDS = 20.0  # give or take the last sentence

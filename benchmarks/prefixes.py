@@ -28,10 +28,10 @@ import numpy as np
 from costs import medians
 from samples import SMALL, default_corpus, encoded, read_sample, write_sample
 
-from mbrparse.grammar.charts.base.clock import Clock
-from mbrparse.grammar.charts.lanes.dense_charts import DenseCharts
+from mbrparse.charts.base.clock import Clock
+from mbrparse.charts.dense.dense_charts import DenseCharts
 from mbrparse.grammar.pcfg import PCFG, FloatArray, IntArray
-from mbrparse.grammar.prefixes.prefixes import Prefixes
+from mbrparse.decode.words.prefixes import Prefixes
 
 INSIDE, KINDS = "the inside pass alone", ("prefixes", "next words")
 

@@ -25,11 +25,11 @@ from collections.abc import Callable
 import numpy as np
 
 from mbrparse.grammar.pcfg import PCFG
-from mbrparse.grammar.training import expectation
-from mbrparse.grammar.training.bracketings import BracketedSentence, encode_corpus
-from mbrparse.grammar.training.expectation import expect, probabilities
-from mbrparse.grammar.training.expectation_kernels import BracketedCorpus
-from mbrparse.grammar.training.inside_outside import random_grammar
+from mbrparse.training.em import expectation
+from mbrparse.training.em.bracketings import BracketedSentence, encode_corpus
+from mbrparse.training.em.expectation import expect, probabilities
+from mbrparse.training.em.expectation_kernels import BracketedCorpus
+from mbrparse.training.em.inside_outside import random_grammar
 
 TAGS = [f"t{number:02}" for number in range(48)]
 SENTENCES = 700

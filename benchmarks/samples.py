@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from mbrparse.decode.parser.sentences import Sentence, read_sentences
+from mbrparse.errors import CorpusError
 from mbrparse.grammar.grammar_file import read_rules, write_rules
 from mbrparse.grammar.pcfg import PCFG, IntArray
-from mbrparse.grammar.training.induce import induce
-from mbrparse.io.errors import CorpusError
+from mbrparse.training.count import induce
 from mbrparse.treebank.binarize import Binarization
 from mbrparse.treebank.brackets import write_tree
 from mbrparse.treebank.corpora import SourceTree, read_corpus

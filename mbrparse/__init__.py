@@ -18,7 +18,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from mbrparse.io.version import __version__
+from mbrparse.version import __version__
 
 if TYPE_CHECKING:
     from mbrparse.decode.base.objectives import OBJECTIVES, Item, Objective, Space
@@ -30,17 +30,17 @@ if TYPE_CHECKING:
     from mbrparse.decode.parser.rerank import rerank
     from mbrparse.decode.parser.scoring import score
     from mbrparse.decode.parser.tokenization import tokenize
-    from mbrparse.decode.parser.word_probabilities import surprisal
     from mbrparse.decode.posteriors.mixture import mix_posteriors
     from mbrparse.decode.posteriors.posteriors_arrays import posteriors
     from mbrparse.decode.posteriors.posteriors_file import read_posteriors
     from mbrparse.decode.posteriors.span_marginals import span_marginals
+    from mbrparse.decode.words.word_probabilities import surprisal
+    from mbrparse.errors import MbrparseError
     from mbrparse.evaluate.comparison import compare, report
     from mbrparse.evaluate.profiles.profile_table import PROFILES
     from mbrparse.evaluate.risk import TreeRates
     from mbrparse.grammar.files.grammars import grammar, read_grammar, train, write_grammar
     from mbrparse.grammar.pcfg import PCFG
-    from mbrparse.io.errors import MbrparseError
     from mbrparse.treebank.baselines import baseline_trees
     from mbrparse.treebank.binarize import Binarization, binarize, debinarize
     from mbrparse.treebank.brackets import read_tree
@@ -103,7 +103,7 @@ _MODULES = {
     "Item": "decode.base.objectives",
     "CorpusReading": "treebank.conventions",
     "LabelMarks": "treebank.labels",
-    "MbrparseError": "io.errors",
+    "MbrparseError": "errors",
     "Objective": "decode.base.objectives",
     "Parser": "decode.parser.parser",
     "Posteriors": "decode.base.span_posteriors",
@@ -129,7 +129,7 @@ _MODULES = {
     "score": "decode.parser.scoring",
     "span_marginals": "decode.posteriors.span_marginals",
     "split": "treebank.splits",
-    "surprisal": "decode.parser.word_probabilities",
+    "surprisal": "decode.words.word_probabilities",
     "tokenize": "decode.parser.tokenization",
     "train": "grammar.files.grammars",
     "treebank_statistics": "treebank.treebank_statistics",

@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from mbrparse.grammar import kernel
+from mbrparse.charts import kernel
 
 # Of equal lengths, so that they are parsed side by side, and another one alone.
 TREES = "(S (NP DT NN) (VP VB (NP (NP DT NN) (PP IN NN))))\n" * 9 + "(S (NP DT NN) (VP VB NN))\n"

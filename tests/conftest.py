@@ -9,7 +9,7 @@ import pytest
 from commandline import Command, run
 from hypothesis import HealthCheck, settings
 
-from mbrparse.io.errors import CorpusError
+from mbrparse.errors import CorpusError
 from mbrparse.treebank.corpora import read_corpus
 from mbrparse.treebank.tree import Tree
 

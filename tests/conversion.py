@@ -7,9 +7,9 @@ from typing import TypeVar
 import naive
 import numpy as np
 
+from mbrparse.charts.base.chart import Chart
+from mbrparse.charts.base.span_summary import SpanEntries
 from mbrparse.decode.candidates.samples import Samples
-from mbrparse.grammar.charts.base.chart import Chart
-from mbrparse.grammar.charts.base.span_summary import SpanEntries
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import (
     Rule,

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mbrparse.grammar.charts.base import vector
+from mbrparse.charts.base import vector
 
 
 class CountedReads(np.ndarray[Any, Any]):
@@ -32,7 +32,7 @@ def counted(array: NDArray[Any]) -> CountedReads:
 
 
 def counting_vectors(counts: Counter[str]) -> dict[str, Any]:
-    """Stand-ins for grammar.charts.base.vector: rows as small arrays, each operation counted by its name."""
+    """Stand-ins for charts.base.vector: rows as small arrays, each operation counted by its name."""
 
     def load(array: Any, row: int, offset: int) -> Any:
         counts["load"] += 1

@@ -11,8 +11,8 @@ import numpy as np
 from hypothesis import strategies as st
 
 from mbrparse.grammar.rules import TerminalKind, is_terminal
-from mbrparse.grammar.training.split_merge.state_grammar import Layout, StateGrammar
-from mbrparse.grammar.training.split_merge.tree_arrays import ObservedTrees, observe
+from mbrparse.training.split_merge.state_grammar import Layout, StateGrammar
+from mbrparse.training.split_merge.tree_arrays import ObservedTrees, observe
 from mbrparse.treebank.corpora import SourceTree
 from mbrparse.treebank.tree import Tree
 

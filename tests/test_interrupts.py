@@ -15,11 +15,11 @@ import pytest
 from children import LIMIT, started
 from commandline import Command
 
+from mbrparse.charts.base.clock import NO_LIMIT, Clock
+from mbrparse.charts.base.rule_tables import Ints
+from mbrparse.charts.kernel import kernel
 from mbrparse.cli.interrupts import interruptible
-from mbrparse.grammar.charts.base.clock import NO_LIMIT, Clock
-from mbrparse.grammar.charts.base.rule_tables import Ints
 from mbrparse.grammar.grammar_file import read_rules
-from mbrparse.grammar.kernel import kernel
 
 ROUNDS = np.zeros(1, np.int32)
 LINE = "mbrparse: interrupted\n"

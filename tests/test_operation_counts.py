@@ -17,15 +17,15 @@ import numpy as np
 import pytest
 from counting import CountedReads, counted, uncompiled
 
-from mbrparse.grammar.charts.base.chart import Wanted
-from mbrparse.grammar.charts.base.packed_forest import Partners
-from mbrparse.grammar.charts.base.rule_tables import SparseTables, chart_rules, sparse_tables
-from mbrparse.grammar.charts.factory import ChartFactory
-from mbrparse.grammar.charts.forest import forests
-from mbrparse.grammar.charts.lanes import dense_charts, dense_readings, diagonal_charts
-from mbrparse.grammar.charts.lanes.dense_state import TILE, DenseTables, dense_tables
+from mbrparse.charts.base.chart import Wanted
+from mbrparse.charts.base.packed_forest import Partners
+from mbrparse.charts.base.rule_tables import SparseTables, chart_rules, sparse_tables
+from mbrparse.charts.dense import dense_charts, dense_readings, diagonal_charts
+from mbrparse.charts.dense.dense_state import TILE, DenseTables, dense_tables
+from mbrparse.charts.factory import ChartFactory
+from mbrparse.charts.forest import forests
 from mbrparse.grammar.pcfg import PCFG, IntArray
-from mbrparse.grammar.training.induce import induce
+from mbrparse.training.count import induce
 from mbrparse.treebank.binarize import Binarization
 from mbrparse.treebank.corpora import read_corpus
 from mbrparse.treebank.prepare import Preparation, PreparationStatistics, prepare

@@ -10,8 +10,8 @@ from commandline import Command, grammar_text
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from mbrparse.io.errors import FileError
-from mbrparse.io.files import read_lines
+from mbrparse.errors import FileError
+from mbrparse.files import read_lines
 
 TREES = "(S (NN café) x)\n(S (NN 東京) y)\r\n(S a\u2028b \x85)\n\n(S \u0a0a c\rd)"
 UNICODE = ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-be"]

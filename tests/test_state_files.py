@@ -18,22 +18,22 @@ from commandline import Command
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mbrparse.errors import MbrparseError
 from mbrparse.experiments.caraballo_charniak.merit_trial import MeritTrial
 from mbrparse.experiments.goodman.bracketed_training import BracketedTrial, Design
 from mbrparse.experiments.palindromes import PalindromeTrial
 from mbrparse.experiments.prefixes.perplexities import PerplexityTrial
 from mbrparse.grammar.files.grammars import train as count
 from mbrparse.grammar.pcfg import PCFG
-from mbrparse.grammar.training.bracketings import BracketedSentence
-from mbrparse.grammar.training.inside_outside import random_grammar
-from mbrparse.grammar.training.iterations import Trained, train
-from mbrparse.grammar.training.tag_statistics import count_statistics, read_statistics, write_statistics
 from mbrparse.grammar.words.tagger import Tagger, tagger_path
-from mbrparse.io.errors import MbrparseError
-from mbrparse.io.program import program
-from mbrparse.io.state_files import DIGEST, write_state
+from mbrparse.program import program
 from mbrparse.run.manifest import PROGRAM
 from mbrparse.run.results import run_all
+from mbrparse.state_files import DIGEST, write_state
+from mbrparse.training.em.bracketings import BracketedSentence
+from mbrparse.training.em.inside_outside import random_grammar
+from mbrparse.training.em.iterations import Trained, train
+from mbrparse.training.tag_statistics import count_statistics, read_statistics, write_statistics
 from mbrparse.treebank.brackets import read_tree
 from mbrparse.treebank.corpora import SourceTree
 

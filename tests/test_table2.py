@@ -8,11 +8,11 @@ import pytest
 from commandline import Command
 from conftest import missing_data
 
+from mbrparse.charts.base.chart import Wanted
+from mbrparse.charts.factory import ChartFactory
 from mbrparse.decode.base.tree_probability import TreeProbability
-from mbrparse.grammar.charts.base.chart import Wanted
-from mbrparse.grammar.charts.factory import ChartFactory
 from mbrparse.grammar.pcfg import PCFG
-from mbrparse.grammar.training.induce import induce
+from mbrparse.training.count import induce
 from mbrparse.treebank.binarize import binarize
 from mbrparse.treebank.brackets import read_parse_file
 from mbrparse.treebank.corpora import SourceTree

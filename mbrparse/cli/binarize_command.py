@@ -189,8 +189,8 @@ def debinarize(inputs: tuple[str, ...], output: str, encoding: str, foreign: Lab
     Continuations are removed, annotations dropped, joined chains expanded; empty parses stay. INPUT.places
     is passed on to --output.
     """
-    from mbrparse.io.errors import CorpusError, LabelError
-    from mbrparse.io.files import source_name
+    from mbrparse.errors import CorpusError, LabelError
+    from mbrparse.files import source_name
     from mbrparse.treebank.binarize import debinarize as undo
     from mbrparse.treebank.brackets import read_parse_file
     from mbrparse.treebank.foreign_trees import phrase_labels, translated, watched

@@ -11,8 +11,8 @@ import click
 from mbrparse.cli.commands import option_group
 from mbrparse.cli.corpus_options import CorpusOptions
 from mbrparse.cli.options import check_outputs, note, option, output_option, with_progress
-from mbrparse.io.errors import visible
-from mbrparse.io.files import open_output
+from mbrparse.errors import visible
+from mbrparse.files import open_output
 
 
 @click.command()

@@ -16,7 +16,7 @@ def cite(signature: str, output: str) -> None:
     SIGNATURE is the last line of a table (in quotes), DIR the folder of reproduce or of an experiment.
     """
     from mbrparse.evaluate.citation import citation, signatures
-    from mbrparse.io.files import open_output
+    from mbrparse.files import open_output
 
     text = citation(signatures(signature))
     with open_output(output) as stream:

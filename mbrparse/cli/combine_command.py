@@ -22,7 +22,7 @@ from mbrparse.cli.options import (
     with_progress,
 )
 from mbrparse.cli.search_options import CandidateOptions
-from mbrparse.io.files import STANDARD
+from mbrparse.files import STANDARD
 
 if TYPE_CHECKING:
     from mbrparse.decode.parser.combination import Votes
@@ -102,7 +102,7 @@ def combine(
     their roots; a parse that is missing, '(())', does not vote.
     """
     from mbrparse.decode.parser.parse_files import write_parses
-    from mbrparse.io.garbage import collection_paused
+    from mbrparse.garbage import collection_paused
 
     if bool(files) == (voting.candidates is not None):
         raise click.UsageError("Give either FILES or --candidates.")
@@ -125,7 +125,7 @@ def combine(
 def _votes(files: tuple[str, ...], voting: VoteOptions, marks: LabelMarks | None) -> Votes:
     from mbrparse.decode.parser.combination import Votes, Weights, precision
     from mbrparse.decode.posteriors.mixture import checked_weights
-    from mbrparse.io.files import source_name
+    from mbrparse.files import source_name
     from mbrparse.treebank.brackets import read_parse_file
     from mbrparse.treebank.candidate_files import read_candidates
     from mbrparse.treebank.foreign_trees import our_trees

@@ -11,7 +11,7 @@ import click
 from mbrparse.cli.label_options import LabelOptions
 from mbrparse.cli.option_types import InputFile, Text
 from mbrparse.cli.options import Named, count_option, encoding_option, option
-from mbrparse.io.files import STANDARD
+from mbrparse.files import STANDARD
 
 if TYPE_CHECKING:
     from mbrparse.evaluate.evalb.parameters import EvalbParameters

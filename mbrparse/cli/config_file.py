@@ -18,8 +18,8 @@ from typing import Any
 import click
 
 from mbrparse.cli.option_types import InputFile, Text
-from mbrparse.io.errors import FileError
-from mbrparse.io.files import open_input, source_name
+from mbrparse.errors import FileError
+from mbrparse.files import open_input, source_name
 
 OWN, SHARED = "mbrparse.toml", "pyproject.toml"
 _TOOL = "tool.mbrparse"

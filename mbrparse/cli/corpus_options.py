@@ -9,7 +9,7 @@ import click
 
 from mbrparse.cli.option_types import Text
 from mbrparse.cli.options import option
-from mbrparse.io.errors import MbrparseError
+from mbrparse.errors import MbrparseError
 from mbrparse.treebank.conventions import CorpusReading
 
 

@@ -6,7 +6,7 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from mbrparse.cli.options import log, note, with_progress
-from mbrparse.io.files import atomic_outputs, open_output
+from mbrparse.files import atomic_outputs, open_output
 
 if TYPE_CHECKING:
     from mbrparse.evaluate.evalb.parameters import EvalbParameters

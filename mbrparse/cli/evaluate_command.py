@@ -21,7 +21,7 @@ from mbrparse.cli.options import (
     scheduler_option,
     with_progress,
 )
-from mbrparse.io.files import STANDARD, atomic_outputs, open_output, source_name
+from mbrparse.files import STANDARD, atomic_outputs, open_output, source_name
 
 if TYPE_CHECKING:
     from mbrparse.evaluate.evalb.parameters import EvalbParameters

@@ -73,7 +73,7 @@ def calibration(input: str, format: Any, output: str, reading: CorpusOptions, **
     around the expectation.
     """
     from mbrparse.experiments.goodman.calibration import calibrate, show
-    from mbrparse.io.files import open_output
+    from mbrparse.files import open_output
 
     check_outputs([("--output", output)], [("INPUT", input)])
     found, trees = calibrate(input, **options, reading=reading, log=note, progress=with_progress)

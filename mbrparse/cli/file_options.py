@@ -20,7 +20,7 @@ from mbrparse.cli.options import (
     output_option,
     refuse_options,
 )
-from mbrparse.io.files import STANDARD, source_name
+from mbrparse.files import STANDARD, source_name
 
 if TYPE_CHECKING:
     from mbrparse.decode.base.parser_options import ParserOptions

@@ -10,9 +10,9 @@ import click
 from mbrparse.cli.file_options import normalize_option
 from mbrparse.cli.option_types import ImageFile, InputFile, Text
 from mbrparse.cli.options import check_outputs, count_option, note, option, output_option, refuse_options
-from mbrparse.io.errors import visible
-from mbrparse.io.files import STANDARD, atomic_outputs, open_output_bytes, source_name
-from mbrparse.io.log import counted
+from mbrparse.errors import visible
+from mbrparse.files import STANDARD, atomic_outputs, open_output_bytes, source_name
+from mbrparse.log import counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -106,8 +106,8 @@ def _states(files: Sequence[str], label: str, top: int, format: str, images: dic
 def _entropy(file: str, longest: int, format: str) -> None:
     import pandas as pd
 
+    from mbrparse.decode.words.conditioned import length_masses
     from mbrparse.grammar.files.grammars import read_grammar
-    from mbrparse.grammar.prefixes.conditioned import length_masses
     from mbrparse.grammar.tree_statistics import MEANS, tree_statistics
 
     read = read_grammar(file, log=note)
@@ -160,14 +160,14 @@ def convert(
     In mbrparse's own format, rules with three or more children are binarized, as charts need it; parse
     --debinarize removes the continuations from the trees.
     """
+    from mbrparse.errors import GrammarError
+    from mbrparse.files import read_lines, source_name
     from mbrparse.grammar.dop.addressed_treebank import AddressedTreebank
     from mbrparse.grammar.dop.reduction import write_reduction
     from mbrparse.grammar.files import formats, nltk_format
     from mbrparse.grammar.files.grammars import read_rules_or_treebank
     from mbrparse.grammar.grammar_file import write_rules
     from mbrparse.grammar.rules import RuleSet, binarize_rules
-    from mbrparse.io.errors import GrammarError
-    from mbrparse.io.files import read_lines, source_name
 
     if (source == "bitpar") != (lexicon is not None):
         raise click.UsageError("--from bitpar and --lexicon go together.")

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any, NoReturn
 
-from mbrparse.io.signal_watcher import interrupting_kernels
+from mbrparse.signal_watcher import interrupting_kernels
 
 #: The exit code, as shells have it: 128 and the number of the signal.
 INTERRUPTED = 130

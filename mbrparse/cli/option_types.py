@@ -12,8 +12,8 @@ from typing import Any
 
 import click
 
-from mbrparse.io.errors import visible
-from mbrparse.io.path_kinds import is_file
+from mbrparse.errors import visible
+from mbrparse.path_kinds import is_file
 
 
 class _Named(click.types.StringParamType):

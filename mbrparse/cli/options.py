@@ -15,9 +15,9 @@ import click
 from click.core import ParameterSource
 
 from mbrparse.cli.option_types import InputFile, PathName, Text
-from mbrparse.io.errors import MbrparseError, visible
-from mbrparse.io.files import STANDARD, check_output
-from mbrparse.io.path_kinds import input_identity, is_written_in_place, output_identity
+from mbrparse.errors import MbrparseError, visible
+from mbrparse.files import STANDARD, check_output
+from mbrparse.path_kinds import input_identity, is_written_in_place, output_identity
 
 Item = TypeVar("Item")
 
@@ -202,7 +202,7 @@ def refuse_options(names: Iterable[str], needed: str) -> None:
 
 def compilation_noted() -> AbstractContextManager[object]:
     """A context that prints a line when kernels have to be compiled."""
-    from mbrparse.grammar.kernel import announced, folder
+    from mbrparse.charts.kernel import announced, folder
 
     def say() -> None:
         # What another command compiles later is told to those alone who sit and wait.

@@ -24,7 +24,7 @@ from mbrparse.cli.options import (
     output_option,
     prune_option,
 )
-from mbrparse.io.files import STANDARD, atomic_outputs, open_output, open_output_bytes
+from mbrparse.files import STANDARD, atomic_outputs, open_output, open_output_bytes
 
 if TYPE_CHECKING:
     from mbrparse.decode.parser.grammar_source import GrammarSource
@@ -71,7 +71,7 @@ def posteriors(
     --line chooses one. With --posteriors, INPUT may be left out: words are then shown by their numbers.
     """
     from mbrparse.decode.base.chart_picture import cells, draw_cells, heat_table, listing
-    from mbrparse.io.errors import MbrparseError
+    from mbrparse.errors import MbrparseError
 
     if (not source.grammars) == (not source.posteriors):
         raise click.UsageError("Give either --grammar or --posteriors.")
@@ -124,7 +124,7 @@ def _of_sentence(
     from mbrparse.decode.parser.posteriors_source import LONGEST, PosteriorsSource
     from mbrparse.decode.parser.sentences import Batch, sentence_of_line
     from mbrparse.decode.parser.tokenization import untokenized
-    from mbrparse.io.errors import CorpusError
+    from mbrparse.errors import CorpusError
     from mbrparse.treebank.tree import Tree
 
     with combinations_checked():

@@ -27,13 +27,13 @@ from mbrparse.cli.options import (
     refuse_options,
     with_progress,
 )
-from mbrparse.io.errors import visible
-from mbrparse.io.files import open_output, open_output_bytes, source_name
-from mbrparse.io.log import counted
+from mbrparse.errors import visible
+from mbrparse.files import open_output, open_output_bytes, source_name
+from mbrparse.log import counted
 
 if TYPE_CHECKING:
     from mbrparse.decode.parser.sentences import Sentence
-    from mbrparse.decode.parser.word_probabilities import (
+    from mbrparse.decode.words.word_probabilities import (
         Distributions,
         Row,
         SentenceSurprisals,
@@ -56,7 +56,7 @@ class WordOptions(InputOptions):
 
     def probabilities(self, inputs: Sequence[str], output: str | None) -> WordProbabilities:
         """Those of the grammar; a note says if some of its trees never end."""
-        from mbrparse.decode.parser.word_probabilities import WordProbabilities
+        from mbrparse.decode.words.word_probabilities import WordProbabilities
         from mbrparse.grammar.files.grammars import read_grammar
         from mbrparse.grammar.tree_statistics import spectral_radius
 
@@ -127,7 +127,7 @@ def surprisal(inputs: tuple[str, ...], known: WordOptions, layout: str, output: 
     lexical and its syntactic part and the entropy of what may come next are in bits; the logarithm of the
     prefix's probability is natural. docs/prefixes.md says what these mean.
     """
-    from mbrparse.decode.parser.word_probabilities import COLUMNS
+    from mbrparse.decode.words.word_probabilities import COLUMNS
 
     words = known.probabilities(inputs, output)
     with open_output(output) as stream, compilation_noted():
@@ -204,7 +204,7 @@ def masked(inputs: tuple[str, ...], known: WordOptions, top: int, output: str | 
 def _print_distributions(
     inputs: Sequence[str], known: WordOptions, top: int, output: str | None, ends: bool
 ) -> None:
-    from mbrparse.decode.parser.word_probabilities import END, DistributionsFile
+    from mbrparse.decode.words.word_probabilities import END, DistributionsFile
 
     if output is not None:
         refuse_options(["top"], "no --output")

@@ -12,7 +12,7 @@ from mbrparse.cli.commands import SectionedCommand, option_group
 from mbrparse.cli.comparison_options import ComparisonOptions
 from mbrparse.cli.option_types import InputFile, Text
 from mbrparse.cli.options import check_outputs, log, note, option, with_progress
-from mbrparse.io.files import STANDARD
+from mbrparse.files import STANDARD
 
 
 def _named(texts: tuple[str, ...]) -> dict[str, str]:

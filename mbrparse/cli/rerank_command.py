@@ -63,8 +63,8 @@ def rerank(
     from mbrparse.decode.parser.given_trees import GivenTree, find_form
     from mbrparse.decode.parser.parse_files import write_parses
     from mbrparse.decode.parser.rerank import Reranker, lines_of
-    from mbrparse.io.files import source_name
-    from mbrparse.io.garbage import collection_paused
+    from mbrparse.files import source_name
+    from mbrparse.garbage import collection_paused
     from mbrparse.treebank.candidate_files import read_candidates
 
     if known.grammar is None and not known.posteriors:

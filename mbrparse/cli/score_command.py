@@ -26,8 +26,8 @@ from mbrparse.cli.options import (
     with_progress,
 )
 from mbrparse.cli.work_options import WorkOptions
-from mbrparse.io.errors import visible
-from mbrparse.io.log import counted
+from mbrparse.errors import visible
+from mbrparse.log import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -99,7 +99,7 @@ def score(
     from mbrparse.decode.parser.scoring import COLUMNS
     from mbrparse.decode.parser.sentences import read_files
     from mbrparse.decode.parser.stored_lines import BLOCK
-    from mbrparse.io.files import open_output, source_name
+    from mbrparse.files import open_output, source_name
     from mbrparse.treebank import places
     from mbrparse.treebank.labels import PLAIN
 

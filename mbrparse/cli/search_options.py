@@ -73,8 +73,8 @@ class CandidateOptions:
         """The scores of --risk, on trees as they are written; UsageError for an unknown criterion."""
         if self.risk is None:
             return None
+        from mbrparse.errors import MbrparseError
         from mbrparse.evaluate.risk import TreeRates
-        from mbrparse.io.errors import MbrparseError
 
         try:
             return TreeRates(self.risk, "original" if debinarize else "binarized")
@@ -140,8 +140,8 @@ class BestFirstOptions:
             refuse_options(("merit", "edges", "until", "beta_threshold", "statistics"), "--engine best-first")
             return None
         from mbrparse.decode.best_first.best_first import MERITS, BestFirst, Until
-        from mbrparse.grammar.training.tag_statistics import read_statistics
-        from mbrparse.io.errors import MbrparseError
+        from mbrparse.errors import MbrparseError
+        from mbrparse.training.tag_statistics import read_statistics
 
         try:
             until = Until.parse(self.until)

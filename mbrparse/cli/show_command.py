@@ -14,7 +14,7 @@ import click
 
 from mbrparse.cli.option_types import ImageFile, InputFile
 from mbrparse.cli.options import check_outputs, count_option, encoding_option, note, option
-from mbrparse.io.files import STANDARD, atomic_outputs, open_output, open_output_bytes, source_name
+from mbrparse.files import STANDARD, atomic_outputs, open_output, open_output_bytes, source_name
 
 if TYPE_CHECKING:
     from mbrparse.evaluate.tree_differences import Kind, Sentence
@@ -73,9 +73,9 @@ def show(
     and in images), with --compare those that the other file's tree lacks. Drawings that are wider than the
     terminal are folded.
     """
+    from mbrparse.errors import FileError
     from mbrparse.evaluate.drawing import read_sentences
     from mbrparse.evaluate.tree_differences import write_differences
-    from mbrparse.io.errors import FileError
     from mbrparse.treebank.places import Places
 
     if files.count(STANDARD) > 1:
@@ -116,7 +116,7 @@ def _chosen(
     found: Iterator[Sentence], line: int, differing: str | None, count: int | None
 ) -> Iterator[Sentence]:
     """So many sentences (None: all); with the option ``differing`` those that differ, one at least."""
-    from mbrparse.io.errors import CorpusError
+    from mbrparse.errors import CorpusError
 
     chosen = itertools.islice((one for one in found if one.differs or not differing), count)
     first = next(chosen, None)

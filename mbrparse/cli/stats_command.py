@@ -23,7 +23,7 @@ from mbrparse.cli.options import (
     output_option,
     with_progress,
 )
-from mbrparse.io.files import open_output
+from mbrparse.files import open_output
 from mbrparse.treebank.treebank_statistics import FILE_FIGURES, TABLES, treebank_statistics
 
 FIGURES, FILES = "figures", "files"

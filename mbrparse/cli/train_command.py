@@ -26,9 +26,9 @@ from mbrparse.cli.training_options import (
     SplitOptions,
     WordOptions,
 )
-from mbrparse.io.files import atomic_outputs
-from mbrparse.io.log import counted
-from mbrparse.io.path_kinds import is_file
+from mbrparse.files import atomic_outputs
+from mbrparse.log import counted
+from mbrparse.path_kinds import is_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -129,8 +129,8 @@ def train(
 def _count(trees: Iterable[SourceTree], output: str, words: WordOptions, statistics: str | None) -> None:
     from mbrparse.grammar.grammar_file import write_rules
     from mbrparse.grammar.rules import unquote
-    from mbrparse.grammar.training.induce import train_by_counting
     from mbrparse.grammar.words.unknown import is_unknown
+    from mbrparse.training.count import train_by_counting
 
     rules, counts = train_by_counting(
         trees,
@@ -144,7 +144,7 @@ def _count(trees: Iterable[SourceTree], output: str, words: WordOptions, statist
     with atomic_outputs():
         write_rules(rules, output)
         if statistics is not None and counts is not None:
-            from mbrparse.grammar.training.tag_statistics import write_statistics
+            from mbrparse.training.tag_statistics import write_statistics
 
             write_statistics(counts, statistics)
     note(f"{sum(weight.count or 0 for weight in rules.start.values()):g} trees, {len(rules.rules)} rules")
@@ -161,8 +161,8 @@ def _split_merge(
     runs: IterationOptions,
 ) -> None:
     from mbrparse.grammar.grammar_file import write_rules
-    from mbrparse.grammar.training.split_merge.cycles import SplitMerge
-    from mbrparse.grammar.training.split_merge.training import train_trees
+    from mbrparse.training.split_merge.cycles import SplitMerge
+    from mbrparse.training.split_merge.training import train_trees
 
     try:
         with compilation_noted():
@@ -191,7 +191,7 @@ def _dop(trees: Iterable[SourceTree], output: str, words: WordOptions, fragments
 
     from mbrparse.grammar.dop.addressed_treebank import address_trees
     from mbrparse.grammar.dop.dop_file import write_treebank
-    from mbrparse.grammar.training.induce import replace_unknown, with_trained_tagger
+    from mbrparse.training.count import replace_unknown, with_trained_tagger
 
     trees = with_progress(trees, "reading")
     model = words.model
@@ -219,8 +219,8 @@ def _inside_outside(
     runs: IterationOptions,
     statistics: str | None,
 ) -> None:
-    from mbrparse.grammar.training.inside_outside import InsideOutside, checkpoint_path, train_files
-    from mbrparse.grammar.training.iterations import Interrupted
+    from mbrparse.training.em.inside_outside import InsideOutside, checkpoint_path, train_files
+    from mbrparse.training.em.iterations import Interrupted
 
     how = InsideOutside(statistics=statistics, **vars(estimation), **vars(runs))
     resumable = checkpoint_path(output) is not None

@@ -24,8 +24,8 @@ from mbrparse.cli.options import (
     with_places,
     with_progress,
 )
-from mbrparse.io.errors import visible
-from mbrparse.io.log import counted
+from mbrparse.errors import visible
+from mbrparse.log import counted
 
 
 @click.command()
@@ -120,7 +120,7 @@ def split(
     no_ids: bool,
 ) -> None:
     """Split the N trees of files into training, test and development parts, each in the input's order."""
-    from mbrparse.io.files import atomic_outputs, source_name
+    from mbrparse.files import atomic_outputs, source_name
     from mbrparse.treebank import splits
     from mbrparse.treebank.brackets import read_tree_file
     from mbrparse.treebank.corpora import no_trees
@@ -226,8 +226,8 @@ def baseline(
     paths = {number: output.replace(PLACEHOLDER, str(number)) for number in range(seed, seed + runs)}
     check_outputs([("--output", path) for path in paths.values()], [("TREES", trees)])
 
-    from mbrparse.io.errors import CorpusError
-    from mbrparse.io.files import atomic_outputs, open_output, source_name
+    from mbrparse.errors import CorpusError
+    from mbrparse.files import atomic_outputs, open_output, source_name
     from mbrparse.treebank.baselines import Labels, baseline_trees, most_frequent_labels
     from mbrparse.treebank.brackets import read_parse_file, write_tree
 
@@ -281,9 +281,9 @@ def sample(
 
     GRAMMAR is a file in mbrparse's format or in NLTK's, or embedded:flights.
     """
+    from mbrparse.files import open_output
     from mbrparse.grammar.files.grammars import read_rules_of_any_format
     from mbrparse.grammar.sample import Sampler
-    from mbrparse.io.files import open_output
     from mbrparse.treebank.brackets import write_tree
     from mbrparse.treebank.corpora import embedded_grammar
 
@@ -293,7 +293,7 @@ def sample(
     rules = read_rules_of_any_format(embedded_grammar(grammar), normalize=normalize, log=note)
     sampler = Sampler(rules, seed)
     if conditioned or lengths:
-        from mbrparse.grammar.prefixes.conditioned import ConditionedSampler
+        from mbrparse.decode.words.conditioned import ConditionedSampler
 
         sampler = ConditionedSampler(rules, seed, conditioned or (), lengths)
     with open_output(output) as stream:

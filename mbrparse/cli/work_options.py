@@ -18,9 +18,9 @@ import click
 from mbrparse.cli.objective_options import combinations_checked
 from mbrparse.cli.option_types import Text
 from mbrparse.cli.options import compilation_noted, every_minute, jobs_option, note, option
-from mbrparse.io.errors import FileError
-from mbrparse.io.files import STANDARD
-from mbrparse.io.log import ProgressState, counted
+from mbrparse.errors import FileError
+from mbrparse.files import STANDARD
+from mbrparse.log import ProgressState, counted
 
 if TYPE_CHECKING:
     from mbrparse.decode.parser.parse_files import Lines

@@ -12,9 +12,9 @@ import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 
-from mbrparse.io.errors import MbrparseError
-from mbrparse.io.files import read_lines
-from mbrparse.io.latex import latex
+from mbrparse.errors import MbrparseError
+from mbrparse.files import read_lines
+from mbrparse.latex import latex
 from mbrparse.treebank.known_corpora import CORPORA
 
 _ROW = re.compile(r"^%% (.*)\n((?:.+\n)+)", re.MULTILINE)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
+from mbrparse.errors import MbrparseError, visible
 from mbrparse.evaluate.breakdowns import By
 from mbrparse.evaluate.evalb.parameters import EvalbParameters, read_parameters
 from mbrparse.evaluate.evaluation import Evaluation, FellBack, evaluate
@@ -16,7 +17,6 @@ from mbrparse.evaluate.tables.criteria import Average, Criterion
 from mbrparse.evaluate.trees.agreement import Form
 from mbrparse.evaluate.trees.gold import Comparison, CrossingReference
 from mbrparse.evaluate.trees.sources import TreeSource, trees_in_memory
-from mbrparse.io.errors import MbrparseError, visible
 from mbrparse.treebank.any_tree import AnyTree, is_tree
 from mbrparse.treebank.tree import Tree
 

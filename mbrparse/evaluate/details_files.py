@@ -8,9 +8,9 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from mbrparse.io.errors import FileError, InputMismatchError
-from mbrparse.io.files import read_lines, source_name
-from mbrparse.io.log import Log, no_log
+from mbrparse.errors import FileError, InputMismatchError
+from mbrparse.files import read_lines, source_name
+from mbrparse.log import Log, no_log
 
 #: A constituent: start, end, label.
 Node = tuple[int, int, str]

@@ -10,10 +10,10 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from mbrparse.errors import FileError, InputMismatchError, LabelError
 from mbrparse.evaluate.details_files import Node, Pair, detail_rows, in_order, nodes_of
-from mbrparse.io.errors import FileError, InputMismatchError, LabelError
-from mbrparse.io.files import source_name
-from mbrparse.io.log import Log
+from mbrparse.files import source_name
+from mbrparse.log import Log
 from mbrparse.treebank.labels import is_continuation, parse_label, split_chain
 
 Nodes = Sequence[tuple[Node, float]]

@@ -10,10 +10,10 @@ from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 from pathlib import Path
 
+from mbrparse.errors import CorpusError, InputMismatchError, LabelError, MbrparseError, visible
 from mbrparse.evaluate.tree_differences import MEANINGS, Kind, NamedTree, Sentence, mark
 from mbrparse.evaluate.trees.agreement import no_trees
-from mbrparse.io.errors import CorpusError, InputMismatchError, LabelError, MbrparseError, visible
-from mbrparse.io.files import source_name
+from mbrparse.files import source_name
 from mbrparse.treebank.binarize import debinarize
 from mbrparse.treebank.brackets import read_parse_file
 from mbrparse.treebank.candidate_files import is_candidate_file, read_candidates

@@ -10,6 +10,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
+from mbrparse.errors import MbrparseError
 from mbrparse.evaluate.breakdowns import OF_LABELS, Breakdown, new_tallies, render_breakdowns, tables_of
 from mbrparse.evaluate.details_files import in_order, read_fallbacks
 from mbrparse.evaluate.profiles.counts import counts_table
@@ -30,11 +31,10 @@ from mbrparse.evaluate.tables.rate_tables import Format, Summary, render, summar
 from mbrparse.evaluate.tables.significance import Significance, significance
 from mbrparse.evaluate.trees.gold import Comparison, Tally
 from mbrparse.evaluate.trees.sources import Digest, TreeSource, gold_file, parse_files, with_our_labels
-from mbrparse.io.errors import MbrparseError
-from mbrparse.io.files import STANDARD
-from mbrparse.io.log import Log, no_log
-from mbrparse.io.state_files import short_digest
+from mbrparse.files import STANDARD
+from mbrparse.log import Log, no_log
 from mbrparse.run.manifest import described
+from mbrparse.state_files import short_digest
 
 if TYPE_CHECKING:
     import pandas as pd

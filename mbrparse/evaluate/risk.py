@@ -10,15 +10,15 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from mbrparse.errors import InputMismatchError, MbrparseError
 from mbrparse.evaluate.tables.count_table import Columns
 from mbrparse.evaluate.tables.criteria import MORE, PAPER, criterion_name, quotients, sides
 from mbrparse.evaluate.trees.agreement import Form, Place
 from mbrparse.evaluate.trees.gold import Comparison, GoldSentence, compared_labels, trees_in
 from mbrparse.evaluate.trees.matches import Brackets, Matches
 from mbrparse.evaluate.trees.sources import TreeSource, gold_file, parse_files
-from mbrparse.io.errors import InputMismatchError, MbrparseError
-from mbrparse.io.files import STANDARD
-from mbrparse.io.log import no_log
+from mbrparse.files import STANDARD
+from mbrparse.log import no_log
 from mbrparse.treebank.brackets import ReadTree
 from mbrparse.treebank.candidate_files import CandidateLine, is_candidate_file, read_candidates
 from mbrparse.treebank.outlines import first_difference, outline, yields_agree

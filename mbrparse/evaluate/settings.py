@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import get_args
 
+from mbrparse.errors import MbrparseError
 from mbrparse.evaluate.breakdowns import OF_LABELS, By
 from mbrparse.evaluate.profiles.leaf_ancestor import OF_WORDS
 from mbrparse.evaluate.profiles.profile_table import How
@@ -12,7 +13,6 @@ from mbrparse.evaluate.profiles.span_conventions import SpanConventions
 from mbrparse.evaluate.tables.criteria import Average, Criterion
 from mbrparse.evaluate.trees.agreement import Form
 from mbrparse.evaluate.trees.gold import Comparison
-from mbrparse.io.errors import MbrparseError
 from mbrparse.treebank.labels import LabelMarks
 
 #: The default criteria of differences between parsers.

@@ -7,9 +7,9 @@ import unicodedata
 from collections.abc import Sequence
 from typing import Any
 
+from mbrparse.errors import visible
 from mbrparse.evaluate.drawing import MARK, NO_PARSE, captioned, legend, too_deep
 from mbrparse.evaluate.tree_differences import Sentence
-from mbrparse.io.errors import visible
 from mbrparse.treebank.tree import Tree
 from mbrparse.treebank.tree_drawing import levels
 

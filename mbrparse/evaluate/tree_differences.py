@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple, TextIO
 
-from mbrparse.io.errors import InputMismatchError, LabelError
+from mbrparse.errors import InputMismatchError, LabelError
 from mbrparse.treebank.clean import unwrap
 from mbrparse.treebank.labels import project
 from mbrparse.treebank.outlines import Constituent, constituents, yields_agree

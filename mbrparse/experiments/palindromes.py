@@ -20,15 +20,15 @@ from mbrparse.evaluate.tables.grids import grid_of
 from mbrparse.evaluate.trees.matches import consistent, gap_owners
 from mbrparse.experiments.trial_runs import Tables
 from mbrparse.grammar.pcfg import PCFG
-from mbrparse.grammar.training.bracketings import BracketedSentence, encode_corpus
-from mbrparse.grammar.training.expectation import expect, probabilities
-from mbrparse.grammar.training.inside_outside import random_grammar
-from mbrparse.grammar.training.iterations import without_brackets
-from mbrparse.grammar.training.reestimate import first_estimate, fit, reestimate, to_rules
-from mbrparse.io.log import Log, no_log
-from mbrparse.io.state_files import Schema, number, record
+from mbrparse.log import Log, no_log
 from mbrparse.run.jobs import Jobs
 from mbrparse.run.results import Result, run_all
+from mbrparse.state_files import Schema, number, record
+from mbrparse.training.em.bracketings import BracketedSentence, encode_corpus
+from mbrparse.training.em.expectation import expect, probabilities
+from mbrparse.training.em.inside_outside import random_grammar
+from mbrparse.training.em.iterations import without_brackets
+from mbrparse.training.em.reestimate import first_estimate, fit, reestimate, to_rules
 from mbrparse.treebank.tree import Tree
 
 LETTERS = "ab"

@@ -25,18 +25,18 @@ from mbrparse.evaluate.tables.rate_tables import Summary, cells
 from mbrparse.evaluate.tables.significance_report import LEGEND
 from mbrparse.experiments.kept_parses import parse_kept
 from mbrparse.experiments.trial_runs import Tables, hold_out, panels, read_treebanks
+from mbrparse.files import atomic_outputs
 from mbrparse.grammar.files.grammars import read_grammar
 from mbrparse.grammar.grammar_file import write_rules
 from mbrparse.grammar.pcfg import FloatArray
 from mbrparse.grammar.projection import has_annotations
-from mbrparse.grammar.training.split_merge.cycles import SplitMerge
-from mbrparse.grammar.training.split_merge.training import train_trees
-from mbrparse.io.files import atomic_outputs
-from mbrparse.io.log import Log, Progress, no_log, no_progress
-from mbrparse.io.replacements import make_folder
+from mbrparse.log import Log, Progress, no_log, no_progress
+from mbrparse.replacements import make_folder
 from mbrparse.run.jobs import Jobs
 from mbrparse.run.manifest import described
 from mbrparse.run.results import claim_folder, clear_left_overs, fingerprint
+from mbrparse.training.split_merge.cycles import SplitMerge
+from mbrparse.training.split_merge.training import train_trees
 from mbrparse.treebank.binarize import debinarize
 from mbrparse.treebank.conventions import CorpusReading
 from mbrparse.treebank.corpora import SourceTree

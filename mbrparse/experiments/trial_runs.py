@@ -11,17 +11,17 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from mbrparse.decode.base.trees import LabelledSpans
+from mbrparse.errors import CorpusError
 from mbrparse.evaluate.profiles.counts import SentenceCounts
 from mbrparse.evaluate.tables.criteria import DASH
 from mbrparse.evaluate.tables.grids import LAYOUTS, Cell, Grid, PrintFormat, csv_grid
 from mbrparse.evaluate.tables.rate_tables import signature_line
 from mbrparse.evaluate.trees.agreement import Place
 from mbrparse.evaluate.trees.gold import PAPER_FORM, GoldSentence
-from mbrparse.io.errors import CorpusError
-from mbrparse.io.files import atomic_outputs, open_output, open_output_bytes
-from mbrparse.io.local_settings import no_local_settings
-from mbrparse.io.log import Log, Progress, no_progress
-from mbrparse.io.program import signature
+from mbrparse.files import atomic_outputs, open_output, open_output_bytes
+from mbrparse.local_settings import no_local_settings
+from mbrparse.log import Log, Progress, no_progress
+from mbrparse.program import signature
 from mbrparse.treebank.clean import UnaryPolicy
 from mbrparse.treebank.conventions import AS_USUAL, CorpusReading
 from mbrparse.treebank.corpora import SourceTree

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 
-from mbrparse.io.errors import GrammarError, shortened
+from mbrparse.errors import GrammarError, shortened
 
 LARGEST_NUMBER = 1e300
 

@@ -29,11 +29,11 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
+from mbrparse.files import atomic_outputs, open_output, read_lines, source_name
 from mbrparse.grammar.fields_file import FieldsReader, format_number, is_whole
 from mbrparse.grammar.rules import SUM_TOLERANCE, TERMINAL_KINDS, Key, Rule, RuleSet, TerminalKind, Weight
 from mbrparse.grammar.words.unknown import Collins, Signatures, UnknownWords, read_fields
-from mbrparse.io.files import atomic_outputs, open_output, read_lines, source_name
-from mbrparse.io.log import Log, no_log
+from mbrparse.log import Log, no_log
 
 MAGIC = "mbrparse-grammar"
 DOP_MAGIC = "mbrparse-dop"  # see grammar.dop.dop_file

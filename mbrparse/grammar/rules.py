@@ -12,10 +12,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple, TypeVar
 
+from mbrparse.errors import GrammarError, LabelError
 from mbrparse.grammar.unary_cycles import check_unary_rules
 from mbrparse.grammar.words.unknown import UnknownWords
-from mbrparse.io.errors import GrammarError, LabelError
-from mbrparse.io.log import Log, no_log
+from mbrparse.log import Log, no_log
 from mbrparse.treebank.labels import SIBLING, Symbol, escape, parse_label
 
 TerminalKind = Literal["tags", "words"]

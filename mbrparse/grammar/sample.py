@@ -6,8 +6,8 @@ import random
 from collections.abc import Iterator
 from typing import Any
 
+from mbrparse.errors import GrammarError
 from mbrparse.grammar.rules import RuleSet, Weight, is_terminal, unquote
-from mbrparse.io.errors import GrammarError
 from mbrparse.treebank.labels import project, unescape
 from mbrparse.treebank.tree import Tree
 

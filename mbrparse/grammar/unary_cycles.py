@@ -13,7 +13,7 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from mbrparse.io.errors import GrammarError
+from mbrparse.errors import GrammarError
 
 #: A symbol, by its id or its name.
 Key = TypeVar("Key", int, str)

@@ -12,9 +12,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
-from mbrparse.io.files import open_input
-from mbrparse.io.replacements import as_file_errors
-from mbrparse.io.state_files import SchemaError, record, short_digest, state_of, state_text, text, whole
+from mbrparse.files import open_input
+from mbrparse.replacements import as_file_errors
+from mbrparse.state_files import SchemaError, record, short_digest, state_of, state_text, text, whole
 
 _HEAD = {"block": whole(), "sentences": whole(), "read": text, "bytes": whole(), "content": text}
 _END = {"blocks": whole(), "read": text}

@@ -13,7 +13,7 @@ from concurrent.futures import CancelledError, Future
 from contextlib import suppress
 from typing import Any, TypeVar, cast
 
-from mbrparse.io.log import Log
+from mbrparse.log import Log
 from mbrparse.run.cluster_client import ClusterClient, KilledWorker
 from mbrparse.run.pool import CallerRunFuture, Pool, Scheduler, TaskFunction, WorkerDied, WorkersError
 from mbrparse.run.remote_task import Answer, OutOfMemory, Packed, VersionMismatch, pack, unpack

@@ -9,7 +9,7 @@ from concurrent.futures import Future
 from contextlib import suppress
 from typing import Literal, NamedTuple, TypeAlias, TypeVar
 
-from mbrparse.io.log import Log
+from mbrparse.log import Log
 from mbrparse.run.pool import CallerRunFuture, Pool, TaskFunction, WorkerDied
 
 Line = TypeVar("Line")

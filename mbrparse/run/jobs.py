@@ -7,7 +7,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from typing import Any, TypeAlias, TypeVar
 
-from mbrparse.io.log import Log, no_log
+from mbrparse.log import Log, no_log
 from mbrparse.run.pool import CallerRunFuture, Pool, Scheduler, TaskFunction
 
 Result = TypeVar("Result")

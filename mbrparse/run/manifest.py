@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mbrparse.io.errors import FileError, InputMismatchError, OptionsError, shortened
-from mbrparse.io.state_files import (
+from mbrparse.errors import FileError, InputMismatchError, OptionsError, shortened
+from mbrparse.state_files import (
     SchemaError,
     anything,
     listed,

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, ParamSpec, TypeVar
 
-from mbrparse.io.errors import MbrparseError
-from mbrparse.io.state_files import SchemaError, read_state
+from mbrparse.errors import MbrparseError
+from mbrparse.state_files import SchemaError, read_state
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")

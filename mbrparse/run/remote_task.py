@@ -11,8 +11,8 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any, NamedTuple
 
-from mbrparse.io.program import program
-from mbrparse.io.state_files import short_digest
+from mbrparse.program import program
+from mbrparse.state_files import short_digest
 
 #: How many functions a thread keeps: training has two, one for each of its texts.
 KEPT = 4

@@ -15,16 +15,16 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
-from mbrparse.io.errors import FileError
-from mbrparse.io.files import open_output
-from mbrparse.io.log import Log, no_log
-from mbrparse.io.path_kinds import SIDECAR
-from mbrparse.io.program import program
-from mbrparse.io.replacements import make_folder
-from mbrparse.io.state_files import Schema, anything, mapping, read_state, record, short_digest, write_state
+from mbrparse.errors import FileError
+from mbrparse.files import open_output
+from mbrparse.log import Log, no_log
+from mbrparse.path_kinds import SIDECAR
+from mbrparse.program import program
+from mbrparse.replacements import make_folder
 from mbrparse.run.jobs import Jobs, open_pool
 from mbrparse.run.manifest import PROGRAM, Settings, check_settings
 from mbrparse.run.pool import TaskFunction, WorkerDied, WorkersError
+from mbrparse.state_files import Schema, anything, mapping, read_state, record, short_digest, write_state
 
 #: A result, as JSON has it.
 Result = dict[str, Any]

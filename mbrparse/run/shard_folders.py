@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Generic, NamedTuple, TypeVar
 
-from mbrparse.io.errors import FileError, InputMismatchError
-from mbrparse.io.log import Progress, no_progress
+from mbrparse.errors import FileError, InputMismatchError
+from mbrparse.log import Progress, no_progress
 from mbrparse.run.blocks_file import Block, BlocksFile, End
 from mbrparse.run.manifest import NAME, Manifest, Shard, differences
 from mbrparse.run.work_folder import BLOCKS, Codec

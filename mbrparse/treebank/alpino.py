@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator
 from itertools import count, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from mbrparse.io.errors import BracketError
+from mbrparse.errors import BracketError
 from mbrparse.treebank.brackets import ReadTree
 from mbrparse.treebank.conventions import Reading, leaf_word
 from mbrparse.treebank.tree import Tree

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from typing import Any, TypeAlias
 
-from mbrparse.io.errors import InputMismatchError
+from mbrparse.errors import InputMismatchError
 from mbrparse.treebank.brackets import EMPTY_PARSE, read_trees
 from mbrparse.treebank.tree import Tree
 

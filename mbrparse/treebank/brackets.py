@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple, TextIO
 
-from mbrparse.io.errors import BracketError
-from mbrparse.io.files import read_lines, source_name
+from mbrparse.errors import BracketError
+from mbrparse.files import read_lines, source_name
 from mbrparse.treebank.leaf_scan import scan_leaves
 from mbrparse.treebank.tree import Tree
 

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from mbrparse.io.errors import BracketError, CorpusError, InputMismatchError
-from mbrparse.io.files import STANDARD, read_lines, source_name
+from mbrparse.errors import BracketError, CorpusError, InputMismatchError
+from mbrparse.files import STANDARD, read_lines, source_name
 from mbrparse.treebank.brackets import read_trees
 from mbrparse.treebank.outlines import first_difference, yields_agree
 from mbrparse.treebank.tree import Tree

@@ -17,8 +17,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from mbrparse.io.errors import LabelError, MbrparseError
-from mbrparse.io.files import read_lines, source_name
+from mbrparse.errors import LabelError, MbrparseError
+from mbrparse.files import read_lines, source_name
 
 _PARTS = re.compile(r"\\.|.", re.DOTALL)
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
-from mbrparse.io.errors import MbrparseError
+from mbrparse.errors import MbrparseError
 from mbrparse.treebank.brackets import ReadTree, read_trees
 from mbrparse.treebank.categories import PENN_CATEGORIES, LabelMap
 from mbrparse.treebank.clean import WRAPPERS

@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from mbrparse.io.errors import CorpusError, FileError
-from mbrparse.io.files import bad_bytes, decode_lines, holds_bad_bytes, source_name
+from mbrparse.errors import CorpusError, FileError
+from mbrparse.files import bad_bytes, decode_lines, holds_bad_bytes, source_name
 from mbrparse.treebank.conforming import conformed
 from mbrparse.treebank.conventions import (
     AS_USUAL,

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, BinaryIO, NoReturn
 
-from mbrparse.io.errors import CorpusError, FileError, MbrparseError
-from mbrparse.io.files import STANDARD, decode_lines, open_input, source_name
-from mbrparse.io.path_kinds import SIDECAR
+from mbrparse.errors import CorpusError, FileError, MbrparseError
+from mbrparse.files import STANDARD, decode_lines, open_input, source_name
+from mbrparse.path_kinds import SIDECAR
 
 if TYPE_CHECKING:
     import zipfile

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
-from mbrparse.io.log import Log
+from mbrparse.log import Log
 from mbrparse.treebank.binarize import debinarize
 from mbrparse.treebank.brackets import ReadTree
 from mbrparse.treebank.clean import unwrap

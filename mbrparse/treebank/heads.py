@@ -37,8 +37,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import Literal
 
-from mbrparse.io.errors import HeadRulesError
-from mbrparse.io.files import read_lines, source_name
+from mbrparse.errors import HeadRulesError
+from mbrparse.files import read_lines, source_name
 from mbrparse.treebank.categories import PENN_CATEGORIES, Categories
 from mbrparse.treebank.tree import Tree
 

@@ -27,7 +27,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from functools import lru_cache
 
-from mbrparse.io.errors import LabelError
+from mbrparse.errors import LabelError
 
 CONTINUATION = "_Cont"
 JOIN = "+"

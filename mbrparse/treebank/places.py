@@ -16,10 +16,10 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from mbrparse.io.errors import MbrparseError, visible
-from mbrparse.io.files import atomic_outputs, open_input, open_output, read_lines
-from mbrparse.io.log import Log
-from mbrparse.io.path_kinds import SIDECAR, is_file
+from mbrparse.errors import MbrparseError, visible
+from mbrparse.files import atomic_outputs, open_input, open_output, read_lines
+from mbrparse.log import Log
+from mbrparse.path_kinds import SIDECAR, is_file
 from mbrparse.treebank.brackets import EMPTY_PARSE
 from mbrparse.treebank.corpora import SourceTree
 from mbrparse.treebank.tree import Tree

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, get_args
 
-from mbrparse.io.errors import BracketError, MbrparseError
-from mbrparse.io.files import source_name
-from mbrparse.io.log import counted
+from mbrparse.errors import BracketError, MbrparseError
+from mbrparse.files import source_name
+from mbrparse.log import counted
 from mbrparse.treebank.binarize import RIGHT_LINEAR, Binarization, binarize
 from mbrparse.treebank.categories import PENN, STRIP, Categories, LabelMap, categories
 from mbrparse.treebank.clean import UnaryPolicy, simplify, without_traces

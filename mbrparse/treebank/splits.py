@@ -11,7 +11,7 @@ from fractions import Fraction
 from numbers import Integral
 from typing import NamedTuple, SupportsIndex, TypeVar
 
-from mbrparse.io.errors import CorpusError, shortened
+from mbrparse.errors import CorpusError, shortened
 
 Item = TypeVar("Item")
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 from itertools import chain, count
 from typing import Any, BinaryIO
 
-from mbrparse.io.errors import BracketError, CorpusError
+from mbrparse.errors import BracketError, CorpusError
 from mbrparse.treebank.alpino import read_alpino
 from mbrparse.treebank.brackets import ReadTree, read_trees
 from mbrparse.treebank.conventions import Conventions, Reading

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from mbrparse.io.errors import MbrparseError
+from mbrparse.errors import MbrparseError
 from mbrparse.treebank.labels import split_tag
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple, Protocol
 from xml.sax.saxutils import escape
 
-from mbrparse.io.errors import visible
+from mbrparse.errors import visible
 
 #: From one level of constituents to the next, and from a tag to its word.
 _LEVEL, _WORD = 2.6, 1.5

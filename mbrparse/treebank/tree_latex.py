@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from itertools import count
 
-from mbrparse.io.errors import visible
-from mbrparse.io.latex import latex
+from mbrparse.errors import visible
+from mbrparse.latex import latex
 from mbrparse.treebank.tree import Tree
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from mbrparse.io.errors import CorpusError, MbrparseError
-from mbrparse.io.files import source_name
+from mbrparse.errors import CorpusError, MbrparseError
+from mbrparse.files import source_name
 from mbrparse.treebank.binarize import RIGHT_LINEAR, Binarization
 from mbrparse.treebank.brackets import read_parse_file
 from mbrparse.treebank.categories import STRIP, read_label_map

@@ -6,8 +6,8 @@ import re
 import warnings
 from typing import BinaryIO
 
-from mbrparse.io.errors import MbrparseError
-from mbrparse.io.local_settings import no_local_settings
+from mbrparse.errors import MbrparseError
+from mbrparse.local_settings import no_local_settings
 from mbrparse.treebank.tree_drawing import COLOUR, PIXELS, Picture
 
 #: Pixels of the image for each of the drawing: text stays sharp on a slide.

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, islice
 from typing import Any, NamedTuple
 
-from mbrparse.io.errors import BracketError, CorpusError, MbrparseError
+from mbrparse.errors import BracketError, CorpusError, MbrparseError
 from mbrparse.treebank.clean import WRAPPERS, without_traces
 from mbrparse.treebank.conventions import AS_USUAL, CorpusReading, Removals
 from mbrparse.treebank.corpora import find_corpora, no_trees, read_corpus

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from mbrparse.io.errors import MbrparseError
-from mbrparse.io.files import source_name
+from mbrparse.errors import MbrparseError
+from mbrparse.files import source_name
 from mbrparse.treebank.categories import PENN, STRIP, Categories, categories
 from mbrparse.treebank.clean import TRACE, WRAPPERS, prune
 from mbrparse.treebank.conventions import AS_USUAL, CorpusReading, Removals

@@ -10,7 +10,7 @@ from mbrparse.decode.best_first.best_first_chart import BestFirstChart
 from mbrparse.decode.best_first.best_first_charts import BestFirstCharts
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import Rule, RuleSet, Weight, quote
-from mbrparse.grammar.training.tag_statistics import BOUNDARY, Statistics
+from mbrparse.training.tag_statistics import BOUNDARY, Statistics
 
 EXHAUSTED = Until("exhausted")
 LabelledSpan = tuple[int, int, str]

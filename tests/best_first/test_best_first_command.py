@@ -11,7 +11,7 @@ from commandline import Command
 
 from mbrparse.decode.best_first import best_first_charts as best_first
 from mbrparse.decode.best_first.search_kernels import run_slice
-from mbrparse.grammar.training.tag_statistics import read_statistics
+from mbrparse.training.tag_statistics import read_statistics
 
 
 @pytest.fixture(scope="module")

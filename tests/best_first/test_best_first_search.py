@@ -12,15 +12,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import grammars, sentences
 
+from mbrparse.charts.factory import ChartFactory
 from mbrparse.decode.best_first.best_first import MERITS, BestFirst, Until
 from mbrparse.decode.best_first.best_first_chart import BestFirstChart
 from mbrparse.decode.best_first.best_first_charts import BestFirstCharts
 from mbrparse.decode.best_first.search_state import MERIT, NONE, PLACE, TOTAL
-from mbrparse.grammar.charts.factory import ChartFactory
+from mbrparse.errors import MbrparseError, OptionsError
 from mbrparse.grammar.pcfg import PCFG, IntArray
-from mbrparse.grammar.training.induce import induce
-from mbrparse.grammar.training.tag_statistics import Statistics, count_statistics
-from mbrparse.io.errors import MbrparseError, OptionsError
+from mbrparse.training.count import induce
+from mbrparse.training.tag_statistics import Statistics, count_statistics
 from mbrparse.treebank.corpora import read_corpus
 from mbrparse.treebank.prepare import Preparation, PreparationStatistics, prepare
 

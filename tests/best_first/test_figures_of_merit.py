@@ -14,8 +14,8 @@ from mbrparse.decode.best_first.search_state import MeritTables
 from mbrparse.decode.best_first.smoothed_statistics import StatisticsTables, no_statistics
 from mbrparse.grammar.pcfg import PCFG, FloatArray
 from mbrparse.grammar.rules import quote
-from mbrparse.grammar.training.induce import induce
-from mbrparse.grammar.training.tag_statistics import BOUNDARY, count_statistics
+from mbrparse.training.count import induce
+from mbrparse.training.tag_statistics import BOUNDARY, count_statistics
 from mbrparse.treebank.brackets import read_tree
 from mbrparse.treebank.corpora import SourceTree
 

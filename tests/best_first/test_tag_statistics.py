@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 from strategies import grammars, sentences
 
 from mbrparse.decode.best_first.smoothed_statistics import StatisticsTables, witten_bell
+from mbrparse.errors import GrammarError, InputMismatchError
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import quote
-from mbrparse.grammar.training.induce import induce
-from mbrparse.grammar.training.tag_statistics import (
+from mbrparse.training.count import induce
+from mbrparse.training.tag_statistics import (
     BOUNDARY,
     Statistics,
     count_statistics,
@@ -23,7 +24,6 @@ from mbrparse.grammar.training.tag_statistics import (
     read_statistics,
     write_statistics,
 )
-from mbrparse.io.errors import GrammarError, InputMismatchError
 from mbrparse.treebank.brackets import read_tree
 from mbrparse.treebank.corpora import SourceTree
 

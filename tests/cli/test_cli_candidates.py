@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from commandline import Command
 
+from mbrparse.errors import InputMismatchError
 from mbrparse.evaluate.comparison import compare
 from mbrparse.evaluate.risk import TreeRates
-from mbrparse.io.errors import InputMismatchError
 from mbrparse.treebank.brackets import read_tree
 from mbrparse.treebank.candidate_files import read_candidates
 from mbrparse.treebank.tree import Tree

@@ -16,7 +16,7 @@ from mbrparse.cli.completion_command import SHELLS
 from mbrparse.cli.config_file import defaults_of
 from mbrparse.cli.main import cli
 from mbrparse.cli.option_types import Text
-from mbrparse.io.errors import FileError
+from mbrparse.errors import FileError
 
 ROOT = Path(__file__).resolve().parents[2]
 TREES = "(S (NP a b) c)\n(S a (S_Cont b c))\n"

@@ -16,8 +16,8 @@ from children import started
 from commandline import Command
 
 from mbrparse.decode.posteriors.posteriors_writer import PosteriorsWriter
-from mbrparse.io.errors import FileError
-from mbrparse.io.files import atomic_outputs, open_output, open_output_bytes
+from mbrparse.errors import FileError
+from mbrparse.files import atomic_outputs, open_output, open_output_bytes
 
 TREES = "(S (A x y) z)\n(S x (A y z))\n(S (A x y) z)\n"
 TWO = "--objective labelled-recall --objective labelled-tree"

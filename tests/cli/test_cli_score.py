@@ -9,7 +9,7 @@ from commandline import Command
 
 import mbrparse as mp
 from mbrparse.decode.base.chart_picture import Cell, heat_table
-from mbrparse.io.errors import PosteriorsError
+from mbrparse.errors import PosteriorsError
 
 TREES = """(S (NP DT NN) (S_Cont (VP VB (NP DT NN)) .))
 (S (NP DT NN) (S_Cont (VP VB (NP DT NN)) .))

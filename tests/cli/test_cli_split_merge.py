@@ -9,7 +9,7 @@ import pytest
 from commandline import COMPILING, Command
 
 from mbrparse.grammar.files.grammars import read_grammar
-from mbrparse.grammar.training.split_merge import cycles, training
+from mbrparse.training.split_merge import cycles, training
 
 # Subjects and objects differ: a state for each can tell pronouns' cases apart.
 TREES = [

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from tree_strategies import tokens
 
 from mbrparse import Parser, read_grammar
-from mbrparse.io.errors import FileError, MbrparseError, OptionsError, visible
-from mbrparse.io.files import read_lines
+from mbrparse.errors import FileError, MbrparseError, OptionsError, visible
+from mbrparse.files import read_lines
 from mbrparse.treebank.brackets import read_parse_file
 
 HOSTILE = "a\x1b[31m\x00\x07\x7f\x85\x9b2J\u2028\u2029b"

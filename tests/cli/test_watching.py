@@ -9,7 +9,7 @@ from commandline import Command
 
 from mbrparse.cli import options
 from mbrparse.cli.work_options import Watch
-from mbrparse.io.log import Progress
+from mbrparse.log import Progress
 
 KEYS = {"time", "what", "sentences", "per_second", "seconds_left", "workers", "retries", "done"}
 

@@ -6,9 +6,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mbrparse.charts.base.columns import Labels, Spans
 from mbrparse.decode.base.trees import TreeForm, TreeParts
 from mbrparse.decode.parser.parse_files import BracketText
-from mbrparse.grammar.charts.base.columns import Labels, Spans
 from mbrparse.treebank.labels import escape, join_chain
 from mbrparse.treebank.tree import Tree
 

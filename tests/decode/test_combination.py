@@ -17,7 +17,7 @@ from naive_nary import chain_f_optimum, chain_optimum, f_optimum, optimum
 from naive_votes import Brackets, items, numbered, sentence_trees, text, votes
 
 import mbrparse as mp
-from mbrparse.io.errors import CorpusError, InputMismatchError, OptionsError
+from mbrparse.errors import CorpusError, InputMismatchError, OptionsError
 from mbrparse.treebank.tree import Tree
 
 GENERAL = mp.OBJECTIVES["general-recall"]

@@ -15,7 +15,7 @@ from strategies import derived
 
 from mbrparse.decode.parser.parser import Parser
 from mbrparse.decode.posteriors.posteriors_file import read_posteriors
-from mbrparse.io.errors import OptionsError, PosteriorsError
+from mbrparse.errors import OptionsError, PosteriorsError
 
 NAMES = {"A": "S_Cont", "B": "S_Cont>NP", "C": "NP"}
 

@@ -12,15 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import grammars, sentences
 
+from mbrparse.charts.base.clock import Clock
+from mbrparse.charts.base.span_summary import cell_of
+from mbrparse.charts.forest_charts import ForestCharts
 from mbrparse.decode.base.objectives import OBJECTIVES
 from mbrparse.decode.base.span_posteriors import Posteriors
 from mbrparse.decode.nary.exact_f_decoder import best_of_any_size, size_posteriors
 from mbrparse.decode.parser.parser import Parser
-from mbrparse.grammar.charts.base.clock import Clock
-from mbrparse.grammar.charts.base.span_summary import cell_of
-from mbrparse.grammar.charts.forest_charts import ForestCharts
+from mbrparse.errors import ObjectiveError, TimeLimitError
 from mbrparse.grammar.files.grammars import train
-from mbrparse.io.errors import ObjectiveError, TimeLimitError
 from mbrparse.treebank.brackets import read_tree
 
 ROWS = [OBJECTIVES[name].with_f("exact") for name in ("labelled-f", "bracketed-f")]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import mbrparse as mp
 from mbrparse.decode.explain.explanation import LONGEST, explain
-from mbrparse.io.errors import MbrparseError
+from mbrparse.errors import MbrparseError
 
 PAIRS: dict[tuple[str, str, str], naive.P] = {("S", a, b): 0.25 for a, b in ("AC", "AD", "EB", "FB")}
 FOUR = naive.Grammar(

@@ -18,7 +18,7 @@ from mbrparse.decode.parser.parse_result import Parse
 from mbrparse.decode.parser.parser import Parser
 from mbrparse.decode.parser.sentences import Batch
 from mbrparse.decode.posteriors.posteriors_file import read_posteriors
-from mbrparse.io.errors import InputMismatchError, OptionsError
+from mbrparse.errors import InputMismatchError, OptionsError
 from mbrparse.run.in_order import Chunk
 from mbrparse.treebank.tree import Tree
 

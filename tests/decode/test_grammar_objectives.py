@@ -18,6 +18,11 @@ from naive_objectives import GRAMMAR_OBJECTIVES, MAX_RULE_OBJECTIVES, gains, pro
 from strategies import grammars, sentences
 from unary_strategies import FEW_LABELS, unary_cases
 
+from mbrparse.charts.base.chart import TOO_LARGE, Chart
+from mbrparse.charts.base.span_summary import cell_of
+from mbrparse.charts.factory import ChartFactory
+from mbrparse.charts.forest import forests
+from mbrparse.charts.forest_charts import ForestCharts
 from mbrparse.decode.base.objectives import OBJECTIVES, Item, Objective, Space
 from mbrparse.decode.base.parser_options import Items
 from mbrparse.decode.base.span_posteriors import Posteriors
@@ -29,13 +34,8 @@ from mbrparse.decode.derivations.items import ITEM_KINDS, ItemKind, item_kinds
 from mbrparse.decode.derivations.objective_search import GrammarTree
 from mbrparse.decode.free.free_decoder import best_preterminals
 from mbrparse.decode.parser.parser import Parser
-from mbrparse.grammar.charts.base.chart import TOO_LARGE, Chart
-from mbrparse.grammar.charts.base.span_summary import cell_of
-from mbrparse.grammar.charts.factory import ChartFactory
-from mbrparse.grammar.charts.forest import forests
-from mbrparse.grammar.charts.forest_charts import ForestCharts
+from mbrparse.errors import ObjectiveError
 from mbrparse.grammar.pcfg import PCFG
-from mbrparse.io.errors import ObjectiveError
 
 NAMES = ("labelled-tree", *GRAMMAR_OBJECTIVES, *MAX_RULE_OBJECTIVES)
 Cases = st.SearchStrategy[tuple[naive.Grammar, list[str]]]

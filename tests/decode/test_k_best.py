@@ -11,9 +11,9 @@ from strategies import derived
 from test_sampler_of_derivations import AMBIGUOUS, Listed, listed
 from unary_strategies import unary_cases
 
+from mbrparse.charts.factory import ChartFactory
+from mbrparse.charts.forest_charts import ForestCharts
 from mbrparse.decode.candidates.k_best import KBestSearch
-from mbrparse.grammar.charts.factory import ChartFactory
-from mbrparse.grammar.charts.forest_charts import ForestCharts
 
 LONGEST_CHAIN = 3
 

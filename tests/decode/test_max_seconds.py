@@ -15,6 +15,19 @@ import pytest
 from commandline import Command
 from conversion import rules_of
 
+from mbrparse.charts import factory
+from mbrparse.charts.base import clock as clocks
+from mbrparse.charts.base.chart import Chart, Wanted
+from mbrparse.charts.base.clock import Clock
+from mbrparse.charts.base.packed_forest import STOPPED
+from mbrparse.charts.crossing import consistency
+from mbrparse.charts.dense import dense_charts, diagonal_charts
+from mbrparse.charts.dense.dense_passes import dense_derivations, dense_outside, dense_posteriors
+from mbrparse.charts.factory import ChartFactory
+from mbrparse.charts.forest import forests, top_down
+from mbrparse.charts.forest.forests import Forests
+from mbrparse.charts.forest_charts import ForestCharts
+from mbrparse.charts.kernel import kernel, seconds_of_making
 from mbrparse.decode.base.parser_options import objective_of
 from mbrparse.decode.best_first import best_first_charts
 from mbrparse.decode.best_first.best_first import BestFirst, Until
@@ -34,22 +47,9 @@ from mbrparse.decode.parser.scoring import Scorer
 from mbrparse.decode.posteriors.posteriors_file import read_posteriors
 from mbrparse.decode.whole_trees import branch_and_bound
 from mbrparse.decode.whole_trees.whole_tree_decoder import completions
-from mbrparse.grammar.charts import factory
-from mbrparse.grammar.charts.base import clock as clocks
-from mbrparse.grammar.charts.base.chart import Chart, Wanted
-from mbrparse.grammar.charts.base.clock import Clock
-from mbrparse.grammar.charts.base.packed_forest import STOPPED
-from mbrparse.grammar.charts.crossing import consistency
-from mbrparse.grammar.charts.factory import ChartFactory
-from mbrparse.grammar.charts.forest import forests, top_down
-from mbrparse.grammar.charts.forest.forests import Forests
-from mbrparse.grammar.charts.forest_charts import ForestCharts
-from mbrparse.grammar.charts.lanes import dense_charts, diagonal_charts
-from mbrparse.grammar.charts.lanes.dense_passes import dense_derivations, dense_outside, dense_posteriors
+from mbrparse.errors import OptionsError, TimeLimitError
 from mbrparse.grammar.grammar_file import write_rules
-from mbrparse.grammar.kernel import kernel, seconds_of_making
 from mbrparse.grammar.pcfg import PCFG
-from mbrparse.io.errors import OptionsError, TimeLimitError
 from mbrparse.treebank.brackets import read_tree
 from mbrparse.treebank.tree import Tree
 

@@ -21,15 +21,15 @@ from children import LIMIT
 from commandline import Command
 from conversion import rules_of
 
+from mbrparse.charts.base.chart import TOO_LARGE
 from mbrparse.decode.best_first import best_first_charts
 from mbrparse.decode.best_first.best_first import BestFirst, Until
 from mbrparse.decode.parser.grammar_source import GrammarSource
 from mbrparse.decode.parser.parser import Parser
 from mbrparse.decode.parser.sentences import LONG, Evidence, batch_of_sentences
 from mbrparse.decode.posteriors.posteriors_file import read_posteriors
-from mbrparse.grammar.charts.base.chart import TOO_LARGE
+from mbrparse.errors import PosteriorsError
 from mbrparse.grammar.pcfg import PCFG
-from mbrparse.io.errors import PosteriorsError
 
 GIGABYTE = 1 << 30
 ROOM = 3 * GIGABYTE // 2

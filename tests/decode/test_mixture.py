@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import mbrparse as mp
 from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors
 from mbrparse.decode.posteriors.posteriors_file import read_posteriors
-from mbrparse.io.errors import InputMismatchError, OptionsError
+from mbrparse.errors import InputMismatchError, OptionsError
 
 LABELS = ("S", "NP", "VP", "NN")
 # Of one model: by sentence, g of (start, end, label, whether it is a tag).

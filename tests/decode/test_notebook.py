@@ -13,7 +13,7 @@ from hypothesis import given
 from tree_strategies import labels, trees
 
 import mbrparse as mp
-from mbrparse.io.errors import GrammarError, OptionsError
+from mbrparse.errors import GrammarError, OptionsError
 from mbrparse.treebank.any_tree import any_tree, is_tree
 
 TOY = """

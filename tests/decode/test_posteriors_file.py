@@ -13,13 +13,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mbrparse.charts.base.span_summary import SpanEntries
 from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors
 from mbrparse.decode.posteriors.mixture import mix_posteriors
 from mbrparse.decode.posteriors.posteriors_archive import REQUIRED
 from mbrparse.decode.posteriors.posteriors_file import read_posteriors
 from mbrparse.decode.posteriors.posteriors_writer import PosteriorsWriter
-from mbrparse.grammar.charts.base.span_summary import SpanEntries
-from mbrparse.io.errors import FileError, PosteriorsError
+from mbrparse.errors import FileError, PosteriorsError
 
 # Two sentences, of three words and of one: S over all, NP over two, tags over the last word of each.
 ARRAYS: dict[str, Any] = {

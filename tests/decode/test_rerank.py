@@ -16,7 +16,7 @@ from naive_votes import LABELS, Brackets, items, sentence_trees, text
 
 import mbrparse as mp
 from mbrparse.decode.base.objectives import OBJECTIVES, Item, Objective, Space
-from mbrparse.io.errors import BracketError, InputMismatchError, OptionsError
+from mbrparse.errors import BracketError, InputMismatchError, OptionsError
 
 OURS = Objective("ours", Space.NARY, ((Item.LABELLED_SPAN, 0.5), (Item.SPAN, 0.25)), -0.2)
 LEFT, RIGHT, FLAT = "(S (A a b) c d)", "(S a (B b c d))", "(S a b (A c d))"

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from strategies import derived
 from unary_strategies import unary_cases
 
+from mbrparse.charts.forest_charts import ForestCharts
 from mbrparse.decode.candidates.samples import Sampler
-from mbrparse.grammar.charts.forest_charts import ForestCharts
 
 Listed = tuple[tuple[int, int, str], ...]
 

@@ -21,9 +21,9 @@ from mbrparse.decode.base.tree_probability import TreeProbability
 from mbrparse.decode.parser.given_trees import GivenTree, find_form
 from mbrparse.decode.parser.parser import Parser
 from mbrparse.decode.parser.scoring import COLUMNS, score
+from mbrparse.errors import InputMismatchError, LabelError
 from mbrparse.grammar.files.grammars import train
 from mbrparse.grammar.pcfg import PCFG
-from mbrparse.io.errors import InputMismatchError, LabelError
 from mbrparse.treebank.brackets import read_tree
 from mbrparse.treebank.outlines import constituents
 from mbrparse.treebank.tree import Tree

@@ -16,14 +16,14 @@ from hypothesis import strategies as st
 from strategies import derived, grammars, sentences
 from unary_strategies import unary_cases
 
+from mbrparse.charts.crossing.consistency import Consistency
+from mbrparse.charts.forest_charts import ForestCharts
 from mbrparse.decode.base.tree_probability import TreeProbability
 from mbrparse.decode.free.free_decoder import best_bracketing
 from mbrparse.decode.parser.parser import Parser
 from mbrparse.decode.whole_trees.agreements import Bracket, SameTree, Uncrossed
 from mbrparse.decode.whole_trees.branch_and_bound import Limit, best_tree
-from mbrparse.grammar.charts.crossing.consistency import Consistency
-from mbrparse.grammar.charts.forest_charts import ForestCharts
-from mbrparse.io.errors import GrammarError
+from mbrparse.errors import GrammarError
 
 NAMES = {"A": "S_Cont", "B": "S_Cont>NP", "C": "NP"}
 

@@ -12,22 +12,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 from naive_dop import NaiveDop, Node, fragments, inner_nodes, spans, words_of
 
+from mbrparse.charts.base.chart import Wanted
+from mbrparse.charts.base.clock import NO_LIMIT
+from mbrparse.charts.base.span_summary import SpanEntries
+from mbrparse.charts.dop.dop_charts import DopCharts, DopTreeProbability
+from mbrparse.charts.dop.dop_forest import Memory, dop_forest, inside_pass, outside_pass
+from mbrparse.charts.dop.dop_tables import dop_tables
+from mbrparse.charts.factory import ChartFactory
 from mbrparse.decode.base.parser_options import Settings
 from mbrparse.decode.parser.parser import Parser
+from mbrparse.errors import GrammarError, OptionsError
 from mbrparse.experiments.dop.explicit_fragments import explicit_fragments
-from mbrparse.grammar.charts.base.chart import Wanted
-from mbrparse.grammar.charts.base.clock import NO_LIMIT
-from mbrparse.grammar.charts.base.span_summary import SpanEntries
-from mbrparse.grammar.charts.dop.dop_charts import DopCharts, DopTreeProbability
-from mbrparse.grammar.charts.dop.dop_forest import Memory, dop_forest, inside_pass, outside_pass
-from mbrparse.grammar.charts.dop.dop_tables import dop_tables
-from mbrparse.grammar.charts.factory import ChartFactory
 from mbrparse.grammar.dop.addressed_treebank import AddressedTreebank, Weighting, address_trees
 from mbrparse.grammar.dop.dop_grammar import DopGrammar, fragments_of, number_of_fragments
 from mbrparse.grammar.dop.reduction import reduced_rules
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import RuleSet, TerminalKind, Weight
-from mbrparse.io.errors import GrammarError, OptionsError
 from mbrparse.treebank.corpora import SourceTree
 from mbrparse.treebank.tree import Tree
 

@@ -16,10 +16,10 @@ from naive_dop import NaiveDop, Node, words_of
 from test_dop_charts import WEIGHTINGS, _treebank, cases
 from test_dop_samples import AMBIGUOUS, CONTINUED, Listed, drawn, listed, shares, wide
 
+from mbrparse.charts.base.chart import Wanted
+from mbrparse.charts.dop.dop_charts import DopCharts
 from mbrparse.decode.dop.dop_derivations import DopKBestSearch
 from mbrparse.decode.parser.parser import Parser
-from mbrparse.grammar.charts.base.chart import Wanted
-from mbrparse.grammar.charts.dop.dop_charts import DopCharts
 from mbrparse.grammar.dop.addressed_treebank import Weighting
 from mbrparse.grammar.dop.dop_grammar import DopGrammar
 from mbrparse.grammar.rules import TerminalKind

@@ -10,13 +10,13 @@ from naive import LabelledSpan
 from naive_dop import NaiveDop, Node, fragments, inner_nodes, words_of
 from test_dop_charts import TREES, WEIGHTINGS, _treebank, _wide, cases
 
+from mbrparse.charts.forest_charts import ForestCharts
 from mbrparse.decode.candidates.samples import Sampler
+from mbrparse.errors import GrammarError
 from mbrparse.experiments.dop import explicit_fragments as module
 from mbrparse.experiments.dop.explicit_fragments import explicit_fragments
-from mbrparse.grammar.charts.forest_charts import ForestCharts
 from mbrparse.grammar.dop.addressed_treebank import Weighting
 from mbrparse.grammar.rules import TerminalKind, is_terminal
-from mbrparse.io.errors import GrammarError
 
 
 @given(cases, st.none() | st.integers(1, 3))

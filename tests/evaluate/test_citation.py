@@ -10,7 +10,7 @@ from commandline import Command, run
 from mbrparse.decode.base.objectives import OBJECTIVES
 from mbrparse.evaluate.citation import citation
 from mbrparse.evaluate.profiles.profile_table import PROFILES
-from mbrparse.io.program import signature, sources
+from mbrparse.program import signature, sources
 from mbrparse.treebank.known_corpora import CORPORA
 
 TREES = "( (S (NP (DT the) (NN dog)) (VP (VBZ sees) (NP (DT a) (NN cat))) (. .)) )\n" * 12

@@ -12,11 +12,11 @@ import pytest
 from commandline import Command
 from evaluation_cases import GOLD, ORIGINAL_GOLD, PARSE, write
 
+from mbrparse.errors import MbrparseError
 from mbrparse.evaluate.comparison import compare
 from mbrparse.evaluate.evalb.evalb_counts import EvalbCounts
 from mbrparse.evaluate.profiles.leaf_ancestor import LEAF_ANCESTOR
 from mbrparse.evaluate.tables.criteria import MORE
-from mbrparse.io.errors import MbrparseError
 from mbrparse.treebank.brackets import read_tree, read_trees
 from mbrparse.treebank.tree import Tree
 

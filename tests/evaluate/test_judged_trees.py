@@ -21,7 +21,7 @@ from mbrparse.evaluate.tables.criteria import COVERAGE, PAPER
 from mbrparse.evaluate.trees.gold import ComparedTrees, Comparison, equal_pairs
 from mbrparse.evaluate.trees.matches import Brackets
 from mbrparse.evaluate.trees.sources import trees_in_memory
-from mbrparse.io.log import no_log
+from mbrparse.log import no_log
 from mbrparse.treebank.outlines import constituents
 from mbrparse.treebank.tree import Tree
 

@@ -15,9 +15,9 @@ from commandline import Command
 from evaluation_cases import GOLD, ORIGINAL_GOLD, PARSE, write
 
 import mbrparse as mp
+from mbrparse.errors import FileError
 from mbrparse.evaluate.report import pages
-from mbrparse.io.errors import FileError
-from mbrparse.io.files import open_output
+from mbrparse.files import open_output
 
 PAGE = Path("page.html")
 REPORT = "report gold.mrg one.mrg"

@@ -20,7 +20,7 @@ from mbrparse.evaluate.profiles.span_conventions import SpanConventions
 from mbrparse.evaluate.settings import Settings
 from mbrparse.evaluate.tables.criteria import PAPER
 from mbrparse.evaluate.trees.gold import Comparison
-from mbrparse.io.program import commit, program, signature, sources
+from mbrparse.program import commit, program, signature, sources
 from mbrparse.treebank.labels import LabelMarks
 
 GOLD = "(S (NP (DT the) (NN dog)) (S_Cont (VP (VBZ sees) (NP (DT a) (NN cät))) (. .)))\n" * 3

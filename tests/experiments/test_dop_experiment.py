@@ -13,11 +13,11 @@ import pytest
 from commandline import Command, Outcome
 
 from mbrparse.decode.candidates.samples import Sampler
+from mbrparse.errors import ChartOverflowError
 from mbrparse.experiments.dop.fragment_speed import SpeedTrial
 from mbrparse.experiments.dop.model_tables import Row, comparisons, judge, paired_data
 from mbrparse.experiments.dop.model_trial import Design, Model
 from mbrparse.experiments.trial_runs import paired_test
-from mbrparse.io.errors import ChartOverflowError
 from mbrparse.treebank.corpora import SourceTree, read_corpus
 from mbrparse.treebank.prepare import Preparation, PreparationStatistics, prepare
 

@@ -10,7 +10,7 @@ import pytest
 from commandline import Command
 
 from mbrparse.experiments.palindromes import PalindromeTrial, log2_probability
-from mbrparse.grammar.training.bracketings import BracketedSentence
+from mbrparse.training.em.bracketings import BracketedSentence
 
 
 def test_measured_recall_lies_where_it_is_expected(command: Command) -> None:

@@ -8,8 +8,8 @@ from commandline import Command
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mbrparse.errors import GrammarError
 from mbrparse.grammar.rules import Rule, RuleSet, binarize_rules, relative_frequencies
-from mbrparse.io.errors import GrammarError
 from mbrparse.treebank.binarize import debinarize
 from mbrparse.treebank.brackets import read_tree
 

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from conversion import rules_of
 
-from mbrparse.grammar.charts.base.chart import Chart, Wanted
-from mbrparse.grammar.charts.base.packed_forest import NODES
-from mbrparse.grammar.charts.factory import ChartFactory, Kernel
-from mbrparse.grammar.charts.forest import forests
-from mbrparse.grammar.charts.forest.forests import Forests
-from mbrparse.grammar.charts.lanes import dense_readings, diagonal_charts
+from mbrparse.charts.base.chart import Chart, Wanted
+from mbrparse.charts.base.packed_forest import NODES
+from mbrparse.charts.dense import dense_readings, diagonal_charts
+from mbrparse.charts.factory import ChartFactory, Kernel
+from mbrparse.charts.forest import forests
+from mbrparse.charts.forest.forests import Forests
 from mbrparse.grammar.pcfg import PCFG, IntArray
 
 # Sums over all binary trees; a word is of two kinds.

@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import grammars, sentences
 
-from mbrparse.grammar.charts import factory
-from mbrparse.grammar.charts.base.chart import Chart, Wanted
-from mbrparse.grammar.charts.base.rule_tables import Rules
-from mbrparse.grammar.charts.base.span_summary import cell_of
-from mbrparse.grammar.charts.factory import ChartFactory, Precision, suits_dense
+from mbrparse.charts import factory
+from mbrparse.charts.base.chart import Chart, Wanted
+from mbrparse.charts.base.rule_tables import Rules
+from mbrparse.charts.base.span_summary import cell_of
+from mbrparse.charts.factory import ChartFactory, Precision, suits_dense
 from mbrparse.grammar.pcfg import PCFG, IntArray
 
 Kernel = Literal["dense", "forest"]

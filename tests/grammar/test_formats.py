@@ -9,6 +9,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from tree_strategies import tokens
 
+from mbrparse.errors import GrammarError, MbrparseError
+from mbrparse.files import read_lines
 from mbrparse.grammar.files import nltk_format
 from mbrparse.grammar.files.formats import read_bitpar, write_bitpar
 from mbrparse.grammar.files.nltk_format import write_nltk
@@ -22,9 +24,7 @@ from mbrparse.grammar.rules import (
     relative_frequencies,
     unquote,
 )
-from mbrparse.grammar.training.induce import induce
-from mbrparse.io.errors import GrammarError, MbrparseError
-from mbrparse.io.files import read_lines
+from mbrparse.training.count import induce
 from mbrparse.treebank.brackets import read_tree
 from mbrparse.treebank.corpora import SourceTree
 

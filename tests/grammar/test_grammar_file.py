@@ -6,11 +6,11 @@ import pytest
 from grammar_strategies import rule_sets
 from hypothesis import given
 
+from mbrparse.errors import FileError, GrammarError
 from mbrparse.grammar.files.grammars import describe
 from mbrparse.grammar.grammar_file import read_rules, write_rules
 from mbrparse.grammar.rule_columns import read_columns
 from mbrparse.grammar.rules import Rule, RuleSet, Weight
-from mbrparse.io.errors import FileError, GrammarError
 
 TEXT = """\
 mbrparse-grammar 1

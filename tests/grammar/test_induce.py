@@ -7,10 +7,10 @@ from conversion import rules_of
 from hypothesis import given
 from tree_strategies import labels, trees
 
+from mbrparse.errors import GrammarError
 from mbrparse.grammar.grammar_file import read_rules, write_rules
 from mbrparse.grammar.rules import Rule, RuleSet, TerminalKind, Weight
-from mbrparse.grammar.training.induce import induce
-from mbrparse.io.errors import GrammarError
+from mbrparse.training.count import induce
 from mbrparse.treebank.binarize import Binarization, binarize
 from mbrparse.treebank.brackets import read_tree
 from mbrparse.treebank.clean import clean

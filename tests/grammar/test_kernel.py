@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from children import LIMIT
 
-from mbrparse.grammar import kernel
-from mbrparse.grammar.kernel_sources import PACKAGE, SOURCES
+from mbrparse.charts import kernel
+from mbrparse.charts.kernel_sources import PACKAGE, SOURCES
 
 ROOT = str(PACKAGE.parent)
 CALLEE = """
@@ -210,7 +210,7 @@ def test_no_other_folder_that_numba_may_choose_is_used(little: Path, cache: Path
 
 def test_relative_folders_are_ignored(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
-    command = [sys.executable, "-m", "mbrparse.grammar.kernel"]
+    command = [sys.executable, "-m", "mbrparse.charts.kernel"]
     there, home = tmp_path / "there", tmp_path / ".cache"
     for numbas, given, root in (
         ("", "here", home),
@@ -338,4 +338,4 @@ print(*(name for name in loaded if name.startswith("mbrparse.")))
         [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=LIMIT
     )
     # The face of the package is loaded before any kernel, and none sees it.
-    assert set(done.stdout.split()) - {"mbrparse.io.version"} <= SOURCES.modules
+    assert set(done.stdout.split()) - {"mbrparse.version"} <= SOURCES.modules

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from strategies import grammars, sentences
 from test_charts import cases, charts
 
-from mbrparse.grammar.charts.base.span_summary import cell_of
-from mbrparse.grammar.charts.factory import ChartFactory, Kernel, Precision
+from mbrparse.charts.base.span_summary import cell_of
+from mbrparse.charts.factory import ChartFactory, Kernel, Precision
 from mbrparse.grammar.pcfg import PCFG
 
 PRECISIONS: tuple[Precision, ...] = ("double", "single")

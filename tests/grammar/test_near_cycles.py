@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from mbrparse import Parser, read_grammar
+from mbrparse.errors import GrammarError
 from mbrparse.grammar.grammar_file import read_rules
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import Rule, RuleSet, Weight
-from mbrparse.io.errors import GrammarError
 
 
 def log_prob(folder: Path, rules: str) -> float:

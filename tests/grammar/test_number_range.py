@@ -16,16 +16,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from naive import LabelledSpan
 
+from mbrparse.charts.base.chart import Chart, Wanted
+from mbrparse.charts.factory import ChartFactory, Kernel, Precision
+from mbrparse.charts.forest_charts import ForestCharts
 from mbrparse.decode.base.objectives import OBJECTIVES
 from mbrparse.decode.base.tree_probability import TreeProbability
 from mbrparse.decode.best_first.best_first import BestFirst, Until
 from mbrparse.decode.best_first.best_first_charts import BestFirstCharts
 from mbrparse.decode.parser.parser import Parser
-from mbrparse.grammar.charts.base.chart import Chart, Wanted
-from mbrparse.grammar.charts.factory import ChartFactory, Kernel, Precision
-from mbrparse.grammar.charts.forest_charts import ForestCharts
+from mbrparse.errors import GrammarError
 from mbrparse.grammar.pcfg import PCFG
-from mbrparse.io.errors import GrammarError
 
 EVERYTHING = Wanted(derivations=True, entries=True)
 

@@ -13,6 +13,11 @@ from naive import LabelledSpan, project
 from naive_digits import Cell, Digits, free_optimum
 from naive_objectives import projection_of
 
+from mbrparse.charts.base.chart import TOO_IMPROBABLE, Chart, Wanted
+from mbrparse.charts.base.clock import NO_LIMIT
+from mbrparse.charts.base.closure import unary_closure
+from mbrparse.charts.factory import ChartFactory
+from mbrparse.charts.pruning import PrunedCharts, Pruning
 from mbrparse.decode.base.objectives import OBJECTIVES, Space
 from mbrparse.decode.base.tree_probability import TreeProbability
 from mbrparse.decode.best_first.best_first import BestFirst, Until
@@ -20,14 +25,9 @@ from mbrparse.decode.best_first.best_first_chart import BestFirstChart
 from mbrparse.decode.best_first.best_first_charts import BestFirstCharts
 from mbrparse.decode.parser.parse_result import Parse
 from mbrparse.decode.parser.parser import Parser
-from mbrparse.grammar.charts.base.chart import TOO_IMPROBABLE, Chart, Wanted
-from mbrparse.grammar.charts.base.clock import NO_LIMIT
-from mbrparse.grammar.charts.base.closure import unary_closure
-from mbrparse.grammar.charts.factory import ChartFactory
-from mbrparse.grammar.charts.pruning import PrunedCharts, Pruning
+from mbrparse.errors import GrammarError
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.projection import has_annotations, projected_grammar
-from mbrparse.io.errors import GrammarError
 
 EVERYTHING = Wanted(derivations=True, entries=True)
 # Loose enough that a label is only left out where its posterior is of no account.

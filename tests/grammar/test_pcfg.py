@@ -7,9 +7,9 @@ import pytest
 from grammar_strategies import rule_sets
 from hypothesis import given
 
+from mbrparse.errors import GrammarError
 from mbrparse.grammar.pcfg import PCFG, UNKNOWN_TERMINAL
 from mbrparse.grammar.rules import Rule, RuleSet, Weight, is_terminal, unquote
-from mbrparse.io.errors import GrammarError
 
 RULES = RuleSet(
     "tags",

@@ -14,10 +14,10 @@ from mpmath import log
 from naive_digits import Digits, Number
 from naive_prefix_digits import PrefixDigits
 
+from mbrparse.decode.words.prefixes import Prefixes, PrefixValues
+from mbrparse.errors import GrammarError
 from mbrparse.grammar.pcfg import PCFG
-from mbrparse.grammar.prefixes.prefixes import Prefixes, PrefixValues
 from mbrparse.grammar.rules import Weight
-from mbrparse.io.errors import GrammarError
 
 F = Fraction
 INF = math.inf

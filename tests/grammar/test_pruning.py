@@ -19,21 +19,21 @@ from naive_objectives import projection_of
 from strategies import grammars, sentences
 from unary_strategies import unary_cases
 
+from mbrparse.charts.base.chart import Wanted
+from mbrparse.charts.base.clock import NO_LIMIT
+from mbrparse.charts.factory import ChartFactory
+from mbrparse.charts.forest_charts import ForestCharts
+from mbrparse.charts.pruning import PrunedChart, PrunedCharts, Pruning
 from mbrparse.decode.base.objectives import OBJECTIVES, Kind, Objective, Space
 from mbrparse.decode.base.parser_options import Settings
 from mbrparse.decode.best_first.best_first import BestFirst, Until
 from mbrparse.decode.parser.details import Details
 from mbrparse.decode.parser.parser import Parser
-from mbrparse.grammar.charts.base.chart import Wanted
-from mbrparse.grammar.charts.base.clock import NO_LIMIT
-from mbrparse.grammar.charts.factory import ChartFactory
-from mbrparse.grammar.charts.forest_charts import ForestCharts
-from mbrparse.grammar.charts.pruning import PrunedChart, PrunedCharts, Pruning
+from mbrparse.errors import OptionsError
 from mbrparse.grammar.grammar_file import write_rules
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.projection import expected_symbols, projected_grammar
 from mbrparse.grammar.rules import Rule, RuleSet, quote, relative_frequencies
-from mbrparse.io.errors import OptionsError
 from mbrparse.treebank.brackets import read_tree
 from mbrparse.treebank.tree import Tree
 

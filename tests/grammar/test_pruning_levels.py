@@ -17,13 +17,13 @@ from naive import Grammar, Node
 from strategies import grammars, sentences
 from unary_strategies import unary_cases
 
+from mbrparse.charts.base.chart import TOO_LARGE, Wanted
+from mbrparse.charts.base.clock import NO_LIMIT
+from mbrparse.charts.base.packed_forest import PRODUCTIONS, Alive
+from mbrparse.charts.forest import forests
+from mbrparse.charts.pruning import Mask, PrunedChart, PrunedCharts, Pruning
 from mbrparse.decode.parser.details import Details
 from mbrparse.decode.parser.parser import Parser
-from mbrparse.grammar.charts.base.chart import TOO_LARGE, Wanted
-from mbrparse.grammar.charts.base.clock import NO_LIMIT
-from mbrparse.grammar.charts.base.packed_forest import PRODUCTIONS, Alive
-from mbrparse.grammar.charts.forest import forests
-from mbrparse.grammar.charts.pruning import Mask, PrunedChart, PrunedCharts, Pruning
 from mbrparse.grammar.grammar_file import write_rules
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.projection import projected_grammar

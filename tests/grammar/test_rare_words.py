@@ -14,12 +14,12 @@ from tree_strategies import tokens
 
 from mbrparse.grammar.grammar_file import read_rules, write_rules
 from mbrparse.grammar.rules import Rule, RuleSet, is_terminal, unquote
-from mbrparse.grammar.training.split_merge.cycles import SplitMerge, cycle, first_grammar
-from mbrparse.grammar.training.split_merge.rare_words import RareWords
-from mbrparse.grammar.training.split_merge.training import train_trees
-from mbrparse.grammar.training.split_merge.tree_arrays import observe
 from mbrparse.grammar.words.unknown import Signatures, classes
 from mbrparse.run.jobs import open_pool
+from mbrparse.training.split_merge.cycles import SplitMerge, cycle, first_grammar
+from mbrparse.training.split_merge.rare_words import RareWords
+from mbrparse.training.split_merge.training import train_trees
+from mbrparse.training.split_merge.tree_arrays import observe
 from mbrparse.treebank.corpora import SourceTree
 from mbrparse.treebank.labels import escape
 from mbrparse.treebank.tree import Tree

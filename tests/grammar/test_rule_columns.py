@@ -14,12 +14,12 @@ from grammar_strategies import rule_sets, symbols
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mbrparse.errors import GrammarError, MbrparseError
 from mbrparse.grammar.files.grammars import read_any_grammar, read_grammar, write_grammar
 from mbrparse.grammar.grammar_file import read_rules, write_rules
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rule_columns import RuleColumns, read_columns
 from mbrparse.grammar.rules import Rule, RuleSet, Weight, relative_frequencies
-from mbrparse.io.errors import GrammarError, MbrparseError
 from mbrparse.run.manifest import content_digest
 from mbrparse.treebank.labels import project
 

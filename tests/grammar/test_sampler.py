@@ -5,10 +5,10 @@ from collections import Counter
 import pytest
 from chi_square import chi_square_chance
 
+from mbrparse.errors import GrammarError
 from mbrparse.grammar import sample
 from mbrparse.grammar.rules import Rule, RuleSet, Weight
 from mbrparse.grammar.sample import Sampler
-from mbrparse.io.errors import GrammarError
 from mbrparse.treebank.brackets import read_tree
 from mbrparse.treebank.tree import Tree
 

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from state_strategies import Drawn, counts_of, drawn, kinds, random_grammar, sourced, table, treebanks
 
 from mbrparse.grammar.rules import Rule, TerminalKind
-from mbrparse.grammar.training.split_merge.cycles import SplitMerge, cycle, first_grammar
-from mbrparse.grammar.training.split_merge.rounds import Expectation, rounds
-from mbrparse.grammar.training.split_merge.splits import merge_losses, split
-from mbrparse.grammar.training.split_merge.state_grammar import Layout
-from mbrparse.grammar.training.split_merge.tree_arrays import ObservedTrees, observe
 from mbrparse.run.jobs import open_pool
+from mbrparse.training.split_merge.cycles import SplitMerge, cycle, first_grammar
+from mbrparse.training.split_merge.rounds import Expectation, rounds
+from mbrparse.training.split_merge.splits import merge_losses, split
+from mbrparse.training.split_merge.state_grammar import Layout
+from mbrparse.training.split_merge.tree_arrays import ObservedTrees, observe
 from mbrparse.treebank.brackets import read_tree
 from mbrparse.treebank.corpora import SourceTree
 from mbrparse.treebank.tree_lists import read_trees

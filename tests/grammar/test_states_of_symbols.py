@@ -14,13 +14,15 @@ from hypothesis import strategies as st
 from state_strategies import Drawn, drawn, kinds, random_grammar, sourced, sums, table, treebanks
 from tree_strategies import tokens
 
+from mbrparse.errors import GrammarError
 from mbrparse.grammar.grammar_file import read_rules, write_rules
 from mbrparse.grammar.rules import RuleSet, TerminalKind, is_terminal
-from mbrparse.grammar.training.induce import induce
-from mbrparse.grammar.training.split_merge import splits
-from mbrparse.grammar.training.split_merge.cycles import SplitMerge, cycle, first_grammar
-from mbrparse.grammar.training.split_merge.rounds import Expectation, rounds
-from mbrparse.grammar.training.split_merge.splits import (
+from mbrparse.run.jobs import open_pool
+from mbrparse.training.count import induce
+from mbrparse.training.split_merge import splits
+from mbrparse.training.split_merge.cycles import SplitMerge, cycle, first_grammar
+from mbrparse.training.split_merge.rounds import Expectation, rounds
+from mbrparse.training.split_merge.splits import (
     Merger,
     Smoothing,
     least_losses,
@@ -28,10 +30,8 @@ from mbrparse.grammar.training.split_merge.splits import (
     merge_losses,
     split,
 )
-from mbrparse.grammar.training.split_merge.state_grammar import Layout, StateGrammar
-from mbrparse.grammar.training.split_merge.tree_arrays import ObservedTrees, observe
-from mbrparse.io.errors import GrammarError
-from mbrparse.run.jobs import open_pool
+from mbrparse.training.split_merge.state_grammar import Layout, StateGrammar
+from mbrparse.training.split_merge.tree_arrays import ObservedTrees, observe
 from mbrparse.treebank.brackets import read_tree
 from mbrparse.treebank.corpora import SourceTree
 from mbrparse.treebank.tree import Tree

@@ -13,8 +13,8 @@ from hypothesis import given
 from strategies import grammars
 from unary_strategies import unary_grammars
 
+from mbrparse.decode.words.conditioned import length_masses
 from mbrparse.grammar.files.grammars import grammar as read
-from mbrparse.grammar.prefixes.conditioned import length_masses
 from mbrparse.grammar.tree_statistics import (
     MEANS,
     expected_children,

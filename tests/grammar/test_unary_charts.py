@@ -13,13 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from unary_strategies import unary_cases
 
-from mbrparse.grammar.charts.base.chart import Chart, Wanted
-from mbrparse.grammar.charts.base.closure import unary_closure
-from mbrparse.grammar.charts.base.span_summary import cell_of
-from mbrparse.grammar.charts.factory import ChartFactory, Precision
+from mbrparse.charts.base.chart import Chart, Wanted
+from mbrparse.charts.base.closure import unary_closure
+from mbrparse.charts.base.span_summary import cell_of
+from mbrparse.charts.factory import ChartFactory, Precision
+from mbrparse.errors import GrammarError
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import RuleSet
-from mbrparse.io.errors import GrammarError
 
 EVERYTHING = Wanted(derivations=True, entries=True)
 PRECISIONS: tuple[Precision, ...] = ("double", "single")

@@ -13,11 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tree_strategies import labels, tokens
 
+from mbrparse.errors import FileError, GrammarError
 from mbrparse.grammar.files.grammars import read_grammar, write_grammar
 from mbrparse.grammar.grammar_file import read_rules, write_rules
 from mbrparse.grammar.pcfg import PCFG, UNKNOWN_TERMINAL
 from mbrparse.grammar.rules import RuleSet, is_terminal, unquote
-from mbrparse.grammar.training.induce import induce, train_by_counting
 from mbrparse.grammar.words.tagger import Tagger, tagger_path
 from mbrparse.grammar.words.unknown import (
     ENOUGH,
@@ -28,7 +28,7 @@ from mbrparse.grammar.words.unknown import (
     classes,
     is_unknown,
 )
-from mbrparse.io.errors import FileError, GrammarError
+from mbrparse.training.count import induce, train_by_counting
 from mbrparse.treebank.binarize import binarize
 from mbrparse.treebank.brackets import read_tree
 from mbrparse.treebank.corpora import SourceTree

@@ -22,6 +22,11 @@ from naive_dop import NaiveDop
 from naive_dop import Node as DopNode
 from naive_dop import spans as dop_spans
 
+from mbrparse.charts.base.chart import TOO_IMPROBABLE, Wanted
+from mbrparse.charts.base.clock import NO_LIMIT
+from mbrparse.charts.dop.dop_charts import DopCharts
+from mbrparse.charts.factory import ChartFactory, Kernel, Precision
+from mbrparse.charts.pruning import PrunedCharts, Pruning
 from mbrparse.decode.base.objectives import OBJECTIVES, Item, Objective, Space
 from mbrparse.decode.best_first.best_first import BestFirst, Until
 from mbrparse.decode.best_first.best_first_charts import BestFirstCharts
@@ -29,17 +34,12 @@ from mbrparse.decode.candidates.k_best import LEAST_SHARE
 from mbrparse.decode.parser.parse_result import Parse
 from mbrparse.decode.parser.parser import Parser
 from mbrparse.decode.parser.scoring import score
-from mbrparse.grammar.charts.base.chart import TOO_IMPROBABLE, Wanted
-from mbrparse.grammar.charts.base.clock import NO_LIMIT
-from mbrparse.grammar.charts.dop.dop_charts import DopCharts
-from mbrparse.grammar.charts.factory import ChartFactory, Kernel, Precision
-from mbrparse.grammar.charts.pruning import PrunedCharts, Pruning
+from mbrparse.errors import GrammarError
 from mbrparse.grammar.dop.addressed_treebank import address_trees
 from mbrparse.grammar.dop.dop_grammar import DopGrammar
 from mbrparse.grammar.pcfg import PCFG, FloatArray
 from mbrparse.grammar.projection import has_annotations
 from mbrparse.grammar.rules import RuleSet, TerminalKind, is_terminal, unquote
-from mbrparse.io.errors import GrammarError
 from mbrparse.treebank.corpora import SourceTree
 from mbrparse.treebank.outlines import constituents
 from mbrparse.treebank.tree import Tree

@@ -12,13 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import grammars, sentences
 
+from mbrparse.errors import BracketError
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import is_terminal, unquote
-from mbrparse.grammar.training import expectation
-from mbrparse.grammar.training.bracketings import BracketedSentence, encode_corpus
-from mbrparse.grammar.training.expectation import EStep, Expectations, expect, probabilities
-from mbrparse.io.errors import BracketError
 from mbrparse.run.jobs import open_pool
+from mbrparse.training.em import expectation
+from mbrparse.training.em.bracketings import BracketedSentence, encode_corpus
+from mbrparse.training.em.expectation import EStep, Expectations, expect, probabilities
 
 Corpus = list[BracketedSentence]
 

@@ -14,17 +14,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import grammars, sentences
 
+from mbrparse.errors import CorpusError, GrammarError, InputMismatchError
 from mbrparse.grammar.grammar_file import read_rules, write_rules
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import TerminalKind
-from mbrparse.grammar.training import expectation
-from mbrparse.grammar.training.bracketings import BracketedSentence, bracketed_sentences, encode_corpus
-from mbrparse.grammar.training.expectation import expect, probabilities
-from mbrparse.grammar.training.induce import induce
-from mbrparse.grammar.training.inside_outside import random_grammar
-from mbrparse.grammar.training.iterations import train
-from mbrparse.grammar.training.reestimate import first_estimate, reestimate, to_rules
-from mbrparse.io.errors import CorpusError, GrammarError, InputMismatchError
+from mbrparse.training.count import induce
+from mbrparse.training.em import expectation
+from mbrparse.training.em.bracketings import BracketedSentence, bracketed_sentences, encode_corpus
+from mbrparse.training.em.expectation import expect, probabilities
+from mbrparse.training.em.inside_outside import random_grammar
+from mbrparse.training.em.iterations import train
+from mbrparse.training.em.reestimate import first_estimate, reestimate, to_rules
 from mbrparse.treebank.binarize import Binarization, binarize
 from mbrparse.treebank.brackets import read_tree
 from mbrparse.treebank.corpora import SourceTree

@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from mbrparse.charts.base.span_summary import SpanEntries
 from mbrparse.decode.nary.nary_decoder import ConstituentSummary
 from mbrparse.decode.parser.parse_files import Lines
 from mbrparse.decode.parser.stored_lines import CODEC, decode, encode
-from mbrparse.grammar.charts.base.span_summary import SpanEntries
-from mbrparse.io.errors import FileError
+from mbrparse.errors import FileError
 from mbrparse.run.blocks_file import Block, BlocksFile, End
 from mbrparse.run.manifest import content_digest
 

@@ -26,7 +26,7 @@ from distributed import LocalCluster
 from distributed.core import Status
 
 from mbrparse.decode.parser.sentences import read_chunks, sentence_ends
-from mbrparse.io.log import Log, no_log
+from mbrparse.log import Log, no_log
 from mbrparse.run import cluster as clusters
 from mbrparse.run import cluster_client
 from mbrparse.run.blocks_file import BlocksFile

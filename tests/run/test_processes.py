@@ -15,22 +15,22 @@ from children import LIMIT
 from conversion import to_pcfg
 from naive import Grammar
 
+from mbrparse.charts.base.chart import Chart, Wanted
+from mbrparse.charts.dense.dense_charts import DenseCharts
 from mbrparse.decode.base.objectives import OBJECTIVES
 from mbrparse.decode.base.parser_options import ParserOptions
 from mbrparse.decode.parser import parse_input
 from mbrparse.decode.parser.parse_files import Lines
 from mbrparse.decode.parser.parse_input import Job, parse_all
 from mbrparse.decode.parser.sentences import batch_of_part, read_chunks
-from mbrparse.grammar.charts.base.chart import Chart, Wanted
-from mbrparse.grammar.charts.lanes.dense_charts import DenseCharts
-from mbrparse.io.errors import BracketError
-from mbrparse.io.state_files import Schema, anything
+from mbrparse.errors import BracketError
 from mbrparse.run import processes
 from mbrparse.run.in_order import Parts
 from mbrparse.run.jobs import InProcess, Threads
 from mbrparse.run.pool import Pool, TaskFunction, WorkersError
 from mbrparse.run.processes import Processes
 from mbrparse.run.results import run_all
+from mbrparse.state_files import Schema, anything
 
 GRAMMAR = to_pcfg(
     Grammar({"S": 1.0}, {("S", "x", "S"): 0.4, ("S", "S", "x"): 0.2, ("S", "x", "x"): 0.4}, {("x", "x"): 1.0})

@@ -11,11 +11,11 @@ from children import LIMIT
 from commandline import Command, Outcome
 
 from mbrparse.decode.parser import stored_lines
-from mbrparse.grammar.training import inside_outside
-from mbrparse.io.program import program, sources
-from mbrparse.io.version import __version__
+from mbrparse.program import program, sources
 from mbrparse.run import results
 from mbrparse.run.remote_task import versions
+from mbrparse.training.em import inside_outside
+from mbrparse.version import __version__
 
 PACKAGE = Path(results.__file__).parents[1]
 GRAMMAR = (Path(__file__).parents[1] / "data" / "ambiguous.grammar").read_text()

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from mbrparse.decode.parser.parse_files import Lines
 from mbrparse.decode.parser.sentences import read_chunks
 from mbrparse.decode.parser.stored_lines import CODEC
-from mbrparse.io.errors import FileError, InputMismatchError, MbrparseError, OptionsError
+from mbrparse.errors import FileError, InputMismatchError, MbrparseError, OptionsError
 from mbrparse.run.manifest import WHOLE, Manifest, Shard
 from mbrparse.run.shard_folders import ShardFolders
 from mbrparse.run.work_folder import WorkFolder, work_folder

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import mbrparse as mp
-from mbrparse.io.errors import MbrparseError
+from mbrparse.errors import MbrparseError
 from mbrparse.treebank.baselines import Kind, Labels, baseline_trees, most_frequent_labels
 from mbrparse.treebank.tree import Tree
 

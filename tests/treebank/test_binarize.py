@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tree_strategies import is_binary, labels, trees
 
-from mbrparse.io.errors import LabelError
+from mbrparse.errors import LabelError
 from mbrparse.treebank.binarize import Binarization, ChainPolicy, Direction, binarize, debinarize
 from mbrparse.treebank.brackets import read_tree
 from mbrparse.treebank.clean import UnaryPolicy, clean

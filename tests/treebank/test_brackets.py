@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from tree_strategies import tokens, trees
 
-from mbrparse.io.errors import BracketError, FileError
+from mbrparse.errors import BracketError, FileError
 from mbrparse.treebank.brackets import (
     ReadTree,
     read_parse_file,

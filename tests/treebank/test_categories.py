@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mbrparse.io.errors import LabelError, MbrparseError
+from mbrparse.errors import LabelError, MbrparseError
 from mbrparse.treebank.brackets import read_tree
 from mbrparse.treebank.categories import LabelMap, categories, read_label_map
 from mbrparse.treebank.clean import clean, relabel

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tree_strategies import is_binary
 
-from mbrparse.io.errors import BracketError, CorpusError, FileError, MbrparseError
+from mbrparse.errors import BracketError, CorpusError, FileError, MbrparseError
 from mbrparse.treebank.conventions import CorpusReading, Removals
 from mbrparse.treebank.corpora import SourceTree, embedded_grammar, parse_sections, read_corpus
 from mbrparse.treebank.prepare import Preparation, PreparationStatistics, prepare

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mbrparse.io.errors import CorpusError, FileError
+from mbrparse.errors import CorpusError, FileError
 from mbrparse.treebank.corpora import find_corpora, read_corpus
 from mbrparse.treebank.corpus_files import TreeFile, begins_with_bracket, tree_files
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from mbrparse.io.errors import FileError, HeadRulesError
+from mbrparse.errors import FileError, HeadRulesError
 from mbrparse.treebank.heads import HeadRule, find_head, head_rules, parse_head_rules
 
 FILE = """\

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from conftest import missing_data
 
-from mbrparse.io.errors import BracketError, CorpusError, MbrparseError
+from mbrparse.errors import BracketError, CorpusError, MbrparseError
 from mbrparse.treebank.alpino import COINDEXED, LOWERED, RAISED
 from mbrparse.treebank.conventions import CorpusReading, Removals
 from mbrparse.treebank.corpora import find_corpora, read_corpus

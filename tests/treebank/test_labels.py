@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tree_strategies import ASCII_BLANKS, labels
 
+from mbrparse.errors import LabelError
 from mbrparse.grammar.rules import is_terminal
-from mbrparse.io.errors import LabelError
 from mbrparse.treebank.labels import (
     Symbol,
     continuation_of,

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tree_strategies import tokens, trees
 
-from mbrparse.io.errors import BracketError
+from mbrparse.errors import BracketError
 from mbrparse.treebank.brackets import read_leaves, read_trees
 from mbrparse.treebank.leaf_scan import scan_leaves
 from mbrparse.treebank.tree import Tree

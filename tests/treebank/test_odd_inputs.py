@@ -10,8 +10,8 @@ from commandline import Command
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from mbrparse.io.errors import BracketError
-from mbrparse.io.files import read_lines
+from mbrparse.errors import BracketError
+from mbrparse.files import read_lines
 from mbrparse.treebank.brackets import read_parse_file, read_trees
 
 

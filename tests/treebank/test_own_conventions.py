@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from style_reading import read_style
 
-from mbrparse.io.errors import MbrparseError
+from mbrparse.errors import MbrparseError
 from mbrparse.treebank.conventions import AS_USUAL, CorpusReading, Leaves, fitting
 from mbrparse.treebank.known_corpora import StyleName
 from mbrparse.treebank.tree import Tree

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from style_reading import read_style
 
-from mbrparse.io.errors import BracketError
+from mbrparse.errors import BracketError
 from mbrparse.treebank.conventions import CorpusReading, Leaves
 from mbrparse.treebank.known_corpora import StyleName
 from mbrparse.treebank.penn_historical import split_lemma

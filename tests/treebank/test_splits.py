@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mbrparse.io.errors import CorpusError
+from mbrparse.errors import CorpusError
 from mbrparse.treebank.splits import split_fraction, split_number
 
 

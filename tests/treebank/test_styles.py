@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from style_reading import read_style
 
-from mbrparse.io.errors import BracketError, MbrparseError
+from mbrparse.errors import BracketError, MbrparseError
 from mbrparse.treebank.alpino import COINDEXED, LOWERED, RAISED
 from mbrparse.treebank.conventions import CorpusReading, Leaves
 from mbrparse.treebank.known_corpora import StyleName

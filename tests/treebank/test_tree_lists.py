@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from commandline import Command
 
-from mbrparse.io.errors import BracketError, CorpusError, FileError, MbrparseError
+from mbrparse.errors import BracketError, CorpusError, FileError, MbrparseError
 from mbrparse.treebank.binarize import Binarization, HeadDriven
 from mbrparse.treebank.conventions import CorpusReading
 from mbrparse.treebank.heads import head_rules

@@ -9,7 +9,7 @@ from commandline import Command
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mbrparse.io.errors import MbrparseError
+from mbrparse.errors import MbrparseError
 from mbrparse.treebank.corpora import read_corpus
 from mbrparse.treebank.treebank_check import check_treebank
 

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from mbrparse.grammar.charts.base.rule_tables import Ints, Offsets
-from mbrparse.grammar.kernel import kernel
+from mbrparse.charts.base.rule_tables import Ints, Offsets
+from mbrparse.charts.kernel import kernel
 
 if TYPE_CHECKING:
     from mbrparse.grammar.pcfg import FloatArray, IntArray

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from textwrap import fill
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from mbrparse.io.errors import visible
-from mbrparse.io.local_settings import no_local_settings
+from mbrparse.errors import visible
+from mbrparse.local_settings import no_local_settings
 
 if TYPE_CHECKING:
     import pandas as pd

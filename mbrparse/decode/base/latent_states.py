@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 
 from mbrparse.decode.base.chart_picture import draw_table
+from mbrparse.errors import GrammarError, shortened
 from mbrparse.grammar.pcfg import PCFG, FloatArray
 from mbrparse.grammar.projection import label_shares, projected_names
 from mbrparse.grammar.rules import quote
-from mbrparse.io.errors import GrammarError, shortened
 from mbrparse.treebank.labels import state_of
 
 _NAMED = 3  # words of a terminal that stands for several

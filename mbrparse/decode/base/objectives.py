@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Literal, get_args
 
-from mbrparse.io.errors import ObjectiveError
+from mbrparse.errors import ObjectiveError
 
 #: Whose F is maximized: of each sentence a ratio of expectations, the expectation itself, or the ratio of
 #: expectations of all sentences together.

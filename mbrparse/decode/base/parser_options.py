@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypedDict, get_args
 
+from mbrparse.charts.factory import Precision
 from mbrparse.decode.base.objectives import OBJECTIVES, Kind, Objective
 from mbrparse.decode.base.trees import Fallback
-from mbrparse.grammar.charts.factory import Precision
+from mbrparse.errors import ObjectiveError, OptionsError
 from mbrparse.grammar.pcfg import FloatArray
-from mbrparse.io.errors import ObjectiveError, OptionsError
 from mbrparse.treebank.tree import Tree
 
 if TYPE_CHECKING:
@@ -31,14 +31,14 @@ class ParserOptions:
     frequent start symbol, every other node X (Goodman 1996, Table 2). With ``best_first`` charts are filled
     best-first instead of exhaustively, and results are those of the part that was filled. ``items`` says
     whether the items of derived trees have projected labels or symbols; ``max_length`` defaults to what
-    memory allows (grammar.charts.factory); ``expectations`` announces that posteriors will be asked for
+    memory allows (charts.factory); ``expectations`` announces that posteriors will be asked for
     (decode.parser.details). ``max_seconds`` limits the time of a sentence's chart and of the search for its
-    trees (grammar.charts.base.clock): if an exhaustive chart or its search is not finished by then, the
+    trees (charts.base.clock): if an exhaustive chart or its search is not finished by then, the
     sentence falls back; a best-first chart is used as far as it was filled. ``k_best`` derivations, or
     ``samples`` by the ``seed``, make the candidates of a sentence; minimum-risk chooses among them by
     ``risk``, which
     scores trees of one sentence, [guessed, correct]. Labels over spans whose posterior is no more than
-    ``prune`` are left out (0: none): under the projected grammar (grammar.charts.pruning), or with a DOP
+    ``prune`` are left out (0: none): under the projected grammar (charts.pruning), or with a DOP
     grammar under the treebank's PCFG.
 
     The rest is for DOP grammars. ``max_samples`` bounds how many derivations are drawn (by the ``seed``)

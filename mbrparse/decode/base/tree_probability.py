@@ -7,12 +7,12 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any, Protocol, cast
 
+from mbrparse.charts.base.columns import rows
 from mbrparse.decode.base.trees import LabelledSpans
-from mbrparse.grammar.charts.base.columns import rows
 from mbrparse.grammar.grammar_kinds import Grammar
 from mbrparse.grammar.pcfg import PCFG, IntArray
 from mbrparse.grammar.rules import quote
-from mbrparse.grammar.training.induce import rule_name
+from mbrparse.training.count import rule_name
 from mbrparse.treebank.labels import continuation_of, escape, is_continuation_label
 from mbrparse.treebank.tree import Tree
 
@@ -32,7 +32,7 @@ def probability_of(grammar: Grammar) -> Probability:
     """What probability a grammar of any kind gives to trees."""
     if isinstance(grammar, PCFG):
         return TreeProbability(grammar)
-    from mbrparse.grammar.charts.dop.dop_charts import DopTreeProbability
+    from mbrparse.charts.dop.dop_charts import DopTreeProbability
 
     return DopTreeProbability(cast("Any", grammar))
 

@@ -29,8 +29,8 @@ from mbrparse.decode.best_first.merit_kernels import (
     TAG_TRIGRAMS,
     TAGS,
 )
-from mbrparse.grammar.training.tag_statistics import Statistics
-from mbrparse.io.errors import MbrparseError, OptionsError
+from mbrparse.errors import MbrparseError, OptionsError
+from mbrparse.training.tag_statistics import Statistics
 
 #: Those that are counts from a corpus.
 FROM_STATISTICS = PRIOR | LEFT_BOUNDARY | TAGS | TAG_BIGRAMS | TAG_TRIGRAMS | PREFIX_TAGS | RIGHT_BOUNDARY

@@ -1,6 +1,6 @@
 """The chart of a best-first search.
 
-It has the methods of the exhaustive chart (grammar.charts.base.chart), computed from the constituents and
+It has the methods of the exhaustive chart (charts.base.chart), computed from the constituents and
 edges that the search has made: sentence probability, posteriors and best derivation are those of a partial
 chart.
 """
@@ -12,6 +12,13 @@ from functools import cached_property
 
 import numpy as np
 
+from mbrparse.charts.base.chart import Derivation
+from mbrparse.charts.base.span_summary import (
+    SpanEntries,
+    SpanSummary,
+    entries_without_unaries,
+    summarize_entries,
+)
 from mbrparse.decode.best_first.passes import inside_pass, outside_pass
 from mbrparse.decode.best_first.search_kernels import LIMIT
 from mbrparse.decode.best_first.search_state import (
@@ -26,13 +33,6 @@ from mbrparse.decode.best_first.search_state import (
     START,
     SYMBOL,
     Search,
-)
-from mbrparse.grammar.charts.base.chart import Derivation
-from mbrparse.grammar.charts.base.span_summary import (
-    SpanEntries,
-    SpanSummary,
-    entries_without_unaries,
-    summarize_entries,
 )
 from mbrparse.grammar.pcfg import PCFG, FloatArray, IntArray
 

@@ -12,6 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from mbrparse.charts.base.clock import NO_LIMIT, Clock
+from mbrparse.charts.base.rule_tables import starts
+from mbrparse.charts.factory import ChartFactory
 from mbrparse.decode.best_first.best_first import FROM_STATISTICS, BestFirst
 from mbrparse.decode.best_first.best_first_chart import BestFirstChart
 from mbrparse.decode.best_first.merit_kernels import PREFIX, closure_row
@@ -38,11 +41,8 @@ from mbrparse.decode.best_first.search_state import (
     index_all,
 )
 from mbrparse.decode.best_first.smoothed_statistics import StatisticsTables, no_statistics
-from mbrparse.grammar.charts.base.clock import NO_LIMIT, Clock
-from mbrparse.grammar.charts.base.rule_tables import starts
-from mbrparse.grammar.charts.factory import ChartFactory
+from mbrparse.errors import GrammarError, MbrparseError
 from mbrparse.grammar.pcfg import PCFG, FloatArray, IntArray
-from mbrparse.io.errors import GrammarError, MbrparseError
 
 
 def rules_of(grammar: PCFG) -> tuple[IntArray, IntArray]:

@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mbrparse.charts.kernel import kernel
 from mbrparse.decode.best_first.search_state import (
     AGENDA,
     BIGRAM,
@@ -56,7 +57,6 @@ from mbrparse.decode.best_first.search_state import (
     Search,
     settle,
 )
-from mbrparse.grammar.kernel import kernel
 
 if TYPE_CHECKING:
     from mbrparse.grammar.pcfg import FloatArray, IntArray

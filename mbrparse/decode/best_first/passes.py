@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mbrparse.charts.kernel import kernel
 from mbrparse.decode.best_first.search_state import CHILDREN, LEFT, PARENT, RIGHT
-from mbrparse.grammar.kernel import kernel
 
 if TYPE_CHECKING:
     from mbrparse.grammar.pcfg import FloatArray, IntArray

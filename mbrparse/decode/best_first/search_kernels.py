@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mbrparse.charts.kernel import kernel
 from mbrparse.decode.best_first.merit_kernels import PREFIX, extend_prefix, pass_prefix, update_merit
 from mbrparse.decode.best_first.search_state import (
     AGENDA,
@@ -55,7 +56,6 @@ from mbrparse.decode.best_first.search_state import (
     propose,
     settle,
 )
-from mbrparse.grammar.kernel import kernel
 
 if TYPE_CHECKING:
     from mbrparse.grammar.pcfg import FloatArray, IntArray

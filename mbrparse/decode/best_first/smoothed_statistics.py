@@ -21,10 +21,10 @@ import numpy as np
 import numpy.typing as npt
 
 from mbrparse.decode.best_first.search_state import BIGRAM, BIGRAM_SUM, TRIGRAM_SUM, UNIGRAM, MeritTables
+from mbrparse.errors import GrammarError, InputMismatchError
 from mbrparse.grammar.pcfg import PCFG, FloatArray, IntArray
 from mbrparse.grammar.rules import quote
-from mbrparse.grammar.training.tag_statistics import BOUNDARY, Statistics
-from mbrparse.io.errors import GrammarError, InputMismatchError
+from mbrparse.training.tag_statistics import BOUNDARY, Statistics
 
 # Two dense tables of symbols by tags; past this many cells (words as terminals) they would not fit.
 MAX_CELLS = 100_000_000

@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mbrparse.charts.base.clock import NO_LIMIT, Clock
+from mbrparse.charts.forest_charts import ForestCharts
 from mbrparse.decode.base.decoders import Decoded
 from mbrparse.decode.base.parser_options import ParserOptions, Risk
 from mbrparse.decode.base.span_posteriors import Posteriors, SentenceChart
@@ -14,8 +16,6 @@ from mbrparse.decode.base.tree_probability import Probability, TreeProbability
 from mbrparse.decode.base.trees import LabelledSpans, TreeForm, TreeParts
 from mbrparse.decode.candidates.k_best import KBest, KBestSearch
 from mbrparse.decode.candidates.samples import Sampler, Samples
-from mbrparse.grammar.charts.base.clock import NO_LIMIT, Clock
-from mbrparse.grammar.charts.forest_charts import ForestCharts
 from mbrparse.grammar.pcfg import PCFG, FloatArray, IntArray
 from mbrparse.treebank.labels import is_continuation_label, parse_label
 from mbrparse.treebank.tree import Tree

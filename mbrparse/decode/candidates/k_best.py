@@ -11,13 +11,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mbrparse.charts.base.clock import Clock
+from mbrparse.charts.forest.top_down import top_down_forest
+from mbrparse.charts.forest.top_down_kernels import LEXICAL, UNARY, TopDownForest
+from mbrparse.charts.forest_charts import ForestCharts
 from mbrparse.decode.candidates.candidate_kernels import NONE, Best, Scores, best_derivations
 from mbrparse.decode.candidates.lazy_search import SCALE, Alternative, LazySearch, Order, scores_of
 from mbrparse.decode.candidates.samples import Samples
-from mbrparse.grammar.charts.base.clock import Clock
-from mbrparse.grammar.charts.forest.top_down import top_down_forest
-from mbrparse.grammar.charts.forest.top_down_kernels import LEXICAL, UNARY, TopDownForest
-from mbrparse.grammar.charts.forest_charts import ForestCharts
 from mbrparse.grammar.pcfg import FloatArray, IntArray
 
 #: Parts of derivations that are less probable, relatively, may leave the range of a forest's numbers.

@@ -17,7 +17,7 @@ from typing import Generic, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from mbrparse.grammar.charts.base.clock import Clock
+from mbrparse.charts.base.clock import Clock
 
 #: Costs are whole numbers, negative natural logarithms in units of 2 ** -40: sums of them do not depend on
 #: the order, so that derivations by the same rules tie exactly.

@@ -9,11 +9,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mbrparse.charts.base.packed_forest import Forest, forest_cell
+from mbrparse.charts.base.rule_tables import Floats, Ints
+from mbrparse.charts.kernel import kernel
 from mbrparse.decode.derivations.gains import CHILD, LOG_NODE, PRODUCTION, RULE, SPAN, EdgeGains, Gains
 from mbrparse.decode.derivations.unary_chains import ChainScratch, read_chain
-from mbrparse.grammar.charts.base.packed_forest import Forest, forest_cell
-from mbrparse.grammar.charts.base.rule_tables import Floats, Ints
-from mbrparse.grammar.kernel import kernel
 
 _SMALL = 1e-300  # in place of zero, whose logarithm would only be in the way
 

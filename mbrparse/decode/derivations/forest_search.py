@@ -8,6 +8,20 @@ from __future__ import annotations
 
 import numpy as np
 
+from mbrparse.charts.base.packed_forest import ONE, Index, forest_cell
+from mbrparse.charts.base.rule_tables import Ints
+from mbrparse.charts.base.vector import (
+    add,
+    largest_of,
+    load,
+    maximum,
+    multiply,
+    multiply_add,
+    repeated,
+    spread,
+    store,
+)
+from mbrparse.charts.kernel import kernel
 from mbrparse.decode.derivations.best_trees import SearchState, best_trees
 from mbrparse.decode.derivations.gains import (
     CHILD,
@@ -25,20 +39,6 @@ from mbrparse.decode.derivations.gains import (
 )
 from mbrparse.decode.derivations.label_forest import LabelForest, label_gains
 from mbrparse.decode.derivations.unary_chains import close_cell
-from mbrparse.grammar.charts.base.packed_forest import ONE, Index, forest_cell
-from mbrparse.grammar.charts.base.rule_tables import Ints
-from mbrparse.grammar.charts.base.vector import (
-    add,
-    largest_of,
-    load,
-    maximum,
-    multiply,
-    multiply_add,
-    repeated,
-    spread,
-    store,
-)
-from mbrparse.grammar.kernel import kernel
 
 
 @kernel

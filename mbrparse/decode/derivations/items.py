@@ -13,6 +13,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mbrparse.charts.base.chart import Chart
+from mbrparse.charts.base.packed_forest import forest_cell
+from mbrparse.charts.base.rule_tables import Floats
+from mbrparse.charts.forest_charts import ForestCharts
 from mbrparse.decode.base.objectives import Item, Kind, Objective, Space
 from mbrparse.decode.base.trees import LabelledSpans
 from mbrparse.decode.derivations.gains import (
@@ -37,12 +41,8 @@ from mbrparse.decode.derivations.item_posteriors import (
     item_nodes,
     item_tables,
 )
-from mbrparse.grammar.charts.base.chart import Chart
-from mbrparse.grammar.charts.base.packed_forest import forest_cell
-from mbrparse.grammar.charts.base.rule_tables import Floats
-from mbrparse.grammar.charts.forest_charts import ForestCharts
+from mbrparse.errors import ObjectiveError
 from mbrparse.grammar.rules import is_terminal
-from mbrparse.io.errors import ObjectiveError
 
 Nodes = Sequence[ItemNode]
 #: By the number of children.

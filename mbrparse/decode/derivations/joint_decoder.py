@@ -8,6 +8,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from mbrparse.charts.base.columns import Labels, Spans
+from mbrparse.charts.base.memory import empty_forest
+from mbrparse.charts.base.packed_forest import Forest
+from mbrparse.charts.base.rule_tables import Floats
+from mbrparse.charts.factory import TIE
+from mbrparse.charts.forest_charts import ForestCharts
 from mbrparse.decode.base.decoders import Decoded
 from mbrparse.decode.base.objectives import Item, Objective
 from mbrparse.decode.derivations.gains import ItemTables
@@ -15,12 +21,6 @@ from mbrparse.decode.derivations.item_posteriors import item_tables, numbered_ro
 from mbrparse.decode.derivations.label_forest import LabelForest
 from mbrparse.decode.derivations.objective_search import GrammarTree, ObjectiveSearch
 from mbrparse.decode.derivations.search_memory import LabelForests
-from mbrparse.grammar.charts.base.columns import Labels, Spans
-from mbrparse.grammar.charts.base.memory import empty_forest
-from mbrparse.grammar.charts.base.packed_forest import Forest
-from mbrparse.grammar.charts.base.rule_tables import Floats
-from mbrparse.grammar.charts.factory import TIE
-from mbrparse.grammar.charts.forest_charts import ForestCharts
 from mbrparse.grammar.projection import projected_names
 from mbrparse.grammar.rules import is_terminal, unquote
 

@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mbrparse.charts.base.packed_forest import ONE, Forest, Index, forest_cell
+from mbrparse.charts.base.rule_tables import Floats, Ints
+from mbrparse.charts.kernel import kernel
 from mbrparse.decode.derivations.gains import LANES, Booleans, EdgeGains, Gains, ItemTables
-from mbrparse.grammar.charts.base.packed_forest import ONE, Forest, Index, forest_cell
-from mbrparse.grammar.charts.base.rule_tables import Floats, Ints
-from mbrparse.grammar.kernel import kernel
 
 
 class LabelForest(NamedTuple):

@@ -13,11 +13,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mbrparse.charts.base.packed_forest import Forest, forest_cell
+from mbrparse.charts.base.rule_tables import Floats, Ints
+from mbrparse.charts.base.vector import add, load, maximum, multiply, repeated, spread, store
+from mbrparse.charts.kernel import kernel
 from mbrparse.decode.derivations.gains import LANES, SPAN, Gains
-from mbrparse.grammar.charts.base.packed_forest import Forest, forest_cell
-from mbrparse.grammar.charts.base.rule_tables import Floats, Ints
-from mbrparse.grammar.charts.base.vector import add, load, maximum, multiply, repeated, spread, store
-from mbrparse.grammar.kernel import kernel
 
 SMALL = 4  # a component of so many nodes has too few paths for bounds to pay
 

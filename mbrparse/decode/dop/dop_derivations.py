@@ -11,15 +11,15 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from mbrparse.charts.base.clock import Clock
+from mbrparse.charts.base.columns import rows
+from mbrparse.charts.dop.dop_charts import DopCharts, Filled
+from mbrparse.charts.dop.dop_descent import BEGINS, DopDescent
+from mbrparse.charts.dop.dop_draws import Sums, dop_draw
+from mbrparse.charts.dop.dop_forest import root_masses
 from mbrparse.decode.candidates.k_best import KBest
 from mbrparse.decode.candidates.lazy_search import SCALE, Alternative, LazySearch, Order
 from mbrparse.decode.candidates.samples import Samples, generator
-from mbrparse.grammar.charts.base.clock import Clock
-from mbrparse.grammar.charts.base.columns import rows
-from mbrparse.grammar.charts.dop.dop_charts import DopCharts, Filled
-from mbrparse.grammar.charts.dop.dop_descent import BEGINS, DopDescent
-from mbrparse.grammar.charts.dop.dop_draws import Sums, dop_draw
-from mbrparse.grammar.charts.dop.dop_forest import root_masses
 from mbrparse.grammar.pcfg import IntArray
 
 # A node and the address that a fragment goes on with there, or BEGINS.

@@ -19,6 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mbrparse.charts.base.rule_tables import Ints
 from mbrparse.decode.base.decoders import Decoded, Estimate
 from mbrparse.decode.base.objectives import Item, Objective
 from mbrparse.decode.base.parser_options import ParserOptions
@@ -27,7 +28,6 @@ from mbrparse.decode.candidates.samples import Samples
 from mbrparse.decode.dop.dop_derivations import DopSampler
 from mbrparse.decode.free.free_decoder import LEAST, best_preterminals
 from mbrparse.decode.whole_trees.whole_tree_decoder import bracketing, completions, spans_of
-from mbrparse.grammar.charts.base.rule_tables import Ints
 from mbrparse.grammar.pcfg import PCFG, FloatArray, IntArray
 
 MAX_SAMPLES = 1000

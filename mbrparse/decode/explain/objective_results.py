@@ -6,12 +6,12 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
+from mbrparse.charts.base.chart import Chart
+from mbrparse.charts.base.span_summary import cell_of
 from mbrparse.decode.base.objectives import Item, Objective
 from mbrparse.decode.base.span_posteriors import Posteriors
 from mbrparse.decode.base.trees import LabelledSpans, build_tree
 from mbrparse.decode.parser.parse_result import Parse
-from mbrparse.grammar.charts.base.chart import Chart
-from mbrparse.grammar.charts.base.span_summary import cell_of
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.treebank.tree import Tree
 

@@ -16,8 +16,8 @@ from mbrparse.decode.base.span_posteriors import Posteriors
 from mbrparse.decode.base.trees import LabelledSpans
 from mbrparse.decode.explain.chart_cells import Cell, Entry
 from mbrparse.decode.explain.objective_results import Result
-from mbrparse.io.errors import visible
-from mbrparse.io.files import open_output
+from mbrparse.errors import visible
+from mbrparse.files import open_output
 from mbrparse.treebank.tree import Tree
 from mbrparse.treebank.tree_drawing import draw_tree
 

@@ -11,14 +11,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mbrparse.charts.base.clock import NO_LIMIT, Clock
+from mbrparse.charts.base.columns import NO_LABEL, Labels, Names, Spans
+from mbrparse.charts.base.rule_tables import Ints
+from mbrparse.charts.base.span_summary import SpanSummary, word_cells
 from mbrparse.decode.base.bracketing import Bracketings, BracketingTables, SpanTable, search_bracketings
 from mbrparse.decode.base.decoders import Decoded
 from mbrparse.decode.base.objectives import Item, Objective
 from mbrparse.decode.base.span_posteriors import Posteriors
-from mbrparse.grammar.charts.base.clock import NO_LIMIT, Clock
-from mbrparse.grammar.charts.base.columns import NO_LABEL, Labels, Names, Spans
-from mbrparse.grammar.charts.base.rule_tables import Ints
-from mbrparse.grammar.charts.base.span_summary import SpanSummary, word_cells
 from mbrparse.grammar.pcfg import FloatArray
 from mbrparse.treebank.labels import continuation_of
 
@@ -49,7 +49,7 @@ class BracketingSearch:
     def best(self, gains: Sequence[FloatArray], lengths: Sequence[int]) -> Bracketings:
         """For each kind of gains the bracketing of each sentence with the largest sum.
 
-        Gains are by cell (grammar.charts.base.span_summary), one sentence after the other. Raises
+        Gains are by cell (charts.base.span_summary), one sentence after the other. Raises
         TimeLimitError.
         """
         count = len(gains) * sum(max(length - 1, 0) for length in lengths)

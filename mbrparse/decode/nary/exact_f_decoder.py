@@ -18,6 +18,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mbrparse.charts.base.chart import Chart
+from mbrparse.charts.base.clock import NO_LIMIT, Clock
+from mbrparse.charts.base.rule_tables import Ints
+from mbrparse.charts.base.span_summary import cell_of
+from mbrparse.charts.factory import TIE
+from mbrparse.charts.forest_charts import ForestCharts
 from mbrparse.decode.base.decoders import Decoded
 from mbrparse.decode.base.objectives import Item, Objective
 from mbrparse.decode.base.span_posteriors import Posteriors, continuations
@@ -30,14 +36,8 @@ from mbrparse.decode.nary.exact_f_search import (
     fill_best,
 )
 from mbrparse.decode.nary.nary_decoder import Constituents
-from mbrparse.grammar.charts.base.chart import Chart
-from mbrparse.grammar.charts.base.clock import NO_LIMIT, Clock
-from mbrparse.grammar.charts.base.rule_tables import Ints
-from mbrparse.grammar.charts.base.span_summary import cell_of
-from mbrparse.grammar.charts.factory import TIE
-from mbrparse.grammar.charts.forest_charts import ForestCharts
+from mbrparse.errors import ObjectiveError
 from mbrparse.grammar.pcfg import FloatArray
-from mbrparse.io.errors import ObjectiveError
 
 _TIE = TIE["double"]
 
@@ -86,7 +86,7 @@ def best_of_any_size(
 ) -> Constituents:
     """The tree T with the largest sum over its constituents of gains[|T| - 1], the root always among them.
 
-    ``gains`` are by size and by cell (grammar.charts.base.span_summary), for sizes from 1 to length - 1; over
+    ``gains`` are by size and by cell (charts.base.span_summary), for sizes from 1 to length - 1; over
     single terminals they are not asked for. Of equal trees the one with fewer constituents, then the one
     that splits first. Raises TimeLimitError where the clock's time is up.
 

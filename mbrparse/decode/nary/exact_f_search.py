@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from mbrparse.grammar.charts.base.packed_forest import ONE, Forest, Index, forest_cell
-from mbrparse.grammar.charts.base.rule_tables import Ints, SparseTables
-from mbrparse.grammar.kernel import kernel
+from mbrparse.charts.base.packed_forest import ONE, Forest, Index, forest_cell
+from mbrparse.charts.base.rule_tables import Ints, SparseTables
+from mbrparse.charts.kernel import kernel
 
 if TYPE_CHECKING:
     from mbrparse.grammar.pcfg import FloatArray

@@ -17,6 +17,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from mbrparse.charts.base.clock import NO_LIMIT, Clock
+from mbrparse.charts.base.columns import NO_LABEL, begins, rows
+from mbrparse.charts.base.rule_tables import Ints
+from mbrparse.charts.base.span_summary import cell_of
 from mbrparse.decode.base.bracketing import SpanTable, search_constituents
 from mbrparse.decode.base.decoders import Decoded
 from mbrparse.decode.base.label_order import LabelOrder
@@ -24,10 +28,6 @@ from mbrparse.decode.base.objectives import Item, Objective
 from mbrparse.decode.base.span_posteriors import Posteriors
 from mbrparse.decode.base.trees import LabelledSpans
 from mbrparse.decode.free.free_decoder import UNLABELLED, best_preterminals
-from mbrparse.grammar.charts.base.clock import NO_LIMIT, Clock
-from mbrparse.grammar.charts.base.columns import NO_LABEL, begins, rows
-from mbrparse.grammar.charts.base.rule_tables import Ints
-from mbrparse.grammar.charts.base.span_summary import cell_of
 from mbrparse.grammar.pcfg import FloatArray, IntArray
 
 FIRST_F = 0.5
@@ -47,7 +47,7 @@ class Constituents(NamedTuple):
 def best_constituents(
     gains: FloatArray, length: int, tie: float = 1e-9, clock: Clock = NO_LIMIT
 ) -> Constituents:
-    """The tree with the largest sum of gains, which are by cell (grammar.charts.base.span_summary).
+    """The tree with the largest sum of gains, which are by cell (charts.base.span_summary).
 
     A single terminal has no root above it but where that gains. Of equal trees the one with fewer
     constituents, then the one that splits first. Raises TimeLimitError.

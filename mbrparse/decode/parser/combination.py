@@ -15,6 +15,7 @@ from typing import Literal
 
 import numpy as np
 
+from mbrparse.charts.factory import TIE
 from mbrparse.decode.base.objectives import Kind, Objective
 from mbrparse.decode.base.parser_options import ParserOptions, Risk, objective_of
 from mbrparse.decode.candidates.candidate_trees import expected_scores, first_best, shares
@@ -23,10 +24,9 @@ from mbrparse.decode.parser.parse_input import Job, Worker, numbered
 from mbrparse.decode.parser.sentences import Batch
 from mbrparse.decode.posteriors.mixture import checked_weights
 from mbrparse.decode.posteriors.tree_posteriors import SentenceTree, TreeItems
-from mbrparse.grammar.charts.factory import TIE
+from mbrparse.errors import CorpusError, InputMismatchError, OptionsError
 from mbrparse.grammar.pcfg import FloatArray
-from mbrparse.io.errors import CorpusError, InputMismatchError, OptionsError
-from mbrparse.io.log import Log, Progress, no_log, no_progress
+from mbrparse.log import Log, Progress, no_log, no_progress
 from mbrparse.treebank.any_tree import AnyTree, any_trees
 from mbrparse.treebank.brackets import EMPTY_PARSE, ReadTree, read_trees
 from mbrparse.treebank.candidate_files import CandidateLine

@@ -14,7 +14,7 @@ from mbrparse.decode.parser.parse_result import Parse
 from mbrparse.grammar.grammar_kinds import Grammar
 
 if TYPE_CHECKING:
-    from mbrparse.grammar.charts.base.chart import Pruned
+    from mbrparse.charts.base.chart import Pruned
 
 
 class Details:

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from mbrparse.charts.base.chart import Wanted
+from mbrparse.charts.base.clock import Clock
+from mbrparse.charts.base.rule_tables import Ints
+from mbrparse.charts.base.span_summary import SpanEntries, SpanSummary, summarize_entries
+from mbrparse.charts.dop.dop_charts import DopCharts
+from mbrparse.charts.factory import TIE
 from mbrparse.decode.base.decoders import Decoder
 from mbrparse.decode.base.objectives import Item, Kind, Objective
 from mbrparse.decode.base.parser_options import ParserOptions
 from mbrparse.decode.base.span_posteriors import Posteriors, SentenceChart, continuations
 from mbrparse.decode.parser.grammar_decoders import GrammarDecoders, Maker
-from mbrparse.grammar.charts.base.chart import Wanted
-from mbrparse.grammar.charts.base.clock import Clock
-from mbrparse.grammar.charts.base.rule_tables import Ints
-from mbrparse.grammar.charts.base.span_summary import SpanEntries, SpanSummary, summarize_entries
-from mbrparse.grammar.charts.dop.dop_charts import DopCharts
-from mbrparse.grammar.charts.factory import TIE
 from mbrparse.grammar.dop.dop_grammar import DopGrammar
 from mbrparse.grammar.grammar_kinds import Grammar
 from mbrparse.grammar.pcfg import FloatArray, IntArray
@@ -87,9 +87,9 @@ class DopDecoders(GrammarDecoders):
         )
 
     def _candidates(self) -> CandidateTrees:
+        from mbrparse.charts.dop.dop_charts import DopTreeProbability
         from mbrparse.decode.candidates.candidate_trees import CandidateTrees
         from mbrparse.decode.dop.dop_derivations import DopKBestSearch
-        from mbrparse.grammar.charts.dop.dop_charts import DopTreeProbability
 
         k_best, samples = DopKBestSearch(self.charts).k_best, self._sampler.samples
         probability = DopTreeProbability(self._dop)

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
 from mbrparse.decode.base.trees import LabelledSpans
-from mbrparse.io.errors import InputMismatchError, LabelError
+from mbrparse.errors import InputMismatchError, LabelError
 from mbrparse.treebank.clean import TRACE, WRAPPERS, unwrap
 from mbrparse.treebank.labels import escape, is_continuation_label, join_chain, project
 from mbrparse.treebank.outlines import Constituent, constituents

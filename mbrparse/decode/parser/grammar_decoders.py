@@ -6,25 +6,25 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
+from mbrparse.charts.base.chart import Chart, Wanted
+from mbrparse.charts.base.clock import Clock
+from mbrparse.charts.base.columns import Labels, Spans, columns_of
+from mbrparse.charts.factory import TIE, ChartFactory
 from mbrparse.decode.base.decoders import Decoded, Decoder, DecoderSlot
 from mbrparse.decode.base.objectives import Kind, Objective
 from mbrparse.decode.base.parser_options import ParserOptions
 from mbrparse.decode.base.span_posteriors import Posteriors, SentenceChart
 from mbrparse.decode.free.free_decoder import FreeDecoder
-from mbrparse.grammar.charts.base.chart import Chart, Wanted
-from mbrparse.grammar.charts.base.clock import Clock
-from mbrparse.grammar.charts.base.columns import Labels, Spans, columns_of
-from mbrparse.grammar.charts.factory import TIE, ChartFactory
+from mbrparse.errors import OptionsError
 from mbrparse.grammar.grammar_kinds import Grammar
 from mbrparse.grammar.pcfg import PCFG, FloatArray
-from mbrparse.io.errors import OptionsError
 
 # Kernels take a while to load: those that most runs do not need are imported where they are used.
 if TYPE_CHECKING:
+    from mbrparse.charts.crossing.consistency import Consistency
+    from mbrparse.charts.forest_charts import ForestCharts
+    from mbrparse.charts.pruning import Pruning
     from mbrparse.decode.candidates.candidate_trees import CandidateTrees
-    from mbrparse.grammar.charts.crossing.consistency import Consistency
-    from mbrparse.grammar.charts.forest_charts import ForestCharts
-    from mbrparse.grammar.charts.pruning import Pruning
 
 #: Makes a decoder for some objectives.
 Maker = Callable[[list[Objective]], Decoder[Any]]
@@ -83,7 +83,7 @@ class GrammarDecoders:
 
     @cached_property
     def _consistency(self) -> Consistency:
-        from mbrparse.grammar.charts.crossing.consistency import Consistency
+        from mbrparse.charts.crossing.consistency import Consistency
 
         return Consistency(self.grammar)
 
@@ -108,7 +108,7 @@ class GrammarDecoders:
     def _charts(self) -> Any:
         options = self.options
         if options.needs_forest:
-            from mbrparse.grammar.charts.forest_charts import ForestCharts
+            from mbrparse.charts.forest_charts import ForestCharts
 
             forests = ForestCharts(self.grammar, options.items, self.clock, self._pruning)
             self.labels = forests.labels
@@ -118,7 +118,7 @@ class GrammarDecoders:
 
             return BestFirstCharts(self.grammar, options.best_first, self.clock)
         if self._pruning is not None:
-            from mbrparse.grammar.charts.pruning import PrunedCharts
+            from mbrparse.charts.pruning import PrunedCharts
 
             return PrunedCharts(self.grammar, self._pruning, options.precision, self._wanted(), self.clock)
         return ChartFactory(self.grammar, options.precision, self._wanted(), clock=self.clock)
@@ -128,7 +128,7 @@ class GrammarDecoders:
         """What prunes charts, if anything does."""
         if not self.options.prune:
             return None
-        from mbrparse.grammar.charts.pruning import Pruning
+        from mbrparse.charts.pruning import Pruning
         from mbrparse.grammar.projection import has_annotations
 
         if not has_annotations(self.grammar):
@@ -152,7 +152,7 @@ class GrammarDecoders:
     @cached_property
     def _forests(self) -> ForestCharts:
         """The charts, if they are forests, or others."""
-        from mbrparse.grammar.charts.forest_charts import ForestCharts
+        from mbrparse.charts.forest_charts import ForestCharts
 
         if isinstance(self.charts, ForestCharts):
             return self.charts

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
+from mbrparse.charts.base.clock import Clock
+from mbrparse.charts.factory import ChartFactory, default_max_length
 from mbrparse.decode.base.decoders import DecoderSlot
 from mbrparse.decode.base.parser_options import ParserOptions
 from mbrparse.decode.base.span_posteriors import SentenceChart
 from mbrparse.decode.parser.grammar_decoders import GrammarDecoders
 from mbrparse.decode.parser.sentences import Batch, Evidence, Sentence
-from mbrparse.grammar.charts.base.clock import Clock
-from mbrparse.grammar.charts.factory import ChartFactory, default_max_length
+from mbrparse.errors import InputMismatchError, shortened
 from mbrparse.grammar.grammar_kinds import Grammar
 from mbrparse.grammar.pcfg import PCFG, UNKNOWN_TERMINAL
 from mbrparse.grammar.rules import is_terminal, unquote
-from mbrparse.io.errors import InputMismatchError, shortened
 from mbrparse.treebank.labels import split_tag, unescape
 from mbrparse.treebank.tree import Tree
 

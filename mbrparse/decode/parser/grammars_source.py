@@ -9,6 +9,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from mbrparse.charts.base.span_summary import SpanEntries, SpanSummary, no_entries
+from mbrparse.charts.factory import TIE
 from mbrparse.decode.base.decoders import Decoder
 from mbrparse.decode.base.label_order import LabelOrder
 from mbrparse.decode.base.objectives import OBJECTIVES, Kind, Objective, Space
@@ -21,11 +23,9 @@ from mbrparse.decode.parser.grammar_source import GrammarSource
 from mbrparse.decode.parser.sentences import Batch, Evidence
 from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors
 from mbrparse.decode.posteriors.mixture import checked_weights, mix_posteriors
-from mbrparse.grammar.charts.base.span_summary import SpanEntries, SpanSummary, no_entries
-from mbrparse.grammar.charts.factory import TIE
+from mbrparse.errors import GrammarError, OptionsError
 from mbrparse.grammar.grammar_kinds import Grammar
 from mbrparse.grammar.pcfg import FloatArray
-from mbrparse.io.errors import GrammarError, OptionsError
 
 
 class Grammars:

@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from mbrparse.charts.base.span_summary import SpanEntries
 from mbrparse.decode.base.trees import TreeForm, TreeParts
-from mbrparse.grammar.charts.base.span_summary import SpanEntries
+from mbrparse.files import atomic_outputs, open_output, open_output_bytes
 from mbrparse.grammar.pcfg import FloatArray
-from mbrparse.io.files import atomic_outputs, open_output, open_output_bytes
-from mbrparse.io.log import Log, counted
+from mbrparse.log import Log, counted
 from mbrparse.treebank.binarize import expanded
 from mbrparse.treebank.brackets import EMPTY_PARSE, read_trees
 from mbrparse.treebank.labels import is_continuation, parse_label, split_chain, unescape

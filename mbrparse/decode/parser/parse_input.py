@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
+from mbrparse.charts.base.chart import TOO_LARGE
 from mbrparse.decode.base.parser_options import ParserOptions
 from mbrparse.decode.parser.grammar_source import GrammarSource
 from mbrparse.decode.parser.parse_files import BracketText, Lines
@@ -18,10 +19,9 @@ from mbrparse.decode.parser.parse_result import Parse
 from mbrparse.decode.parser.parser import Parser
 from mbrparse.decode.parser.sentences import Batch, Sentence, batch_of, batch_of_part, sentence_ends
 from mbrparse.decode.parser.tokenization import untokenized
-from mbrparse.grammar.charts.base.chart import TOO_LARGE
+from mbrparse.errors import ChartOverflowError
 from mbrparse.grammar.grammar_kinds import Grammar
-from mbrparse.io.errors import ChartOverflowError
-from mbrparse.io.log import Log, Progress, ProgressState, no_log, no_progress
+from mbrparse.log import Log, Progress, ProgressState, no_log, no_progress
 from mbrparse.run.in_order import WORKER_DIED, Chunk, Part, Parts, Task, in_order
 from mbrparse.run.jobs import Jobs, open_pool
 from mbrparse.run.pool import TaskFunction
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from mbrparse.decode.parser.score_input import ScoreJob, ScoreWorker
     from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors
 
-# So many sentences are parsed together: they fill the lanes of any vector (grammar.charts.base.vector).
+# So many sentences are parsed together: they fill the lanes of any vector (charts.base.vector).
 _TOGETHER = 16
 
 

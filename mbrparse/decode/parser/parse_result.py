@@ -12,8 +12,8 @@ from mbrparse.decode.base.decoders import Decoded
 from mbrparse.decode.base.objectives import Objective
 from mbrparse.decode.base.span_posteriors import Posteriors, SentenceChart
 from mbrparse.decode.base.trees import LabelledSpans, TreeParts
+from mbrparse.errors import ObjectiveError
 from mbrparse.grammar.pcfg import IntArray
-from mbrparse.io.errors import ObjectiveError
 from mbrparse.treebank.tree import Tree
 
 

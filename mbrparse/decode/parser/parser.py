@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Unpack, cast
 
+from mbrparse.charts.base.chart import TOO_LARGE
 from mbrparse.decode.base.decoders import Decoded, decode_all
 from mbrparse.decode.base.objectives import Objective
 from mbrparse.decode.base.parser_options import ParserOptions, Settings, objective_of
@@ -15,10 +16,9 @@ from mbrparse.decode.base.trees import LabelledSpans, TreeForm, TreeParts, fallb
 from mbrparse.decode.parser.grammar_source import GrammarSource
 from mbrparse.decode.parser.parse_result import Parse, Parses, ScoredTree
 from mbrparse.decode.parser.sentences import Batch, Evidence, Sentence, batch_of_sentences
-from mbrparse.grammar.charts.base.chart import TOO_LARGE
+from mbrparse.errors import ChartOverflowError, NumberRangeError, OptionsError, TimeLimitError
+from mbrparse.garbage import collection_paused
 from mbrparse.grammar.grammar_kinds import Grammar
-from mbrparse.io.errors import ChartOverflowError, NumberRangeError, OptionsError, TimeLimitError
-from mbrparse.io.garbage import collection_paused
 from mbrparse.treebank.any_tree import AnyTree
 from mbrparse.treebank.tree import Tree
 

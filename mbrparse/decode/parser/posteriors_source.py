@@ -10,6 +10,9 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from mbrparse.charts.base.clock import Clock
+from mbrparse.charts.base.columns import NO_LABEL
+from mbrparse.charts.base.span_summary import cell_of
 from mbrparse.decode.base.decoders import DecoderSlot
 from mbrparse.decode.base.objectives import OBJECTIVES, Kind
 from mbrparse.decode.base.parser_options import ParserOptions
@@ -19,11 +22,8 @@ from mbrparse.decode.free.free_decoder import UNLABELLED, FreeDecoder, best_pret
 from mbrparse.decode.nary.nary_decoder import NaryDecoder
 from mbrparse.decode.parser.sentences import Batch, Evidence, Sentence
 from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors
-from mbrparse.grammar.charts.base.clock import Clock
-from mbrparse.grammar.charts.base.columns import NO_LABEL
-from mbrparse.grammar.charts.base.span_summary import cell_of
+from mbrparse.errors import InputMismatchError, OptionsError
 from mbrparse.grammar.pcfg import UNKNOWN_TERMINAL, IntArray
-from mbrparse.io.errors import InputMismatchError, OptionsError
 from mbrparse.treebank.labels import unescape
 
 # Two tables of scores and one of splits over all spans, in 2 GB as the charts of a parser.

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mbrparse.charts.factory import TIE
 from mbrparse.decode.base.objectives import Item, Kind, Objective
 from mbrparse.decode.base.parser_options import Risk, objective_of
 from mbrparse.decode.candidates.candidate_trees import expected_scores, first_best, shares
@@ -18,10 +19,9 @@ from mbrparse.decode.parser.parse_files import Lines
 from mbrparse.decode.parser.scoring import COLUMNS, Row, Scorer
 from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors
 from mbrparse.decode.posteriors.tree_posteriors import SentenceTree, TreeItems
-from mbrparse.grammar.charts.factory import TIE
+from mbrparse.errors import OptionsError
+from mbrparse.files import source_name
 from mbrparse.grammar.pcfg import PCFG, FloatArray
-from mbrparse.io.errors import OptionsError
-from mbrparse.io.files import source_name
 from mbrparse.treebank.any_tree import any_tree
 from mbrparse.treebank.brackets import EMPTY_PARSE
 from mbrparse.treebank.candidate_files import CandidateLine, read_candidates

@@ -16,10 +16,10 @@ from mbrparse.decode.parser.sentences import Batch
 from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import TerminalKind
-from mbrparse.grammar.training.induce import train_by_counting
 from mbrparse.grammar.words.unknown import UnknownKind
-from mbrparse.io.log import Log, Progress, no_progress
+from mbrparse.log import Log, Progress, no_progress
 from mbrparse.run.in_order import WORKER_DIED, Chunk, Part, Parts
+from mbrparse.training.count import train_by_counting
 from mbrparse.treebank.brackets import read_trees
 from mbrparse.treebank.corpora import SourceTree, no_trees
 from mbrparse.treebank.foreign_trees import phrase_labels, translated_trees, watched

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, cast
 
+from mbrparse.charts.base.chart import TOO_LARGE
+from mbrparse.charts.base.span_summary import cell_of
 from mbrparse.decode.base.objectives import OBJECTIVES
 from mbrparse.decode.base.parser_options import ParserOptions
 from mbrparse.decode.base.span_posteriors import Posteriors
@@ -19,10 +21,8 @@ from mbrparse.decode.parser.grammar_source import GrammarSource
 from mbrparse.decode.parser.posteriors_source import PosteriorsSource
 from mbrparse.decode.parser.sentences import LONG, Batch, Evidence
 from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors
-from mbrparse.grammar.charts.base.chart import TOO_LARGE
-from mbrparse.grammar.charts.base.span_summary import cell_of
+from mbrparse.errors import ChartOverflowError, NumberRangeError, TimeLimitError
 from mbrparse.grammar.pcfg import PCFG
-from mbrparse.io.errors import ChartOverflowError, NumberRangeError, TimeLimitError
 from mbrparse.treebank.any_tree import AnyTree, any_trees
 from mbrparse.treebank.labels import unescape
 from mbrparse.treebank.tree import Tree
@@ -30,8 +30,8 @@ from mbrparse.treebank.tree import Tree
 if TYPE_CHECKING:
     import pandas as pd
 
+    from mbrparse.charts.base.chart import Chart
     from mbrparse.decode.derivations.items import TreeItems
-    from mbrparse.grammar.charts.base.chart import Chart
 
 Row = dict[str, Any]
 

@@ -10,9 +10,9 @@ from typing import Literal, NamedTuple, cast
 
 from mbrparse.decode.base.span_posteriors import Posteriors, SentenceChart
 from mbrparse.decode.parser.tokenization import tokenize
+from mbrparse.errors import CorpusError
+from mbrparse.files import read_lines, source_name
 from mbrparse.grammar.pcfg import IntArray
-from mbrparse.io.errors import CorpusError
-from mbrparse.io.files import read_lines, source_name
 from mbrparse.run.in_order import Chunk, Part
 from mbrparse.treebank.any_tree import AnyTree, any_trees, is_tree
 from mbrparse.treebank.brackets import WHITE, is_comment, parse_lines, read_leaves, without_carriages

@@ -15,15 +15,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from mbrparse.charts.base.span_summary import SpanEntries
 from mbrparse.decode.nary.nary_decoder import ConstituentSummary
 from mbrparse.decode.parser.parse_files import Lines
 from mbrparse.decode.parser.parse_input import Job
 from mbrparse.decode.parser.score_input import ScoreJob
 from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors
 from mbrparse.decode.posteriors.posteriors_writer import PosteriorsWriter, chains_of
-from mbrparse.grammar.charts.base.span_summary import SpanEntries
 from mbrparse.grammar.grammar_kinds import Grammar
-from mbrparse.io.program import program
+from mbrparse.program import program
 from mbrparse.run.manifest import PROGRAM, Manifest, Settings, content_digest
 from mbrparse.run.work_folder import Codec
 

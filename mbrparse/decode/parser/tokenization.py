@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from mbrparse.errors import shortened
 from mbrparse.grammar.pcfg import PCFG
-from mbrparse.io.errors import shortened
 from mbrparse.treebank.tree import Tree
 
 # NLTK's tokenizer leaves them alone.

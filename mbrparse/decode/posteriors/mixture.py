@@ -11,9 +11,9 @@ import numpy.typing as npt
 
 from mbrparse.decode.base.label_order import LabelOrder
 from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors
+from mbrparse.errors import InputMismatchError, OptionsError
 from mbrparse.grammar.pcfg import FloatArray
-from mbrparse.io.errors import InputMismatchError, OptionsError
-from mbrparse.io.log import Log, no_log
+from mbrparse.log import Log, no_log
 
 
 def checked_weights(weights: Sequence[float] | None, count: int, what: str) -> FloatArray:

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mbrparse.decode.posteriors.posteriors_checks import TOLERANCE, check_room, refuse
-from mbrparse.io.errors import PosteriorsError
+from mbrparse.errors import PosteriorsError
 from mbrparse.treebank.labels import MARKS
 
 

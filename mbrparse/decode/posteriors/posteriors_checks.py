@@ -12,9 +12,9 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 import numpy.typing as npt
 
+from mbrparse.charts.base.columns import begins
 from mbrparse.decode.posteriors.given_posteriors import ROUNDING
-from mbrparse.grammar.charts.base.columns import begins
-from mbrparse.io.errors import LabelError, PosteriorsError
+from mbrparse.errors import LabelError, PosteriorsError
 from mbrparse.treebank.labels import JOIN, LabelMarks, foreign_option, parse_label, unescape
 
 # How far rounding may bring a posterior above one, by bytes of a number: sums over a softmax, for instance.

@@ -30,6 +30,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from mbrparse.charts.factory import TIE
 from mbrparse.decode.base.label_order import LabelOrder
 from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors, added_up
 from mbrparse.decode.posteriors.posteriors_archive import of_entries, read_arrays
@@ -41,10 +42,9 @@ from mbrparse.decode.posteriors.posteriors_checks import (
     check_labels,
     check_single,
 )
-from mbrparse.grammar.charts.factory import TIE
+from mbrparse.errors import OptionsError, PosteriorsError
+from mbrparse.files import open_input, source_name
 from mbrparse.grammar.pcfg import IntArray
-from mbrparse.io.errors import OptionsError, PosteriorsError
-from mbrparse.io.files import open_input, source_name
 from mbrparse.treebank.labels import JOIN, MARKS, PLAIN, STYLES, LabelMarks, escape
 
 

@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from mbrparse.charts.base.columns import begins
 from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors
-from mbrparse.grammar.charts.base.columns import begins
 from mbrparse.grammar.pcfg import FloatArray
 from mbrparse.treebank.labels import JOIN
 

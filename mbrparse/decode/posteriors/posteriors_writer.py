@@ -7,13 +7,13 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from mbrparse.array_file import ArrayColumn, write_arrays
+from mbrparse.charts.base.span_summary import SpanEntries
 from mbrparse.decode.base.label_order import LabelOrder
 from mbrparse.decode.posteriors.given_posteriors import added_up, parted
-from mbrparse.grammar.charts.base.span_summary import SpanEntries
+from mbrparse.files import as_temporary_errors
 from mbrparse.grammar.grammar_kinds import Grammar
 from mbrparse.grammar.pcfg import FloatArray, IntArray
-from mbrparse.io.array_file import ArrayColumn, write_arrays
-from mbrparse.io.files import as_temporary_errors
 from mbrparse.treebank.labels import JOIN, MARKS, PLAIN, LabelMarks
 
 _ROUNDED = 1e-12  # of a tag, what rounding leaves beside it

@@ -19,14 +19,14 @@ from typing import NamedTuple, cast
 import numpy as np
 import numpy.typing as npt
 
+from mbrparse.charts.base.columns import begins
+from mbrparse.charts.base.span_summary import cell_of
+from mbrparse.charts.factory import TIE
 from mbrparse.decode.base.label_order import LabelOrder
 from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors
-from mbrparse.grammar.charts.base.columns import begins
-from mbrparse.grammar.charts.base.span_summary import cell_of
-from mbrparse.grammar.charts.factory import TIE
+from mbrparse.errors import InputMismatchError, LabelError, OptionsError
+from mbrparse.garbage import collection_paused
 from mbrparse.grammar.pcfg import FloatArray
-from mbrparse.io.errors import InputMismatchError, LabelError, OptionsError
-from mbrparse.io.garbage import collection_paused
 from mbrparse.treebank.labels import escape, project
 from mbrparse.treebank.outlines import first_difference, outline, yields_agree
 from mbrparse.treebank.tree import Tree

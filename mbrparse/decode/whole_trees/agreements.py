@@ -10,11 +10,11 @@ from typing import Generic, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from mbrparse.charts.base.rule_tables import Ints
+from mbrparse.charts.base.span_summary import cell_of
+from mbrparse.charts.crossing.consistency import Consistency, MaskedForest, nodes_of_ways
+from mbrparse.charts.forest.top_down_kernels import TopDownForest
 from mbrparse.decode.whole_trees.whole_tree_kernels import nest_bounds
-from mbrparse.grammar.charts.base.rule_tables import Ints
-from mbrparse.grammar.charts.base.span_summary import cell_of
-from mbrparse.grammar.charts.crossing.consistency import Consistency, MaskedForest, nodes_of_ways
-from mbrparse.grammar.charts.forest.top_down_kernels import TopDownForest
 from mbrparse.grammar.pcfg import FloatArray
 
 # A graph of what is left is made where it is so much smaller, and while all of them have so many edges.

@@ -20,13 +20,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mbrparse.charts.base.clock import NO_LIMIT, Clock
+from mbrparse.charts.base.span_summary import cell_of
 from mbrparse.decode.free.free_decoder import best_bracketing
 from mbrparse.decode.whole_trees.agreements import Agreement, Bracket
 from mbrparse.decode.whole_trees.whole_tree_kernels import largest_smallest
-from mbrparse.grammar.charts.base.clock import NO_LIMIT, Clock
-from mbrparse.grammar.charts.base.span_summary import cell_of
+from mbrparse.errors import TimeLimitError
 from mbrparse.grammar.pcfg import FloatArray
-from mbrparse.io.errors import TimeLimitError
 
 # Found and bound are equal where they differ by no more than this, relative.
 EQUAL = 1e-9

@@ -12,6 +12,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from mbrparse.charts.base.chart import Chart
+from mbrparse.charts.base.clock import NO_LIMIT, Clock
+from mbrparse.charts.base.span_summary import cell_of
+from mbrparse.charts.crossing.consistency import Consistency
+from mbrparse.charts.forest_charts import ForestCharts
 from mbrparse.decode.base.decoders import Certificate, Decoded
 from mbrparse.decode.base.objectives import Item, Objective
 from mbrparse.decode.base.span_posteriors import Posteriors
@@ -26,13 +31,8 @@ from mbrparse.decode.free.free_decoder import (
 )
 from mbrparse.decode.whole_trees.agreements import Bracket, SameTree, Uncrossed, crossing_table
 from mbrparse.decode.whole_trees.branch_and_bound import Found, Limit, best_tree
-from mbrparse.grammar.charts.base.chart import Chart
-from mbrparse.grammar.charts.base.clock import NO_LIMIT, Clock
-from mbrparse.grammar.charts.base.span_summary import cell_of
-from mbrparse.grammar.charts.crossing.consistency import Consistency
-from mbrparse.grammar.charts.forest_charts import ForestCharts
+from mbrparse.errors import GrammarError
 from mbrparse.grammar.pcfg import PCFG, FloatArray, IntArray
-from mbrparse.io.errors import GrammarError
 
 # So many of the commonest sampled trees are completed, and of these so many are judged.
 COMPLETED = 200

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from mbrparse.errors import InputMismatchError
 from mbrparse.evaluate.evalb.line import EvalbLine, StrayWordError, read_line
 from mbrparse.evaluate.evalb.parameters import EvalbParameters
 from mbrparse.evaluate.evalb.score import Score, Status, score
@@ -20,7 +21,6 @@ from mbrparse.evaluate.tables.criteria import COVERAGE, Criterion, exact, f_scor
 from mbrparse.evaluate.trees.agreement import Place, no_trees
 from mbrparse.evaluate.trees.gold import ComparedTrees
 from mbrparse.evaluate.trees.sources import TreeSource
-from mbrparse.io.errors import InputMismatchError
 
 if TYPE_CHECKING:
     from mbrparse.evaluate.tables.count_table import Column, Columns

@@ -15,9 +15,9 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
-from mbrparse.io.errors import FileError, shortened
-from mbrparse.io.files import open_output, read_lines, source_name
-from mbrparse.io.state_files import short_digest
+from mbrparse.errors import FileError, shortened
+from mbrparse.files import open_output, read_lines, source_name
+from mbrparse.state_files import short_digest
 
 #: White space as EVALB (C's isspace) knows it. Words may hold other kinds (U+3000, no-break space).
 WHITE = " \t\n\v\f\r"

@@ -27,7 +27,7 @@ from mbrparse.evaluate.trees.gold import (
 )
 from mbrparse.evaluate.trees.matches import Brackets
 from mbrparse.evaluate.trees.sources import Alignment, TreeSource
-from mbrparse.io.log import Log, no_log
+from mbrparse.log import Log, no_log
 
 
 class SentenceCounts(NamedTuple):

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
+from mbrparse.errors import InputMismatchError, MbrparseError
 from mbrparse.evaluate.evalb.evalb_counts import EVALB, EVALB_COVERAGE, EvalbCounts, count_as_evalb
 from mbrparse.evaluate.evalb.parameters import COLLINS, SPMRL, EvalbParameters
 from mbrparse.evaluate.profiles import span_counts
@@ -16,7 +17,6 @@ from mbrparse.evaluate.tables.count_table import Columns
 from mbrparse.evaluate.tables.criteria import CONSISTENT, COVERAGE, MORE, PAPER, Criterion
 from mbrparse.evaluate.trees.gold import PAPER_FORM, Comparison, Tally
 from mbrparse.evaluate.trees.sources import TreeSource
-from mbrparse.io.errors import InputMismatchError, MbrparseError
 
 How: TypeAlias = Comparison | EvalbParameters | SpanConventions
 

@@ -12,8 +12,8 @@ from dataclasses import asdict, dataclass
 from itertools import accumulate
 from typing import Literal, get_args
 
+from mbrparse.errors import MbrparseError
 from mbrparse.evaluate.trees.matches import Brackets
-from mbrparse.io.errors import MbrparseError
 from mbrparse.treebank.outlines import outline
 from mbrparse.treebank.tree import Tree
 

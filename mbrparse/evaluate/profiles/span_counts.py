@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from mbrparse.errors import CorpusError
 from mbrparse.evaluate.profiles.span_conventions import SpanConventions
 from mbrparse.evaluate.tables.criteria import COVERAGE, Criterion, exact, f_score, ratio, tree
 from mbrparse.evaluate.trees.gold import ComparedTrees, equal_places, trees_in
 from mbrparse.evaluate.trees.matches import Brackets
 from mbrparse.evaluate.trees.sources import Alignment, TreeSource
-from mbrparse.io.errors import CorpusError
-from mbrparse.io.log import Log
+from mbrparse.log import Log
 
 if TYPE_CHECKING:
     from mbrparse.evaluate.tables.count_table import Column, Columns

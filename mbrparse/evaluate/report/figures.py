@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from urllib.parse import quote, urlencode
 
+from mbrparse.errors import visible
 from mbrparse.evaluate.report.judged_trees import attachment_name
 from mbrparse.evaluate.tables.criteria import Criterion
 from mbrparse.evaluate.tables.rate_tables import cells
-from mbrparse.io.errors import visible
 
 if TYPE_CHECKING:
     import pandas as pd

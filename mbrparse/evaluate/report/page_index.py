@@ -19,7 +19,7 @@ from mbrparse.evaluate.report.kept_comparison import KeptComparison
 from mbrparse.evaluate.report.sentence_records import SentenceRecords
 from mbrparse.evaluate.tables.significance_report import letters
 from mbrparse.evaluate.trees.sources import TreeSource
-from mbrparse.io.log import Log
+from mbrparse.log import Log
 from mbrparse.treebank.places import Places
 
 if TYPE_CHECKING:

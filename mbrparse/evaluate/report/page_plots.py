@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mbrparse.errors import visible
 from mbrparse.evaluate.report.calibration_tables import BOUNDS, KINDS, RATES, Calibration, Reliability
 from mbrparse.evaluate.report.figures import Figure, Row, Table, address, percent
 from mbrparse.evaluate.tables.significance import LEVEL
-from mbrparse.io.errors import visible
-from mbrparse.io.log import counted
+from mbrparse.log import counted
 
 if TYPE_CHECKING:
     from mbrparse.evaluate.tables.rate_tables import Summary

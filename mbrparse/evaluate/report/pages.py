@@ -13,6 +13,7 @@ from functools import partial
 from importlib.resources import files
 from pathlib import Path
 
+from mbrparse.errors import FileError, visible
 from mbrparse.evaluate.details_files import expectations
 from mbrparse.evaluate.evaluation import FellBack, Rows
 from mbrparse.evaluate.report import figures
@@ -30,11 +31,10 @@ from mbrparse.evaluate.settings import Settings
 from mbrparse.evaluate.tables.rate_tables import render
 from mbrparse.evaluate.tables.significance_report import legend
 from mbrparse.evaluate.trees.sources import TreeSource
-from mbrparse.io.errors import FileError, visible
-from mbrparse.io.files import atomic_outputs, open_output
-from mbrparse.io.path_kinds import is_file
-from mbrparse.io.replacements import make_folder
-from mbrparse.io.version import __version__
+from mbrparse.files import atomic_outputs, open_output
+from mbrparse.path_kinds import is_file
+from mbrparse.replacements import make_folder
+from mbrparse.version import __version__
 
 #: More sentences than these make a folder.
 MOST_IN_A_FILE = 10_000

@@ -24,13 +24,13 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from mbrparse.errors import InputMismatchError
 from mbrparse.evaluate.details_files import Expected, expectations
 from mbrparse.evaluate.details_pairing import posteriors_of
 from mbrparse.evaluate.evaluation import Evaluation
 from mbrparse.evaluate.report.calibration_tables import Calibration, calibration_tables
 from mbrparse.evaluate.report.judged_trees import JudgedTree, LabelNumbers
 from mbrparse.evaluate.report.kept_comparison import KeptComparison
-from mbrparse.io.errors import InputMismatchError
 from mbrparse.run.manifest import file_digest
 
 #: Less probable spans are not drawn.

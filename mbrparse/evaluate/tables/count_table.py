@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from mbrparse.io.log import Log
+from mbrparse.log import Log
 from mbrparse.treebank.places import COLUMNS, Places
 
 if TYPE_CHECKING:

@@ -14,9 +14,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from html import escape
 from typing import Literal, NamedTuple
 
+from mbrparse.errors import visible
 from mbrparse.evaluate.tables.criteria import DASH
-from mbrparse.io.errors import visible
-from mbrparse.io.latex import latex
+from mbrparse.latex import latex
 
 PrintFormat = Literal["text", "markdown", "latex", "html"]
 #: The longest row of a text.

@@ -15,6 +15,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
+from mbrparse.errors import MbrparseError
 from mbrparse.evaluate.tables.criteria import Average, Criterion, rates, totals
 from mbrparse.evaluate.tables.grids import LAYOUTS, Cell, Grid, PrintFormat
 from mbrparse.evaluate.tables.significance_report import (
@@ -30,8 +31,7 @@ from mbrparse.evaluate.tables.significance_report import (
     number,
     pairs,
 )
-from mbrparse.io.errors import MbrparseError
-from mbrparse.io.program import signature as signed
+from mbrparse.program import signature as signed
 
 if TYPE_CHECKING:
     from mbrparse.evaluate.tables.count_table import Columns

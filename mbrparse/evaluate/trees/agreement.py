@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple, TypeVar
 
-from mbrparse.io.errors import CorpusError, InputMismatchError, MbrparseError
+from mbrparse.errors import CorpusError, InputMismatchError, MbrparseError
 from mbrparse.treebank.labels import is_continuation_label
 from mbrparse.treebank.outlines import Outline
 from mbrparse.treebank.tree import Tree

@@ -14,11 +14,11 @@ from functools import lru_cache
 from itertools import chain
 from typing import Literal, NamedTuple, Protocol, get_args
 
+from mbrparse.errors import LabelError, MbrparseError
 from mbrparse.evaluate.trees.agreement import Form, Place, check_gold
 from mbrparse.evaluate.trees.matches import Brackets, Reference
 from mbrparse.evaluate.trees.sources import TreeSource
-from mbrparse.io.errors import LabelError, MbrparseError
-from mbrparse.io.log import Log
+from mbrparse.log import Log
 from mbrparse.treebank.binarize import debinarize
 from mbrparse.treebank.brackets import ReadTree
 from mbrparse.treebank.clean import unwrap

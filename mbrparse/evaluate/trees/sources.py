@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
+from mbrparse.errors import CorpusError, InputMismatchError, MbrparseError
 from mbrparse.evaluate.trees.agreement import Place, Unit, no_trees
-from mbrparse.io.errors import CorpusError, InputMismatchError, MbrparseError
-from mbrparse.io.files import STANDARD, read_lines, source_name
-from mbrparse.io.log import Log
+from mbrparse.files import STANDARD, read_lines, source_name
+from mbrparse.log import Log
 from mbrparse.treebank.any_tree import AnyTree, any_trees
 from mbrparse.treebank.brackets import EMPTY_PARSE, ReadTree, read_parse_file, read_tree, without_mark
 from mbrparse.treebank.foreign_trees import our_trees, watched

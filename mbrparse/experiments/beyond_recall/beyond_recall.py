@@ -38,14 +38,14 @@ from mbrparse.experiments.beyond_recall.compared_objectives import (
 )
 from mbrparse.experiments.kept_parses import parse_kept
 from mbrparse.experiments.trial_runs import Tables, hold_out, panels, read_treebanks
+from mbrparse.files import atomic_outputs
 from mbrparse.grammar.pcfg import PCFG
-from mbrparse.grammar.training.induce import induce
-from mbrparse.io.files import atomic_outputs
-from mbrparse.io.log import Log, Progress, no_log, no_progress
-from mbrparse.io.replacements import make_folder
+from mbrparse.log import Log, Progress, no_log, no_progress
+from mbrparse.replacements import make_folder
 from mbrparse.run.jobs import Jobs
 from mbrparse.run.manifest import described
 from mbrparse.run.results import claim_folder, clear_left_overs, fingerprint
+from mbrparse.training.count import induce
 from mbrparse.treebank.conventions import AS_USUAL, CorpusReading
 from mbrparse.treebank.corpora import SourceTree
 from mbrparse.treebank.places import write_trees

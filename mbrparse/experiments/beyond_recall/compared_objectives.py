@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from mbrparse.decode.base.objectives import OBJECTIVES, Objective
 from mbrparse.evaluate.tables.criteria import MORE, PAPER, Average, Criterion
 from mbrparse.evaluate.trees.agreement import Form
-from mbrparse.io.files import read_lines
+from mbrparse.files import read_lines
 from mbrparse.treebank.labels import is_continuation
 
 #: The details of a sentence.

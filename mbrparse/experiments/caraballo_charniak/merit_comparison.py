@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from mbrparse.decode.best_first.best_first_charts import refuse_unary_rules
+from mbrparse.errors import CorpusError
 from mbrparse.evaluate.tables.grids import csv_grid
 from mbrparse.experiments.caraballo_charniak.merit_tables import (
     PUBLISHED,
@@ -18,22 +19,21 @@ from mbrparse.experiments.caraballo_charniak.merit_tables import (
 )
 from mbrparse.experiments.caraballo_charniak.merit_trial import MeritTrial
 from mbrparse.experiments.trial_runs import Tables, hold_out, published, read_treebanks
+from mbrparse.files import atomic_outputs, open_output
 from mbrparse.grammar.files.grammars import read_grammar
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import RuleSet
-from mbrparse.grammar.training.induce import induce
-from mbrparse.grammar.training.tag_statistics import (
+from mbrparse.log import Log, counted, no_log
+from mbrparse.run.jobs import Jobs
+from mbrparse.run.results import Result, run_all
+from mbrparse.state_files import short_digest
+from mbrparse.training.count import induce
+from mbrparse.training.tag_statistics import (
     Statistics,
     count_statistics,
     expect_statistics,
     read_statistics,
 )
-from mbrparse.io.errors import CorpusError
-from mbrparse.io.files import atomic_outputs, open_output
-from mbrparse.io.log import Log, counted, no_log
-from mbrparse.io.state_files import short_digest
-from mbrparse.run.jobs import Jobs
-from mbrparse.run.results import Result, run_all
 from mbrparse.treebank.binarize import binarize, debinarize
 from mbrparse.treebank.conventions import AS_USUAL, CorpusReading
 from mbrparse.treebank.corpora import SourceTree

@@ -13,14 +13,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from mbrparse.charts.base.chart import Derivation
+from mbrparse.charts.factory import ChartFactory
 from mbrparse.decode.best_first.best_first import BestFirst, Until
 from mbrparse.decode.best_first.best_first_chart import BestFirstChart
 from mbrparse.decode.best_first.best_first_charts import BestFirstCharts
-from mbrparse.grammar.charts.base.chart import Derivation
-from mbrparse.grammar.charts.factory import ChartFactory
 from mbrparse.grammar.pcfg import PCFG
-from mbrparse.grammar.training.tag_statistics import Statistics
-from mbrparse.io.state_files import Schema, listed, number, parallel, record, truth, whole
+from mbrparse.state_files import Schema, listed, number, parallel, record, truth, whole
+from mbrparse.training.tag_statistics import Statistics
 from mbrparse.treebank.labels import is_continuation
 from mbrparse.treebank.outlines import constituents
 from mbrparse.treebank.tree import Tree

@@ -15,11 +15,11 @@ import math
 from dataclasses import replace
 from typing import Any
 
+from mbrparse.errors import GrammarError
 from mbrparse.grammar.dop.addressed_treebank import AddressedTreebank
 from mbrparse.grammar.dop.dop_grammar import number_of_fragments
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import Rule, quote, relative_frequencies
-from mbrparse.io.errors import GrammarError
 
 #: A label and its children: terminals (``~t``), labels where the fragment ends, or parts where it goes on.
 _Fragment = tuple[Any, ...]

@@ -16,24 +16,24 @@ from typing import Any
 
 import numpy as np
 
+from mbrparse.charts.dop.dop_charts import DopCharts
+from mbrparse.charts.forest_charts import ForestCharts
 from mbrparse.decode.candidates.samples import Sampler
 from mbrparse.decode.dop.dop_derivations import DopSampler
 from mbrparse.decode.parser.parser import Parser
 from mbrparse.decode.parser.sentences import Sentence
+from mbrparse.errors import ChartOverflowError, CorpusError
 from mbrparse.evaluate.tables.criteria import DASH
 from mbrparse.evaluate.tables.grids import Grid, grid_of
 from mbrparse.experiments.dop.explicit_fragments import explicit_fragments
 from mbrparse.experiments.dop.model_trial import Design, timed_parses
 from mbrparse.experiments.trial_runs import published
-from mbrparse.grammar.charts.dop.dop_charts import DopCharts
-from mbrparse.grammar.charts.forest_charts import ForestCharts
 from mbrparse.grammar.dop.addressed_treebank import AddressedTreebank, address_trees
 from mbrparse.grammar.dop.dop_grammar import DopGrammar, number_of_fragments
 from mbrparse.grammar.dop.reduction import reduced_grammar
 from mbrparse.grammar.grammar_kinds import Grammar
 from mbrparse.grammar.pcfg import PCFG, IntArray
-from mbrparse.io.errors import ChartOverflowError, CorpusError
-from mbrparse.io.state_files import Schema, number, optional, record, whole
+from mbrparse.state_files import Schema, number, optional, record, whole
 from mbrparse.treebank.corpora import SourceTree
 
 EXPLICIT = "explicit fragments"

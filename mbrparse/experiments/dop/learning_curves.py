@@ -15,7 +15,7 @@ from mbrparse.evaluate.tables.grids import Grid, grid_of
 from mbrparse.experiments.dop.model_trial import ModelTrial, timed_parses
 from mbrparse.experiments.trial_runs import HeldOut, Summary, panels, summarize
 from mbrparse.grammar.dop.addressed_treebank import AddressedTreebank, address_trees
-from mbrparse.io.state_files import Schema, listed, number, record
+from mbrparse.state_files import Schema, listed, number, record
 
 #: Each next point has twice the training sentences; the last has all of them.
 DOUBLINGS = 5

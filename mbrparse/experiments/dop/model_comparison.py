@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from mbrparse.errors import CorpusError
 from mbrparse.evaluate.tables.significance_report import LEGEND
 from mbrparse.experiments.dop.fragment_speed import (
     SpeedTrial,
@@ -20,10 +21,9 @@ from mbrparse.experiments.dop.learning_curves import HEADINGS, CurveTrial, curve
 from mbrparse.experiments.dop.model_tables import judge, model_data, model_table, paired_data, paired_table
 from mbrparse.experiments.dop.model_trial import Design, Model, ModelTrial, Search
 from mbrparse.experiments.trial_runs import Tables, read_treebanks
+from mbrparse.files import atomic_outputs, open_output
 from mbrparse.grammar.dop.addressed_treebank import Weighting
-from mbrparse.io.errors import CorpusError
-from mbrparse.io.files import atomic_outputs, open_output
-from mbrparse.io.log import Log, Progress, no_log, no_progress
+from mbrparse.log import Log, Progress, no_log, no_progress
 from mbrparse.run.jobs import Jobs
 from mbrparse.run.manifest import Settings
 from mbrparse.run.results import Result, fingerprint, run_all

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from mbrparse.decode.parser.parser import Parser
+from mbrparse.errors import CorpusError
 from mbrparse.evaluate.profiles.counts import SentenceCounts
 from mbrparse.evaluate.tables.count_table import Columns
 from mbrparse.evaluate.tables.criteria import PAPER, rates
@@ -30,18 +31,17 @@ from mbrparse.experiments.trial_runs import (
     read_treebanks,
     summarize,
 )
+from mbrparse.files import atomic_outputs
 from mbrparse.grammar.pcfg import PCFG
-from mbrparse.grammar.training.bracketings import bracketed_sentences, encode_corpus
-from mbrparse.grammar.training.expectation import expect
-from mbrparse.grammar.training.inside_outside import random_grammar
-from mbrparse.grammar.training.iterations import digest
-from mbrparse.grammar.training.reestimate import first_estimate, fit, reestimate, to_rules
-from mbrparse.io.errors import CorpusError
-from mbrparse.io.files import atomic_outputs
-from mbrparse.io.log import Log, Progress, no_log, no_progress
-from mbrparse.io.state_files import Schema, listed, number, record, whole
+from mbrparse.log import Log, Progress, no_log, no_progress
 from mbrparse.run.jobs import Jobs
 from mbrparse.run.results import Result, run_all
+from mbrparse.state_files import Schema, listed, number, record, whole
+from mbrparse.training.em.bracketings import bracketed_sentences, encode_corpus
+from mbrparse.training.em.expectation import expect
+from mbrparse.training.em.inside_outside import random_grammar
+from mbrparse.training.em.iterations import digest
+from mbrparse.training.em.reestimate import first_estimate, fit, reestimate, to_rules
 from mbrparse.treebank.conventions import AS_USUAL, CorpusReading
 from mbrparse.treebank.corpora import SourceTree
 

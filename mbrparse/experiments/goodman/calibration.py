@@ -14,16 +14,16 @@ from statistics import NormalDist
 from typing import Literal, NamedTuple
 
 from mbrparse.decode.parser.parser import Parser
+from mbrparse.errors import CorpusError
 from mbrparse.evaluate.tables.grids import LAYOUTS, csv_grid, grid_of
 from mbrparse.evaluate.tables.rate_tables import signature_line
 from mbrparse.experiments.trial_runs import hold_out, read_treebanks
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.sample import Sampler
-from mbrparse.grammar.training.induce import induce
-from mbrparse.io.errors import CorpusError
-from mbrparse.io.log import Log, Progress, no_log, no_progress
-from mbrparse.io.program import signature
+from mbrparse.log import Log, Progress, no_log, no_progress
+from mbrparse.program import signature
 from mbrparse.run.results import fingerprint
+from mbrparse.training.count import induce
 from mbrparse.treebank.conventions import AS_USUAL, CorpusReading
 from mbrparse.treebank.outlines import constituents
 from mbrparse.treebank.tree import Tree

@@ -24,12 +24,12 @@ from mbrparse.evaluate.tables.rate_tables import render
 from mbrparse.evaluate.trees.agreement import BinarizedForm, Place
 from mbrparse.evaluate.trees.gold import Comparison
 from mbrparse.experiments.trial_runs import published
-from mbrparse.io.files import open_output, read_lines
-from mbrparse.io.log import Log, Progress, no_log, no_progress
-from mbrparse.io.state_files import anything, mapping
+from mbrparse.files import open_output, read_lines
+from mbrparse.log import Log, Progress, no_log, no_progress
 from mbrparse.run.jobs import Jobs
 from mbrparse.run.pool import Scheduler
 from mbrparse.run.results import claim_folder, clear_left_overs, read_json, write_json
+from mbrparse.state_files import anything, mapping
 from mbrparse.treebank.brackets import read_parse_file
 from mbrparse.treebank.outlines import outline
 

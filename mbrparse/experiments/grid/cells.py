@@ -21,10 +21,10 @@ from mbrparse.evaluate.profiles.counts import SentenceCounts
 from mbrparse.evaluate.settings import Settings
 from mbrparse.evaluate.tables.criteria import CONSISTENT, FELL_BACK, MORE, PAPER
 from mbrparse.evaluate.trees.gold import Comparison
-from mbrparse.io.files import read_lines
-from mbrparse.io.log import Log, no_log
-from mbrparse.io.replacements import make_folder
-from mbrparse.io.state_files import Schema, listed, mapping, record, short_digest, whole
+from mbrparse.files import read_lines
+from mbrparse.log import Log, no_log
+from mbrparse.replacements import make_folder
+from mbrparse.state_files import Schema, listed, mapping, record, short_digest, whole
 
 CRITERIA = tuple(one for one in (*PAPER, *MORE) if one.name not in CONSISTENT)
 COMPARISON = Comparison("original")

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from mbrparse.errors import InputMismatchError
 from mbrparse.evaluate.tables.count_table import Columns
 from mbrparse.evaluate.tables.criteria import MORE, rates, totals
 from mbrparse.evaluate.tables.grids import LAYOUTS, Cell, Grid
@@ -17,13 +18,12 @@ from mbrparse.evaluate.tables.significance import holm, significance
 from mbrparse.evaluate.tables.significance_report import interval_text, p_value_text
 from mbrparse.experiments.grid.cells import COMPARISON, COUNTS, CRITERIA, GridTrial
 from mbrparse.experiments.trial_runs import Tables, panels
-from mbrparse.io.errors import InputMismatchError
-from mbrparse.io.files import atomic_outputs, open_output, read_lines
-from mbrparse.io.log import Log, Progress
-from mbrparse.io.state_files import anything, mapping, short_digest
+from mbrparse.files import atomic_outputs, open_output, read_lines
+from mbrparse.log import Log, Progress
 from mbrparse.run.jobs import Jobs
 from mbrparse.run.manifest import described, file_digest
 from mbrparse.run.results import claim_folder, read_json, run_all
+from mbrparse.state_files import anything, mapping, short_digest
 
 F = next(one for one in MORE if one.name == "labelled_f")
 SIZE, OBJECTIVE = "train_size", "objective"

@@ -14,20 +14,20 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from mbrparse.decode.words.prefixes import Prefixes
 from mbrparse.evaluate.tables.criteria import DASH
 from mbrparse.evaluate.tables.grids import grid_of
 from mbrparse.experiments.prefixes.kneser_ney import Ids, KneserNey
 from mbrparse.experiments.trial_runs import Tables, panels
+from mbrparse.files import atomic_outputs
 from mbrparse.grammar.pcfg import PCFG
-from mbrparse.grammar.prefixes.prefixes import Prefixes
 from mbrparse.grammar.rules import TerminalKind
 from mbrparse.grammar.sample import Sampler
-from mbrparse.grammar.training.induce import train_by_counting
-from mbrparse.io.files import atomic_outputs
-from mbrparse.io.log import Log, no_log
-from mbrparse.io.state_files import Schema, listed, number, record, whole
+from mbrparse.log import Log, no_log
 from mbrparse.run.jobs import Jobs
 from mbrparse.run.results import Result, fingerprint, run_all
+from mbrparse.state_files import Schema, listed, number, record, whole
+from mbrparse.training.count import train_by_counting
 from mbrparse.treebank.corpora import SourceTree
 from mbrparse.treebank.tree import Tree
 

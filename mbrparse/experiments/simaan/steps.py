@@ -13,18 +13,18 @@ from mbrparse.decode.parser.parse_files import write_parses
 from mbrparse.decode.parser.parse_input import Job, parse_all
 from mbrparse.decode.parser.parser import Parser
 from mbrparse.decode.parser.sentences import read_chunks, read_sentences
+from mbrparse.errors import CorpusError
 from mbrparse.experiments.simaan.parser_kinds import ALGORITHMS, ParserKind, Parts, objectives
 from mbrparse.grammar.files.grammars import read_grammar
 from mbrparse.grammar.grammar_file import write_rules
-from mbrparse.grammar.training.induce import train_by_counting
 from mbrparse.grammar.words.tagger import tagger_path
 from mbrparse.grammar.words.unknown import UnknownKind
-from mbrparse.io.errors import CorpusError
-from mbrparse.io.log import Log, counted
-from mbrparse.io.replacements import make_folder
-from mbrparse.io.state_files import mapping, number, record, whole
+from mbrparse.log import Log, counted
+from mbrparse.replacements import make_folder
 from mbrparse.run.jobs import Jobs
 from mbrparse.run.results import clear_left_overs, read_json, write_json
+from mbrparse.state_files import mapping, number, record, whole
+from mbrparse.training.count import train_by_counting
 from mbrparse.treebank.binarize import debinarize
 from mbrparse.treebank.brackets import read_tree
 from mbrparse.treebank.corpora import SourceTree

@@ -29,10 +29,10 @@ from mbrparse.experiments.simaan.parser_kinds import (
 )
 from mbrparse.experiments.simaan.steps import Parsing, Steps
 from mbrparse.experiments.trial_runs import published
+from mbrparse.files import atomic_outputs, open_output
 from mbrparse.grammar.words.unknown import UnknownKind
-from mbrparse.io.files import atomic_outputs, open_output
-from mbrparse.io.log import Log, counted, no_log
-from mbrparse.io.program import signature
+from mbrparse.log import Log, counted, no_log
+from mbrparse.program import signature
 from mbrparse.run.jobs import Jobs
 from mbrparse.run.results import claim_folder, fingerprint
 from mbrparse.treebank.conventions import AS_USUAL, CorpusReading

@@ -14,10 +14,10 @@ from typing import Literal
 
 import numpy as np
 
+from mbrparse.errors import GrammarError
 from mbrparse.grammar.pcfg import FloatArray, IntArray
 from mbrparse.grammar.rules import Rule, RuleSet, TerminalKind, is_terminal, quote, relative_frequencies
 from mbrparse.grammar.words.unknown import UnknownWords
-from mbrparse.io.errors import GrammarError
 from mbrparse.treebank.corpora import SourceTree
 from mbrparse.treebank.labels import escape
 from mbrparse.treebank.tree import Tree

@@ -12,6 +12,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from mbrparse.errors import GrammarError, shortened
+from mbrparse.files import atomic_outputs, open_output, read_lines, source_name
 from mbrparse.grammar.fields_file import FieldsReader, format_number, read_number, split_at_blanks
 from mbrparse.grammar.rules import (
     Rule,
@@ -21,8 +23,6 @@ from mbrparse.grammar.rules import (
     relative_frequencies,
     unquote,
 )
-from mbrparse.io.errors import GrammarError, shortened
-from mbrparse.io.files import atomic_outputs, open_output, read_lines, source_name
 
 ROOT = "ROOT"
 

@@ -10,6 +10,8 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
+from mbrparse.errors import GrammarError
+from mbrparse.files import read_lines, source_name
 from mbrparse.grammar.fields_file import fields_of, format_number
 from mbrparse.grammar.files.nltk_format import is_nltk, read_nltk, rules_of_nltk
 from mbrparse.grammar.grammar_file import (
@@ -24,9 +26,7 @@ from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rule_columns import read_columns
 from mbrparse.grammar.rules import RuleSet, TerminalKind, binarize_rules, is_terminal
 from mbrparse.grammar.words.unknown import UnknownKind, UnknownWords
-from mbrparse.io.errors import GrammarError
-from mbrparse.io.files import read_lines, source_name
-from mbrparse.io.log import Log, counted, no_log
+from mbrparse.log import Log, counted, no_log
 from mbrparse.treebank.any_tree import AnyTree, any_trees
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def train(
     >>> train([read_tree("(S (NP a b) c)"), read_tree("(S (NP a b) (NP a b))")]).log_prob.round(3).tolist()
     [0.0, -0.693, -0.693]
     """
-    from mbrparse.grammar.training.induce import train_by_counting
+    from mbrparse.training.count import train_by_counting
     from mbrparse.treebank.corpora import SourceTree
 
     for name, value, known in (

@@ -15,6 +15,8 @@ from math import fsum
 from pathlib import Path
 from typing import Any
 
+from mbrparse.errors import GrammarError, shortened
+from mbrparse.files import open_output
 from mbrparse.grammar.fields_file import FieldsReader, read_number
 from mbrparse.grammar.files.formats import ROOT, check_root, fold_root, is_name
 from mbrparse.grammar.rules import (
@@ -27,9 +29,7 @@ from mbrparse.grammar.rules import (
     quote,
     unquote,
 )
-from mbrparse.io.errors import GrammarError, shortened
-from mbrparse.io.files import open_output
-from mbrparse.io.log import Log, no_log
+from mbrparse.log import Log, no_log
 
 _TOKEN = re.compile(
     r"""\s*(?:(?P<arrow>->)|(?P<bar>\|)|\[(?P<probability>[^\]\[]*)\]"""

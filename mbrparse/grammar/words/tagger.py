@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from mbrparse.io.errors import FileError, GrammarError
-from mbrparse.io.files import STANDARD, open_output, read_lines
-from mbrparse.io.path_kinds import is_file
-from mbrparse.io.state_files import (
+from mbrparse.errors import FileError, GrammarError
+from mbrparse.files import STANDARD, open_output, read_lines
+from mbrparse.path_kinds import is_file
+from mbrparse.state_files import (
     SchemaError,
     listed,
     mapping,

@@ -45,7 +45,7 @@ from functools import lru_cache
 from itertools import count
 from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
 
-from mbrparse.io.errors import GrammarError
+from mbrparse.errors import GrammarError
 from mbrparse.treebank.labels import escape
 from mbrparse.treebank.tree import Tree, bracket_free
 

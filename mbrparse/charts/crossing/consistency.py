@@ -1,0 +1,262 @@
+"""c(start, end): the probability that no constituent of the true n-ary tree crosses a span.
+
+Continuations are no constituents and may cross. It is the inside probability of the sentence when all cells
+that cross the span are closed to labels that are no continuations, over the sentence's probability. For most
+binarizations each span has a pass of its own. Where continuations are right-linear (or left-linear, the
+mirror image) one pass has them all:
+
+Nothing crosses (i, j) if it is a node of the binary tree, or if two or more children of one constituent of
+the n-ary tree make it up. These children then hang from one spine: continuations that all end at some b > j,
+below a node over (i, b); the last of them hangs from the continuation that is split at j. So for each (i, b)
+the posterior of its nodes is sent down the spine, and c(i, j) collects what is split at j below the first
+node. This is the closed formula with U, W and E of the paper's nodes, node by node, in probabilities.
+
+A *closed* cell has no node but continuations: no constituent of the n-ary tree stands there. Where all cells
+that cross some brackets are closed, what is left is the probability that the true tree crosses none of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from mbrparse.charts.base.clock import Clock
+from mbrparse.charts.base.closure import Closure, unary_closure
+from mbrparse.charts.base.span_summary import cell_of
+from mbrparse.charts.crossing.crossing_kernels import (
+    Booleans,
+    Conditioned,
+    CrossingForest,
+    Masked,
+    consistent_spans,
+    masked_inside,
+    masked_outside,
+)
+from mbrparse.charts.forest.top_down import ForestSource, top_down_forest
+from mbrparse.charts.forest.top_down_kernels import TopDownForest
+from mbrparse.grammar.pcfg import PCFG, FloatArray, IntArray
+from mbrparse.grammar.rules import is_terminal
+from mbrparse.treebank.labels import is_continuation
+
+
+class Chains(NamedTuple):
+    """A grammar's chains of unary rules; those of nothing but continuations may stand over closed cells."""
+
+    closure: Closure
+    closed: FloatArray  # by entry of the closure, the part of the latter
+
+
+class MaskedForest:
+    """One sentence's forest, and the memory to compute probabilities in it again and again.
+
+    Methods that compute some raise TimeLimitError where the clock's time is up.
+    """
+
+    def __init__(self, crossing: CrossingForest, clock: Clock) -> None:
+        self.clock = clock
+        forest = self.forest = crossing.forest
+        self.crossing = crossing
+        self.length = forest.length
+        self.none = np.zeros(len(forest.node_first) - 1, np.bool_)
+        nodes = len(forest.node_symbol)
+        self._values = Masked(np.zeros(nodes), np.zeros(nodes), np.zeros(len(forest.edge_first) - 1))
+        rows, columns = np.tril_indices(self.length)
+        self._cell_start, self._cell_end = rows - columns, rows + 1
+
+    @classmethod
+    def of(
+        cls, forest: TopDownForest, continuation: Booleans, chains: Chains | None, clock: Clock
+    ) -> MaskedForest:
+        """A sentence's forest; ``continuation`` is by symbol, ``chains`` None without unary rules."""
+        g_bottom, wide = forest.node_g, forest.node_end - forest.node_start > 1
+        first, nodes = np.zeros(len(forest.node_first), np.int32), np.zeros((2, 0), np.int32)
+        shares = np.zeros((2, 0))
+        if chains is not None:
+            binary = np.where(forest.way_to >= 0, forest.way_share, 0.0)
+            of_rules = np.bincount(nodes_of_ways(forest), binary, len(forest.node_symbol))
+            g_bottom = np.where(wide, g_bottom * of_rules, g_bottom)
+            bottoms = np.flatnonzero(wide & (g_bottom > 0)).astype(np.int32)
+            first, nodes, shares = _chains(forest, bottoms, chains)
+        may_close = continuation[forest.node_symbol]
+        return cls(CrossingForest(forest, may_close, g_bottom, first, *nodes, *shares), clock)
+
+    @property
+    def has_chains(self) -> bool:
+        """Whether there are unary rules in it."""
+        return bool(len(self.crossing.chain_top))
+
+    @cached_property
+    def cost(self) -> int:
+        """How many pairs of a rule and a split there are."""
+        return self.edges_left(self.forest)
+
+    def edges_left(self, shares: Conditioned | TopDownForest) -> int:
+        """How many of these pairs have a share above zero."""
+        edges = np.diff(np.append(0, np.cumsum(shares.edge_share > 0))[self.forest.edge_first])
+        groups = self.forest.way_to[shares.way_share > 0]
+        return int(edges[groups[groups >= 0]].sum())
+
+    def cells_across(self, brackets: Iterable[tuple[int, int]]) -> Booleans:
+        """The cells (packed_forest.forest_cell) that cross one of the brackets, or several."""
+        starts, ends = self._cell_start, self._cell_end
+        closed = np.zeros(len(ends), np.bool_)
+        for start, end in brackets:
+            closed |= (starts < start) & (start < ends) & (ends < end)
+            closed |= (start < starts) & (starts < end) & (end < ends)
+        return closed
+
+    def mass(self, closed: Booleans, alive: Booleans | None = None) -> float:
+        """The probability that no constituent stands in closed cells, and that all nodes are ``alive``."""
+        if self.length < 2:
+            return 1.0
+        if alive is None:
+            alive = ~np.repeat(closed, np.diff(self.forest.node_first)) | self.crossing.continuation
+        mass = float(masked_inside(self.crossing, closed, alive, self._values))
+        self.clock.check()
+        return mass
+
+    def conditioned(self, closed: Booleans, alive: Booleans | None = None) -> tuple[float, Conditioned]:
+        """The same, and what is probable given this."""
+        crossing, forest = self.crossing, self.forest
+        mass = self.mass(closed, alive)
+        nodes, groups = len(forest.node_symbol), len(forest.edge_first) - 1
+        sizes = len(forest.way_share), len(forest.edge_share), nodes, nodes, groups
+        given = Conditioned(*map(np.zeros, sizes))
+        if mass > 0 and self.length > 1:
+            masked_outside(crossing, closed, self._values, mass, given)
+            self.clock.check()
+        return mass, given
+
+    def restricted(self, given: Conditioned) -> MaskedForest:
+        """The derivations that are left, with probabilities given that; of forests without unary rules."""
+        forest = self.forest
+        ways, edges = given.way_share > 0, given.edge_share > 0
+        way_first = np.append(0, np.cumsum(ways))[forest.way_first].astype(np.int32)
+        edge_first = np.append(0, np.cumsum(edges))[forest.edge_first].astype(np.int32)
+        root = np.where(np.arange(len(forest.root)) < forest.node_first[-2], 0.0, given.g_bottom)
+        left = forest._replace(
+            root=root,
+            way_first=way_first,
+            way_to=forest.way_to[ways],
+            way_rule=forest.way_rule[ways],
+            way_share=given.way_share[ways],
+            edge_first=edge_first,
+            edge_left=forest.edge_left[edges],
+            edge_right=forest.edge_right[edges],
+            edge_share=given.edge_share[edges],
+        )
+        return MaskedForest(self.crossing._replace(forest=left, g_bottom=given.g_bottom), self.clock)
+
+
+def _chains(
+    forest: TopDownForest, bottoms: IntArray, chains: Chains
+) -> tuple[IntArray, IntArray, FloatArray]:
+    """The chains between nodes of a cell, from these bottoms up.
+
+    Returns where each cell's begin, the top and bottom nodes [2, chain], and what all chains of two such
+    nodes, and the closed ones, make of the top's inside value [2, chain].
+    """
+    start, tops, values = chains.closure
+    symbol, symbols = forest.node_symbol, len(start) - 1
+    cells = np.repeat(np.arange(len(forest.node_first) - 1), np.diff(forest.node_first))
+    counts = start[symbol[bottoms] + 1] - start[symbol[bottoms]]
+    bottom = np.repeat(bottoms, counts)
+    entry = np.arange(len(bottom)) + np.repeat(start[symbol[bottoms]] - np.cumsum(counts) + counts, counts)
+    keys = cells * symbols + symbol
+    wanted = cells[bottom] * symbols + tops[entry]
+    order = np.argsort(keys)
+    top = order[np.searchsorted(keys, wanted, sorter=order) % len(keys)]
+    found = keys[top] == wanted
+    top, bottom, entry = top[found], bottom[found], entry[found]
+    scale = forest.inside[bottom] / forest.inside[top]
+    first = np.searchsorted(cells[bottom], np.arange(len(forest.node_first))).astype(np.int32)
+    nodes = np.stack([top, bottom]).astype(np.int32)
+    return first, nodes, np.stack([values[entry], chains.closed[entry]]) * scale
+
+
+def nodes_of_ways(forest: TopDownForest) -> IntArray:
+    """The node that each way makes."""
+    nodes = np.arange(len(forest.node_symbol), dtype=np.int32)
+    return np.repeat(nodes, np.diff(forest.way_first))
+
+
+#: Nodes expected less often are left out: together they are far below the last digit of interest.
+NEGLIGIBLE = 1e-18
+ROUNDING = 1e-12
+
+
+class Consistency:
+    """What one grammar's forests say of spans that nothing crosses."""
+
+    def __init__(self, grammar: PCFG, continuation: Booleans | None = None) -> None:
+        """``continuation`` [symbols]: what is no constituent; by default the grammar's continuations."""
+        if continuation is None:
+            symbols = grammar.symbols
+            continuation = np.array([not is_terminal(name) and is_continuation(name) for name in symbols])
+        self.continuation = flags = continuation
+        unary = flags[grammar.unary_parent].any() or flags[grammar.unary_child].any()
+        #: Whether continuations are left children only: spines of these go on to the left.
+        self.mirrored = not unary and bool(flags[grammar.left].any()) and not flags[grammar.right].any()
+        self.one_pass = self.mirrored or not (unary or flags[grammar.left].any())
+        self._chains: Chains | None = None
+        if grammar.has_unaries:
+            closure = unary_closure(grammar)
+            self._chains = Chains(closure, _closed(grammar, flags, closure))
+
+    def forest(self, charts: ForestSource, terminal_ids: IntArray) -> MaskedForest:
+        """The derivations of a sentence; raises as ``top_down_forest`` does."""
+        forest = top_down_forest(charts, terminal_ids, NEGLIGIBLE)
+        return MaskedForest.of(forest, self.continuation, self._chains, charts.forests.clock)
+
+    def of_sentence(self, charts: ForestSource, terminal_ids: IntArray) -> FloatArray:
+        """c by cell (charts.base.span_summary)."""
+        forest = self.forest(charts, terminal_ids)
+        return self.joint(forest, forest.none)
+
+    def joint(self, forest: MaskedForest, closed: Booleans) -> FloatArray:
+        """By cell, the probability that closed cells have no constituent, and that none crosses the span."""
+        if self.one_pass:
+            return self.joint_of(forest, *forest.conditioned(closed))
+        n = forest.length
+        found = np.full(n * (n + 1) // 2, forest.mass(closed))
+        for start in range(n):
+            for end in range(start + 2, n + 1):
+                if end - start < n:
+                    found[cell_of(n, start, end)] = forest.mass(closed | forest.cells_across([(start, end)]))
+        return found
+
+    def joint_of(self, masked: MaskedForest, mass: float, given: Conditioned) -> FloatArray:
+        """The same in one pass, from what is left where cells are closed, of probability ``mass``.
+
+        It takes n^4 / 24 steps for each continuation of a cell.
+        """
+        n, node_first = masked.length, masked.forest.node_first
+        starts, ends = np.triu_indices(n)
+        turned = cell_of(n, n - 1 - ends, n - starts)  # each cell's mirror image
+        if self.mirrored:
+            starts, ends = n - 1 - ends, n - 1 - starts
+        cells = (ends + 1) * ends // 2 + ends - starts
+        found = consistent_spans(
+            masked.crossing, given, self.mirrored, node_first[cells], node_first[cells + 1]
+        )
+        masked.clock.check()
+        found[np.cumsum(np.append(0, np.arange(n, 1, -1)))] = 1.0  # nothing crosses a single terminal
+        # What differs from one by rounding is one: logarithms of it would tell equal trees apart.
+        found[found > 1 - ROUNDING] = 1.0
+        return mass * (found[turned] if self.mirrored else found)
+
+
+def _closed(grammar: PCFG, continuation: Booleans, closure: Closure) -> FloatArray:
+    """The chains that have nothing but continuations in them, by entry of the closure of all."""
+    within = unary_closure(grammar, continuation[grammar.unary_parent] & continuation[grammar.unary_child])
+    symbols = len(grammar.symbols)
+    bottom = np.repeat(np.arange(symbols), np.diff(closure.start))
+    inner = np.repeat(np.arange(symbols), np.diff(within.start)) * symbols + within.top
+    values = np.zeros(len(bottom))
+    # Whatever is reached by some chains is reached by all.
+    values[np.searchsorted(bottom * symbols + closure.top, inner)] = within.value
+    values[~(continuation[bottom] & continuation[closure.top])] = 0.0
+    return values

@@ -1,0 +1,234 @@
+"""The inside and outside passes over DOP charts: one multiply-add for each address and production.
+
+q_p(i, j) = sum over splits s of e_k(i, s) e_l(s, j), where address p has the children k and l;
+I_A(i, j) = sum over addresses p of A of up_p q_p(i, j);  e_k = cut_k I_B + keep_k q_k  (``dop_grammar``).
+A node's values, keep q, are computed where all addresses of the grammar have their places. Its parents need
+the vectors of e (``dop_forest_kernels.Vectors``), which are kept; derivations need the values too.
+
+Values are kept relative to 2 ** exponent of their node, so that no sentence is too long. Among a node's the
+inside value is no less than 2 ** -220 of the largest, hence no e is, of its node, less than 2 ** -460, and
+products of two are numbers still.
+
+The outside pass has derivatives of the sentence's probability, divided by it. With E the derivative of a
+child's e over one span, D(I_A) = root + sum over addresses of cut E, and in total
+D_p = keep_p E_p + up_p D(I_A) for the q of an address; each production adds D_p e_l to E_k and D_p e_k
+to E_l. The posterior of label A, the sum of q_p D_p, is root I_A + the sum of e E over its vectors.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from mbrparse.charts.base.rule_tables import Floats, Ints
+from mbrparse.charts.base.vector import (
+    add,
+    gather,
+    largest_of,
+    load,
+    maximum,
+    multiply,
+    multiply_add,
+    repeated,
+    store,
+    total_of,
+    zeros,
+)
+from mbrparse.charts.dop.dop_forest_kernels import DopForest
+from mbrparse.charts.dop.dop_tables import LANES, DopTables
+from mbrparse.charts.kernel import kernel
+
+if TYPE_CHECKING:
+    from mbrparse.grammar.pcfg import FloatArray
+
+
+class DopValues(NamedTuple):
+    """What is computed of a forest; rows are of LANES values."""
+
+    inside: FloatArray  # by node
+    outside: FloatArray  # its derivative of the sentence's probability, divided by that
+    posterior: FloatArray  # by node
+    exponent: Ints  # by node
+    value: Floats  # keep q, by expansion from its value_row on; without a row where it is not kept
+    rows: Floats  # of vectors of e
+    adjoint: Floats  # their derivatives; without a row where there is no outside pass
+    node: Floats  # by address, the values of the current node; all zero before and after
+    node_adjoint: Floats  # its derivatives of them
+
+
+@kernel
+def dop_inside(tables: DopTables, forest: DopForest, values: DopValues, best: bool, stop: Ints) -> None:
+    """Fill the values of all nodes; with ``best`` with maxima for sums."""
+    # Taken out of their tuples before the loops.
+    inside, exponent, value = values.inside, values.exponent, values.value
+    node_rows, rows = values.node, values.rows
+    node_values = node_rows.reshape(node_rows.size)
+    words, starts, ends, lefts, rights = forest.words, forest.start, forest.end, forest.left, forest.right
+    expansions, rules, productions = forest.expansion_start, forest.rule, forest.production_start
+    vectors, value_row = forest.vectors, forest.value_row
+    of_left, of_right, first_vector, next_vector = vectors.left, vectors.right, vectors.first, vectors.next
+    vector_row, vector_size, vector_source = vectors.row, vectors.size, vectors.source
+    first, children, cuts, ups, keeps = tables.first, tables.child, tables.cut, tables.up, tables.keep
+    zero = zeros(node_rows)
+    for node in range(len(words)):
+        if stop[0]:
+            return
+        begin, end, word = expansions[node], expansions[node + 1], words[node]
+        exponent[node] = 0
+        scale = 1.0
+        if word >= 0:
+            inside[node] = tables.word_up[word]
+            node_values[tables.first_word + word] = tables.word_keep[word]
+        elif begin == end:
+            # A terminal; or a label over a span that it does not derive.
+            inside[node] = 1 if ends[node] - starts[node] == 1 else 0
+            continue
+        else:
+            top = -(1 << 30)
+            for production in range(productions[begin], productions[end]):
+                top = max(top, exponent[lefts[production]] + exponent[rights[production]])
+            total = mass = zero
+            for expansion in range(begin, end):
+                rule = rules[expansion]
+                own, size = first[rule] // LANES, (first[rule + 1] - first[rule]) // LANES
+                for production in range(productions[expansion], productions[expansion + 1]):
+                    factor = power(exponent[lefts[production]] + exponent[rights[production]] - top)
+                    factors = repeated(node_rows, factor)
+                    left, right = of_left[production], of_right[production]
+                    if left >= 0 and right >= 0:
+                        for row in range(size):
+                            product = multiply(load(rows, row, left), load(rows, row, right))
+                            so_far = load(node_rows, row, own)
+                            if best:
+                                store(node_rows, row, own, maximum(so_far, multiply(factors, product)))
+                            else:
+                                store(node_rows, row, own, multiply_add(factors, product, so_far))
+                    elif left >= 0 or right >= 0:
+                        # Beside a terminal there is no other split.
+                        for row in range(size):
+                            e = load(rows, row, max(left, right))
+                            store(node_rows, row, own, multiply(factors, e))
+                    else:
+                        for row in range(size):
+                            store(node_rows, row, own, multiply(factors, load(cuts, row, own)))
+                for row in range(own, own + size):
+                    q = load(node_rows, row, 0)
+                    part = multiply(load(ups, row, 0), q)
+                    total = maximum(total, q) if best else add(total, q)
+                    mass = maximum(mass, part) if best else add(mass, part)
+                    store(node_rows, row, 0, multiply(load(keeps, row, 0), q))
+            whole = largest_of(total) if best else total_of(total)
+            # Nothing where all that is below can neither end nor go on (of a treebank cut off at a depth).
+            shift = int(np.ceil(np.log2(whole))) if whole > 0 else 0
+            scale = np.ldexp(1.0, -shift)
+            exponent[node] = top + shift
+            inside[node] = scale * (largest_of(mass) if best else total_of(mass))
+        scales, below = repeated(node_rows, scale), repeated(node_rows, inside[node])
+        vector = first_vector[node]
+        while vector >= 0:
+            at, source = vector_row[vector], vector_source[vector]
+            for row in range(vector_size[vector]):
+                x = multiply(scales, gather(node_values, children, LANES * (source + row)))
+                cut = load(cuts, row, source)
+                if best:
+                    store(rows, row, at, maximum(multiply(cut, below), x))
+                else:
+                    store(rows, row, at, multiply_add(cut, below, x))
+            vector = next_vector[vector]
+        # The next node finds zeros.
+        for expansion in range(begin, end):
+            rule = rules[expansion]
+            own, size = first[rule] // LANES, (first[rule + 1] - first[rule]) // LANES
+            for row in range(size):
+                if len(value):
+                    store(value, row, value_row[expansion], multiply(scales, load(node_rows, row, own)))
+                store(node_rows, row, own, zero)
+        if word >= 0:
+            node_values[tables.first_word + word] = 0
+
+
+@kernel
+def power(exponent: int) -> float:
+    """2 ** exponent; 0 where it is far below all that matters."""
+    return float(np.ldexp(1.0, exponent)) if exponent > -1000 else 0.0
+
+
+@kernel
+def dop_outside(tables: DopTables, forest: DopForest, values: DopValues, stop: Ints) -> None:
+    """Fill outside values and posteriors of a sentence with a parse, whose inside values are filled.
+
+    ``outside`` is before what nodes have as roots, otherwise zero.
+    """
+    inside, outside, posterior, exponent = values.inside, values.outside, values.posterior, values.exponent
+    group, lefts, rights = forest.group, forest.left, forest.right
+    expansions, rules, productions = forest.expansion_start, forest.rule, forest.production_start
+    vectors, rows, adjoints, node_rows = forest.vectors, values.rows, values.adjoint, values.node_adjoint
+    of_left, of_right, first_vector, next_vector = vectors.left, vectors.right, vectors.first, vectors.next
+    vector_row, vector_size, vector_source = vectors.row, vectors.size, vectors.source
+    node_values, flat = node_rows.reshape(node_rows.size), adjoints.reshape(adjoints.size)
+    first, children, cuts, ups, keeps = tables.first, tables.child, tables.cut, tables.up, tables.keep
+    zero = zeros(node_rows)
+    for row in range(vectors.n_rows):
+        store(adjoints, row, 0, zero)
+    for node in range(len(group) - 1, -1, -1):
+        if stop[0]:
+            return
+        begin, end = expansions[node], expansions[node + 1]
+        # Places of other rules hold what nodes before left there, and are not read.
+        for expansion in range(begin, end):
+            rule = rules[expansion]
+            for row in range(first[rule] // LANES, first[rule + 1] // LANES):
+                store(node_rows, row, 0, zero)
+        mass_of_node = inside[node] * outside[node]
+        vector = first_vector[node]
+        while vector >= 0:
+            at, source, size = vector_row[vector], vector_source[vector], vector_size[vector]
+            cut = mass = zero
+            for row in range(size):
+                adjoint = load(adjoints, row, at)
+                cut = multiply_add(adjoint, load(cuts, row, source), cut)
+                mass = multiply_add(adjoint, load(rows, row, at), mass)
+            outside[node] += total_of(cut)
+            mass_of_node += total_of(mass)
+            place, below = np.uint64(LANES * at), np.uint64(LANES * source)
+            for _ in range(size * LANES):
+                node_values[children[below]] += flat[place]
+                below += np.uint64(1)
+                place += np.uint64(1)
+            vector = next_vector[vector]
+        posterior[node] = outside[node] if group[node] >= tables.n_labels else mass_of_node
+        of_label = repeated(node_rows, outside[node])
+        for expansion in range(begin, end):
+            rule = rules[expansion]
+            own, size = first[rule] // LANES, (first[rule + 1] - first[rule]) // LANES
+            for row in range(own, own + size):
+                kept = multiply(load(keeps, row, 0), load(node_rows, row, 0))
+                store(node_rows, row, 0, multiply_add(load(ups, row, 0), of_label, kept))
+            for production in range(productions[expansion], productions[expansion + 1]):
+                left, right = of_left[production], of_right[production]
+                left_node, right_node = lefts[production], rights[production]
+                factor = power(exponent[left_node] + exponent[right_node] - exponent[node])
+                factors, passed = repeated(node_rows, factor), zero
+                if left >= 0 and right >= 0:
+                    for row in range(size):
+                        adjoint = multiply(factors, load(node_rows, row, own))
+                        to_left = multiply_add(adjoint, load(rows, row, right), load(adjoints, row, left))
+                        to_right = multiply_add(adjoint, load(rows, row, left), load(adjoints, row, right))
+                        store(adjoints, row, left, to_left)
+                        store(adjoints, row, right, to_right)
+                elif left >= 0 or right >= 0:
+                    # A child beside a terminal has no other parent here.
+                    at = max(left, right)
+                    for row in range(size):
+                        adjoint = multiply(factors, load(node_rows, row, own))
+                        store(adjoints, row, at, adjoint)
+                        passed = multiply_add(adjoint, load(rows, row, at), passed)
+                    outside[right_node if left >= 0 else left_node] += total_of(passed)
+                else:
+                    # Addresses' cut is one where their child is a terminal.
+                    for row in range(size):
+                        adjoint = multiply(factors, load(node_rows, row, own))
+                        passed = multiply_add(adjoint, load(cuts, row, own), passed)
+                    outside[left_node] += total_of(passed)
+                    outside[right_node] += total_of(passed)

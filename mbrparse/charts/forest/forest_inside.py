@@ -1,0 +1,422 @@
+"""The inside pass of forests: nodes, edges, productions and inside values, cell by cell.
+
+One text serves both semirings. Where ``best`` is None, products are added up, and edges and unary rules are
+listed. Else their maximum is taken, where it came from is kept in ``best``, and nothing else is listed. numba
+compiles it once for each and drops the branches that are not its own.
+
+What may stand before a right child, the left nodes that end where it begins, is in lists by its symbol. A
+list is made when its symbol comes first at a position, and serves all right children of that symbol there.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mbrparse.charts.base.closure import UnaryTables
+from mbrparse.charts.base.packed_forest import (
+    EDGES,
+    GROUPS,
+    LEAST_VALUE,
+    MOST_VALUE,
+    NODES,
+    ONE,
+    OUT_OF_RANGE,
+    PARTNERS,
+    PRODUCTIONS,
+    STOPPED,
+    UNARIES,
+    Alive,
+    Bits,
+    Columns,
+    Flags,
+    Forest,
+    ForestState,
+    Index,
+    Prediction,
+    forest_cell,
+)
+from mbrparse.charts.base.rule_tables import Ints, SparseTables, Words
+from mbrparse.charts.forest.forest_derivation import BestPaths, comes_before, keep_chains
+from mbrparse.charts.kernel import kernel
+
+
+@kernel
+def _open_position(state: ForestState, alive: Alive | None, position: int) -> None:
+    """Prepare a position, up to which all nodes are made, for those that begin there."""
+    columns = state.columns
+    state.partners.listed[position] = -1
+    state.partners.head[position] = -1
+    columns.bucket_first[position] = 0
+    if position > 0:
+        _fill_bucket(state.tables, state.forest, columns, alive, position)
+    predict(columns.predicted, state.prediction, columns.row, columns.bucket_first[position], position)
+
+
+@kernel
+def predict(predicted: Flags, prediction: Prediction, row: Bits, ending: Ints, position: int) -> None:
+    """Say of each symbol if it may begin at a position; ``row`` is scratch, a set.
+
+    ``ending`` [left child + 1] says where the nodes that end there begin, by symbol.
+    """
+    if not prediction.is_selective:
+        predicted[position] = 1
+        return
+    after, left_shift, shift = prediction.after, prediction.left_shift, prediction.shift
+    row[:] = 0
+    if position == 0:
+        row[:] = prediction.first
+    for left in range(len(ending) - 1):
+        if ending[left + 1] > ending[left]:
+            for word in range(len(row)):
+                row[word] |= after[left >> left_shift, word]
+    for symbol in range(predicted.shape[1]):
+        bit = symbol >> shift
+        predicted[position, symbol] = row[bit >> 6] >> np.uint64(bit & 63) & np.uint64(1)
+
+
+@kernel
+def stands(alive: Alive, symbol: int, start: int, end: int) -> bool:
+    """Whether a symbol may stand over a span."""
+    label = alive.label[symbol]
+    return bool(alive.bits[end, start, label >> 6] >> np.uint64(label & 63) & np.uint64(1))
+
+
+@kernel
+def _fill_bucket(
+    tables: SparseTables, forest: Forest, columns: Columns, alive: Alive | None, end: int
+) -> None:
+    """Sort a column's nodes by symbol, left children only, and what is alive."""
+    first = forest.node_first[forest_cell(end - 1, end)]
+    last = forest.node_first[forest_cell(0, end) + 1]
+    node_start, node_symbol, left_index = forest.node_start, forest.node_symbol, tables.left_index
+    bucket, members = columns.bucket_first[end], columns.bucket_node
+    bucket[:] = 0
+    for node in range(first, last):
+        left = left_index[node_symbol[node]]
+        if left >= 0 and (alive is None or stands(alive, node_symbol[node], node_start[node], end)):
+            bucket[left] += 1
+    bucket[tables.n_left] = first
+    for left in range(tables.n_left):
+        bucket[tables.n_left] += bucket[left]
+        bucket[left] = bucket[tables.n_left]
+    # Each begins where it would end, and moves down with each of its nodes.
+    for node in range(last - 1, first - 1, -1):
+        left = left_index[node_symbol[node]]
+        if left >= 0 and (alive is None or stands(alive, node_symbol[node], node_start[node], end)):
+            bucket[left] -= 1
+            members[bucket[left]] = node
+
+
+@kernel
+def forest_inside(
+    state: ForestState,
+    words: Words,
+    alive: Alive | None,
+    best: BestPaths | None,
+    keep_all: bool,
+    stop: Ints,
+) -> int:
+    """Fill the forest from the words up; returns -1, or which of its parts is too small.
+
+    With ``alive`` binary rules make, and take, nothing else. (Words do not make it, either; unary rules do.)
+    With ``best`` inside values are those of the best derivations. Of equally good ones (within its tolerance)
+    the first in order of splits is kept, then of the symbols of the children; of chains of unary rules the
+    one with the fewest nodes, then the one over the earliest split, then the first in order of symbols.
+    Groups, edges and productions of a column take the place of those before it, unless all are to be kept,
+    and unary rules are not listed.
+
+    STOPPED is what it returns where ``stop`` (``Clock.stop``) is set. ``counts[OUT_OF_RANGE]`` says whether
+    a value left the range of ``LEAST_VALUE`` to ``MOST_VALUE``; the structure of the forest is complete all
+    the same.
+    """
+    # All loops are here, and all arrays have names: a call for each cell would count references to each.
+    unary, forest, partners, columns = state.unary, state.forest, state.partners, state.columns
+    rule_start, rule_parent, rule_prob = (
+        state.tables.rule_start,
+        state.tables.rule_parent,
+        state.tables.rule_prob,
+    )
+    pair_start, pair_left, n_left = state.tables.pair_start, state.tables.pair_left, state.tables.n_left
+    entry_start, entry_symbol, entry_prob = words.entry_start, words.entry_symbol, words.entry_prob
+    inside, lexical, node_first = forest.inside, forest.lexical, forest.node_first
+    node_start, node_symbol, left_first = forest.node_start, forest.node_symbol, forest.left_first
+    group_sum, group_pair, group_start = forest.group_sum, forest.group_pair, forest.group_start
+    group_right, group_next, cell_group = forest.group_right, forest.group_next, forest.cell_group
+    edge_first, edge_group, left_node = forest.edge_first, forest.edge_group, forest.left_node
+    production_first, production_last = forest.production_first, forest.production_last
+    production_parent, cell_production = forest.production_parent, forest.cell_production
+    production_rule, production_group = forest.production_rule, forest.production_group
+    partner_list, partner_first = partners.listed, partners.first
+    partner_place, partner_value = partners.place, partners.value
+    partner_head, partner_older = partners.head, partners.older
+    place_at, place_group = columns.place_at, columns.place_group
+    place_pair, place_start = columns.place_pair, columns.place_start
+    bucket_first, bucket_node = columns.bucket_first, columns.bucket_node
+    predicted, slot, counts, length = (
+        columns.predicted,
+        columns.node_slot,
+        columns.counts,
+        Index(columns.length),
+    )
+    node_group, best_left, best_right, least_share = node_symbol, node_symbol, node_symbol, 1.0
+    if best is not None:
+        node_group, best_left, best_right = best.node_group, best.group_left, best.group_right
+        least_share = best.least_share
+    n = len(entry_start) - 1
+    has_unaries = len(unary.rule_parent) > 0
+    # With unary rules every symbol might come.
+    spare = len(inside) - (len(slot) if has_unaries else 0)
+    node_first[0], forest.unary_first[0], cell_production[0] = 0, 0, 0
+    counts[:] = 0
+    count, productions, groups, edges, lists, places = 0, 0, 0, 0, 0, Index(0)
+    for end in range(1, n + 1):
+        _open_position(state, alive, end - 1)
+        if not keep_all:
+            groups, edges, productions = 0, 0, 0
+            place_group[: Index(places)] = -1
+        column = groups
+        cell_group[forest_cell(end - 1, end) : forest_cell(0, end) + 1] = -1
+        for start in range(end - 1, -1, -1):
+            if stop[0]:
+                return STOPPED
+            # The cell's nodes: of its words, then of its groups, whose edges are all found.
+            cell, begin = forest_cell(start, end), count
+            may_begin = predicted[start]
+            if end - start == 1:
+                if begin + entry_start[end] - entry_start[start] > spare:
+                    return NODES
+                for entry in range(entry_start[start], entry_start[end]):
+                    if may_begin[entry_symbol[entry]]:
+                        slot[entry_symbol[entry]] = count
+                        node_symbol[count] = entry_symbol[entry]
+                        inside[count] = lexical[count] = entry_prob[entry]
+                        if best is not None:
+                            node_group[count] = -1
+                        count += 1
+            group = cell_group[cell]
+            while group >= 0:
+                total, children = group_sum[group], Index(group_pair[group])
+                first_rule, last_rule = rule_start[children], rule_start[children + ONE]
+                production_first[group] = productions
+                rules = int(last_rule) - int(first_rule)
+                if productions + rules > len(production_parent):
+                    return _given_up(slot, PRODUCTIONS)
+                if count + rules > spare:
+                    return _given_up(slot, NODES)
+                product_place = Index(productions)
+                for rule in range(first_rule, last_rule):
+                    parent = rule_parent[rule]
+                    if not may_begin[parent]:
+                        continue
+                    if alive is not None and not stands(alive, parent, start, end):
+                        continue
+                    node = slot[parent]
+                    if node < 0:
+                        node = count
+                        slot[parent] = node
+                        node_symbol[node] = parent
+                        inside[node] = 0
+                        lexical[node] = 0
+                        if best is not None:
+                            node_group[node] = -1
+                        count += 1
+                    if best is None:
+                        inside[Index(node)] += rule_prob[rule] * total
+                        production_parent[product_place] = node
+                        production_rule[product_place], production_group[product_place] = rule, group
+                        product_place = Index(product_place + ONE)
+                    else:
+                        value = rule_prob[rule] * total
+                        if value * least_share > inside[Index(node)]:
+                            inside[Index(node)] = value
+                            node_group[Index(node)] = group
+                        elif value >= inside[Index(node)] * least_share:
+                            inside[Index(node)] = max(inside[Index(node)], value)
+                            old = node_group[Index(node)]
+                            if old < 0 or not comes_before(
+                                node_start, node_symbol, best_left, best_right, old, group
+                            ):
+                                node_group[Index(node)] = group
+                productions = int(product_place)
+                production_last[group] = productions
+                group = group_next[group]
+            if has_unaries:
+                bottoms = count
+                count = _close(unary, forest, columns, best, begin, count)
+                if best is not None:
+                    keep_chains(state, best, inside, begin, bottoms)
+                elif keep_all and not _list_unaries(unary, forest, slot, cell, begin, count):
+                    return _given_up(slot, UNARIES)
+            for node in range(begin, count):
+                slot[node_symbol[node]] = -1
+                node_start[node] = start
+            node_first[cell + 1], cell_production[cell + 1] = count, productions
+            # The nodes' edges, with what ends where they begin.
+            listed = partner_list[start]
+            bucket = bucket_first[start]
+            for right in range(Index(begin), Index(count)):
+                edge_first[right] = edges
+                symbol = Index(node_symbol[right])
+                if start == 0 or (alive is not None and not stands(alive, node_symbol[right], start, end)):
+                    continue
+                if listed[symbol] < 0:
+                    added, most = Index(partner_first[lists]), bucket[n_left] - bucket[0]
+                    if lists + 1 == len(partner_first) or max(added, places) + most > len(left_node):
+                        return PARTNERS
+                    for pair in range(pair_start[symbol], pair_start[Index(symbol + ONE)]):
+                        left = pair_left[pair]
+                        for member in range(Index(bucket[left]), Index(bucket[Index(left + ONE)])):
+                            sister = Index(bucket_node[member])
+                            at = Index(node_start[sister])
+                            has_parent = False
+                            for rule in range(rule_start[pair], rule_start[Index(pair + ONE)]):
+                                if predicted[at, rule_parent[rule]]:
+                                    has_parent = True
+                                    break
+                            if not has_parent:
+                                continue
+                            key = Index(pair * length + at)
+                            place = Index(place_at[key])
+                            if place >= places or place_pair[place] != pair or place_start[place] != at:
+                                place = places
+                                place_at[key], place_group[place] = place, -1
+                                place_pair[place], place_start[place] = pair, at
+                                places = Index(places + ONE)
+                            left_node[added], partner_place[added] = sister, place
+                            partner_value[added] = inside[sister]
+                            added = Index(added + ONE)
+                    listed[symbol] = lists
+                    partner_older[lists] = partner_head[start]
+                    partner_head[start] = lists
+                    lists += 1
+                    partner_first[lists] = added
+                chosen = Index(listed[symbol])
+                first, last = partner_first[chosen], partner_first[Index(chosen + ONE)]
+                left_first[right] = first
+                if max(edges + last - first - len(edge_group), groups + last - first - len(group_sum)) > 0:
+                    return EDGES if edges + last - first > len(edge_group) else GROUPS
+                right_value = inside[right]
+                edge = Index(edges)
+                for partner in range(Index(first), Index(last)):
+                    place = Index(partner_place[partner])
+                    group = place_group[place]
+                    if group < column:
+                        group = groups
+                        groups += 1
+                        place_group[place] = group
+                        into = Index(forest_cell(place_start[place], end))
+                        group_pair[group], group_start[group] = place_pair[place], place_start[place]
+                        group_sum[group] = 0
+                        group_right[group] = symbol
+                        group_next[group] = cell_group[into]
+                        cell_group[into] = group
+                    product = right_value * partner_value[partner]
+                    if best is None:
+                        group_sum[Index(group)] += product
+                        edge_group[edge] = group
+                        edge = Index(edge + ONE)
+                    # Splits come in descending order, and a group has one edge at each.
+                    elif product >= group_sum[Index(group)] * least_share:
+                        group_sum[Index(group)] = max(group_sum[Index(group)], product)
+                        best_left[Index(group)] = left_node[partner]
+                        best_right[Index(group)] = right
+                if best is None:
+                    edges += last - first
+        factor = _rescale_column(forest, columns, end)
+        for group in range(column, groups if factor != 1.0 else column):
+            group_sum[group] *= factor
+    edge_first[count] = edges
+    counts[0], counts[1], counts[2], counts[3] = productions, lists, groups, places
+    return -1
+
+
+@kernel
+def _given_up(slot: Ints, full: int) -> int:
+    """What is too small, where a cell is left half-way: its symbols have no nodes."""
+    slot[:] = -1
+    return full
+
+
+@kernel
+def _close(
+    unary: UnaryTables, forest: Forest, columns: Columns, best: BestPaths | None, begin: int, count: int
+) -> int:
+    """Add to a cell's nodes all that derive them by unary rules; returns where its nodes end."""
+    inside, lexical, node_symbol = forest.inside, forest.lexical, forest.node_symbol
+    slot, base = columns.node_slot, columns.base
+    start, tops, share = unary.closure_start, unary.closure_top, unary.closure_value
+    if best is not None:
+        share = best.chains.prob
+    last = count
+    for node in range(begin, last):
+        base[node - begin] = inside[node]
+        inside[node] = 0
+    for node in range(begin, last):
+        symbol = node_symbol[node]
+        for place in range(start[symbol], start[symbol + 1]):
+            above = slot[tops[place]]
+            if above < 0:
+                above = count
+                slot[tops[place]] = above
+                node_symbol[above] = tops[place]
+                inside[above] = 0
+                lexical[above] = 0
+                count += 1
+            value = share[place] * base[node - begin]
+            if best is None:
+                inside[above] += value
+            else:
+                inside[above] = max(inside[above], value)
+    return count
+
+
+@kernel
+def _list_unaries(unary: UnaryTables, forest: Forest, slot: Ints, cell: int, begin: int, count: int) -> bool:
+    """List the unary rules between the cell's nodes; returns whether there is room for them."""
+    rule_start, rule_parent = unary.rule_start, unary.rule_parent
+    unary_parent, unary_child, unary_rule = forest.unary_parent, forest.unary_child, forest.unary_rule
+    place = forest.unary_first[cell]
+    for node in range(begin, count):
+        symbol = forest.node_symbol[node]
+        first, last = rule_start[symbol], rule_start[symbol + 1]
+        if place + last - first > len(unary_rule):
+            return False
+        for rule in range(first, last):
+            # What derives a node is a node itself, by the closure.
+            unary_parent[place], unary_child[place] = slot[rule_parent[rule]], node
+            unary_rule[place] = rule
+            place += 1
+    forest.unary_first[cell + 1] = place
+    return True
+
+
+@kernel
+def _rescale_column(forest: Forest, columns: Columns, end: int) -> float:
+    """Divide a column by a power of two where its longest nodes stray from one; returns the factor.
+
+    Notes whether a value leaves the range, before or after.
+    """
+    inside, lexical, node_start = forest.inside, forest.lexical, forest.node_start
+    first = forest.node_first[forest_cell(end - 1, end)]
+    last = forest.node_first[forest_cell(0, end) + 1]
+    columns.shift[end] = 0
+    largest = 0.0
+    node = last - 1
+    while node >= first and node_start[node] == node_start[last - 1]:
+        largest = max(largest, inside[node])
+        node -= 1
+    factor = 1.0
+    if 0.0 < largest < np.inf and not 1e-3 < largest < 1e3:
+        shift = min(max(int(np.floor(np.log2(largest))), -1000), 1000)
+        columns.shift[end] = shift
+        factor = 2.0**-shift
+    least, most = np.inf, 0.0
+    for node in range(first, last):
+        value = inside[node]
+        least, most = min(least, value), max(most, value)
+        inside[node] = value * factor
+        lexical[node] *= factor
+    kept = min(least, least * factor) >= LEAST_VALUE and max(most, most * factor) <= MOST_VALUE
+    if first < last and not kept:
+        columns.counts[OUT_OF_RANGE] = 1
+    return factor

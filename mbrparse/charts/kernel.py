@@ -1,0 +1,240 @@
+"""The decorator ``kernel``: functions of arrays and numbers that numba compiles, once on a machine.
+
+numba compiles a function anew when its own file changes, but not when another kernel that it calls changes,
+or a constant of another file. So machine code lies in a folder whose name is a digest of the function's
+module, of the modules that it imports at its top (and of what these import), and of all else that decides
+what is compiled: versions, settings, the processor. Nothing in it is ever stale, and a change elsewhere
+compiles nothing. The folders lie in the user's cache folder (``platformdirs``), or in NUMBA_CACHE_DIR.
+``python -m mbrparse.charts.kernel`` prints where.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import sys
+import threading
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager, suppress
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+import llvmlite
+import numpy as np
+from llvmlite import binding as llvm
+from platformdirs import user_cache_path
+
+from mbrparse.local_settings import no_local_settings
+
+with no_local_settings():
+    import numba
+    import numba.extending
+    from numba.core import event
+
+_config: Any = numba.config  # whose names are made as it is imported
+# The settings that numba would read from the working folder whenever it compiles; there is no public way.
+_config._config_fname = os.devnull
+# Folders of kernels that nobody used for so long are removed, in seconds.
+MAX_AGE = 30 * 24 * 3600
+PACKAGE = Path(__file__).resolve().parents[1]
+
+_IMPORT = re.compile(rb"^(?:from ([\w.]+) import (\([^)]*\)|.*)|import ([\w.]+))", re.MULTILINE)
+_WORD = re.compile(rb"\w+")
+
+Function = TypeVar("Function", bound=Callable[..., object])
+
+
+def kernel(function: Function) -> Function:
+    """Compile a function of arrays, numbers and named tuples of them at its first call.
+
+    It releases the GIL. No fast-math: sums keep their order, so that every machine gives the same trees.
+    Dividing by zero gives infinity or NaN, as in numpy.
+    """
+    place = None if _config.DISABLE_JIT else _cache_folder(function.__module__)
+    before = _config.CACHE_DIR  # which is the caller's, for functions of his own
+    if place is not None:
+        _config.CACHE_DIR = str(place)
+    try:
+        made: Any = numba.njit(nogil=True, cache=place is not None, error_model="numpy")(function)
+    finally:
+        _config.CACHE_DIR = before
+    return cast("Function", made)
+
+
+def intrinsic(definition: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of a typing context and argument types becomes one that kernels call with values."""
+    return cast("Callable[..., Any]", numba.extending.intrinsic(definition))
+
+
+@cache
+def folder() -> Path:
+    """Where the folders of kernels lie."""
+    given = os.environ.get("NUMBA_CACHE_DIR", "")
+    # A relative path would be another folder, and perhaps another user's, wherever the program is called.
+    root = Path(given, "mbrparse") if os.path.isabs(given) else user_cache_path("mbrparse", appauthor=False)
+    return root.resolve() / "kernels"
+
+
+@cache
+def _cache_folder(module: str) -> Path | None:
+    """Where the machine code of a module's kernels lies; None where none can be kept."""
+    if module.partition(".")[0] != PACKAGE.name or not _is_own():
+        return None
+    machine = llvm.get_process_triple(), llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
+    versions = numba.__version__, llvmlite.__version__, np.__version__, sys.implementation.cache_tag
+    # All of numba's settings, but for where it keeps things and on how many cores it runs.
+    settings = {
+        name: value
+        for name, value in sorted(os.environ.items())
+        if name.startswith("NUMBA_") and not re.search("CACHE|THREAD", name)
+    }
+    digest = hashlib.sha256(repr((machine, versions, settings)).encode())
+    for path in sorted(_sources(module)):
+        digest.update(f"\0{path.relative_to(PACKAGE)}\0".encode() + path.read_bytes())
+    place = folder() / digest.hexdigest()[:32]
+    with suppress(OSError):
+        place.mkdir(exist_ok=True)
+        os.utime(place)  # when its kernels were used last
+    return place
+
+
+def _is_own() -> bool:
+    """Whether machine code can be kept: in a folder of the user's own that no other can write to."""
+    reason = _obstacle()
+    if reason:
+        _warn_once(reason)
+    return not reason
+
+
+@cache
+def _obstacle() -> str:
+    place = folder()
+    try:
+        new = not place.exists()
+        place.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for path in (place, place.parent):
+            found = path.stat()
+            if hasattr(os, "geteuid") and (found.st_uid != os.geteuid() or found.st_mode & 0o022):
+                return f"{path}: others may write to it"
+        if not os.access(place, os.W_OK):
+            return f"{place}: cannot be written to"
+        if not new:
+            _remove_old_folders(place)
+    except (OSError, RuntimeError) as error:  # RuntimeError: there is no home folder
+        return str(error)
+    return ""
+
+
+def _remove_old_folders(place: Path) -> None:
+    import shutil
+
+    for other in place.iterdir():
+        with suppress(OSError):
+            if time.time() - other.stat().st_mtime > MAX_AGE:
+                shutil.rmtree(other, ignore_errors=True)
+
+
+@cache
+def _warn_once(reason: str) -> None:
+    """Print why kernels are not kept, when the first of them is compiled."""
+    event.register("numba:compile", _Once(lambda: _warn(reason)))
+
+
+def _warn(reason: str) -> None:
+    print(
+        f"mbrparse: kernels are compiled in memory, anew in each run, as they cannot be kept ({reason});"
+        " set NUMBA_CACHE_DIR to a folder that only you can write to",
+        file=sys.stderr,
+    )
+
+
+@cache
+def _imported(path: Path) -> frozenset[Path]:
+    """The package's files that a file imports at its top.
+
+    A constant is compiled in, and so are the fields of a named tuple; imports within functions do not matter.
+    """
+    names = set()
+    for source, imported, module in _IMPORT.findall(path.read_bytes()):
+        names.add((source or module).decode())
+        names.update(f"{source.decode()}.{name.decode()}" for name in _WORD.findall(imported))
+    paths = {_file_of(name) for name in names if name.partition(".")[0] == PACKAGE.name}
+    return frozenset(path for path in paths if path.is_file())
+
+
+def _file_of(module: str) -> Path:
+    return PACKAGE.joinpath(*module.split(".")[1:]).with_suffix(".py")
+
+
+def _sources(module: str) -> set[Path]:
+    """The files that decide what a module's kernels are compiled to, its own among them."""
+    found = {_file_of(module)}
+    waiting = list(found)
+    while waiting:
+        new = _imported(waiting.pop()) - found
+        waiting.extend(new)
+        found |= new
+    return found
+
+
+class _Once(event.Listener):
+    """Calls a function at the first event."""
+
+    def __init__(self, call: Callable[[], None]) -> None:
+        self._call: Callable[[], None] | None = call
+
+    def on_start(self, event: Any) -> None:
+        call, self._call = self._call, None
+        if call is not None:
+            call()
+
+    def on_end(self, event: Any) -> None:
+        pass
+
+
+def announced(announce: Callable[[], None]) -> AbstractContextManager[object]:
+    """Call ``announce`` once if a kernel has to be compiled, which is once per machine (and version)."""
+    return cast("AbstractContextManager[object]", event.install_listener("numba:compile", _Once(announce)))
+
+
+class _Stopwatch(event.Listener):
+    """How long this process has been compiling and loading kernels, whichever of its threads did."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._under_way = 0
+        self._began = 0.0
+        self._total = 0.0
+
+    def on_start(self, event: Any) -> None:
+        with self._lock:
+            if self._under_way == 0:
+                self._began = time.monotonic()
+            self._under_way += 1
+
+    def on_end(self, event: Any) -> None:
+        with self._lock:
+            self._under_way -= 1
+            if self._under_way == 0:
+                self._total += time.monotonic() - self._began
+
+    def seconds(self) -> float:
+        with self._lock:
+            return self._total + (time.monotonic() - self._began if self._under_way else 0.0)
+
+
+_STOPWATCH = _Stopwatch()
+# The lock that numba holds while it compiles or loads a function.
+event.register("numba:compiler_lock", _STOPWATCH)
+
+
+def seconds_of_making() -> float:
+    """How many seconds this process has spent on compiling and loading kernels until now."""
+    return _STOPWATCH.seconds()
+
+
+if __name__ == "__main__":
+    print(folder())

@@ -1,0 +1,213 @@
+"""The surprisal of a sentence's words, and what else each of them may have been."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
+
+import numpy as np
+
+from mbrparse.array_file import ArrayColumn, write_arrays
+from mbrparse.decode.parser.grammar_source import check_fit, terminals_of
+from mbrparse.decode.parser.sentences import Sentence, batch_of_sentences
+from mbrparse.decode.words.prefixes import Prefixes
+from mbrparse.errors import InputMismatchError, shortened
+from mbrparse.files import as_temporary_errors
+from mbrparse.grammar.pcfg import PCFG, UNKNOWN_TERMINAL, FloatArray, IntArray
+from mbrparse.grammar.rules import TerminalKind, is_terminal, unquote
+from mbrparse.treebank.any_tree import AnyTree
+from mbrparse.treebank.labels import project, split_tag, unescape
+from mbrparse.treebank.tree import Tree
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: The word that stands for the end of a sentence.
+END = "</s>"
+#: The columns of a table of surprisals.
+COLUMNS = (
+    *("sentence", "position", "word", "terminal"),
+    *("log_prefix", "surprisal", "lexical", "syntactic", "entropy", "reason"),
+)
+Row = dict[str, Any]
+
+
+class SentenceSurprisals(NamedTuple):
+    """Of a sentence: the columns from "word" on, the surprisals among them, and why some is not finite."""
+
+    columns: Sequence[Sequence[Any]]
+    bits: FloatArray
+    reason: str | None
+
+    def rows(self, number: int) -> list[Row]:
+        """A row for each word, and one for the end."""
+        rows = enumerate(zip(*self.columns, strict=True), start=1)
+        return [dict(zip(COLUMNS, (number, place, *row), strict=True)) for place, row in rows]
+
+
+class Distributions(NamedTuple):
+    """Of a sentence: P(terminal) at each place [places, terminals], and which terminals stand there."""
+
+    words: list[str]
+    terminal_ids: IntArray
+    probabilities: FloatArray
+    reason: str | None = None
+
+    @property
+    def bits(self) -> FloatArray:
+        """The surprisal of what stands there."""
+        known = self.terminal_ids != UNKNOWN_TERMINAL
+        there = self.probabilities[np.arange(len(known)), self.terminal_ids]
+        with np.errstate(divide="ignore"):
+            return np.asarray(-np.log2(np.where(known, there, 0)) + 0.0)
+
+
+class DistributionsFile:
+    """Collects distributions in temporary files, and writes them as arrays."""
+
+    def __init__(self, terminals: Sequence[str]) -> None:
+        self._lengths, self._words = ArrayColumn(np.int32), ArrayColumn(np.int32)
+        self._probabilities = ArrayColumn(np.float64, len(terminals))
+        self._terminals = np.array(terminals, np.str_)
+
+    def add(self, found: Distributions) -> None:
+        """Add the next sentence; raises FileError for lack of room."""
+        with as_temporary_errors():
+            self._lengths.add([len(found.words)])
+            self._words.add(found.terminal_ids)
+            self._probabilities.add(found.probabilities)
+
+    def write(self, stream: BinaryIO) -> None:
+        """Write the file, once."""
+        columns = {"word": self._words, "probabilities": self._probabilities}
+        write_arrays(stream, {"lengths": self._lengths, "terminals": self._terminals, **columns})
+
+
+class WordProbabilities:
+    """The probabilities of words in sentences, or with ``by`` "tags" those of their tags.
+
+    ``max_seconds`` is what a sentence may take. Raises InputMismatchError for words of a grammar of tags.
+    """
+
+    def __init__(
+        self, grammar: PCFG, by: TerminalKind | None = None, max_seconds: float | None = None
+    ) -> None:
+        if by == "words" and grammar.terminal_kind == "tags":
+            raise InputMismatchError(
+                "the grammar's terminals are tags: it knows no words",
+                remedy="train it with --terminals words, or ask for tags",
+            )
+        self.grammar = over_tags(grammar) if by == "tags" else grammar
+        self._prefixes = Prefixes(self.grammar, max_seconds=max_seconds)
+
+    def _encoded(self, sentences: Iterable[Sentence]) -> tuple[list[list[str]], list[IntArray]]:
+        terminals = [terminals_of(self.grammar, sentence) for sentence in sentences]
+        return terminals, list(map(self.grammar.encode, terminals))
+
+    def surprisals(self, sentences: Sequence[Sentence]) -> Iterator[SentenceSurprisals]:
+        """Yield those of each sentence.
+
+        ``log_prefix`` is natural and with the row's word, at the end that of the sentence; the rest are bits.
+        ``entropy`` is of what may stand there: the surprisal that is expected. Raises GrammarError where left
+        recursion is never left.
+        """
+        terminals, encoded = self._encoded(sentences)
+        for place, values in enumerate(self._prefixes.read(encoded)):
+            words, bits = [*_words(sentences[place]), END], values.surprisal
+            with np.errstate(invalid="ignore"):
+                lexical = np.maximum(bits - values.syntactic, 0)
+            log_prefix = np.append(values.log_prefix[1:], values.log_prob)
+            numbers = [
+                each.tolist() for each in (log_prefix, bits, lexical, values.syntactic, values.entropy())
+            ]
+            reasons = [values.reason] * len(words)
+            if values.reason is None and not np.isfinite(bits).all():
+                there = int(np.isfinite(bits).argmin())
+                unknown = UNKNOWN_TERMINAL in encoded[place][there : there + 1]
+                what = "unknown" if unknown else "impossible here:"
+                reasons[there:] = [f"{what} {shortened(words[there])}"] * (len(words) - there)
+            columns = (words, [*terminals[place], END], *numbers, reasons)
+            yield SentenceSurprisals(columns, bits, reasons[-1])
+
+    def next_words(self, sentences: Sequence[Sentence]) -> Iterator[Distributions]:
+        """Yield what may stand in each sentence after the words before, at its end, too; END comes last."""
+        _, encoded = self._encoded(sentences)
+        for place, values in enumerate(self._prefixes.read(encoded)):
+            there = np.append(encoded[place], len(self.grammar.terminals)).astype(np.int32)
+            words = [*_words(sentences[place]), END]
+            yield Distributions(words, there, values.next_words(), values.reason)
+
+    def masked_words(self, sentences: Sequence[Sentence]) -> Iterator[Distributions]:
+        """Yield what each word of a sentence may be, given all the others."""
+        _, encoded = self._encoded(sentences)
+        for place, values in enumerate(self._prefixes.masked(encoded)):
+            words = _words(sentences[place])
+            yield Distributions(words, encoded[place], values.distributions, values.reason)
+
+
+def _words(sentence: Sentence) -> list[str]:
+    return [leaf.label if leaf.word is None else leaf.word for leaf in sentence]
+
+
+def over_tags(grammar: PCFG) -> PCFG:
+    """The grammar over the tags of a grammar of words, whose probabilities are those of any word of a tag."""
+    if grammar.terminal_kind == "tags":
+        return grammar
+    mass = np.bincount(grammar.lexical_symbol, np.exp(grammar.lexical_log_prob), len(grammar.symbols))
+    symbols = np.flatnonzero(mass)
+    tags = [_tag(grammar.symbols[symbol]) for symbol in symbols]
+    terminals, ids = np.unique(tags, return_inverse=True)
+    order = np.argsort(ids, kind="stable")
+    symbols = symbols[order]
+    return replace(
+        grammar,
+        terminal_kind="tags",
+        terminals=tuple(terminals.tolist()),
+        lexical_symbol=symbols.astype(np.int32),
+        lexical_terminal=ids[order].astype(np.int32),
+        lexical_log_prob=np.log(mass[symbols]),
+        unknown=None,
+        source=None,
+    )
+
+
+def _tag(symbol: str) -> str:
+    return unquote(symbol) if is_terminal(symbol) else split_tag(unescape(project(symbol)))[1]
+
+
+def surprisal(
+    grammar: PCFG,
+    sentences: AnyTree | Iterable[AnyTree | Sequence[str | Tree]],
+    by: TerminalKind | None = None,
+    max_seconds: float | None = None,
+) -> pd.DataFrame:
+    """The surprisal of each word of a sentence, or of several, and of its end.
+
+    Args:
+        grammar: ``train`` or ``read_grammar`` make one.
+        sentences: A string of words (tags for a grammar of tags), a tree, or a list of sentences of any kind.
+        by: "tags" for those of a grammar of words (default: the grammar's terminals).
+        max_seconds: What a sentence may take; its rows have the reason and no numbers.
+
+    Returns:
+        The columns of ``mbrparse surprisal`` (docs/formats.md). Surprisals and entropies are in bits.
+
+    Raises:
+        InputMismatchError: The grammar knows none of the terminals.
+        GrammarError: Left recursion is never left.
+
+    >>> from mbrparse.grammar.files.grammars import train
+    >>> known = train(["(S (NP DT NN) VB)", "(S NN VB)"])
+    >>> surprisal(known, "DT NN VB")[["word", "surprisal", "entropy"]].round(3).to_dict("list")
+    {'word': ['DT', 'NN', 'VB', '</s>'], 'surprisal': [1.0, 0.0, 0.0, 0.0], 'entropy': [1.0, 0.0, 0.0, 0.0]}
+    """
+    import pandas as pd
+
+    given = batch_of_sentences(sentences).sentences
+    words = WordProbabilities(grammar, by, max_seconds)
+    check_fit(words.grammar, [one for one in given if one])
+    found = enumerate(words.surprisals(given), start=1)
+    rows = [row for number, one in found for row in one.rows(number)]
+    table = pd.DataFrame(rows, columns=list(COLUMNS))
+    return table.astype(dict.fromkeys(COLUMNS[4:-1], "float64"))

@@ -1,1 +1,0 @@
-"""Errors, files and what is written at once or not at all, the log, signals. Knows nothing of parsing."""

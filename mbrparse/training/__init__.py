@@ -1,0 +1,1 @@
+"""Grammars made from charts: expectation–maximization and split–merge."""

@@ -1,0 +1,162 @@
+"""A grammar counted from binarized trees: rules, the model of unknown words, statistics.
+
+Probabilities are relative frequencies without smoothing (Goodman 1996, section 5).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from mbrparse.errors import GrammarError
+from mbrparse.grammar.rules import Rule, RuleSet, TerminalKind, is_terminal, quote, relative_frequencies
+from mbrparse.grammar.words.tagger import Tagger
+from mbrparse.grammar.words.unknown import MODELS, Collins, UnknownKind, UnknownWords
+from mbrparse.log import Log, Progress, counted, no_log, no_progress
+from mbrparse.treebank.corpora import SourceTree
+from mbrparse.treebank.labels import escape
+from mbrparse.treebank.tree import Tree
+
+if TYPE_CHECKING:
+    from mbrparse.training.tag_statistics import Statistics
+
+_REMEDY = "binarize the trees first: mbrparse binarize"
+
+
+def induce(trees: Iterable[SourceTree], terminal_kind: TerminalKind) -> RuleSet:
+    """Count the rules of binarized trees.
+
+    With terminals ``tags`` the tags are the terminals; with ``words`` they are preterminals over their
+    words. A node with one child counts as a unary rule; where that child is a terminal, its tag becomes a
+    preterminal over it: ``NP -> PRP`` and ``PRP -> 'PRP'``, since an NP that were rewritten as the
+    terminal itself would be a preterminal, and no constituent. Raises GrammarError for a node with more
+    than two children, and if there is no tree.
+
+    >>> from mbrparse.treebank.brackets import read_tree
+    >>> tree = SourceTree("", 1, read_tree("(NP (DT the) (NN dog))"))
+    >>> [str(rule) for rule in induce([tree], "words").rules]
+    ['NP -> DT NN', "DT -> 'the'", "NN -> 'dog'"]
+    >>> tree = SourceTree("", 1, read_tree("(S (NP (PRP he)) (VBZ is))"))
+    >>> [str(rule) for rule in induce([tree], "tags").rules]
+    ["S -> NP 'VBZ'", 'NP -> PRP', "PRP -> 'PRP'"]
+    """
+    start: Counter[str] = Counter()
+    # Plain tuples, since a Rule for each node would take twice the time.
+    inner: Counter[tuple[str, ...]] = Counter()
+    lexical: Counter[tuple[str, str]] = Counter()
+    words = terminal_kind == "words"
+
+    for source in trees:
+        start[source.tree.label] += 1
+        stack = [source.tree]
+        while stack:
+            node = stack.pop()
+            children = checked_children(node, source)
+            names = [rule_name(child, words, len(children)) for child in children]
+            inner[(node.label, *names)] += 1
+            if len(children) == 1 and not children[0].children:
+                tag, word = (children[0].label, children[0].word) if words else (children[0].tag, None)
+                lexical[tag, tag if word is None else word] += 1
+                continue
+            for child in children:
+                if child.children:
+                    stack.append(child)
+                elif words and child.word is not None:
+                    lexical[child.label, child.word] += 1
+    if not start:
+        raise GrammarError("no trees to train on", remedy="give binarized trees: mbrparse binarize")
+    counts: dict[Rule, float] = {
+        Rule(parent, tuple(children)): count for (parent, *children), count in inner.items()
+    }
+    for (tag, terminal), count in lexical.items():
+        counts[Rule(escape(tag), (quote(terminal),))] = count
+    return relative_frequencies(terminal_kind, dict(start), counts)
+
+
+def checked_children(node: Tree, place: SourceTree) -> tuple[Tree, ...]:
+    """The children of a constituent; raises GrammarError where it is none of a binarized tree."""
+    children = node.children
+    if 0 < len(children) <= 2 and node.label and not is_terminal(node.label):
+        return children
+    if not children:
+        message = "a tree without constituents"
+    elif len(children) > 2:
+        message = f"constituent {node.label} has {len(children)} children, not 2"
+    else:
+        message = f"constituent label {node.label!r} cannot stand in a grammar"
+    raise GrammarError(message, source=place.source, line=place.line, remedy=_REMEDY)
+
+
+def rule_name(child: Tree, words: bool, children: int) -> str:
+    """How a rule of so many children names one: a leaf with a word, or alone, is a preterminal."""
+    if child.children:
+        return child.label
+    if words and (children == 1 or child.word is not None):
+        return escape(child.label)
+    return escape(child.tag) if children == 1 else quote(child.tag)
+
+
+class Counted(NamedTuple):
+    """A counted grammar; statistics only where asked for."""
+
+    rules: RuleSet
+    statistics: Statistics | None
+
+
+def train_by_counting(
+    trees: Iterable[SourceTree],
+    terminals: TerminalKind,
+    unknown: UnknownKind | None = None,
+    rare: int | None = None,
+    statistics: bool = False,
+    log: Log = no_log,
+    progress: Progress = no_progress,
+) -> Counted:
+    """Relative frequencies of binarized trees; with ``unknown``, rare words represent unknown ones.
+
+    Words seen fewer than ``rare`` times are rare (None: the model's own threshold); Collins's model gets
+    its tagger. Trees are kept in memory only where they are read twice. Raises GrammarError for trees
+    that are not binary, without any, and for ``unknown`` where terminals are tags.
+
+    >>> from mbrparse.treebank.brackets import read_tree
+    >>> tree = SourceTree("", 1, read_tree("(NP (DT the) (NN dog))"))
+    >>> [str(rule) for rule in train_by_counting([tree], "words", "signature").rules.rules]
+    ['NP -> DT NN', "DT -> '(UNKNOWN)'", "NN -> '(UNKNOWN)'"]
+    """
+    if unknown is not None and terminals != "words":
+        raise GrammarError("among tags there are no unknown words", remedy="train with words as terminals")
+    if unknown is None:
+        trees = progress(trees, "reading")
+        kept = list(trees) if statistics else None
+        rules = induce(trees if kept is None else kept, terminals)
+        return Counted(rules, None if kept is None else _statistics(kept, terminals))
+    originals = list(progress(trees, "reading"))
+    replaced, model = replace_unknown(originals, unknown, rare)
+    rules = induce(progress(replaced, "counting", len(replaced)), terminals)
+    counts = _statistics(replaced, terminals) if statistics else None
+    return Counted(replace(rules, unknown=with_trained_tagger(model, originals, log)), counts)
+
+
+def replace_unknown(
+    trees: Sequence[SourceTree], unknown: UnknownKind, rare: int | None = None
+) -> tuple[list[SourceTree], UnknownWords]:
+    """Trees whose rare words are replaced by the terminals of unknown words, and the model of these."""
+    kind = MODELS[unknown]
+    return kind.learn(trees, kind.default_rare if rare is None else rare)
+
+
+def with_trained_tagger(model: UnknownWords, trees: Sequence[SourceTree], log: Log = no_log) -> UnknownWords:
+    """The model, with a tagger of these trees if it needs one."""
+    if not isinstance(model, Collins):
+        return model
+    log(f"training the tagger on {counted(len(trees), 'sentence')} ...")
+    return model.with_tagger(Tagger.train(tree for _, _, tree, _ in trees))
+
+
+def _statistics(trees: Iterable[SourceTree], terminals: TerminalKind) -> Statistics:
+    # Imported here since its module loads the kernels of charts.
+    from mbrparse.training.tag_statistics import count_statistics
+
+    return count_statistics(trees, terminals)

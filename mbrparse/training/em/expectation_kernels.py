@@ -1,0 +1,353 @@
+"""Expected counts of rules: inside and outside probabilities within brackets (Pereira & Schabes 1992).
+
+Inside (eq. 5), outside and counts (eqs. 6-8) visit only the spans that the brackets allow. Children are
+combined in one of two ways. Where a grammar has few symbols and many of the possible rules, the products of
+the children's values are summed over splits into pairs[B, C] first, and the rules are applied once per cell;
+outside and counts are two products of the same form. Every inner loop runs over neighbouring numbers and
+sums into different places, so that the compiler vectorizes it without reordering a sum. Other grammars, a
+treebank's say, are lists of rules by left child, applied at each split.
+
+Cells are scaled by powers of two, which rounds nothing and lets no length underflow. A cell's inside
+probabilities are its values times 2**exponent, the largest value between 1/2 and 1. Its outside values are
+its outside probabilities times 2**exponent / P(sentence), so that inside value times outside value is a
+posterior as it stands, and the outside pass needs no exponents.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from mbrparse.charts.kernel import kernel
+
+IntArray = npt.NDArray[np.int32]
+FloatArray = npt.NDArray[np.float64]
+
+
+Splits = tuple[IntArray, IntArray, IntArray]
+
+#: The exponent of a cell that nothing derives.
+DEAD = -(2**30)
+#: Values below this share of their cell's largest are dropped: a posterior never divides by less.
+TINY = 2.0**-1000
+
+
+class BracketedCorpus(NamedTuple):
+    """Sentences with their local charts (``bracketings.local_charts``), all int32.
+
+    words         [terminals] terminal ids, UNKNOWN_TERMINAL (-1) for those that the grammar lacks
+    word_first    [sentences + 1] where each sentence's words begin
+    chart_first   [sentences + 1] where its charts begin
+    child_first   [charts + 1] where the children of each chart begin
+    child_cell    [children] the cell of each child, numbered within its sentence
+    first_cell    [charts] the first cell of each chart's own
+    cells         [sentences] the number of cells
+    """
+
+    words: IntArray
+    word_first: IntArray
+    chart_first: IntArray
+    child_first: IntArray
+    child_cell: IntArray
+    first_cell: IntArray
+    cells: IntArray
+
+    @property
+    def sentences(self) -> int:
+        """The number of sentences."""
+        return len(self.cells)
+
+    @property
+    def lengths(self) -> IntArray:
+        """The number of terminals of each sentence."""
+        return np.diff(self.word_first)
+
+
+class RuleTables(NamedTuple):
+    """The probabilities of a grammar's rules, the binary ones in one of two forms.
+
+    by_pair               [symbols * width, width]: the pair (B, C) stands in row B * width + C, its parents
+                          in columns; ``width`` is the number of symbols, rounded up to whole vectors.
+                          [0, symbols] where rules are listed instead
+    by_parent             [symbols, symbols * width]: the same, transposed
+    first                 [symbols + 1] where the listed rules of each left child begin
+    parent, right, place  int32 [listed rules]; place is the rule's position in the grammar
+    probability           [listed rules]
+    lexical_first         [terminals + 1] where the lexical rules of each terminal begin
+    lexical_symbol        int32 [lexical rules]
+    lexical_probability   [lexical rules]
+    start                 [symbols]
+    """
+
+    by_pair: FloatArray
+    by_parent: FloatArray
+    first: IntArray
+    parent: IntArray
+    right: IntArray
+    place: IntArray
+    probability: FloatArray
+    lexical_first: IntArray
+    lexical_symbol: IntArray
+    lexical_probability: FloatArray
+    start: FloatArray
+
+
+@kernel
+def expect_sentences(
+    corpus: BracketedCorpus,
+    rules: RuleTables,
+    first: int,
+    last: int,
+    binary: FloatArray,
+    lexical: FloatArray,
+    start: FloatArray,
+    stop: IntArray,
+) -> FloatArray:
+    """Add the expected counts of the sentences from ``first`` up to ``last``.
+
+    ``binary`` gets the counts of listed rules [binary rules, 1], or those of all pairs and parents divided
+    by the rules' probabilities [symbols * width, width]; ``lexical`` [lexical rules] and ``start`` [symbols]
+    get counts. Returns each sentence's natural log probability, -inf where it has none (it adds nothing).
+    ``stop`` [1] is not zero where the work is to end (``Clock.stop``); sums are of no use then.
+    """
+    log_probs = np.full(last - first, -np.inf)
+    for sentence in range(first, last):
+        words = corpus.words[corpus.word_first[sentence] : corpus.word_first[sentence + 1]]
+        parts = splits(corpus, sentence)
+        inside, exponents = _inside(words, parts, rules, stop)
+        root = len(inside) - 1
+        mass = 0.0
+        for a in range(len(start)):
+            mass += rules.start[a] * inside[root, a]
+        if mass == 0.0:
+            continue
+        log_probs[sentence - first] = np.log(mass) + exponents[root] * np.log(2.0)
+        outside = np.zeros_like(inside)
+        for a in range(len(start)):
+            if inside[root, a] > 0.0:
+                outside[root, a] = rules.start[a] / mass
+                start[a] += inside[root, a] * outside[root, a]
+        _outside(inside, exponents, outside, parts, rules, binary, stop)
+        for position, word in enumerate(words):
+            for rule in range(rules.lexical_first[word], rules.lexical_first[word + 1]):
+                a = rules.lexical_symbol[rule]
+                lexical[rule] += inside[position, a] * outside[position, a]
+    return log_probs
+
+
+@kernel
+def splits(corpus: BracketedCorpus, sentence: int) -> Splits:
+    """The splits of each cell of a sentence into two allowed cells.
+
+    Those of cell c are left[x], right[x] for x from first[c] up to first[c + 1]; parts have smaller
+    numbers than their wholes.
+    """
+    cells = corpus.cells[sentence]
+    begin, end = corpus.chart_first[sentence], corpus.chart_first[sentence + 1]
+    total = 0
+    for chart in range(begin, end):
+        k = corpus.child_first[chart + 1] - corpus.child_first[chart]
+        total += (k + 1) * k * (k - 1) // 6
+    first = np.zeros(cells + 1, np.int32)
+    left = np.empty(total, np.int32)
+    right = np.empty(total, np.int32)
+    found = 0
+    for chart in range(begin, end):
+        children = corpus.child_cell[corpus.child_first[chart] : corpus.child_first[chart + 1]]
+        k = len(children)
+        cell = corpus.first_cell[chart]
+        # The first cell of each width; width 1 are the children's own cells.
+        of_width = np.zeros(k + 1, np.int32)
+        for width in range(2, k + 1):
+            of_width[width] = cell
+            for start in range(k - width + 1):
+                for part in range(1, width):
+                    rest = width - part
+                    middle = start + part
+                    left[found] = children[start] if part == 1 else of_width[part] + start
+                    right[found] = children[middle] if rest == 1 else of_width[rest] + middle
+                    found += 1
+                cell += 1
+                first[cell] = found
+    return first, left, right
+
+
+@kernel
+def _inside(words: IntArray, parts: Splits, rules: RuleTables, stop: IntArray) -> tuple[FloatArray, IntArray]:
+    """Inside values [cells, columns of by_pair] and exponents [cells]."""
+    first, left, right = parts
+    cells = max(len(first) - 1, len(words))
+    inside = np.zeros((cells, rules.by_pair.shape[1]))
+    exponents = np.full(cells, DEAD, np.int32)
+    pairs = np.zeros((len(rules.by_pair) // inside.shape[1], inside.shape[1]))
+    flat_pairs = pairs.ravel()
+    for position, word in enumerate(words):
+        if word >= 0:
+            for rule in range(rules.lexical_first[word], rules.lexical_first[word + 1]):
+                inside[position, rules.lexical_symbol[rule]] = rules.lexical_probability[rule]
+            exponents[position] = rescale(inside[position], 0)
+    for cell in range(len(words), cells):
+        if stop[0]:
+            break
+        top = 2 * DEAD
+        for x in range(first[cell], first[cell + 1]):
+            if exponents[left[x]] != DEAD and exponents[right[x]] != DEAD:
+                top = max(top, exponents[left[x]] + exponents[right[x]])
+        if top == 2 * DEAD:
+            continue
+        values = inside[cell]
+        flat_pairs[:] = 0.0
+        for x in range(first[cell], first[cell + 1]):
+            if exponents[left[x]] != DEAD and exponents[right[x]] != DEAD:
+                factor = math.ldexp(1.0, exponents[left[x]] + exponents[right[x]] - top)
+                one, other = inside[left[x]], inside[right[x]]
+                if len(pairs):
+                    _add_pairs(pairs, one, other, factor)
+                    continue
+                for b in range(len(one)):
+                    value = one[b] * factor
+                    if value > 0.0:
+                        for rule in range(rules.first[b], rules.first[b + 1]):
+                            product = value * other[rules.right[rule]]
+                            values[rules.parent[rule]] += product * rules.probability[rule]
+        for pair in range(len(flat_pairs)):
+            value = flat_pairs[pair]
+            if value > 0.0:
+                for a in range(len(values)):
+                    values[a] += value * rules.by_pair[pair, a]
+        exponents[cell] = rescale(values, top)
+    return inside, exponents
+
+
+@kernel
+def _add_pairs(pairs: FloatArray, left: FloatArray, right: FloatArray, factor: float) -> None:
+    """Add the products of the children's values to pairs [symbols, width]."""
+    for b in range(pairs.shape[0]):
+        value = left[b] * factor
+        if value > 0.0:
+            for c in range(pairs.shape[1]):
+                pairs[b, c] += value * right[c]
+
+
+@kernel
+def _outside(
+    inside: FloatArray,
+    exponents: IntArray,
+    outside: FloatArray,
+    parts: Splits,
+    rules: RuleTables,
+    counts: FloatArray,
+    stop: IntArray,
+) -> None:
+    """Fill ``outside`` from its root's values, and add to the counts of binary rules."""
+    first, left, right = parts
+    pairs = np.zeros((len(rules.by_pair) // inside.shape[1], inside.shape[1]))
+    weights = np.zeros_like(pairs)
+    flat_pairs, flat_weights = pairs.ravel(), weights.ravel()
+    to_right = np.zeros(inside.shape[1])
+    for cell in range(len(inside) - 1, -1, -1):
+        if stop[0]:
+            break
+        above = outside[cell]
+        if exponents[cell] == DEAD or first[cell] == first[cell + 1] or above.max() == 0.0:
+            continue
+        flat_pairs[:] = 0.0
+        flat_weights[:] = 0.0
+        for a in range(len(rules.start)):
+            value = above[a]
+            if value > 0.0:
+                for pair in range(len(flat_weights)):
+                    flat_weights[pair] += value * rules.by_parent[a, pair]
+        for x in range(first[cell], first[cell + 1]):
+            one, other = left[x], right[x]
+            if exponents[one] == DEAD or exponents[other] == DEAD:
+                continue
+            # Kept below overflow.
+            factor = math.ldexp(1.0, min(exponents[one] + exponents[other] - exponents[cell], 1000))
+            if len(pairs):
+                _add_pairs(pairs, inside[one], inside[other], factor)
+                _pass_weights(weights, factor, inside, outside, one, other, to_right)
+            else:
+                _pass_rules(rules, above, factor, inside, outside, one, other, counts)
+        for pair in range(len(flat_pairs)):
+            value = flat_pairs[pair]
+            if value > 0.0:
+                for a in range(len(above)):
+                    counts[pair, a] += value * above[a]
+
+
+@kernel
+def _pass_weights(
+    weights: FloatArray,
+    factor: float,
+    inside: FloatArray,
+    outside: FloatArray,
+    one: int,
+    other: int,
+    to_right: FloatArray,
+) -> None:
+    """Add the outside values of two children, ``weights`` being those of their pairs."""
+    width = len(to_right)
+    to_right[:] = 0.0
+    for b in range(len(weights)):
+        to_left = 0.0
+        value = inside[one, b]
+        for c in range(width):
+            weight = weights[b, c]
+            to_left += weight * inside[other, c]
+            to_right[c] += weight * value
+        # A symbol without inside probability is in no tree, and its outside value may overflow.
+        if value > 0.0:
+            outside[one, b] += to_left * factor
+    for c in range(width):
+        if inside[other, c] > 0.0:
+            outside[other, c] += to_right[c] * factor
+
+
+@kernel
+def _pass_rules(
+    rules: RuleTables,
+    above: FloatArray,
+    factor: float,
+    inside: FloatArray,
+    outside: FloatArray,
+    one: int,
+    other: int,
+    counts: FloatArray,
+) -> None:
+    """Add the outside values of two children by the listed rules, and the rules' counts."""
+    for b in range(inside.shape[1]):
+        value = inside[one, b]
+        if value == 0.0:
+            continue
+        to_left = 0.0
+        for rule in range(rules.first[b], rules.first[b + 1]):
+            parent_value = above[rules.parent[rule]]
+            c = rules.right[rule]
+            beside = inside[other, c]
+            if parent_value > 0.0 and beside > 0.0:
+                weight = parent_value * rules.probability[rule] * factor
+                to_left += weight * beside
+                outside[other, c] += weight * value
+                counts[rules.place[rule], 0] += weight * value * beside
+        outside[one, b] += to_left
+
+
+@kernel
+def rescale(values: FloatArray, exponent: int) -> int:
+    """Scale a cell whose values count in 2**exponent, in place; return its exponent, or DEAD."""
+    top = 0.0
+    for value in values:
+        top = max(top, value)
+    if top < TINY:
+        values[:] = 0.0
+        return DEAD
+    shift = math.frexp(top)[1]
+    factor = math.ldexp(1.0, -shift)
+    for position in range(len(values)):
+        value = values[position] * factor
+        values[position] = value if value >= TINY else 0.0
+    return exponent + shift

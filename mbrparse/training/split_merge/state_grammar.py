@@ -1,0 +1,218 @@
+"""A grammar whose symbols have states: blocks of probabilities, split, merged, and written as rules.
+
+A state is named by the bits of its history behind ``~``: ``NP~01``. A symbol with one state has no name for
+it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from mbrparse.charts.base.rule_tables import Floats, Ints
+from mbrparse.errors import GrammarError
+from mbrparse.grammar.rules import Rule, RuleSet, TerminalKind, Weight, is_terminal
+from mbrparse.grammar.words.unknown import UnknownWords
+from mbrparse.training.split_merge.state_kernels import LANES, StateTables
+from mbrparse.training.split_merge.tree_arrays import ROOT, inner_children
+from mbrparse.treebank.labels import STATE
+
+# Rules of states below this are not written, but for the most probable states of each rule.
+_LEAST = 1e-6
+_STATE = re.compile(rf"(.+){STATE}([01]+)", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class StateGrammar:
+    """Probabilities of rules with states.
+
+    rules    in ascending order, without states; the distribution of roots is that of ROOT's rules
+    states   by symbol the histories of its states, in ascending order
+    blocks   by rule float64 [left states, right states, parent's states], 1 for a child without states
+    """
+
+    rules: tuple[Rule, ...]
+    states: dict[str, tuple[str, ...]]
+    blocks: Sequence[Floats]
+
+    @cached_property
+    def symbols(self) -> tuple[str, ...]:
+        """The left-hand sides, in the order of their rules; the first is ROOT."""
+        return tuple(dict.fromkeys(rule.parent for rule in self.rules))
+
+    @property
+    def size(self) -> int:
+        """The number of states of all symbols, ROOT aside."""
+        return sum(map(len, self.states.values())) - 1
+
+    @classmethod
+    def counted(cls, rules: tuple[Rule, ...], counts: Floats) -> StateGrammar:
+        """Relative frequencies, with one state for each symbol."""
+        totals: dict[str, float] = {}
+        for rule, count in zip(rules, counts.tolist(), strict=True):
+            totals[rule.parent] = totals.get(rule.parent, 0.0) + count
+        blocks = [
+            np.full((1, 1, 1), count / totals[rule.parent])
+            for rule, count in zip(rules, counts.tolist(), strict=True)
+        ]
+        return cls(rules, dict.fromkeys(totals, ("",)), blocks)
+
+    @classmethod
+    def of_rules(cls, found: RuleSet, rules: tuple[Rule, ...], source: str | None = None) -> StateGrammar:
+        """The grammar that ``written`` wrote, for these rules, which it must have."""
+        names: dict[str, set[str]] = {ROOT: {""}}
+        for rule in found.rules:
+            symbol, state = split_state(rule.parent)
+            names.setdefault(symbol, set()).add(state)
+        states = {symbol: tuple(sorted(histories)) for symbol, histories in names.items()}
+        places = {
+            with_state(symbol, state): (symbol, place)
+            for symbol, histories in states.items()
+            for place, state in enumerate(histories)
+        }
+        shapes = [_shape(rule, states) for rule in rules]
+        blocks = {rule: np.zeros(shape) for rule, shape in zip(rules, shapes, strict=True)}
+        roots = ((Rule(ROOT, (name,)), weight) for name, weight in found.start.items())
+        for (parent, children), weight in (*found.rules.items(), *roots):
+            symbol, above = places[parent]
+            inner = [(name, 0) if is_terminal(name) else places[name] for name in children]
+            block = blocks.get(Rule(symbol, tuple(name for name, _ in inner)))
+            if block is not None:
+                block[inner[0][1], inner[1][1] if len(inner) > 1 else 0, above] = weight.probability
+        lacking = next((rule for rule, block in blocks.items() if not block.any()), None)
+        if lacking is not None:
+            raise GrammarError(
+                f"the grammar has no rule {lacking} of the training trees",
+                source=source,
+                remedy="give the trees that it was trained on, or leave --resume out",
+            )
+        return cls(
+            rules,
+            {symbol: states[symbol] for symbol in dict.fromkeys(r.parent for r in rules)},
+            [*blocks.values()],
+        )
+
+    def written(self, kind: TerminalKind, unknown: UnknownWords | None = None) -> RuleSet:
+        """Its rules, but for those of negligible probability."""
+        names = {
+            symbol: [with_state(symbol, state) for state in histories]
+            for symbol, histories in self.states.items()
+        }
+        start: dict[str, Weight] = {}
+        found: dict[Rule, Weight] = {}
+        for rule, block in zip(self.rules, self.blocks, strict=True):
+            lefts, rights = ([None] if child is None else names[child] for child in inner_children(rule))
+            first, *others = rule.children
+            for left, right, parent in np.argwhere(block >= min(_LEAST, block.max())).tolist():
+                weight = Weight(float(block[left, right, parent]))
+                name = lefts[left] or first
+                if rule.parent == ROOT:
+                    start[name] = weight
+                    continue
+                children = (name, rights[right] or others[0]) if others else (name,)
+                found[Rule(names[rule.parent][parent], children)] = weight
+        return rounded(RuleSet(kind, start, found, unknown))
+
+    def changed(self, states: dict[str, tuple[str, ...]], blocks: Iterable[Floats]) -> StateGrammar:
+        """The same rules with other states."""
+        return StateGrammar(self.rules, states, [*blocks])
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where kernels find the numbers of a grammar's blocks; rows without a probability are left out."""
+
+    tables: StateTables
+    rows: Sequence[Ints]  # by rule, which rows of its block there are
+    parent_first: Ints  # [symbols + 1] in the values: rules are in the order of their parents
+
+    @classmethod
+    def of(cls, grammar: StateGrammar) -> Layout:
+        """The layout, and the grammar's probabilities in it."""
+        ids = {symbol: place for place, symbol in enumerate(grammar.symbols)}
+        symbol = np.array([ids[rule.parent] for rule in grammar.rules], np.int32)
+        counts = np.array([len(grammar.states[name]) for name in grammar.symbols])
+        width = (-(-counts // LANES) * LANES).astype(np.int32)
+        rows, values, lefts, rights = [], [], [], []
+        for block, parent in zip(grammar.blocks, symbol.tolist(), strict=True):
+            flat = block.reshape(-1, block.shape[2])
+            kept = np.flatnonzero(flat.any(axis=1)).astype(np.int32)
+            padded = np.zeros((len(kept), width[parent]))
+            padded[:, : block.shape[2]] = flat[kept]
+            rows.append(kept)
+            values.append(padded.ravel())
+            lefts.append(kept // block.shape[1])
+            rights.append(kept % block.shape[1])
+        sizes = np.array([len(kept) for kept in rows])
+        value_first = np.concatenate(([0], np.cumsum(sizes * width[symbol])))
+        tables = StateTables(
+            symbol,
+            np.concatenate(([0], np.cumsum(sizes))).astype(np.int32),
+            value_first[:-1],
+            np.concatenate(lefts).astype(np.int32),
+            np.concatenate(rights).astype(np.int32),
+            width,
+            np.concatenate(values),
+        )
+        firsts = value_first[np.searchsorted(symbol, np.arange(len(ids) + 1))]
+        return cls(tables, rows, firsts)
+
+    def of_parents(self, values: Floats) -> list[Floats]:
+        """Views of values, by symbol: [rows, width]."""
+        parts = zip(self.parent_first, self.parent_first[1:], self.tables.width, strict=False)
+        return [values[first:last].reshape(-1, width) for first, last, width in parts]
+
+    def blocks(self, grammar: StateGrammar, values: Floats) -> list[Floats]:
+        """Values as blocks of a grammar's form."""
+        found = []
+        widths = self.tables.width[self.tables.symbol]
+        for block, rows, first, width in zip(
+            grammar.blocks, self.rows, self.tables.value_first, widths, strict=True
+        ):
+            mine = np.zeros((block.shape[0] * block.shape[1], block.shape[2]))
+            part = values[first : first + len(rows) * width].reshape(-1, width)
+            mine[rows] = part[:, : block.shape[2]]
+            found.append(mine.reshape(block.shape))
+        return found
+
+
+def with_state(symbol: str, state: str) -> str:
+    """The name of a symbol in a state; in its only one it is the symbol's own.
+
+    >>> with_state("NP", "01"), with_state("NP", "")
+    ('NP~01', 'NP')
+    """
+    return f"{symbol}{STATE}{state}" if state else symbol
+
+
+def split_state(name: str) -> tuple[str, str]:
+    """The symbol and the state of a name.
+
+    >>> split_state("NP^S~01"), split_state("NNZ~city")
+    (('NP^S', '01'), ('NNZ~city', ''))
+    """
+    match = _STATE.fullmatch(name)
+    return (match[1], match[2]) if match else (name, "")
+
+
+def rounded(rules: RuleSet) -> RuleSet:
+    """The same with sums of one, and probabilities of eight digits, which files have room for."""
+    whole = rules.normalized("")
+    return replace(
+        whole,
+        start={name: Weight(_rounded(weight.probability)) for name, weight in whole.start.items()},
+        rules={rule: Weight(_rounded(weight.probability)) for rule, weight in whole.rules.items()},
+    )
+
+
+def _rounded(probability: float) -> float:
+    return float(f"{probability:.8g}")
+
+
+def _shape(rule: Rule, states: dict[str, tuple[str, ...]]) -> tuple[int, int, int]:
+    left, right = (1 if child is None else len(states.get(child, "x")) for child in inner_children(rule))
+    return left, right, len(states.get(rule.parent, "x"))

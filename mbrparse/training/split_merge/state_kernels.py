@@ -1,0 +1,177 @@
+"""Inside and outside values of states at the nodes of observed trees (Matsuzaki et al. 2005).
+
+Both are scaled at each node: the greatest inside value is 1, and sums of inside * outside over a node's
+states are 1, so that outside values are posteriors relative to inside values and need no logarithms.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mbrparse.charts.base.rule_tables import Floats, Ints
+from mbrparse.charts.base.vector import (
+    largest_of,
+    load_from,
+    maximum,
+    multiply,
+    multiply_add,
+    repeated,
+    store_to,
+    total_of,
+    zeros,
+)
+from mbrparse.charts.kernel import kernel
+from mbrparse.training.split_merge.tree_arrays import TreeArrays
+
+LANES = 8
+
+
+class StateTables(NamedTuple):
+    """Rules with states: of each rule rows of a left and a right child's state, and in each row all parents'.
+
+    A child without states (none, or a terminal) is in state 0. The parent's states fill vectors.
+    """
+
+    symbol: Ints  # by rule, its parent
+    row_first: Ints  # [rules + 1] rows
+    value_first: Ints  # by rule, in ``value``
+    row_left: Ints  # [rows]
+    row_right: Ints  # [rows]
+    width: Ints  # by symbol, how many numbers its states take, a multiple of LANES
+    value: Floats  # probabilities, zero beyond the last state
+
+
+class Pairs(NamedTuple):
+    """States 2i and 2i + 1 of a symbol, whose merger is judged; without shares nothing is."""
+
+    first: Ints  # by symbol, where its states begin
+    share: Floats  # [states] of the pair's expected frequency
+    loss: Floats  # [states] at the even ones, the sum of log(P_n / P) over nodes: to be added up
+
+
+@kernel
+def expect_trees(
+    trees: TreeArrays, tables: StateTables, pairs: Pairs, begin: int, end: int, sums: Floats, stop: Ints
+) -> Floats:
+    """Add expected counts of trees ``begin`` to ``end``, each divided by its probability, to ``sums``.
+
+    Returns the trees' log probabilities; a tree of probability zero is in no sum.
+    """
+    log_probs = np.zeros(end - begin)
+    most = 0
+    for tree in range(begin, end):
+        size = LANES
+        for node in range(trees.first[tree], trees.first[tree + 1]):
+            size += tables.width[tables.symbol[trees.rule[node]]]
+        most = max(most, size)
+    # Vector 0 is that of children without states, whose state 0 has the value 1.
+    inside, outside, scale = np.zeros(most), np.zeros(most), np.zeros(most // LANES)  # [numbers], [node]
+    inside[0] = 1.0
+    place = np.zeros(most // LANES + 1, np.int32)  # [1 + node] where its values begin
+    for tree in range(begin, end):
+        if stop[0]:
+            break
+        first, last = trees.first[tree], trees.first[tree + 1]
+        beyond = LANES
+        for node in range(first, last):
+            place[1 + node - first] = beyond
+            beyond += tables.width[tables.symbol[trees.rule[node]]]
+        log_prob = _inside(trees, tables, first, last, inside, scale, place)
+        log_probs[tree - begin] = log_prob
+        if log_prob == -np.inf:
+            continue
+        _outside(trees, tables, first, last, sums, (inside, outside, scale, place, beyond))
+        if len(pairs.share):
+            for node in range(first, last):
+                symbol = tables.symbol[trees.rule[node]]
+                _judge(pairs, symbol, inside, outside, place[1 + node - first])
+    return log_probs
+
+
+@kernel
+def _inside(
+    trees: TreeArrays, tables: StateTables, first: int, last: int, inside: Floats, scale: Floats, place: Ints
+) -> float:
+    row_left, row_right, value = tables.row_left, tables.row_right, tables.value
+    log_prob = 0.0
+    for node in range(first, last):
+        rule = trees.rule[node]
+        width = tables.width[tables.symbol[rule]]
+        left, right = place[1 + trees.left[node]], place[1 + trees.right[node]]
+        mine, at = place[1 + node - first], tables.value_first[rule]
+        for lane in range(mine, mine + width, LANES):
+            store_to(inside, lane, 0, zeros(inside))
+        for row in range(tables.row_first[rule], tables.row_first[rule + 1]):
+            factor = inside[left + row_left[row]] * inside[right + row_right[row]]
+            if factor > 0:
+                by = repeated(inside, factor)
+                for lane in range(0, width, LANES):
+                    known = load_from(inside, mine, lane)
+                    store_to(inside, mine, lane, multiply_add(by, load_from(value, at, lane), known))
+            at += width
+        largest = load_from(inside, mine, 0)
+        for lane in range(LANES, width, LANES):
+            largest = maximum(largest, load_from(inside, mine, lane))
+        greatest = largest_of(largest)
+        if not greatest > 0:
+            return -np.inf
+        by = repeated(inside, 1.0 / greatest)
+        for lane in range(0, width, LANES):
+            store_to(inside, mine, lane, multiply(by, load_from(inside, mine, lane)))
+        scale[node - first] = greatest
+        log_prob += np.log(greatest)
+    return log_prob
+
+
+@kernel
+def _outside(
+    trees: TreeArrays,
+    tables: StateTables,
+    first: int,
+    last: int,
+    sums: Floats,
+    work: tuple[Floats, Floats, Floats, Ints, int],
+) -> None:
+    inside, outside, scale, place, beyond = work
+    row_left, row_right, value = tables.row_left, tables.row_right, tables.value
+    for at in range(0, beyond, LANES):
+        store_to(outside, at, 0, zeros(outside))
+    outside[place[last - first]] = 1.0
+    for node in range(last - 1, first - 1, -1):
+        rule = trees.rule[node]
+        width = tables.width[tables.symbol[rule]]
+        left, right = place[1 + trees.left[node]], place[1 + trees.right[node]]
+        mine, at = place[1 + node - first], tables.value_first[rule]
+        by = repeated(outside, 1.0 / scale[node - first])
+        for lane in range(0, width, LANES):
+            store_to(outside, mine, lane, multiply(by, load_from(outside, mine, lane)))
+        for row in range(tables.row_first[rule], tables.row_first[rule + 1]):
+            of_left, of_right = left + row_left[row], right + row_right[row]
+            factor = inside[of_left] * inside[of_right]
+            spread_factor, met = repeated(inside, factor), zeros(inside)
+            for lane in range(0, width, LANES):
+                above = load_from(outside, mine, lane)
+                met = multiply_add(above, load_from(value, at, lane), met)
+                store_to(sums, at, lane, multiply_add(above, spread_factor, load_from(sums, at, lane)))
+            mass = total_of(met)
+            outside[of_left] += mass * inside[of_right]
+            outside[of_right] += mass * inside[of_left]
+            at += width
+        # What a node's outside is scaled by concerns its children alone.
+        by = repeated(outside, scale[node - first])
+        for lane in range(0, width, LANES):
+            store_to(outside, mine, lane, multiply(by, load_from(outside, mine, lane)))
+
+
+@kernel
+def _judge(pairs: Pairs, symbol: int, inside: Floats, outside: Floats, place: int) -> None:
+    """Add what is lost at a node if pairs are merged: Petrov et al. (2006), section 2.2."""
+    share, loss = pairs.share, pairs.loss
+    for state in range(pairs.first[symbol], pairs.first[symbol + 1] - 1, 2):
+        first = place + state - pairs.first[symbol]
+        apart = inside[first] * outside[first] + inside[first + 1] * outside[first + 1]
+        mixed = share[state] * inside[first] + share[state + 1] * inside[first + 1]
+        together = mixed * (outside[first] + outside[first + 1])
+        loss[state] += np.log(max(1.0 - apart + together, 1e-300))
