@@ -17,11 +17,11 @@ from samples import LARGE, SMALL, Sample, encoded, read_sample
 from mbrparse.charts.base.chart import Wanted
 from mbrparse.charts.base.rule_tables import chart_rules, wide_symbols
 from mbrparse.charts.factory import ChartFactory, Precision
-from mbrparse.decode.base.objectives import OBJECTIVES
-from mbrparse.decode.base.parser_options import ParserOptions
+from mbrparse.decode.objectives import OBJECTIVES
 from mbrparse.decode.parser.parse_input import Job, Worker
 from mbrparse.decode.parser.parser import Parser
 from mbrparse.decode.parser.sentences import Batch
+from mbrparse.decode.parser_options import ParserOptions
 
 Work = Callable[[], float]
 

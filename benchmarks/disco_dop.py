@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import get_args
 
-from mbrparse.decode.base.trees import LabelledSpans
+from mbrparse.decode.trees import LabelledSpans
 from mbrparse.evaluate.profiles.counts import SentenceCounts
 from mbrparse.evaluate.tables.count_table import Columns
 from mbrparse.evaluate.tables.criteria import rates

@@ -23,7 +23,7 @@ import pinned
 from peak_memory import peak_memory
 
 from mbrparse.decode.parser.parse_files import BracketText
-from mbrparse.decode.base.objectives import OBJECTIVES, Objective, Space
+from mbrparse.decode.objectives import OBJECTIVES, Objective, Space
 from mbrparse.decode.parser.parser import Parser
 from mbrparse.decode.parser.sentences import Sentence
 from mbrparse.training.count import induce

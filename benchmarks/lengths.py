@@ -20,7 +20,7 @@ import pinned
 from costs import INSIDE_OUTSIDE, VITERBI, Work, medians
 from samples import SMALL, Sample, default_corpus, encoded, read_sample, write_sample
 
-from mbrparse.decode.base.objectives import OBJECTIVES
+from mbrparse.decode.objectives import OBJECTIVES
 from mbrparse.decode.parser.parser import Parser
 from mbrparse.decode.parser.sentences import Sentence
 from mbrparse.charts.factory import ChartFactory

@@ -21,9 +21,8 @@ from typing import TYPE_CHECKING, Any
 from mbrparse.version import __version__
 
 if TYPE_CHECKING:
-    from mbrparse.decode.base.objectives import OBJECTIVES, Item, Objective, Space
-    from mbrparse.decode.base.span_posteriors import Posteriors
     from mbrparse.decode.explain.explanation import explain
+    from mbrparse.decode.objectives import OBJECTIVES, Item, Objective, Space
     from mbrparse.decode.parser.combination import combine
     from mbrparse.decode.parser.grammars_source import Grammars
     from mbrparse.decode.parser.parser import Parser
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
     from mbrparse.decode.posteriors.posteriors_arrays import posteriors
     from mbrparse.decode.posteriors.posteriors_file import read_posteriors
     from mbrparse.decode.posteriors.span_marginals import span_marginals
+    from mbrparse.decode.spans import Posteriors
     from mbrparse.decode.words.word_probabilities import surprisal
     from mbrparse.errors import MbrparseError
     from mbrparse.evaluate.comparison import compare, report
@@ -95,19 +95,19 @@ __all__ = [
 ]
 
 _MODULES = {
-    "OBJECTIVES": "decode.base.objectives",
+    "OBJECTIVES": "decode.objectives",
     "PCFG": "grammar.pcfg",
     "PROFILES": "evaluate.profiles.profile_table",
     "Binarization": "treebank.binarize",
     "Grammars": "decode.parser.grammars_source",
-    "Item": "decode.base.objectives",
+    "Item": "decode.objectives",
     "CorpusReading": "treebank.conventions",
     "LabelMarks": "treebank.labels",
     "MbrparseError": "errors",
-    "Objective": "decode.base.objectives",
+    "Objective": "decode.objectives",
     "Parser": "decode.parser.parser",
-    "Posteriors": "decode.base.span_posteriors",
-    "Space": "decode.base.objectives",
+    "Posteriors": "decode.spans",
+    "Space": "decode.objectives",
     "Tree": "treebank.tree",
     "TreeRates": "evaluate.risk",
     "baseline_trees": "treebank.baselines",

@@ -10,7 +10,7 @@ from conftest import missing_data
 
 from mbrparse.charts.base.chart import Wanted
 from mbrparse.charts.factory import ChartFactory
-from mbrparse.decode.base.tree_probability import TreeProbability
+from mbrparse.decode.tree_probability import TreeProbability
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.training.count import induce
 from mbrparse.treebank.binarize import binarize

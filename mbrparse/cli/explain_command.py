@@ -16,7 +16,7 @@ from mbrparse.cli.options import (
     option,
     output_option,
 )
-from mbrparse.decode.base.objectives import OBJECTIVES
+from mbrparse.decode.objectives import OBJECTIVES
 
 
 @click.command()

@@ -23,8 +23,8 @@ from mbrparse.cli.options import (
 from mbrparse.files import STANDARD, source_name
 
 if TYPE_CHECKING:
-    from mbrparse.decode.base.parser_options import ParserOptions
     from mbrparse.decode.parser.sentences import InputForm
+    from mbrparse.decode.parser_options import ParserOptions
     from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors
     from mbrparse.decode.posteriors.posteriors_writer import PosteriorsWriter
     from mbrparse.grammar.grammar_kinds import Grammar

@@ -80,7 +80,7 @@ def info(
 
 
 def _states(files: Sequence[str], label: str, top: int, format: str, images: dict[str, str | None]) -> None:
-    from mbrparse.decode.base.latent_states import distinctive, draw_states, state_table
+    from mbrparse.decode.latent_states import distinctive, draw_states, state_table
     from mbrparse.grammar.files.grammars import read_any_grammar
 
     outputs = [("the list", STANDARD), *((f"--{form}", path) for form, path in images.items())]

@@ -11,7 +11,7 @@ import click
 
 from mbrparse.cli.option_types import Text
 from mbrparse.cli.options import NearestChoice, option
-from mbrparse.decode.base.objectives import OBJECTIVES, UNARY_COST, FScore, Item, Objective, Space
+from mbrparse.decode.objectives import OBJECTIVES, UNARY_COST, FScore, Item, Objective, Space
 from mbrparse.errors import ObjectiveError, OptionsError
 
 if TYPE_CHECKING:

@@ -49,10 +49,10 @@ def parse(
     Each INPUT holds trees, whose tags or words are parsed, or lines of tokens. There is exactly one line of
     output for each sentence, in order, whatever happens to any one of them.
     """
-    from mbrparse.decode.base.parser_options import ParserOptions
     from mbrparse.decode.parser.parse_files import ParseAccount, write_parses
     from mbrparse.decode.parser.parse_input import Job
     from mbrparse.decode.parser.sentences import read_files
+    from mbrparse.decode.parser_options import ParserOptions
 
     part = machines.part(objectives.pooled)
     trees.check(part is not None)

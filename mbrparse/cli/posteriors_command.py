@@ -70,7 +70,7 @@ def posteriors(
     Rows are first words, columns last words. INPUT holds trees or lines of tokens (default: standard input);
     --line chooses one. With --posteriors, INPUT may be left out: words are then shown by their numbers.
     """
-    from mbrparse.decode.base.chart_picture import cells, draw_cells, heat_table, listing
+    from mbrparse.decode.chart_picture import cells, draw_cells, heat_table, listing
     from mbrparse.errors import MbrparseError
 
     if (not source.grammars) == (not source.posteriors):
@@ -118,12 +118,12 @@ def _of_sentence(
     input: str | None, given: InputOptions, line: int, prune: float, max_seconds: float | None
 ) -> tuple[Batch, str | None, Any]:
     """The sentence, why it has no chart, and its posteriors."""
-    from mbrparse.decode.base.objectives import OBJECTIVES
-    from mbrparse.decode.base.parser_options import ParserOptions
+    from mbrparse.decode.objectives import OBJECTIVES
     from mbrparse.decode.parser.parser import source_of
     from mbrparse.decode.parser.posteriors_source import LONGEST, PosteriorsSource
     from mbrparse.decode.parser.sentences import Batch, sentence_of_line
     from mbrparse.decode.parser.tokenization import untokenized
+    from mbrparse.decode.parser_options import ParserOptions
     from mbrparse.errors import CorpusError
     from mbrparse.treebank.tree import Tree
 

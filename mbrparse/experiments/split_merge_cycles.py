@@ -13,9 +13,9 @@ from pathlib import Path
 
 import numpy as np
 
-from mbrparse.decode.base.objectives import OBJECTIVES
-from mbrparse.decode.base.parser_options import ParserOptions, objective_of
+from mbrparse.decode.objectives import OBJECTIVES
 from mbrparse.decode.parser.parse_input import Job
+from mbrparse.decode.parser_options import ParserOptions, objective_of
 from mbrparse.evaluate.evalb.evalb_counts import EVALB
 from mbrparse.evaluate.evalb.parameters import COLLINS, NEVER
 from mbrparse.evaluate.evaluation import evaluate_files

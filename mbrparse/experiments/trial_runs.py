@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from mbrparse.decode.base.trees import LabelledSpans
+from mbrparse.decode.trees import LabelledSpans
 from mbrparse.errors import CorpusError
 from mbrparse.evaluate.profiles.counts import SentenceCounts
 from mbrparse.evaluate.tables.criteria import DASH

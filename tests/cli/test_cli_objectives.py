@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from commandline import Command, grammar_text
 
-from mbrparse.decode.base.objectives import OBJECTIVES
+from mbrparse.decode.objectives import OBJECTIVES
 
 # Sima'an's (2003) counter-example, counts of twenty for S: 500 parses of eight terminals.
 SIMAAN = grammar_text(

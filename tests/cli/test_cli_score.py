@@ -8,7 +8,7 @@ import pytest
 from commandline import Command
 
 import mbrparse as mp
-from mbrparse.decode.base.chart_picture import Cell, heat_table
+from mbrparse.decode.chart_picture import Cell, heat_table
 from mbrparse.errors import PosteriorsError
 
 TREES = """(S (NP DT NN) (S_Cont (VP VB (NP DT NN)) .))

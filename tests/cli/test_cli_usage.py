@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from commandline import Command
 
-from mbrparse.decode.base.objectives import OBJECTIVES, Kind
+from mbrparse.decode.objectives import OBJECTIVES, Kind
 
 GRAMMAR_OBJECTIVES = [row.name for row in OBJECTIVES.values() if row.kind in (Kind.DERIVATION, Kind.FOREST)]
 

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mbrparse.charts.base.columns import Labels, Spans
-from mbrparse.decode.base.trees import TreeForm, TreeParts
 from mbrparse.decode.parser.parse_files import BracketText
+from mbrparse.decode.trees import TreeForm, TreeParts
 from mbrparse.treebank.labels import escape, join_chain
 from mbrparse.treebank.tree import Tree
 

@@ -15,10 +15,10 @@ from strategies import grammars, sentences
 from mbrparse.charts.base.clock import Clock
 from mbrparse.charts.base.span_summary import cell_of
 from mbrparse.charts.forest_charts import ForestCharts
-from mbrparse.decode.base.objectives import OBJECTIVES
-from mbrparse.decode.base.span_posteriors import Posteriors
-from mbrparse.decode.nary.exact_f_decoder import best_of_any_size, size_posteriors
+from mbrparse.decode.exact_f import best_of_any_size, size_posteriors
+from mbrparse.decode.objectives import OBJECTIVES
 from mbrparse.decode.parser.parser import Parser
+from mbrparse.decode.spans import Posteriors
 from mbrparse.errors import ObjectiveError, TimeLimitError
 from mbrparse.grammar.files.grammars import train
 from mbrparse.treebank.brackets import read_tree

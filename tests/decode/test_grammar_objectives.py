@@ -23,17 +23,17 @@ from mbrparse.charts.base.span_summary import cell_of
 from mbrparse.charts.factory import ChartFactory
 from mbrparse.charts.forest import forests
 from mbrparse.charts.forest_charts import ForestCharts
-from mbrparse.decode.base.objectives import OBJECTIVES, Item, Objective, Space
-from mbrparse.decode.base.parser_options import Items
-from mbrparse.decode.base.span_posteriors import Posteriors
 from mbrparse.decode.derivations import objective_search, search_memory
 from mbrparse.decode.derivations.forest_decoder import ForestDecoder
 from mbrparse.decode.derivations.gains import LANES
 from mbrparse.decode.derivations.item_posteriors import item_nodes
 from mbrparse.decode.derivations.items import ITEM_KINDS, ItemKind, item_kinds
 from mbrparse.decode.derivations.objective_search import GrammarTree
-from mbrparse.decode.free.free_decoder import best_preterminals
+from mbrparse.decode.free import best_preterminals
+from mbrparse.decode.objectives import OBJECTIVES, Item, Objective, Space
 from mbrparse.decode.parser.parser import Parser
+from mbrparse.decode.parser_options import Items
+from mbrparse.decode.spans import Posteriors
 from mbrparse.errors import ObjectiveError
 from mbrparse.grammar.pcfg import PCFG
 

@@ -28,7 +28,6 @@ from mbrparse.charts.forest import forests, top_down
 from mbrparse.charts.forest.forests import Forests
 from mbrparse.charts.forest_charts import ForestCharts
 from mbrparse.charts.kernel import kernel, seconds_of_making
-from mbrparse.decode.base.parser_options import objective_of
 from mbrparse.decode.best_first import best_first_charts
 from mbrparse.decode.best_first.best_first import BestFirst, Until
 from mbrparse.decode.best_first.best_first_charts import BestFirstCharts
@@ -38,12 +37,12 @@ from mbrparse.decode.candidates.samples import Sampler
 from mbrparse.decode.derivations import objective_search, search_memory
 from mbrparse.decode.derivations.forest_decoder import ForestDecoder
 from mbrparse.decode.derivations.forest_search import search_derivations
-from mbrparse.decode.free.free_decoder import FreeDecoder, best_bracketing
-from mbrparse.decode.nary import exact_f_decoder
-from mbrparse.decode.nary.nary_decoder import NaryDecoder, best_constituents
+from mbrparse.decode.free import FreeDecoder, best_bracketing
+from mbrparse.decode.nary import NaryDecoder, best_constituents, exact_f_decoder
 from mbrparse.decode.parser.given_trees import GivenTree
 from mbrparse.decode.parser.parser import Parser
 from mbrparse.decode.parser.scoring import Scorer
+from mbrparse.decode.parser_options import objective_of
 from mbrparse.decode.posteriors.posteriors_file import read_posteriors
 from mbrparse.decode.whole_trees import branch_and_bound
 from mbrparse.decode.whole_trees.whole_tree_decoder import completions

@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from unary_strategies import unary_cases
 
 from mbrparse.charts.base.span_summary import SpanEntries
-from mbrparse.decode.base.label_order import LabelOrder
-from mbrparse.decode.base.objectives import OBJECTIVES, Item, Objective, Space
-from mbrparse.decode.base.span_posteriors import Posteriors
-from mbrparse.decode.nary.nary_decoder import NaryDecoder, best_constituents
+from mbrparse.decode.label_order import LabelOrder
+from mbrparse.decode.nary import NaryDecoder, best_constituents
+from mbrparse.decode.objectives import OBJECTIVES, Item, Objective, Space
 from mbrparse.decode.parser.parser import Parser
+from mbrparse.decode.spans import Posteriors
 from mbrparse.errors import ObjectiveError
 from mbrparse.treebank.binarize import debinarize
 from mbrparse.treebank.brackets import read_tree

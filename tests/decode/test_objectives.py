@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import UNKNOWN, grammars, sentences
 
-from mbrparse.decode.base.objectives import OBJECTIVES, Item
+from mbrparse.decode.objectives import OBJECTIVES, Item
 from mbrparse.decode.parser.parse_result import Parse
 from mbrparse.decode.parser.parser import Parser
 from mbrparse.treebank.tree import Tree

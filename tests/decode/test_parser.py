@@ -12,10 +12,10 @@ from conversion import to_pcfg
 from naive import Grammar
 
 from mbrparse.charts.base.chart import Chart
-from mbrparse.decode.base.objectives import OBJECTIVES, Item, Kind, Objective, Space
-from mbrparse.decode.base.parser_options import ParserOptions
 from mbrparse.decode.best_first.best_first import BestFirst
+from mbrparse.decode.objectives import OBJECTIVES, Item, Kind, Objective, Space
 from mbrparse.decode.parser.parser import Parser
+from mbrparse.decode.parser_options import ParserOptions
 from mbrparse.errors import MbrparseError, ObjectiveError, OptionsError
 from mbrparse.grammar.files.grammars import train
 from mbrparse.treebank.brackets import read_tree

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_nary import LABELS, listed
 
-from mbrparse.decode.base.objectives import OBJECTIVES, Item, Objective, Space
-from mbrparse.decode.nary.nary_decoder import NaryDecoder, constituent_summary
+from mbrparse.decode.nary import NaryDecoder, constituent_summary
+from mbrparse.decode.objectives import OBJECTIVES, Item, Objective, Space
 from mbrparse.decode.parser.parse_files import Lines
 from mbrparse.decode.parser.parser import Parser
 from mbrparse.decode.parser.pooling import Spool

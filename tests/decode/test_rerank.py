@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from naive_votes import LABELS, Brackets, items, sentence_trees, text
 
 import mbrparse as mp
-from mbrparse.decode.base.objectives import OBJECTIVES, Item, Objective, Space
+from mbrparse.decode.objectives import OBJECTIVES, Item, Objective, Space
 from mbrparse.errors import BracketError, InputMismatchError, OptionsError
 
 OURS = Objective("ours", Space.NARY, ((Item.LABELLED_SPAN, 0.5), (Item.SPAN, 0.25)), -0.2)

@@ -17,10 +17,10 @@ from naive_objectives import projection_of
 from strategies import grammars, sentences
 from unary_strategies import unary_cases
 
-from mbrparse.decode.base.tree_probability import TreeProbability
 from mbrparse.decode.parser.given_trees import GivenTree, find_form
 from mbrparse.decode.parser.parser import Parser
 from mbrparse.decode.parser.scoring import COLUMNS, score
+from mbrparse.decode.tree_probability import TreeProbability
 from mbrparse.errors import InputMismatchError, LabelError
 from mbrparse.grammar.files.grammars import train
 from mbrparse.grammar.pcfg import PCFG

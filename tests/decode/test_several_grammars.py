@@ -16,7 +16,7 @@ from strategies import grammars, sentences
 from unary_strategies import FEW_LABELS, unary_cases, unary_grammars
 
 import mbrparse as mp
-from mbrparse.decode.base.decoders import Decoded
+from mbrparse.decode.decoders import Decoded
 from mbrparse.decode.derivations.item_posteriors import item_nodes
 from mbrparse.decode.derivations.joint_decoder import FLOOR
 from mbrparse.decode.parser.parser import Parser

@@ -18,9 +18,9 @@ from unary_strategies import unary_cases
 
 from mbrparse.charts.crossing.consistency import Consistency
 from mbrparse.charts.forest_charts import ForestCharts
-from mbrparse.decode.base.tree_probability import TreeProbability
-from mbrparse.decode.free.free_decoder import best_bracketing
+from mbrparse.decode.free import best_bracketing
 from mbrparse.decode.parser.parser import Parser
+from mbrparse.decode.tree_probability import TreeProbability
 from mbrparse.decode.whole_trees.agreements import Bracket, SameTree, Uncrossed
 from mbrparse.decode.whole_trees.branch_and_bound import Limit, best_tree
 from mbrparse.errors import GrammarError

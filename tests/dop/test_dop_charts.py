@@ -19,8 +19,8 @@ from mbrparse.charts.dop.dop_charts import DopCharts, DopTreeProbability
 from mbrparse.charts.dop.dop_forest import Memory, dop_forest, inside_pass, outside_pass
 from mbrparse.charts.dop.dop_tables import dop_tables
 from mbrparse.charts.factory import ChartFactory
-from mbrparse.decode.base.parser_options import Settings
 from mbrparse.decode.parser.parser import Parser
+from mbrparse.decode.parser_options import Settings
 from mbrparse.errors import GrammarError, OptionsError
 from mbrparse.experiments.dop.explicit_fragments import explicit_fragments
 from mbrparse.grammar.dop.addressed_treebank import AddressedTreebank, Weighting, address_trees

@@ -21,11 +21,11 @@ from naive_dop import NaiveDop, Node, spans, words_of
 from test_dop_charts import TREES, WEIGHTINGS, _table, _treebank, cases
 
 from mbrparse.charts.dop.dop_charts import DopCharts
-from mbrparse.decode.base.parser_options import Settings
 from mbrparse.decode.candidates.samples import Samples
 from mbrparse.decode.dop.dop_derivations import DopSampler
 from mbrparse.decode.dop.monte_carlo_decoder import leader, leader_error
 from mbrparse.decode.parser.parser import Parser
+from mbrparse.decode.parser_options import Settings
 from mbrparse.errors import OptionsError
 from mbrparse.grammar.dop.addressed_treebank import Weighting
 from mbrparse.grammar.dop.dop_grammar import DopGrammar

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from commandline import Command, run
 
-from mbrparse.decode.base.objectives import OBJECTIVES
+from mbrparse.decode.objectives import OBJECTIVES
 from mbrparse.evaluate.citation import citation
 from mbrparse.evaluate.profiles.profile_table import PROFILES
 from mbrparse.program import signature, sources

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 from children import LIMIT
+from mbrparse.charts.kernel_sources import PACKAGE, SOURCES
 
 from mbrparse.charts import kernel
-from mbrparse.charts.kernel_sources import PACKAGE, SOURCES
 
 ROOT = str(PACKAGE.parent)
 CALLEE = """

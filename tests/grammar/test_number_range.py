@@ -19,11 +19,11 @@ from naive import LabelledSpan
 from mbrparse.charts.base.chart import Chart, Wanted
 from mbrparse.charts.factory import ChartFactory, Kernel, Precision
 from mbrparse.charts.forest_charts import ForestCharts
-from mbrparse.decode.base.objectives import OBJECTIVES
-from mbrparse.decode.base.tree_probability import TreeProbability
 from mbrparse.decode.best_first.best_first import BestFirst, Until
 from mbrparse.decode.best_first.best_first_charts import BestFirstCharts
+from mbrparse.decode.objectives import OBJECTIVES
 from mbrparse.decode.parser.parser import Parser
+from mbrparse.decode.tree_probability import TreeProbability
 from mbrparse.errors import GrammarError
 from mbrparse.grammar.pcfg import PCFG
 

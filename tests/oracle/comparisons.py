@@ -27,10 +27,10 @@ from mbrparse.charts.base.clock import NO_LIMIT
 from mbrparse.charts.dop.dop_charts import DopCharts
 from mbrparse.charts.factory import ChartFactory, Kernel, Precision
 from mbrparse.charts.pruning import PrunedCharts, Pruning
-from mbrparse.decode.base.objectives import OBJECTIVES, Item, Objective, Space
 from mbrparse.decode.best_first.best_first import BestFirst, Until
 from mbrparse.decode.best_first.best_first_charts import BestFirstCharts
 from mbrparse.decode.candidates.k_best import LEAST_SHARE
+from mbrparse.decode.objectives import OBJECTIVES, Item, Objective, Space
 from mbrparse.decode.parser.parse_result import Parse
 from mbrparse.decode.parser.parser import Parser
 from mbrparse.decode.parser.scoring import score
@@ -467,7 +467,7 @@ class _Objectives:
 
 
 def _tree(spans: Spans, leaves: Sequence[Tree]) -> Tree:
-    from mbrparse.decode.base.trees import build_tree
+    from mbrparse.decode.trees import build_tree
 
     return build_tree(spans, leaves)
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from mbrparse.charts.base.span_summary import SpanEntries
-from mbrparse.decode.nary.nary_decoder import ConstituentSummary
+from mbrparse.decode.nary import ConstituentSummary
 from mbrparse.decode.parser.parse_files import Lines
 from mbrparse.decode.parser.stored_lines import CODEC, decode, encode
 from mbrparse.errors import FileError

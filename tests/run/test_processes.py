@@ -17,12 +17,12 @@ from naive import Grammar
 
 from mbrparse.charts.base.chart import Chart, Wanted
 from mbrparse.charts.dense.dense_charts import DenseCharts
-from mbrparse.decode.base.objectives import OBJECTIVES
-from mbrparse.decode.base.parser_options import ParserOptions
+from mbrparse.decode.objectives import OBJECTIVES
 from mbrparse.decode.parser import parse_input
 from mbrparse.decode.parser.parse_files import Lines
 from mbrparse.decode.parser.parse_input import Job, parse_all
 from mbrparse.decode.parser.sentences import batch_of_part, read_chunks
+from mbrparse.decode.parser_options import ParserOptions
 from mbrparse.errors import BracketError
 from mbrparse.run import processes
 from mbrparse.run.in_order import Parts

@@ -9,13 +9,13 @@ import numpy as np
 
 from mbrparse.charts.base.clock import NO_LIMIT, Clock
 from mbrparse.charts.forest_charts import ForestCharts
-from mbrparse.decode.base.decoders import Decoded
-from mbrparse.decode.base.parser_options import ParserOptions, Risk
-from mbrparse.decode.base.span_posteriors import Posteriors, SentenceChart
-from mbrparse.decode.base.tree_probability import Probability, TreeProbability
-from mbrparse.decode.base.trees import LabelledSpans, TreeForm, TreeParts
 from mbrparse.decode.candidates.k_best import KBest, KBestSearch
 from mbrparse.decode.candidates.samples import Sampler, Samples
+from mbrparse.decode.decoders import Decoded
+from mbrparse.decode.parser_options import ParserOptions, Risk
+from mbrparse.decode.spans import Posteriors, SentenceChart
+from mbrparse.decode.tree_probability import Probability, TreeProbability
+from mbrparse.decode.trees import LabelledSpans, TreeForm, TreeParts
 from mbrparse.grammar.pcfg import PCFG, FloatArray, IntArray
 from mbrparse.treebank.labels import is_continuation_label, parse_label
 from mbrparse.treebank.tree import Tree

@@ -11,12 +11,12 @@ from mbrparse.charts.base.columns import Labels, Spans
 from mbrparse.charts.base.rule_tables import Ints
 from mbrparse.charts.factory import TIE
 from mbrparse.charts.forest_charts import ForestCharts
-from mbrparse.decode.base.decoders import Decoded
-from mbrparse.decode.base.objectives import Item, Kind, Objective, Space
+from mbrparse.decode.decoders import Decoded
 from mbrparse.decode.derivations.gains import LANES
 from mbrparse.decode.derivations.item_posteriors import ItemPosteriors, item_nodes, item_tables
 from mbrparse.decode.derivations.items import expected_items
 from mbrparse.decode.derivations.objective_search import GrammarTree, ObjectiveSearch
+from mbrparse.decode.objectives import Item, Kind, Objective, Space
 
 
 class ForestDecoder:

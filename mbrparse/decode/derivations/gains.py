@@ -17,7 +17,7 @@ from mbrparse.charts.kernel import kernel
 
 Booleans = npt.NDArray[np.bool_]
 LANES = 8
-# Rows of the weights: what an objective may look at (decode.base.objectives.Item).
+# Rows of the weights: what an objective may look at (decode.objectives.Item).
 # Products of posteriors of productions with their splits telescope to those of rules and of the posteriors
 # of nodes, whose logarithm LOG_NODE weighs; SPLIT weighs the posterior of a production with its split.
 LABELLED, SPAN, CHILD, PRODUCTION, RULE, CONSTANT, LOG_NODE, SPLIT = range(8)

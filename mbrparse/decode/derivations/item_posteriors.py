@@ -97,7 +97,7 @@ class ItemNode(NamedTuple):
 def item_nodes(spans: Sequence[tuple[int, int, int]], leaves: Sequence[int]) -> list[ItemNode]:
     """The nodes of a tree of (start, end, label id) in preorder over leaves with these label ids."""
     nodes = [ItemNode(position, position + 1, label, ()) for position, label in enumerate(leaves)]
-    # As in decode.base.trees: the largest finished subtree that begins at each position.
+    # As in decode.trees: the largest finished subtree that begins at each position.
     tops = list(range(len(leaves)))
     for start, end, label in reversed(spans):
         children = [tops[start]]

@@ -1,7 +1,7 @@
 """The kinds of items that the search among derivations knows: all that is said of each stands here.
 
 A kind says which rows of the kernels' weights (``gains``) its weight goes to, and how many of a tree's are
-expected to be right. A new kind is a member of ``decode.base.objectives.Item``, a row here, its gain in
+expected to be right. A new kind is a member of ``decode.objectives.Item``, a row here, its gain in
 ``gains``, and its naive twin in tests/naive_objectives.py. A row without a gain, or an item without a row, is
 an error at import.
 """
@@ -17,8 +17,6 @@ from mbrparse.charts.base.chart import Chart
 from mbrparse.charts.base.packed_forest import forest_cell
 from mbrparse.charts.base.rule_tables import Floats
 from mbrparse.charts.forest_charts import ForestCharts
-from mbrparse.decode.base.objectives import Item, Kind, Objective, Space
-from mbrparse.decode.base.trees import LabelledSpans
 from mbrparse.decode.derivations.gains import (
     CHILD,
     CONSTANT,
@@ -41,6 +39,8 @@ from mbrparse.decode.derivations.item_posteriors import (
     item_nodes,
     item_tables,
 )
+from mbrparse.decode.objectives import Item, Kind, Objective, Space
+from mbrparse.decode.trees import LabelledSpans
 from mbrparse.errors import ObjectiveError
 from mbrparse.grammar.rules import is_terminal
 

@@ -14,13 +14,13 @@ from mbrparse.charts.base.packed_forest import Forest
 from mbrparse.charts.base.rule_tables import Floats
 from mbrparse.charts.factory import TIE
 from mbrparse.charts.forest_charts import ForestCharts
-from mbrparse.decode.base.decoders import Decoded
-from mbrparse.decode.base.objectives import Item, Objective
+from mbrparse.decode.decoders import Decoded
 from mbrparse.decode.derivations.gains import ItemTables
 from mbrparse.decode.derivations.item_posteriors import item_tables, numbered_rows
 from mbrparse.decode.derivations.label_forest import LabelForest
 from mbrparse.decode.derivations.objective_search import GrammarTree, ObjectiveSearch
 from mbrparse.decode.derivations.search_memory import LabelForests
+from mbrparse.decode.objectives import Item, Objective
 from mbrparse.grammar.projection import projected_names
 from mbrparse.grammar.rules import is_terminal, unquote
 

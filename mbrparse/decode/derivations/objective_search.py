@@ -11,7 +11,6 @@ from mbrparse.charts.base.columns import SYMBOL_IDS, Spans
 from mbrparse.charts.base.packed_forest import Forest
 from mbrparse.charts.base.rule_tables import Floats, Ints
 from mbrparse.charts.forest.forests import Forests
-from mbrparse.decode.base.objectives import Objective
 from mbrparse.decode.derivations.best_trees import BestTrees, SearchState
 from mbrparse.decode.derivations.forest_search import search_derivations, search_labels
 from mbrparse.decode.derivations.gains import LANES, LOG_NODE, RULE, SPLIT, EdgeGains, ItemTables
@@ -25,6 +24,7 @@ from mbrparse.decode.derivations.search_memory import (
     new_trees,
     new_values,
 )
+from mbrparse.decode.objectives import Objective
 from mbrparse.grammar.pcfg import PCFG
 
 _NO_NUMBERS: Floats = np.zeros(0)

@@ -20,13 +20,13 @@ from typing import NamedTuple
 import numpy as np
 
 from mbrparse.charts.base.rule_tables import Ints
-from mbrparse.decode.base.decoders import Decoded, Estimate
-from mbrparse.decode.base.objectives import Item, Objective
-from mbrparse.decode.base.parser_options import ParserOptions
-from mbrparse.decode.base.span_posteriors import Posteriors, SentenceChart
 from mbrparse.decode.candidates.samples import Samples
+from mbrparse.decode.decoders import Decoded, Estimate
 from mbrparse.decode.dop.dop_derivations import DopSampler
-from mbrparse.decode.free.free_decoder import LEAST, best_preterminals
+from mbrparse.decode.free import LEAST, best_preterminals
+from mbrparse.decode.objectives import Item, Objective
+from mbrparse.decode.parser_options import ParserOptions
+from mbrparse.decode.spans import Posteriors, SentenceChart
 from mbrparse.decode.whole_trees.whole_tree_decoder import bracketing, completions, spans_of
 from mbrparse.grammar.pcfg import PCFG, FloatArray, IntArray
 

@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 from mbrparse.charts.base.chart import Chart
 from mbrparse.charts.base.span_summary import cell_of
-from mbrparse.decode.base.objectives import Item, Objective
-from mbrparse.decode.base.span_posteriors import Posteriors
-from mbrparse.decode.base.trees import LabelledSpans, build_tree
+from mbrparse.decode.objectives import Item, Objective
 from mbrparse.decode.parser.parse_result import Parse
+from mbrparse.decode.spans import Posteriors
+from mbrparse.decode.trees import LabelledSpans, build_tree
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.treebank.tree import Tree
 

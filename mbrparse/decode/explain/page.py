@@ -11,11 +11,11 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from mbrparse.decode.base.objectives import Item
-from mbrparse.decode.base.span_posteriors import Posteriors
-from mbrparse.decode.base.trees import LabelledSpans
 from mbrparse.decode.explain.chart_cells import Cell, Entry
 from mbrparse.decode.explain.objective_results import Result
+from mbrparse.decode.objectives import Item
+from mbrparse.decode.spans import Posteriors
+from mbrparse.decode.trees import LabelledSpans
 from mbrparse.errors import visible
 from mbrparse.files import open_output
 from mbrparse.treebank.tree import Tree

@@ -6,11 +6,11 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from mbrparse.decode.base.decoders import Decoded
-from mbrparse.decode.base.span_posteriors import Posteriors
-from mbrparse.decode.base.tree_probability import probability_of
-from mbrparse.decode.base.trees import LabelledSpans
+from mbrparse.decode.decoders import Decoded
 from mbrparse.decode.parser.parse_result import Parse
+from mbrparse.decode.spans import Posteriors
+from mbrparse.decode.tree_probability import probability_of
+from mbrparse.decode.trees import LabelledSpans
 from mbrparse.grammar.grammar_kinds import Grammar
 
 if TYPE_CHECKING:

@@ -14,11 +14,11 @@ from mbrparse.charts.base.rule_tables import Ints
 from mbrparse.charts.base.span_summary import SpanEntries, SpanSummary, summarize_entries
 from mbrparse.charts.dop.dop_charts import DopCharts
 from mbrparse.charts.factory import TIE
-from mbrparse.decode.base.decoders import Decoder
-from mbrparse.decode.base.objectives import Item, Kind, Objective
-from mbrparse.decode.base.parser_options import ParserOptions
-from mbrparse.decode.base.span_posteriors import Posteriors, SentenceChart, continuations
+from mbrparse.decode.decoders import Decoder
+from mbrparse.decode.objectives import Item, Kind, Objective
 from mbrparse.decode.parser.grammar_decoders import GrammarDecoders, Maker
+from mbrparse.decode.parser_options import ParserOptions
+from mbrparse.decode.spans import Posteriors, SentenceChart, continuations
 from mbrparse.grammar.dop.dop_grammar import DopGrammar
 from mbrparse.grammar.grammar_kinds import Grammar
 from mbrparse.grammar.pcfg import FloatArray, IntArray

@@ -10,7 +10,7 @@ import itertools
 from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
-from mbrparse.decode.base.trees import LabelledSpans
+from mbrparse.decode.trees import LabelledSpans
 from mbrparse.errors import InputMismatchError, LabelError
 from mbrparse.treebank.clean import TRACE, WRAPPERS, unwrap
 from mbrparse.treebank.labels import escape, is_continuation_label, join_chain, project

@@ -10,11 +10,11 @@ from mbrparse.charts.base.chart import Chart, Wanted
 from mbrparse.charts.base.clock import Clock
 from mbrparse.charts.base.columns import Labels, Spans, columns_of
 from mbrparse.charts.factory import TIE, ChartFactory
-from mbrparse.decode.base.decoders import Decoded, Decoder, DecoderSlot
-from mbrparse.decode.base.objectives import Kind, Objective
-from mbrparse.decode.base.parser_options import ParserOptions
-from mbrparse.decode.base.span_posteriors import Posteriors, SentenceChart
-from mbrparse.decode.free.free_decoder import FreeDecoder
+from mbrparse.decode.decoders import Decoded, Decoder, DecoderSlot
+from mbrparse.decode.free import FreeDecoder
+from mbrparse.decode.objectives import Kind, Objective
+from mbrparse.decode.parser_options import ParserOptions
+from mbrparse.decode.spans import Posteriors, SentenceChart
 from mbrparse.errors import OptionsError
 from mbrparse.grammar.grammar_kinds import Grammar
 from mbrparse.grammar.pcfg import PCFG, FloatArray
@@ -168,8 +168,8 @@ class GrammarDecoders:
         return FreeDecoder(objectives, TIE[self.options.precision], root, self.clock)
 
     def _nary(self, objectives: list[Objective]) -> Decoder[Any]:
-        from mbrparse.decode.base.label_order import LabelOrder
-        from mbrparse.decode.nary.nary_decoder import NaryDecoder
+        from mbrparse.decode.label_order import LabelOrder
+        from mbrparse.decode.nary import NaryDecoder
 
         order = LabelOrder.of(self.grammar)
         root = self.grammar.start_label
@@ -184,7 +184,7 @@ class GrammarDecoders:
         return ForestDecoder(self._forests, objectives, self.options.expectations)
 
     def _exact_f(self, objectives: list[Objective]) -> Decoder[Any]:
-        from mbrparse.decode.nary.exact_f_decoder import ExactFDecoder
+        from mbrparse.decode.exact_f import ExactFDecoder
 
         return ExactFDecoder(self._forests, objectives, self.grammar.start_label)
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, cast
 
 from mbrparse.charts.base.clock import Clock
 from mbrparse.charts.factory import ChartFactory, default_max_length
-from mbrparse.decode.base.decoders import DecoderSlot
-from mbrparse.decode.base.parser_options import ParserOptions
-from mbrparse.decode.base.span_posteriors import SentenceChart
+from mbrparse.decode.decoders import DecoderSlot
 from mbrparse.decode.parser.grammar_decoders import GrammarDecoders
 from mbrparse.decode.parser.sentences import Batch, Evidence, Sentence
+from mbrparse.decode.parser_options import ParserOptions
+from mbrparse.decode.spans import SentenceChart
 from mbrparse.errors import InputMismatchError, shortened
 from mbrparse.grammar.grammar_kinds import Grammar
 from mbrparse.grammar.pcfg import PCFG, UNKNOWN_TERMINAL

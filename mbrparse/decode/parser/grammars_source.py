@@ -11,18 +11,18 @@ import numpy as np
 
 from mbrparse.charts.base.span_summary import SpanEntries, SpanSummary, no_entries
 from mbrparse.charts.factory import TIE
-from mbrparse.decode.base.decoders import Decoder
-from mbrparse.decode.base.label_order import LabelOrder
-from mbrparse.decode.base.objectives import OBJECTIVES, Kind, Objective, Space
-from mbrparse.decode.base.parser_options import ParserOptions
-from mbrparse.decode.base.span_posteriors import Posteriors
-from mbrparse.decode.free.free_decoder import FreeDecoder
-from mbrparse.decode.nary.nary_decoder import NaryDecoder
+from mbrparse.decode.decoders import Decoder
+from mbrparse.decode.free import FreeDecoder
+from mbrparse.decode.label_order import LabelOrder
+from mbrparse.decode.nary import NaryDecoder
+from mbrparse.decode.objectives import OBJECTIVES, Kind, Objective, Space
 from mbrparse.decode.parser.grammar_decoders import slots_of
 from mbrparse.decode.parser.grammar_source import GrammarSource
 from mbrparse.decode.parser.sentences import Batch, Evidence
+from mbrparse.decode.parser_options import ParserOptions
 from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors
 from mbrparse.decode.posteriors.mixture import checked_weights, mix_posteriors
+from mbrparse.decode.spans import Posteriors
 from mbrparse.errors import GrammarError, OptionsError
 from mbrparse.grammar.grammar_kinds import Grammar
 from mbrparse.grammar.pcfg import FloatArray

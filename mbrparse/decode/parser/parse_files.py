@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from mbrparse.charts.base.span_summary import SpanEntries
-from mbrparse.decode.base.trees import TreeForm, TreeParts
+from mbrparse.decode.trees import TreeForm, TreeParts
 from mbrparse.files import atomic_outputs, open_output, open_output_bytes
 from mbrparse.grammar.pcfg import FloatArray
 from mbrparse.log import Log, counted
@@ -22,7 +22,7 @@ from mbrparse.treebank.outlines import tree_digest
 from mbrparse.treebank.tree import Tree, bracket_free, leaf_text
 
 if TYPE_CHECKING:
-    from mbrparse.decode.nary.nary_decoder import ConstituentSummary
+    from mbrparse.decode.nary import ConstituentSummary
     from mbrparse.decode.posteriors.posteriors_writer import PosteriorsWriter
 
 

@@ -12,13 +12,13 @@ from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 from mbrparse.charts.base.chart import TOO_LARGE
-from mbrparse.decode.base.parser_options import ParserOptions
 from mbrparse.decode.parser.grammar_source import GrammarSource
 from mbrparse.decode.parser.parse_files import BracketText, Lines
 from mbrparse.decode.parser.parse_result import Parse
 from mbrparse.decode.parser.parser import Parser
 from mbrparse.decode.parser.sentences import Batch, Sentence, batch_of, batch_of_part, sentence_ends
 from mbrparse.decode.parser.tokenization import untokenized
+from mbrparse.decode.parser_options import ParserOptions
 from mbrparse.errors import ChartOverflowError
 from mbrparse.grammar.grammar_kinds import Grammar
 from mbrparse.log import Log, Progress, ProgressState, no_log, no_progress

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple, overload
 
-from mbrparse.decode.base.decoders import Decoded
-from mbrparse.decode.base.objectives import Objective
-from mbrparse.decode.base.span_posteriors import Posteriors, SentenceChart
-from mbrparse.decode.base.trees import LabelledSpans, TreeParts
+from mbrparse.decode.decoders import Decoded
+from mbrparse.decode.objectives import Objective
+from mbrparse.decode.spans import Posteriors, SentenceChart
+from mbrparse.decode.trees import LabelledSpans, TreeParts
 from mbrparse.errors import ObjectiveError
 from mbrparse.grammar.pcfg import IntArray
 from mbrparse.treebank.tree import Tree

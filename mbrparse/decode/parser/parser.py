@@ -9,13 +9,13 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Unpack, cast
 
 from mbrparse.charts.base.chart import TOO_LARGE
-from mbrparse.decode.base.decoders import Decoded, decode_all
-from mbrparse.decode.base.objectives import Objective
-from mbrparse.decode.base.parser_options import ParserOptions, Settings, objective_of
-from mbrparse.decode.base.trees import LabelledSpans, TreeForm, TreeParts, fallback_spans
+from mbrparse.decode.decoders import Decoded, decode_all
+from mbrparse.decode.objectives import Objective
 from mbrparse.decode.parser.grammar_source import GrammarSource
 from mbrparse.decode.parser.parse_result import Parse, Parses, ScoredTree
 from mbrparse.decode.parser.sentences import Batch, Evidence, Sentence, batch_of_sentences
+from mbrparse.decode.parser_options import ParserOptions, Settings, objective_of
+from mbrparse.decode.trees import LabelledSpans, TreeForm, TreeParts, fallback_spans
 from mbrparse.errors import ChartOverflowError, NumberRangeError, OptionsError, TimeLimitError
 from mbrparse.garbage import collection_paused
 from mbrparse.grammar.grammar_kinds import Grammar
@@ -92,7 +92,7 @@ class Parser:
         ]
         self.pooling: Pooling | None = None
         if any(row.f_score == "pooled" for row in options.objectives):
-            from mbrparse.decode.nary.nary_decoder import NaryDecoder
+            from mbrparse.decode.nary import NaryDecoder
             from mbrparse.decode.parser.pooling import Pooling
 
             [decoder] = [slot.decoder for slot in self.source.slots if isinstance(slot.decoder, NaryDecoder)]

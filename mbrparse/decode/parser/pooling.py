@@ -15,12 +15,12 @@ from contextlib import suppress
 from dataclasses import replace
 
 from mbrparse.charts.base.span_summary import cell_of
-from mbrparse.decode.base.objectives import Objective
-from mbrparse.decode.base.trees import nary_tree
-from mbrparse.decode.nary.nary_decoder import ConstituentSummary, NaryDecoder, PooledF
+from mbrparse.decode.nary import ConstituentSummary, NaryDecoder, PooledF
+from mbrparse.decode.objectives import Objective
 from mbrparse.decode.parser.details import nary_row
 from mbrparse.decode.parser.parse_files import Lines
 from mbrparse.decode.parser.parse_result import Parse
+from mbrparse.decode.trees import nary_tree
 from mbrparse.files import as_temporary_errors
 from mbrparse.log import Log, Progress
 from mbrparse.treebank.binarize import Binarization, binarize

@@ -13,15 +13,15 @@ import numpy as np
 from mbrparse.charts.base.clock import Clock
 from mbrparse.charts.base.columns import NO_LABEL
 from mbrparse.charts.base.span_summary import cell_of
-from mbrparse.decode.base.decoders import DecoderSlot
-from mbrparse.decode.base.objectives import OBJECTIVES, Kind
-from mbrparse.decode.base.parser_options import ParserOptions
-from mbrparse.decode.base.span_posteriors import Posteriors
-from mbrparse.decode.base.trees import tagged
-from mbrparse.decode.free.free_decoder import UNLABELLED, FreeDecoder, best_preterminals
-from mbrparse.decode.nary.nary_decoder import NaryDecoder
+from mbrparse.decode.decoders import DecoderSlot
+from mbrparse.decode.free import UNLABELLED, FreeDecoder, best_preterminals
+from mbrparse.decode.nary import NaryDecoder
+from mbrparse.decode.objectives import OBJECTIVES, Kind
 from mbrparse.decode.parser.sentences import Batch, Evidence, Sentence
+from mbrparse.decode.parser_options import ParserOptions
 from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors
+from mbrparse.decode.spans import Posteriors
+from mbrparse.decode.trees import tagged
 from mbrparse.errors import InputMismatchError, OptionsError
 from mbrparse.grammar.pcfg import UNKNOWN_TERMINAL, IntArray
 from mbrparse.treebank.labels import unescape

@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Any, cast
 
 from mbrparse.charts.base.chart import TOO_LARGE
 from mbrparse.charts.base.span_summary import cell_of
-from mbrparse.decode.base.objectives import OBJECTIVES
-from mbrparse.decode.base.parser_options import ParserOptions
-from mbrparse.decode.base.span_posteriors import Posteriors
-from mbrparse.decode.base.tree_probability import TreeProbability
-from mbrparse.decode.base.trees import LabelledSpans
+from mbrparse.decode.objectives import OBJECTIVES
 from mbrparse.decode.parser.details import expected_recalls
 from mbrparse.decode.parser.given_trees import Form, GivenTree, find_form, labelled_spans
 from mbrparse.decode.parser.grammar_source import GrammarSource
 from mbrparse.decode.parser.posteriors_source import PosteriorsSource
 from mbrparse.decode.parser.sentences import LONG, Batch, Evidence
+from mbrparse.decode.parser_options import ParserOptions
 from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors
+from mbrparse.decode.spans import Posteriors
+from mbrparse.decode.tree_probability import TreeProbability
+from mbrparse.decode.trees import LabelledSpans
 from mbrparse.errors import ChartOverflowError, NumberRangeError, TimeLimitError
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.treebank.any_tree import AnyTree, any_trees

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple, cast
 
-from mbrparse.decode.base.span_posteriors import Posteriors, SentenceChart
 from mbrparse.decode.parser.tokenization import tokenize
+from mbrparse.decode.spans import Posteriors, SentenceChart
 from mbrparse.errors import CorpusError
 from mbrparse.files import read_lines, source_name
 from mbrparse.grammar.pcfg import IntArray

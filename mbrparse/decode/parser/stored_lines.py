@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mbrparse.charts.base.span_summary import SpanEntries
-from mbrparse.decode.nary.nary_decoder import ConstituentSummary
+from mbrparse.decode.nary import ConstituentSummary
 from mbrparse.decode.parser.parse_files import Lines
 from mbrparse.decode.parser.parse_input import Job
 from mbrparse.decode.parser.score_input import ScoreJob

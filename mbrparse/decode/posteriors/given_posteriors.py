@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from mbrparse.charts.base.columns import begins
 from mbrparse.charts.base.span_summary import SpanEntries
-from mbrparse.decode.base.label_order import LabelOrder
+from mbrparse.decode.label_order import LabelOrder
 from mbrparse.grammar.pcfg import FloatArray, IntArray
 from mbrparse.treebank.labels import is_continuation_label
 

@@ -9,7 +9,7 @@ from functools import reduce
 import numpy as np
 import numpy.typing as npt
 
-from mbrparse.decode.base.label_order import LabelOrder
+from mbrparse.decode.label_order import LabelOrder
 from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors
 from mbrparse.errors import InputMismatchError, OptionsError
 from mbrparse.grammar.pcfg import FloatArray

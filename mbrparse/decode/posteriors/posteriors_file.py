@@ -31,7 +31,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mbrparse.charts.factory import TIE
-from mbrparse.decode.base.label_order import LabelOrder
+from mbrparse.decode.label_order import LabelOrder
 from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors, added_up
 from mbrparse.decode.posteriors.posteriors_archive import of_entries, read_arrays
 from mbrparse.decode.posteriors.posteriors_checks import (

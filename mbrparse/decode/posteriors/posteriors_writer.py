@@ -9,7 +9,7 @@ import numpy as np
 
 from mbrparse.array_file import ArrayColumn, write_arrays
 from mbrparse.charts.base.span_summary import SpanEntries
-from mbrparse.decode.base.label_order import LabelOrder
+from mbrparse.decode.label_order import LabelOrder
 from mbrparse.decode.posteriors.given_posteriors import added_up, parted
 from mbrparse.files import as_temporary_errors
 from mbrparse.grammar.grammar_kinds import Grammar

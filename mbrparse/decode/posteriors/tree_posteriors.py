@@ -22,7 +22,7 @@ import numpy.typing as npt
 from mbrparse.charts.base.columns import begins
 from mbrparse.charts.base.span_summary import cell_of
 from mbrparse.charts.factory import TIE
-from mbrparse.decode.base.label_order import LabelOrder
+from mbrparse.decode.label_order import LabelOrder
 from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors
 from mbrparse.errors import InputMismatchError, LabelError, OptionsError
 from mbrparse.garbage import collection_paused

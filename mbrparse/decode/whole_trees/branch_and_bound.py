@@ -22,7 +22,7 @@ import numpy as np
 
 from mbrparse.charts.base.clock import NO_LIMIT, Clock
 from mbrparse.charts.base.span_summary import cell_of
-from mbrparse.decode.free.free_decoder import best_bracketing
+from mbrparse.decode.free import best_bracketing
 from mbrparse.decode.whole_trees.agreements import Agreement, Bracket
 from mbrparse.decode.whole_trees.whole_tree_kernels import largest_smallest
 from mbrparse.errors import TimeLimitError

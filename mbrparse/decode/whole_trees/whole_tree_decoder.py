@@ -17,18 +17,18 @@ from mbrparse.charts.base.clock import NO_LIMIT, Clock
 from mbrparse.charts.base.span_summary import cell_of
 from mbrparse.charts.crossing.consistency import Consistency
 from mbrparse.charts.forest_charts import ForestCharts
-from mbrparse.decode.base.decoders import Certificate, Decoded
-from mbrparse.decode.base.objectives import Item, Objective
-from mbrparse.decode.base.span_posteriors import Posteriors
-from mbrparse.decode.base.trees import LabelledSpans
 from mbrparse.decode.candidates.samples import SampledTree, Sampler, Samples
-from mbrparse.decode.free.free_decoder import (
+from mbrparse.decode.decoders import Certificate, Decoded
+from mbrparse.decode.free import (
     LEAST,
     BracketingSearch,
     best_bracketing,
     best_preterminals,
     labelled,
 )
+from mbrparse.decode.objectives import Item, Objective
+from mbrparse.decode.spans import Posteriors
+from mbrparse.decode.trees import LabelledSpans
 from mbrparse.decode.whole_trees.agreements import Bracket, SameTree, Uncrossed, crossing_table
 from mbrparse.decode.whole_trees.branch_and_bound import Found, Limit, best_tree
 from mbrparse.errors import GrammarError

@@ -14,10 +14,10 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from mbrparse.decode.base.objectives import Objective
-from mbrparse.decode.base.parser_options import ParserOptions
+from mbrparse.decode.objectives import Objective
 from mbrparse.decode.parser.parse_files import ParseAccount
 from mbrparse.decode.parser.parse_input import Job
+from mbrparse.decode.parser_options import ParserOptions
 from mbrparse.evaluate.evaluation import evaluate_files
 from mbrparse.evaluate.settings import Settings
 from mbrparse.evaluate.tables.count_table import Columns

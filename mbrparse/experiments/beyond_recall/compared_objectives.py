@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from mbrparse.decode.base.objectives import OBJECTIVES, Objective
+from mbrparse.decode.objectives import OBJECTIVES, Objective
 from mbrparse.evaluate.tables.criteria import MORE, PAPER, Average, Criterion
 from mbrparse.evaluate.trees.agreement import Form
 from mbrparse.files import read_lines

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import NamedTuple
 
-from mbrparse.decode.base.objectives import OBJECTIVES, Objective, Space
+from mbrparse.decode.objectives import OBJECTIVES, Objective, Space
 from mbrparse.experiments.trial_runs import hold_out
 from mbrparse.treebank.binarize import Binarization, HeadDriven
 from mbrparse.treebank.clean import UnaryPolicy

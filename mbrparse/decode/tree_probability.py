@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any, Protocol, cast
 
 from mbrparse.charts.base.columns import rows
-from mbrparse.decode.base.trees import LabelledSpans
+from mbrparse.decode.trees import LabelledSpans
 from mbrparse.grammar.grammar_kinds import Grammar
 from mbrparse.grammar.pcfg import PCFG, IntArray
 from mbrparse.grammar.rules import quote
@@ -107,7 +107,7 @@ class TreeProbability:
         if not spans and len(terminal_ids) != 1:
             return -math.inf
         tree: list[Tree | str] = list(leaves)  # the tops' leaves or labels
-        # As in decode.base.trees: the largest finished subtree at each start.
+        # As in decode.trees: the largest finished subtree at each start.
         tops = [self._lexicon.get(terminal, {}) for terminal in terminal_ids.tolist()]
         ends = list(range(1, len(tops) + 1))
         for place in range(len(spans) - 1, -1, -1):

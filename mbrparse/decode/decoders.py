@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, TypeVar
 
-from mbrparse.decode.base.span_posteriors import Posteriors
-from mbrparse.decode.base.trees import LabelledSpans
+from mbrparse.decode.spans import Posteriors
+from mbrparse.decode.trees import LabelledSpans
 
 ChartT_contra = TypeVar("ChartT_contra", contravariant=True)
 

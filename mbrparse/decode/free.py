@@ -15,10 +15,10 @@ from mbrparse.charts.base.clock import NO_LIMIT, Clock
 from mbrparse.charts.base.columns import NO_LABEL, Labels, Names, Spans
 from mbrparse.charts.base.rule_tables import Ints
 from mbrparse.charts.base.span_summary import SpanSummary, word_cells
-from mbrparse.decode.base.bracketing import Bracketings, BracketingTables, SpanTable, search_bracketings
-from mbrparse.decode.base.decoders import Decoded
-from mbrparse.decode.base.objectives import Item, Objective
-from mbrparse.decode.base.span_posteriors import Posteriors
+from mbrparse.decode.bracketing import Bracketings, BracketingTables, SpanTable, search_bracketings
+from mbrparse.decode.decoders import Decoded
+from mbrparse.decode.objectives import Item, Objective
+from mbrparse.decode.spans import Posteriors
 from mbrparse.grammar.pcfg import FloatArray
 from mbrparse.treebank.labels import continuation_of
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from mbrparse.decode.base.chart_picture import draw_table
+from mbrparse.decode.chart_picture import draw_table
 from mbrparse.errors import GrammarError, shortened
 from mbrparse.grammar.pcfg import PCFG, FloatArray
 from mbrparse.grammar.projection import label_shares, projected_names

@@ -19,7 +19,7 @@ from mbrparse.treebank.labels import is_continuation_label
 if TYPE_CHECKING:
     import pandas as pd
 
-    from mbrparse.decode.base.chart_picture import ChartPicture
+    from mbrparse.decode.chart_picture import ChartPicture
 
 
 class SpanChart(Protocol):
@@ -186,7 +186,7 @@ class Posteriors:
         ``words`` are the sentence's (default: their numbers); what is less probable than ``threshold`` is
         left out. Raises PosteriorsError for as many words as the sentence has not.
         """
-        from mbrparse.decode.base.chart_picture import ChartPicture
+        from mbrparse.decode.chart_picture import ChartPicture
 
         words = tuple(words) or tuple(map(str, range(self.length)))
         if len(words) != self.length:

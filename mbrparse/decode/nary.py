@@ -21,13 +21,13 @@ from mbrparse.charts.base.clock import NO_LIMIT, Clock
 from mbrparse.charts.base.columns import NO_LABEL, begins, rows
 from mbrparse.charts.base.rule_tables import Ints
 from mbrparse.charts.base.span_summary import cell_of
-from mbrparse.decode.base.bracketing import SpanTable, search_constituents
-from mbrparse.decode.base.decoders import Decoded
-from mbrparse.decode.base.label_order import LabelOrder
-from mbrparse.decode.base.objectives import Item, Objective
-from mbrparse.decode.base.span_posteriors import Posteriors
-from mbrparse.decode.base.trees import LabelledSpans
-from mbrparse.decode.free.free_decoder import UNLABELLED, best_preterminals
+from mbrparse.decode.bracketing import SpanTable, search_constituents
+from mbrparse.decode.decoders import Decoded
+from mbrparse.decode.free import UNLABELLED, best_preterminals
+from mbrparse.decode.label_order import LabelOrder
+from mbrparse.decode.objectives import Item, Objective
+from mbrparse.decode.spans import Posteriors
+from mbrparse.decode.trees import LabelledSpans
 from mbrparse.grammar.pcfg import FloatArray, IntArray
 
 FIRST_F = 0.5

@@ -24,18 +24,18 @@ from mbrparse.charts.base.rule_tables import Ints
 from mbrparse.charts.base.span_summary import cell_of
 from mbrparse.charts.factory import TIE
 from mbrparse.charts.forest_charts import ForestCharts
-from mbrparse.decode.base.decoders import Decoded
-from mbrparse.decode.base.objectives import Item, Objective
-from mbrparse.decode.base.span_posteriors import Posteriors, continuations
-from mbrparse.decode.free.free_decoder import best_preterminals
-from mbrparse.decode.nary.exact_f_search import (
+from mbrparse.decode.decoders import Decoded
+from mbrparse.decode.exact_f_kernels import (
     Flags,
     best_parts,
     counting_inside,
     counting_outside,
     fill_best,
 )
-from mbrparse.decode.nary.nary_decoder import Constituents
+from mbrparse.decode.free import best_preterminals
+from mbrparse.decode.nary import Constituents
+from mbrparse.decode.objectives import Item, Objective
+from mbrparse.decode.spans import Posteriors, continuations
 from mbrparse.errors import ObjectiveError
 from mbrparse.grammar.pcfg import FloatArray
 

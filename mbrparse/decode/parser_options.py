@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypedDict, get_args
 
 from mbrparse.charts.factory import Precision
-from mbrparse.decode.base.objectives import OBJECTIVES, Kind, Objective
-from mbrparse.decode.base.trees import Fallback
+from mbrparse.decode.objectives import OBJECTIVES, Kind, Objective
+from mbrparse.decode.trees import Fallback
 from mbrparse.errors import ObjectiveError, OptionsError
 from mbrparse.grammar.pcfg import FloatArray
 from mbrparse.treebank.tree import Tree

@@ -1,1 +1,0 @@
-"""What all decoders share: objectives, options, posteriors of spans, trees."""

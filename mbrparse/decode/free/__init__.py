@@ -1,1 +1,0 @@
-"""The free space: any binary tree, from posteriors of spans alone."""
