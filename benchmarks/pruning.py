@@ -25,8 +25,9 @@ from mbrparse.decode.parser.details import Details
 from mbrparse.decode.parser.parse_result import Parse
 from mbrparse.decode.parser.parser import Parser
 from mbrparse.experiments.trial_runs import panels
-from mbrparse.grammar.files.grammars import read_grammar, train
+from mbrparse.grammar.files.grammars import read_grammar
 from mbrparse.grammar.pcfg import PCFG
+from mbrparse.training.count import train
 from mbrparse.treebank.binarize import Binarization, HeadDriven, debinarize
 from mbrparse.treebank.corpora import read_corpus
 from mbrparse.treebank.heads import head_rules

@@ -39,8 +39,9 @@ if TYPE_CHECKING:
     from mbrparse.evaluate.comparison import compare, report
     from mbrparse.evaluate.profiles.profile_table import PROFILES
     from mbrparse.evaluate.risk import TreeRates
-    from mbrparse.grammar.files.grammars import grammar, read_grammar, train, write_grammar
+    from mbrparse.grammar.files.grammars import grammar, read_grammar, write_grammar
     from mbrparse.grammar.pcfg import PCFG
+    from mbrparse.training.count import train
     from mbrparse.treebank.baselines import baseline_trees
     from mbrparse.treebank.binarize import Binarization, binarize, debinarize
     from mbrparse.treebank.brackets import read_tree
@@ -131,7 +132,7 @@ _MODULES = {
     "split": "treebank.splits",
     "surprisal": "decode.words.word_probabilities",
     "tokenize": "decode.parser.tokenization",
-    "train": "grammar.files.grammars",
+    "train": "training.count",
     "treebank_statistics": "treebank.treebank_statistics",
     "write_grammar": "grammar.files.grammars",
 }

@@ -23,13 +23,13 @@ from mbrparse.experiments.caraballo_charniak.merit_trial import MeritTrial
 from mbrparse.experiments.goodman.bracketed_training import BracketedTrial, Design
 from mbrparse.experiments.palindromes import PalindromeTrial
 from mbrparse.experiments.prefixes.perplexities import PerplexityTrial
-from mbrparse.grammar.files.grammars import train as count
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.words.tagger import Tagger, tagger_path
 from mbrparse.program import program
 from mbrparse.run.manifest import PROGRAM
 from mbrparse.run.results import run_all
 from mbrparse.state_files import DIGEST, write_state
+from mbrparse.training.count import train as count
 from mbrparse.training.em.bracketings import BracketedSentence
 from mbrparse.training.em.inside_outside import random_grammar
 from mbrparse.training.em.iterations import Trained, train

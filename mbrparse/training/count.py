@@ -8,13 +8,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 from mbrparse.errors import GrammarError
+from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import Rule, RuleSet, TerminalKind, is_terminal, quote, relative_frequencies
 from mbrparse.grammar.words.tagger import Tagger
 from mbrparse.grammar.words.unknown import MODELS, Collins, UnknownKind, UnknownWords
 from mbrparse.log import Log, Progress, counted, no_log, no_progress
+from mbrparse.treebank.any_tree import AnyTree, any_trees
 from mbrparse.treebank.corpora import SourceTree
 from mbrparse.treebank.labels import escape
 from mbrparse.treebank.tree import Tree
@@ -137,6 +139,54 @@ def train_by_counting(
     rules = induce(progress(replaced, "counting", len(replaced)), terminals)
     counts = _statistics(replaced, terminals) if statistics else None
     return Counted(replace(rules, unknown=with_trained_tagger(model, originals, log)), counts)
+
+
+def train(
+    trees: Iterable[AnyTree | None],
+    terminals: TerminalKind = "tags",
+    *,
+    unknown: UnknownKind | Literal["none"] | None = None,
+    rare: int | None = None,
+) -> PCFG:
+    """A grammar counted from binarized trees: relative frequencies, as ``mbrparse train`` has them.
+
+    Parameters
+    ----------
+    trees
+        Binarized trees (``read_trees``), strings of brackets or nltk.Trees; empty ones are left out.
+    terminals
+        What sentences are made of: "tags", or "words" under their preterminals.
+    unknown
+        The model of unseen words: "signature" (capitals, digits, hyphen and suffix; the default with
+        words), "collins" (the tag of a tagger, which is trained here), or "none": sentences with an unseen
+        word have no parse.
+    rare
+        Words seen fewer times than this represent unseen ones (default: the model's).
+
+    Raises
+    ------
+    InputMismatchError
+        An item is no tree.
+    GrammarError
+        There are no trees, or a tree is not binarized (the message names its place, from 1), or an argument
+        has an unknown value.
+
+    >>> from mbrparse.treebank.brackets import read_tree
+    >>> train([read_tree("(S (NP a b) c)"), read_tree("(S (NP a b) (NP a b))")]).log_prob.round(3).tolist()
+    [0.0, -0.693, -0.693]
+    """
+    for name, value, known in (
+        ("terminals", terminals, get_args(TerminalKind)),
+        ("unknown", unknown, (None, "none", *get_args(UnknownKind))),
+    ):
+        if value not in known:
+            raise GrammarError(f"{name} is one of {', '.join(map(str, known))}, not {value!r}")
+    numbered = enumerate(any_trees(trees), start=1)
+    placed = (SourceTree("<trees>", number, tree) for number, tree in numbered if tree is not None)
+    if unknown is None and terminals == "words":
+        unknown = "signature"
+    model = None if unknown == "none" else unknown
+    return PCFG.from_rules(train_by_counting(placed, terminals, model, rare).rules)
 
 
 def replace_unknown(

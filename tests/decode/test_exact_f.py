@@ -20,7 +20,7 @@ from mbrparse.decode.objectives import OBJECTIVES
 from mbrparse.decode.parser.parser import Parser
 from mbrparse.decode.spans import Posteriors
 from mbrparse.errors import ObjectiveError, TimeLimitError
-from mbrparse.grammar.files.grammars import train
+from mbrparse.training.count import train
 from mbrparse.treebank.brackets import read_tree
 
 ROWS = [OBJECTIVES[name].with_f("exact") for name in ("labelled-f", "bracketed-f")]

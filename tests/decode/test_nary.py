@@ -163,7 +163,7 @@ def test_general_recall_has_both_recalls_for_special_cases() -> None:
 def test_trees_are_written_unbinarized_fall_backs_too() -> None:
     trees = ["(S (NP+QP a b) (S_Cont c d))", "(S (NP+QP a b) (S_Cont c d))"]
     binary = [read_tree(text) for text in trees]
-    from mbrparse.grammar.files.grammars import train
+    from mbrparse.training.count import train
 
     parser = Parser(train(binary), "general-recall", "labelled-tree")
     parsed, lost = parser.parse(["a b c d", "a b c d e"])

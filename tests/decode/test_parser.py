@@ -17,7 +17,7 @@ from mbrparse.decode.objectives import OBJECTIVES, Item, Kind, Objective, Space
 from mbrparse.decode.parser.parser import Parser
 from mbrparse.decode.parser_options import ParserOptions
 from mbrparse.errors import MbrparseError, ObjectiveError, OptionsError
-from mbrparse.grammar.files.grammars import train
+from mbrparse.training.count import train
 from mbrparse.treebank.brackets import read_tree
 
 BOTH = Grammar(

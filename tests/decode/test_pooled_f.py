@@ -16,7 +16,7 @@ from mbrparse.decode.parser.parse_files import Lines
 from mbrparse.decode.parser.parser import Parser
 from mbrparse.decode.parser.pooling import Spool
 from mbrparse.errors import FileError, ObjectiveError
-from mbrparse.grammar.files.grammars import train
+from mbrparse.training.count import train
 from mbrparse.treebank.brackets import read_tree
 
 Spans = dict[tuple[int, int, str], float]

@@ -22,8 +22,8 @@ from mbrparse.decode.parser.parser import Parser
 from mbrparse.decode.parser.scoring import COLUMNS, score
 from mbrparse.decode.tree_probability import TreeProbability
 from mbrparse.errors import InputMismatchError, LabelError
-from mbrparse.grammar.files.grammars import train
 from mbrparse.grammar.pcfg import PCFG
+from mbrparse.training.count import train
 from mbrparse.treebank.brackets import read_tree
 from mbrparse.treebank.outlines import constituents
 from mbrparse.treebank.tree import Tree

@@ -54,7 +54,7 @@ class Parser:
     grammars ``max_samples``, ``max_error`` and ``sampled_posteriors`` (see ``ParserOptions``, which may be
     handed over whole, as ``options``). Raises ObjectiveError or OptionsError for what has no meaning.
 
-    >>> from mbrparse.grammar.files.grammars import train
+    >>> from mbrparse.training.count import train
     >>> from mbrparse.treebank.brackets import read_tree
     >>> texts = "(S (NP DT NN) VB)", "(S (NP DT NN) VB)", "(S DT (S_Cont NN VB))"
     >>> grammar = train([read_tree(text) for text in texts])

@@ -1,4 +1,4 @@
-"""Whole grammars: trained from trees in memory, read, written, and described in numbers."""
+"""Whole grammars: read, written, and described in numbers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import replace
 from decimal import Decimal
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING
 
 from mbrparse.errors import GrammarError
 from mbrparse.files import read_lines, source_name
@@ -24,58 +24,14 @@ from mbrparse.grammar.grammar_file import (
 from mbrparse.grammar.grammar_kinds import Grammar
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rule_columns import read_columns
-from mbrparse.grammar.rules import RuleSet, TerminalKind, binarize_rules, is_terminal
-from mbrparse.grammar.words.unknown import UnknownKind, UnknownWords
+from mbrparse.grammar.rules import RuleSet, binarize_rules, is_terminal
+from mbrparse.grammar.words.unknown import UnknownWords
 from mbrparse.log import Log, counted, no_log
-from mbrparse.treebank.any_tree import AnyTree, any_trees
 
 if TYPE_CHECKING:
     import nltk
 
     from mbrparse.grammar.dop.addressed_treebank import AddressedTreebank
-
-
-def train(
-    trees: Iterable[AnyTree | None],
-    terminals: TerminalKind = "tags",
-    *,
-    unknown: UnknownKind | Literal["none"] | None = None,
-    rare: int | None = None,
-) -> PCFG:
-    """A grammar counted from binarized trees: relative frequencies, as ``mbrparse train`` has them.
-
-    Args:
-        trees: Binarized trees (``read_trees``), strings of brackets or nltk.Trees; empty ones are left out.
-        terminals: What sentences are made of: "tags", or "words" under their preterminals.
-        unknown: The model of unseen words: "signature" (capitals, digits, hyphen and suffix; the default
-            with words), "collins" (the tag of a tagger, which is trained here), or "none": sentences with
-            one have no parse.
-        rare: Words seen fewer times than this represent unseen ones (default: the model's).
-
-    Raises:
-        InputMismatchError: What is given is no tree.
-        GrammarError: There are no trees, or a tree is not binarized (the message names its place, from 1),
-            or an argument means nothing.
-
-    >>> from mbrparse.treebank.brackets import read_tree
-    >>> train([read_tree("(S (NP a b) c)"), read_tree("(S (NP a b) (NP a b))")]).log_prob.round(3).tolist()
-    [0.0, -0.693, -0.693]
-    """
-    from mbrparse.training.count import train_by_counting
-    from mbrparse.treebank.corpora import SourceTree
-
-    for name, value, known in (
-        ("terminals", terminals, get_args(TerminalKind)),
-        ("unknown", unknown, (None, "none", *get_args(UnknownKind))),
-    ):
-        if value not in known:
-            raise GrammarError(f"{name} is one of {', '.join(map(str, known))}, not {value!r}")
-    numbered = enumerate(any_trees(trees), start=1)
-    placed = (SourceTree("<trees>", number, tree) for number, tree in numbered if tree is not None)
-    if unknown is None and terminals == "words":
-        unknown = "signature"
-    model = None if unknown == "none" else unknown
-    return PCFG.from_rules(train_by_counting(placed, terminals, model, rare).rules)
 
 
 def read_grammar(path: str | Path, *, normalize: bool = False, log: Log = no_log) -> PCFG:
@@ -170,14 +126,13 @@ def write_grammar(grammar: PCFG, path: str | Path) -> None:
 
     Raises FileError, and GrammarError for a grammar that was not made of rules.
 
-    >>> from mbrparse.treebank.brackets import read_tree
-    >>> write_grammar(train([read_tree("(S (NP a b) c)")]), "-")
+    >>> write_grammar(grammar("S -> NP 'c' [1.0]\\nNP -> 'a' 'b' [1.0]"), "-")
     mbrparse-grammar 1
     terminals tags
-    start S 1 1
+    start S 1 -
     rules 2
-    1 1 NP -> 'a' 'b'
-    1 1 S -> NP 'c'
+    1 - NP -> 'a' 'b'
+    1 - S -> NP 'c'
     end
     """
     if grammar.rules is None:
