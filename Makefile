@@ -71,11 +71,11 @@ $(TRAINING)/report.txt: $(VENV)/installed
 
 test: $(VENV)/installed-dev
 	$(BIN)/python tests/compile_kernels.py
-	$(BIN)/python -m pytest -n auto --dist loadfile -m "not long"
+	$(BIN)/python -m pytest -n auto --dist worksteal -m "not long"
 
 test-long: $(VENV)/installed-dev
 	$(BIN)/python tests/compile_kernels.py
-	$(BIN)/python -m pytest -n auto --dist loadfile -m "long or hypothesis" --hypothesis-profile=long
+	$(BIN)/python -m pytest -n auto --dist worksteal -m "long or hypothesis" --hypothesis-profile=long
 
 lint: $(VENV)/installed-dev
 	$(BIN)/ruff format --check

@@ -126,10 +126,13 @@ def test_whatever_was_binarized_makes_a_grammar_that_can_be_written(
             assert read_rules(path) == rules
 
 
-def test_the_large_grammar_of_the_sample(treebank_sample: tuple[Tree, ...]) -> None:
+@pytest.mark.long
+def test_the_large_grammar_of_the_sample(whole_treebank_sample: tuple[Tree, ...]) -> None:
     """The command line shows the small one: tests/cli."""
     how = Preparation(binarization=Binarization(hmarkov=float("inf"), vmarkov=2), max_length=40)
-    kept = list(prepare((SourceTree("", 1, tree) for tree in treebank_sample), how, PreparationStatistics()))
+    kept = list(
+        prepare((SourceTree("", 1, tree) for tree in whole_treebank_sample), how, PreparationStatistics())
+    )
     rules = induce(kept[:-362], "tags")
     symbols = {rule.parent for rule in rules.rules}.union(*(rule.children for rule in rules.rules))
     assert (len(kept), len(symbols), len(rules.rules)) == (3628, 4635, 10494)

@@ -162,14 +162,13 @@ def test_chains_of_any_depth(chains: str) -> None:
     assert debinarize(binarize(tree, how)) == tree
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("direction", ["right", "left"])
 @pytest.mark.parametrize("unary", ["top", "bottom", "join", "join-tags"])
 def test_round_trip_of_the_sample(
     unary: UnaryPolicy, direction: Direction, treebank_sample: tuple[Tree, ...]
 ) -> None:
-    """Each tree meets one of the twelve combinations of the other options, and each of these 326 trees."""
-    assert len(treebank_sample) == 3914
+    """Each tree meets one of the twelve combinations of the other options, and each of these 25 trees."""
+    assert len(treebank_sample) == 300
     orders = itertools.product(("strip", "keep"), (0, 1, INF), (1, 2))
     for tree, (functions, hmarkov, vmarkov) in zip(treebank_sample, itertools.cycle(orders), strict=False):
         cleaned = clean(tree, unary, functions)

@@ -204,11 +204,10 @@ def test_any_depth(unary: UnaryPolicy) -> None:
     assert debinarize(prepared(tree, Preparation(unary, binarization=SIMAAN)) or tree) == cleaned
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("unary", ["top", "bottom", "join", "keep"])
 def test_round_trip_of_the_sample(unary: UnaryPolicy, treebank_sample: tuple[Tree, ...]) -> None:
     for tree, how, function in zip(
-        treebank_sample[::3], cycle([PLAIN, SIMAAN]), cycle(["strip", "strip", "keep", "keep"]), strict=False
+        treebank_sample, cycle([PLAIN, SIMAAN]), cycle(["strip", "strip", "keep", "keep"]), strict=False
     ):
         bare = without_traces(tree)
         assert bare is not None
@@ -220,9 +219,10 @@ def test_round_trip_of_the_sample(unary: UnaryPolicy, treebank_sample: tuple[Tre
         assert result is None or debinarize(result) == cleaned
 
 
-def test_symbols_of_the_sample(treebank_sample: tuple[Tree, ...]) -> None:
+@pytest.mark.long
+def test_symbols_of_the_sample(whole_treebank_sample: tuple[Tree, ...]) -> None:
     """Right-linear, around heads, and with parent, head tag and frames."""
-    raw = [SourceTree("", 1, tree) for tree in treebank_sample]
+    raw = [SourceTree("", 1, tree) for tree in whole_treebank_sample]
     sizes = []
     for how in (Binarization(), PLAIN, SIMAAN):
         found = prepare(raw, Preparation(binarization=how), PreparationStatistics())
