@@ -10,12 +10,12 @@ from typing import Literal, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from mbrparse.charts.base.chart import Cell, Chart, Wanted
 from mbrparse.charts.base.clock import NO_LIMIT, Clock
 from mbrparse.charts.base.packed_forest import Forest
-from mbrparse.charts.base.rule_tables import Ints, Rules, chart_rules, wide_symbols
+from mbrparse.charts.chart import Cell, Chart, Wanted
 from mbrparse.charts.dense.dense_charts import DenseCharts
 from mbrparse.charts.forest.forest_answers import ForestAnswers
+from mbrparse.charts.rule_tables import Ints, Rules, chart_rules, wide_symbols
 from mbrparse.errors import GrammarError, TimeLimitError
 from mbrparse.grammar.pcfg import PCFG, IntArray
 
@@ -127,6 +127,16 @@ class ChartFactory:
     def in_company(self) -> bool:
         """Whether sentences are filled together."""
         return any(row.kernel == "dense" for row in self._rows)
+
+    def chart(self, terminal_ids: IntArray) -> Chart:
+        """The chart of a sentence of known terminals (one or more); each answer is computed when asked for.
+
+        Answers raise ChartOverflowError where memory does not suffice, and NumberRangeError where values
+        leave the range of a forest's numbers.
+        """
+        chart = Chart(self, terminal_ids)
+        chart.raises = True
+        return chart
 
     def charts(self, sentences: Sequence[IntArray]) -> list[Chart]:
         """One chart for each sentence of known terminals (one or more each)."""

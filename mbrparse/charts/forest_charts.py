@@ -7,12 +7,12 @@ from typing import Literal
 
 import numpy as np
 
-from mbrparse.charts.base.chart import Chart, Wanted
 from mbrparse.charts.base.clock import NO_LIMIT, Clock
 from mbrparse.charts.base.packed_forest import Forest
-from mbrparse.charts.base.rule_tables import Ints
+from mbrparse.charts.chart import Chart, Wanted
 from mbrparse.charts.factory import ChartFactory
 from mbrparse.charts.pruning import PrunedCharts, Pruning
+from mbrparse.charts.rule_tables import Ints
 from mbrparse.grammar.pcfg import PCFG, IntArray
 
 _FOREST_ALONE = Wanted(summaries=False, forest=True)

@@ -151,6 +151,14 @@ class PrunedCharts(ChartFactory):
         super().__init__(grammar, precision, wanted, "forest", clock, label)
         self.pruning = pruning
 
+    def chart(self, terminal_ids: IntArray) -> Chart:
+        """The chart of a sentence; raises as its answers would."""
+        [chart] = self.charts([terminal_ids])
+        chart.raises = True
+        if chart.refusal is not None:
+            chart.give_up(chart.refusal)
+        return chart
+
     def charts(self, sentences: Sequence[IntArray]) -> list[Chart]:
         """One chart for each sentence of known terminals (one or more each)."""
         return list(self.each(sentences))

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mbrparse.charts.base.packed_forest import Alive
-from mbrparse.charts.base.rule_tables import Ints, Words
-from mbrparse.charts.base.span_summary import SpanEntries
+from mbrparse.charts.rule_tables import Ints, Words
+from mbrparse.charts.spans import SpanEntries
 
 
 def alive_labels(length: int, entries: SpanEntries, threshold: float, label: Ints, n_labels: int) -> Alive:

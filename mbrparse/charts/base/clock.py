@@ -15,8 +15,8 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 import numpy as np
 
-from mbrparse.charts.base.rule_tables import Ints
 from mbrparse.charts.kernel import seconds_of_making
+from mbrparse.charts.rule_tables import Ints
 from mbrparse.errors import MbrparseError, TimeLimitError
 from mbrparse.signal_watcher import register
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbrparse.charts.base.rule_tables import Floats, Ints
+from mbrparse.charts.rule_tables import Floats, Ints
 
 
 class InsideNodes(NamedTuple):

@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from mbrparse.charts.base.packed_forest import Forest
-from mbrparse.charts.base.rule_tables import Floats, Ints
-from mbrparse.charts.base.vector import VECTOR_BYTES
+from mbrparse.charts.rule_tables import Floats, Ints
+from mbrparse.charts.vector import VECTOR_BYTES
 
 _LARGE = 1 << 17  # bytes
 

@@ -19,9 +19,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mbrparse.charts.base.closure import UnaryTables
-from mbrparse.charts.base.rule_tables import Floats, Ints, SparseTables
 from mbrparse.charts.kernel import kernel
+from mbrparse.charts.rule_tables import Floats, Ints, SparseTables, UnaryTables
 
 Bits = NDArray[np.uint64]
 Flags = NDArray[np.uint8]

@@ -11,18 +11,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mbrparse.charts.base.chart import Chart, Derivation, Wanted
 from mbrparse.charts.base.clock import Clock
-from mbrparse.charts.base.columns import SYMBOL_IDS, Spans
 from mbrparse.charts.base.memory import aligned_rows
-from mbrparse.charts.base.rule_tables import Floats, chart_rules, lexicon, scaled_entries
-from mbrparse.charts.base.span_summary import (
-    SpanSummary,
-    cell_of,
-    empty_summary,
-    no_entries,
-)
-from mbrparse.charts.base.vector import VECTOR_BYTES
+from mbrparse.charts.chart import Chart, Derivation, Wanted
 from mbrparse.charts.dense.dense_nodes import dense_nodes
 from mbrparse.charts.dense.dense_passes import (
     GroupCharts,
@@ -42,6 +33,16 @@ from mbrparse.charts.dense.dense_state import (
 )
 from mbrparse.charts.dense.diagonal_charts import DiagonalCharts, Recognition, room_for_nodes
 from mbrparse.charts.dense.number_range import NumberRange
+from mbrparse.charts.rule_tables import Floats, chart_rules, lexicon, scaled_entries
+from mbrparse.charts.spans import (
+    SYMBOL_IDS,
+    Spans,
+    SpanSummary,
+    cell_of,
+    empty_summary,
+    no_entries,
+)
+from mbrparse.charts.vector import VECTOR_BYTES
 from mbrparse.grammar.pcfg import PCFG, IntArray
 
 Scaled = tuple[npt.NDArray[np.float64], float]

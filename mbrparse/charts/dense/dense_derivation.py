@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from mbrparse.charts.base.rule_tables import Floats, Ints
 from mbrparse.charts.dense.dense_state import DenseState
 from mbrparse.charts.kernel import kernel
+from mbrparse.charts.rule_tables import Floats, Ints
 
 
 class Places(NamedTuple):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from mbrparse.charts.base.inside_nodes import InsideNodes, powers
-from mbrparse.charts.base.rule_tables import Floats
 from mbrparse.charts.dense.dense_state import DenseState
+from mbrparse.charts.rule_tables import Floats
 
 
 def dense_nodes(state: DenseState, inside: Floats) -> InsideNodes:

@@ -13,9 +13,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbrparse.charts.base.rule_tables import Floats, Ints, Offsets, RulesByChild
-from mbrparse.charts.base.span_summary import SpanSummary
-from mbrparse.charts.base.vector import add, any_positive, load, maximum, multiply, store, zeros
 from mbrparse.charts.dense.dense_derivation import LaneNodes, Places, read_derivations
 from mbrparse.charts.dense.dense_splits import (
     Families,
@@ -28,6 +25,9 @@ from mbrparse.charts.dense.dense_splits import (
 from mbrparse.charts.dense.dense_state import DenseState, Entries, Group
 from mbrparse.charts.dense.dense_summary import WideLabels, dense_summary
 from mbrparse.charts.kernel import kernel
+from mbrparse.charts.rule_tables import Floats, Ints, Offsets, RulesByChild
+from mbrparse.charts.spans import SpanSummary
+from mbrparse.charts.vector import add, any_positive, load, maximum, multiply, store, zeros
 
 
 class Cells(NamedTuple):

@@ -6,8 +6,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mbrparse.charts.base.rule_tables import Floats, Ints
-from mbrparse.charts.base.span_summary import SpanEntries, SpanSummary, cell_of
 from mbrparse.charts.dense.dense_state import DenseState, DenseTables, Group
 from mbrparse.charts.dense.dense_summary import (
     EntryRoom,
@@ -17,6 +15,8 @@ from mbrparse.charts.dense.dense_summary import (
     dense_entries_alone,
     dense_words,
 )
+from mbrparse.charts.rule_tables import Floats, Ints
+from mbrparse.charts.spans import SpanEntries, SpanSummary, cell_of
 
 WordMasses = list[list[dict[int, float]]]  # [lane][position]: posteriors of preterminals' labels
 

@@ -13,8 +13,10 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from mbrparse.charts.base.rule_tables import Floats
-from mbrparse.charts.base.vector import (
+from mbrparse.charts.dense.dense_state import Tiles, WideRules
+from mbrparse.charts.kernel import kernel
+from mbrparse.charts.rule_tables import Floats
+from mbrparse.charts.vector import (
     add,
     any_positive,
     load,
@@ -27,8 +29,6 @@ from mbrparse.charts.base.vector import (
     store_to,
     zeros,
 )
-from mbrparse.charts.dense.dense_state import Tiles, WideRules
-from mbrparse.charts.kernel import kernel
 
 
 class Splits(NamedTuple):

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mbrparse.charts.base.rule_tables import (
+from mbrparse.charts.rule_tables import (
     Floats,
     Indices,
     Ints,

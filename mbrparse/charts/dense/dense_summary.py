@@ -10,9 +10,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbrparse.charts.base.rule_tables import Floats, Ints
-from mbrparse.charts.base.span_summary import SpanSummary
-from mbrparse.charts.base.vector import (
+from mbrparse.charts.dense.dense_state import DenseState
+from mbrparse.charts.kernel import kernel
+from mbrparse.charts.rule_tables import Floats, Ints
+from mbrparse.charts.spans import SpanSummary
+from mbrparse.charts.vector import (
     add,
     any_positive,
     choose_greater,
@@ -24,8 +26,6 @@ from mbrparse.charts.base.vector import (
     store,
     zeros,
 )
-from mbrparse.charts.dense.dense_state import DenseState
-from mbrparse.charts.kernel import kernel
 
 
 class WideLabels(NamedTuple):

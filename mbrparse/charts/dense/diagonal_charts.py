@@ -11,8 +11,6 @@ import numpy.typing as npt
 
 from mbrparse.charts.base.clock import Clock
 from mbrparse.charts.base.memory import aligned_rows
-from mbrparse.charts.base.rule_tables import Floats, Ints, Lexicon, Rules, lexical_entries
-from mbrparse.charts.base.span_summary import SpanSummary
 from mbrparse.charts.dense.dense_derivation import LaneNodes
 from mbrparse.charts.dense.dense_state import DenseState, dense_tables
 from mbrparse.charts.dense.dense_summary import WideLabels
@@ -25,6 +23,8 @@ from mbrparse.charts.dense.diagonal_passes import (
 )
 from mbrparse.charts.dense.diagonal_state import Diagonals
 from mbrparse.charts.dense.number_range import PRODUCT_POWER
+from mbrparse.charts.rule_tables import Floats, Ints, Lexicon, Rules, lexical_entries
+from mbrparse.charts.spans import SpanSummary
 from mbrparse.grammar.pcfg import IntArray
 
 

@@ -7,9 +7,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbrparse.charts.base.rule_tables import Floats, Ints, RulesByChild
-from mbrparse.charts.base.span_summary import SpanSummary
-from mbrparse.charts.base.vector import (
+from mbrparse.charts.dense.dense_derivation import LaneNodes, Places, read_derivations
+from mbrparse.charts.dense.dense_splits import Families, apply_rules, pass_splits, plus, sum_splits
+from mbrparse.charts.dense.dense_state import DenseState, DenseTables, Group
+from mbrparse.charts.dense.dense_summary import WideLabels, certain_words, summarize
+from mbrparse.charts.dense.diagonal_state import Diagonals, clear, diagonal_splits, rescale, set_pace
+from mbrparse.charts.kernel import kernel
+from mbrparse.charts.rule_tables import Floats, Ints, RulesByChild
+from mbrparse.charts.spans import SpanSummary
+from mbrparse.charts.vector import (
     add,
     any_positive,
     load,
@@ -20,12 +26,6 @@ from mbrparse.charts.base.vector import (
     store_to,
     zeros,
 )
-from mbrparse.charts.dense.dense_derivation import LaneNodes, Places, read_derivations
-from mbrparse.charts.dense.dense_splits import Families, apply_rules, pass_splits, plus, sum_splits
-from mbrparse.charts.dense.dense_state import DenseState, DenseTables, Group
-from mbrparse.charts.dense.dense_summary import WideLabels, certain_words, summarize
-from mbrparse.charts.dense.diagonal_state import Diagonals, clear, diagonal_splits, rescale, set_pace
-from mbrparse.charts.kernel import kernel
 
 
 @kernel

@@ -23,8 +23,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbrparse.charts.base.rule_tables import Floats, Ints
-from mbrparse.charts.base.vector import (
+from mbrparse.charts.dense.dense_splits import Splits
+from mbrparse.charts.dense.dense_state import DenseState
+from mbrparse.charts.kernel import kernel
+from mbrparse.charts.rule_tables import Floats, Ints
+from mbrparse.charts.vector import (
     choose_greater,
     load,
     load_from,
@@ -35,9 +38,6 @@ from mbrparse.charts.base.vector import (
     store_to,
     zeros,
 )
-from mbrparse.charts.dense.dense_splits import Splits
-from mbrparse.charts.dense.dense_state import DenseState
-from mbrparse.charts.kernel import kernel
 
 
 class Diagonals(NamedTuple):

@@ -17,7 +17,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from mbrparse.charts.base.rule_tables import Floats, Lexicon, Rules, scaled_entries
+from mbrparse.charts.rule_tables import Floats, Lexicon, Rules, scaled_entries
 from mbrparse.grammar.pcfg import IntArray
 
 #: Products of two values between 2^-power and 2^power stay in the range, with room for a rule.
