@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
 from mbrparse.charts.rule_tables import Ints
 from mbrparse.charts.spans import SYMBOL_IDS, SpanEntries, Spans, SpanSummary
+from mbrparse.errors import ChartOverflowError, NumberRangeError
 
 if TYPE_CHECKING:
     from mbrparse.charts.base.inside_nodes import InsideNodes

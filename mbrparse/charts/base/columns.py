@@ -1,2 +1,2 @@
-from mbrparse.charts.chart import derivation_of as derivation_of
+from mbrparse.charts.chart import derivation_of  # noqa: F401
 from mbrparse.charts.spans import *  # noqa: F403
