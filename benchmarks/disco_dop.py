@@ -21,9 +21,8 @@ from pathlib import Path
 from typing import get_args
 
 from mbrparse.decode.trees import LabelledSpans
-from mbrparse.evaluate.profiles.counts import SentenceCounts
-from mbrparse.evaluate.tables.count_table import Columns
-from mbrparse.evaluate.tables.criteria import rates
+from mbrparse.evaluate.counts import SentenceCounts
+from mbrparse.evaluate.criteria import Columns, rates
 from mbrparse.experiments.dop.model_trial import Model, Search, timed_parses
 from mbrparse.experiments.trial_runs import HeldOut
 from mbrparse.grammar.dop.addressed_treebank import Weighting, address_trees

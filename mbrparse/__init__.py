@@ -36,9 +36,9 @@ if TYPE_CHECKING:
     from mbrparse.decode.spans import Posteriors
     from mbrparse.decode.words.word_probabilities import surprisal
     from mbrparse.errors import MbrparseError
-    from mbrparse.evaluate.comparison import compare, report
-    from mbrparse.evaluate.profiles.profile_table import PROFILES
-    from mbrparse.evaluate.risk import TreeRates
+    from mbrparse.evaluate.compare.candidates import TreeRates
+    from mbrparse.evaluate.compare.comparison import compare, report
+    from mbrparse.evaluate.compare.profiles import PROFILES
     from mbrparse.grammar.files.grammars import grammar, read_grammar, write_grammar
     from mbrparse.grammar.pcfg import PCFG
     from mbrparse.training.count import train
@@ -98,7 +98,7 @@ __all__ = [
 _MODULES = {
     "OBJECTIVES": "decode.objectives",
     "PCFG": "grammar.pcfg",
-    "PROFILES": "evaluate.profiles.profile_table",
+    "PROFILES": "evaluate.compare.profiles",
     "Binarization": "treebank.binarize",
     "Grammars": "decode.parser.grammars_source",
     "Item": "decode.objectives",
@@ -110,11 +110,11 @@ _MODULES = {
     "Posteriors": "decode.spans",
     "Space": "decode.objectives",
     "Tree": "treebank.tree",
-    "TreeRates": "evaluate.risk",
+    "TreeRates": "evaluate.compare.candidates",
     "baseline_trees": "treebank.baselines",
     "binarize": "treebank.binarize",
     "combine": "decode.parser.combination",
-    "compare": "evaluate.comparison",
+    "compare": "evaluate.compare.comparison",
     "debinarize": "treebank.binarize",
     "grammar": "grammar",
     "explain": "decode.explain.explanation",
@@ -125,7 +125,7 @@ _MODULES = {
     "read_tree": "treebank.brackets",
     "read_parses": "treebank.tree_lists",
     "read_trees": "treebank.tree_lists",
-    "report": "evaluate.comparison",
+    "report": "evaluate.compare.comparison",
     "rerank": "decode.parser.rerank",
     "score": "decode.parser.scoring",
     "span_marginals": "decode.posteriors.span_marginals",

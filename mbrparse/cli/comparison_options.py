@@ -14,8 +14,8 @@ from mbrparse.cli.options import Named, count_option, encoding_option, option
 from mbrparse.files import STANDARD
 
 if TYPE_CHECKING:
+    from mbrparse.evaluate.compare.evaluation import Settings
     from mbrparse.evaluate.evalb.parameters import EvalbParameters
-    from mbrparse.evaluate.settings import Settings
 
 
 @dataclass(frozen=True)
@@ -119,10 +119,10 @@ class ComparisonOptions(LabelOptions):
 
         Raises MbrparseError where the options mean nothing together.
         """
-        from mbrparse.evaluate.profiles.profile_table import chosen_profile
-        from mbrparse.evaluate.settings import Settings
-        from mbrparse.evaluate.tables.criteria import criterion_name
-        from mbrparse.evaluate.trees.gold import Comparison
+        from mbrparse.evaluate.compare.evaluation import Settings
+        from mbrparse.evaluate.compare.profiles import chosen_profile
+        from mbrparse.evaluate.counts import Comparison
+        from mbrparse.evaluate.criteria import criterion_name
 
         comparison = Comparison(self.form, self.crossing_reference, self.unaries)
         profile = chosen_profile(self.profile, comparison, parameters)

@@ -33,10 +33,9 @@ def print_as_evalb(
     marks: LabelMarks | None,
 ) -> bool:
     """EVALB's own output, the coverage on standard error. Whether every sentence counts."""
-    from mbrparse.evaluate.evalb.evalb_counts import evalb_scores
-    from mbrparse.evaluate.evalb.evalb_report import Report
-    from mbrparse.evaluate.tables.count_table import placed
-    from mbrparse.evaluate.trees.sources import gold_file, parse_files, with_our_labels
+    from mbrparse.evaluate.align import gold_file, parse_files, with_our_labels
+    from mbrparse.evaluate.criteria import placed
+    from mbrparse.evaluate.evalb.summary import Report, evalb_scores
 
     messages: list[str] = []
     sources = [gold_file(gold, encoding), *parse_files([parses], encoding)]

@@ -25,11 +25,11 @@ from mbrparse.files import STANDARD, atomic_outputs, open_output, source_name
 
 if TYPE_CHECKING:
     from mbrparse.evaluate.evalb.parameters import EvalbParameters
-    from mbrparse.evaluate.tables.rate_tables import Format
+    from mbrparse.evaluate.tables import Format
 
 
 def _names(text: str) -> tuple[str, ...]:
-    from mbrparse.evaluate.tables.criteria import criterion_name
+    from mbrparse.evaluate.criteria import criterion_name
 
     return tuple(map(criterion_name, text.split(",")))
 
@@ -145,9 +145,9 @@ def _print_tables(
     jobs: Any,
 ) -> bool:
     """A table of rates, or a breakdown. Whether every sentence counts."""
+    from mbrparse.evaluate.compare.evaluation import evaluate_files, file_sources
+    from mbrparse.evaluate.criteria import placed
     from mbrparse.evaluate.evalb.parameters import EvalbParameters
-    from mbrparse.evaluate.evaluation import evaluate_files, file_sources
-    from mbrparse.evaluate.tables.count_table import placed
     from mbrparse.treebank.candidate_files import is_candidate_file
 
     columns = tables.columns or ()
@@ -159,9 +159,9 @@ def _print_tables(
     say = log if isinstance(settings.how, EvalbParameters) else note  # EVALB's messages begin as EVALB's
     encoding, progress = comparison.encoding, partial(with_progress, title="evaluate")
     if tables.calibration:
-        from mbrparse.evaluate.report.kept_comparison import compare_sources
-        from mbrparse.evaluate.report.sentence_records import calibrated
-        from mbrparse.evaluate.tables.criteria import COVERAGE
+        from mbrparse.evaluate.criteria import COVERAGE
+        from mbrparse.evaluate.report.judged_trees import compare_sources
+        from mbrparse.evaluate.report.records import calibrated
 
         sources = file_sources(gold, parses, settings, encoding)
         untested = replace(settings, resamples=0, criteria=(COVERAGE,))

@@ -74,8 +74,8 @@ def report(
     marked, and the chart of its posteriors.
     """
     from mbrparse.cli.file_options import read_given
+    from mbrparse.evaluate.compare.evaluation import file_sources
     from mbrparse.evaluate.evalb.parameters import EvalbParameters, read_parameters
-    from mbrparse.evaluate.evaluation import file_sources
     from mbrparse.evaluate.report.pages import ReportOptions, write_report
 
     comparison.check()

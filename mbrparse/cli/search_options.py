@@ -20,7 +20,7 @@ from mbrparse.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from mbrparse.evaluate.risk import TreeRates
+    from mbrparse.evaluate.compare.candidates import TreeRates
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class CandidateOptions:
         if self.risk is None:
             return None
         from mbrparse.errors import MbrparseError
-        from mbrparse.evaluate.risk import TreeRates
+        from mbrparse.evaluate.compare.candidates import TreeRates
 
         try:
             return TreeRates(self.risk, "original" if debinarize else "binarized")

@@ -57,7 +57,7 @@ def stats(
     Trees are counted as they are written, but for a wrapper around the root; traces (-NONE-) are no words. A
     chain is of constituents with one child each. A repeated tree or sentence is the same as one before it.
     """
-    from mbrparse.evaluate.tables.grids import LAYOUTS, csv_grid, grid_of
+    from mbrparse.evaluate.tables import LAYOUTS, csv_grid, grid_of
 
     check_outputs([("--output", output)], [("TREEBANK", path) for path in treebanks])
     found = treebank_statistics(*treebanks, **how, progress=partial(with_progress, title="counting"))

@@ -11,8 +11,8 @@ from itertools import zip_longest
 from pathlib import Path
 
 from mbrparse.errors import CorpusError, InputMismatchError, LabelError, MbrparseError, visible
+from mbrparse.evaluate.align import no_trees
 from mbrparse.evaluate.tree_differences import MEANINGS, Kind, NamedTree, Sentence, mark
-from mbrparse.evaluate.trees.agreement import no_trees
 from mbrparse.files import source_name
 from mbrparse.treebank.binarize import debinarize
 from mbrparse.treebank.brackets import read_parse_file

@@ -16,16 +16,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mbrparse.evaluate.breakdowns import Breakdown
-from mbrparse.evaluate.tables.count_table import Columns
-from mbrparse.evaluate.tables.criteria import DASH, quotients
-from mbrparse.evaluate.tables.grids import Cell, Grid, grid_of
-from mbrparse.evaluate.tables.rate_tables import chosen
-from mbrparse.evaluate.tables.significance import EQUAL, Differences, bootstrap, columns, differences
-from mbrparse.evaluate.tables.significance_report import interval_text, p_value_text
+from mbrparse.evaluate.criteria import DASH, Average, Columns, Criterion, Floats, quotients
+from mbrparse.evaluate.significance import EQUAL, Differences, bootstrap, columns, differences
+from mbrparse.evaluate.tables import Cell, Grid, chosen, grid_of, interval_text, p_value_text
 
 if TYPE_CHECKING:
-    from mbrparse.evaluate.tables.count_table import Floats
-    from mbrparse.evaluate.tables.criteria import Average, Criterion
     from mbrparse.run.jobs import Jobs
 
 

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from mbrparse.decode.parser.parser import Parser
-from mbrparse.evaluate.tables.grids import grid_of
-from mbrparse.evaluate.trees.matches import consistent, gap_owners
+from mbrparse.evaluate.counts import consistent, gap_owners
+from mbrparse.evaluate.tables import grid_of
 from mbrparse.experiments.trial_runs import Tables
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.log import Log, no_log

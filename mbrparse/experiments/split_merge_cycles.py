@@ -16,13 +16,10 @@ import numpy as np
 from mbrparse.decode.objectives import OBJECTIVES
 from mbrparse.decode.parser.parse_input import Job
 from mbrparse.decode.parser_options import ParserOptions, objective_of
-from mbrparse.evaluate.evalb.evalb_counts import EVALB
+from mbrparse.evaluate.compare.evaluation import Settings, evaluate_files
 from mbrparse.evaluate.evalb.parameters import COLLINS, NEVER
-from mbrparse.evaluate.evaluation import evaluate_files
-from mbrparse.evaluate.settings import Settings
-from mbrparse.evaluate.tables.grids import Cell, Grid, grid_of
-from mbrparse.evaluate.tables.rate_tables import Summary, cells
-from mbrparse.evaluate.tables.significance_report import LEGEND
+from mbrparse.evaluate.evalb.summary import EVALB
+from mbrparse.evaluate.tables import LEGEND, Cell, Grid, Summary, cells, grid_of
 from mbrparse.experiments.kept_parses import parse_kept
 from mbrparse.experiments.trial_runs import Tables, hold_out, panels, read_treebanks
 from mbrparse.files import atomic_outputs

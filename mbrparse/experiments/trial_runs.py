@@ -12,12 +12,10 @@ import numpy as np
 
 from mbrparse.decode.trees import LabelledSpans
 from mbrparse.errors import CorpusError
-from mbrparse.evaluate.profiles.counts import SentenceCounts
-from mbrparse.evaluate.tables.criteria import DASH
-from mbrparse.evaluate.tables.grids import LAYOUTS, Cell, Grid, PrintFormat, csv_grid
-from mbrparse.evaluate.tables.rate_tables import signature_line
-from mbrparse.evaluate.trees.agreement import Place
-from mbrparse.evaluate.trees.gold import PAPER_FORM, GoldSentence
+from mbrparse.evaluate.align import Place
+from mbrparse.evaluate.counts import PAPER_FORM, GoldSentence, SentenceCounts
+from mbrparse.evaluate.criteria import DASH
+from mbrparse.evaluate.tables import LAYOUTS, Cell, Grid, PrintFormat, csv_grid, signature_line
 from mbrparse.files import atomic_outputs, open_output, open_output_bytes
 from mbrparse.local_settings import no_local_settings
 from mbrparse.log import Log, Progress, no_progress

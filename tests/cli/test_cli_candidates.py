@@ -8,8 +8,8 @@ import pytest
 from commandline import Command
 
 from mbrparse.errors import InputMismatchError
-from mbrparse.evaluate.comparison import compare
-from mbrparse.evaluate.risk import TreeRates
+from mbrparse.evaluate.compare.candidates import TreeRates
+from mbrparse.evaluate.compare.comparison import compare
 from mbrparse.treebank.brackets import read_tree
 from mbrparse.treebank.candidate_files import read_candidates
 from mbrparse.treebank.tree import Tree

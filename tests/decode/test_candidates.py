@@ -22,7 +22,7 @@ from mbrparse.decode.objectives import OBJECTIVES
 from mbrparse.decode.parser.parser import Parser
 from mbrparse.decode.parser_options import ParserOptions
 from mbrparse.errors import OptionsError
-from mbrparse.evaluate.risk import TreeRates
+from mbrparse.evaluate.compare.candidates import TreeRates
 from mbrparse.grammar.pcfg import PCFG, FloatArray
 from mbrparse.treebank.outlines import constituents
 from mbrparse.treebank.tree import Tree

@@ -14,13 +14,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import mbrparse as mp
-from mbrparse.evaluate.report.calibration_tables import Reliability
-from mbrparse.evaluate.report.kept_comparison import compare_sources
-from mbrparse.evaluate.report.sentence_records import calibrated
-from mbrparse.evaluate.settings import Settings
-from mbrparse.evaluate.tables.criteria import COVERAGE, PAPER
-from mbrparse.evaluate.trees.gold import Comparison
-from mbrparse.evaluate.trees.sources import trees_in_memory
+from mbrparse.evaluate.align import trees_in_memory
+from mbrparse.evaluate.compare.evaluation import Settings
+from mbrparse.evaluate.counts import Comparison
+from mbrparse.evaluate.criteria import COVERAGE, PAPER
+from mbrparse.evaluate.report.calibration import Reliability
+from mbrparse.evaluate.report.judged_trees import compare_sources
+from mbrparse.evaluate.report.records import calibrated
 from mbrparse.treebank.outlines import constituents
 from mbrparse.treebank.tree import Tree
 

@@ -9,7 +9,7 @@ from commandline import Command, run
 
 from mbrparse.decode.objectives import OBJECTIVES
 from mbrparse.evaluate.citation import citation
-from mbrparse.evaluate.profiles.profile_table import PROFILES
+from mbrparse.evaluate.compare.profiles import PROFILES
 from mbrparse.program import signature, sources
 from mbrparse.treebank.known_corpora import CORPORA
 

@@ -13,10 +13,10 @@ from commandline import Command
 from evaluation_cases import GOLD, ORIGINAL_GOLD, PARSE, write
 
 from mbrparse.errors import MbrparseError
-from mbrparse.evaluate.comparison import compare
-from mbrparse.evaluate.evalb.evalb_counts import EvalbCounts
-from mbrparse.evaluate.profiles.leaf_ancestor import LEAF_ANCESTOR
-from mbrparse.evaluate.tables.criteria import MORE
+from mbrparse.evaluate.compare.comparison import compare
+from mbrparse.evaluate.compare.profiles import LEAF_ANCESTOR
+from mbrparse.evaluate.criteria import MORE
+from mbrparse.evaluate.evalb.summary import EvalbCounts
 from mbrparse.treebank.brackets import read_tree, read_trees
 from mbrparse.treebank.tree import Tree
 

@@ -18,12 +18,10 @@ from commandline import Command
 from evaluation_cases import GOLD, ORIGINAL_GOLD, PARSE, write
 
 from mbrparse.errors import CorpusError, InputMismatchError
+from mbrparse.evaluate.align import distinct_names, gold_file, parse_files
+from mbrparse.evaluate.counts import Comparison, SentenceCounts, count_matches, counts_table
+from mbrparse.evaluate.criteria import COVERAGE, MORE, PAPER, Average, Columns, Criterion, rates, totals
 from mbrparse.evaluate.drawing import read_sentences
-from mbrparse.evaluate.profiles.counts import SentenceCounts, count_matches, counts_table
-from mbrparse.evaluate.tables.count_table import Columns
-from mbrparse.evaluate.tables.criteria import COVERAGE, MORE, PAPER, Average, Criterion, rates, totals
-from mbrparse.evaluate.trees.gold import Comparison
-from mbrparse.evaluate.trees.sources import distinct_names, gold_file, parse_files
 
 CRITERIA = PAPER + MORE
 PRM = Path(__file__).parent.parent / "data" / "evalb" / "sample.prm"

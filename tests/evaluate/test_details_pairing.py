@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_report_command import blocks
 
-from mbrparse.evaluate.details_pairing import posteriors_of
+from mbrparse.evaluate.details import posteriors_of
 from mbrparse.treebank.binarize import debinarize
 from mbrparse.treebank.outlines import constituents
 from mbrparse.treebank.tree import Tree

@@ -12,11 +12,10 @@ from hypothesis import strategies as st
 from naive_evalb import Row, Rules, compare
 
 from mbrparse.errors import FileError
+from mbrparse.evaluate.align import gold_file, parse_files
 from mbrparse.evaluate.evalb import parameters
-from mbrparse.evaluate.evalb.evalb_counts import evalb_scores
-from mbrparse.evaluate.evalb.evalb_report import HEADING
 from mbrparse.evaluate.evalb.parameters import SHIPPED, SPMRL, EvalbParameters, read_parameters
-from mbrparse.evaluate.trees.sources import gold_file, parse_files
+from mbrparse.evaluate.evalb.summary import HEADING, evalb_scores
 
 DATA = Path(__file__).parent.parent / "data" / "evalb"
 COLLINS = DATA / "COLLINS.prm"

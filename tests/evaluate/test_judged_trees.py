@@ -9,18 +9,23 @@ from evaluation_cases import nary_trees, trees
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mbrparse.evaluate.align import trees_in_memory
 from mbrparse.evaluate.breakdowns import By
-from mbrparse.evaluate.comparison import compare
-from mbrparse.evaluate.details_files import expectations
-from mbrparse.evaluate.report.judged_trees import CROSSING, EXTRA, RIGHT, JudgedTrees, LabelNumbers
-from mbrparse.evaluate.report.kept_comparison import KeptComparison, compare_sources
-from mbrparse.evaluate.report.page_index import page_index
-from mbrparse.evaluate.report.sentence_records import SentenceRecords
-from mbrparse.evaluate.settings import Settings
-from mbrparse.evaluate.tables.criteria import COVERAGE, PAPER
-from mbrparse.evaluate.trees.gold import ComparedTrees, Comparison, equal_pairs
-from mbrparse.evaluate.trees.matches import Brackets
-from mbrparse.evaluate.trees.sources import trees_in_memory
+from mbrparse.evaluate.compare.comparison import compare
+from mbrparse.evaluate.compare.evaluation import Settings
+from mbrparse.evaluate.counts import Brackets, ComparedTrees, Comparison, equal_pairs
+from mbrparse.evaluate.criteria import COVERAGE, PAPER
+from mbrparse.evaluate.details import expectations
+from mbrparse.evaluate.report.judged_trees import (
+    CROSSING,
+    EXTRA,
+    RIGHT,
+    JudgedTrees,
+    KeptComparison,
+    LabelNumbers,
+    compare_sources,
+)
+from mbrparse.evaluate.report.records import SentenceRecords, page_index
 from mbrparse.log import no_log
 from mbrparse.treebank.outlines import constituents
 from mbrparse.treebank.tree import Tree

@@ -11,7 +11,7 @@ import pytest
 from commandline import Command
 from evaluation_cases import write
 
-from mbrparse.evaluate.tables.grids import LAYOUTS, Cell, Grid, grid_of, text_grid
+from mbrparse.evaluate.tables import LAYOUTS, Cell, Grid, grid_of, text_grid
 
 RIGHT = "(S (A a b) (S_Cont c (B d e)))"
 WRONG = "(S (S_Cont (A a b) c) (A d e))"

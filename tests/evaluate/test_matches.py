@@ -7,9 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from naive_judgements import crosses
 
-from mbrparse.evaluate.trees.agreement import Place
-from mbrparse.evaluate.trees.gold import Comparison, GoldSentence
-from mbrparse.evaluate.trees.matches import Matches
+from mbrparse.evaluate.align import Place
+from mbrparse.evaluate.counts import Comparison, GoldSentence, Matches
 from mbrparse.treebank.binarize import binarize, debinarize
 from mbrparse.treebank.clean import clean
 from mbrparse.treebank.corpora import SourceTree

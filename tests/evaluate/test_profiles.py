@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import mbrparse as mp
 from mbrparse.cli.evaluate_command import evaluate
-from mbrparse.evaluate.profiles.profile_table import PROFILES
+from mbrparse.evaluate.compare.profiles import PROFILES
 
 DATA = Path(__file__).parent.parent / "data" / "profiles"
 FILES = DATA / "gold.txt", DATA / "parse.txt"

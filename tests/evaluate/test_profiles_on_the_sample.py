@@ -7,7 +7,7 @@ import pytest
 from commandline import Command
 
 import mbrparse as mp
-from mbrparse.evaluate.profiles.profile_table import PROFILES
+from mbrparse.evaluate.compare.profiles import PROFILES
 from mbrparse.treebank.tree import Tree
 
 PAGE = Path(__file__).parent.parent.parent / "docs" / "evaluation.md"

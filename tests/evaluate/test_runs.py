@@ -16,9 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import mbrparse as mp
+from mbrparse.evaluate.criteria import Columns, Criterion, ratio
 from mbrparse.evaluate.runs import Runs
-from mbrparse.evaluate.tables.count_table import Columns
-from mbrparse.evaluate.tables.criteria import Criterion, ratio
 
 RATE = ratio("rate", "rate", "matched", "gold")
 ERRORS = Criterion("errors", "errors", RATE.denominator, RATE.numerator, lower_is_better=True)

@@ -15,11 +15,11 @@ from evaluation_cases import write
 
 import mbrparse as mp
 from mbrparse.cli.main import cli
+from mbrparse.evaluate.compare.evaluation import Settings
+from mbrparse.evaluate.compare.spans import SpanConventions
+from mbrparse.evaluate.counts import Comparison
+from mbrparse.evaluate.criteria import PAPER
 from mbrparse.evaluate.evalb.parameters import EvalbParameters
-from mbrparse.evaluate.profiles.span_conventions import SpanConventions
-from mbrparse.evaluate.settings import Settings
-from mbrparse.evaluate.tables.criteria import PAPER
-from mbrparse.evaluate.trees.gold import Comparison
 from mbrparse.program import commit, program, signature, sources
 from mbrparse.treebank.labels import LabelMarks
 

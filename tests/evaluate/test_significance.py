@@ -14,11 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import bootstrap as scipy_bootstrap
 
-from mbrparse.evaluate.evalb.evalb_counts import EVALB, EvalbCounts
-from mbrparse.evaluate.profiles.counts import SentenceCounts
-from mbrparse.evaluate.tables.count_table import Columns
-from mbrparse.evaluate.tables.criteria import MORE, PAPER, Average, Criterion, rates
-from mbrparse.evaluate.tables.significance import Significance, significance
+from mbrparse.evaluate.counts import SentenceCounts
+from mbrparse.evaluate.criteria import MORE, PAPER, Average, Columns, Criterion, rates
+from mbrparse.evaluate.evalb.summary import EVALB, EvalbCounts
+from mbrparse.evaluate.significance import Significance, significance
 
 ALL = PAPER + MORE
 RECALL = next(place for place, criterion in enumerate(ALL) if criterion.name == "labelled_recall")

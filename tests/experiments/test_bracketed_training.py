@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from commandline import Command, Outcome
 
-from mbrparse.evaluate.tables.grids import csv_grid, latex_grid, markdown_grid, text_grid
+from mbrparse.evaluate.tables import csv_grid, latex_grid, markdown_grid, text_grid
 from mbrparse.experiments.goodman.bracketed_training import (
     CRITERIA,
     DECODERS,

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from mbrparse.cli import stages
 from mbrparse.cli.stages import STAGES, stage_options
-from mbrparse.evaluate.tables.significance import holm
+from mbrparse.evaluate.significance import holm
 
 pytestmark = pytest.mark.usefixtures("folder")
 

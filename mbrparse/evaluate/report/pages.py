@@ -14,23 +14,25 @@ from importlib.resources import files
 from pathlib import Path
 
 from mbrparse.errors import FileError, visible
-from mbrparse.evaluate.details_files import expectations
-from mbrparse.evaluate.evaluation import FellBack, Rows
+from mbrparse.evaluate.align import TreeSource
+from mbrparse.evaluate.compare.evaluation import FellBack, Rows, Settings
+from mbrparse.evaluate.details import expectations
 from mbrparse.evaluate.report import figures
-from mbrparse.evaluate.report.kept_comparison import KeptComparison, compare_sources
-from mbrparse.evaluate.report.page_index import packed, packed_chunks, page_index, places, texts
-from mbrparse.evaluate.report.page_plots import calibration, differences
-from mbrparse.evaluate.report.sentence_records import (
+from mbrparse.evaluate.report.figures import calibration, differences
+from mbrparse.evaluate.report.judged_trees import KeptComparison, compare_sources
+from mbrparse.evaluate.report.records import (
     PARTS,
     THRESHOLD,
     SentenceRecords,
     SpanArrays,
     check_lengths,
+    packed,
+    packed_chunks,
+    page_index,
+    places,
+    texts,
 )
-from mbrparse.evaluate.settings import Settings
-from mbrparse.evaluate.tables.rate_tables import render
-from mbrparse.evaluate.tables.significance_report import legend
-from mbrparse.evaluate.trees.sources import TreeSource
+from mbrparse.evaluate.tables import legend, render
 from mbrparse.files import atomic_outputs, open_output
 from mbrparse.path_kinds import is_file
 from mbrparse.replacements import make_folder

@@ -18,15 +18,11 @@ from mbrparse.decode.objectives import Objective
 from mbrparse.decode.parser.parse_files import ParseAccount
 from mbrparse.decode.parser.parse_input import Job
 from mbrparse.decode.parser_options import ParserOptions
-from mbrparse.evaluate.evaluation import evaluate_files
-from mbrparse.evaluate.settings import Settings
-from mbrparse.evaluate.tables.count_table import Columns
-from mbrparse.evaluate.tables.criteria import DASH, Average, rates
-from mbrparse.evaluate.tables.grids import Cell, Grid, grid_of
-from mbrparse.evaluate.tables.rate_tables import Summary, cells, summarize
-from mbrparse.evaluate.tables.significance import significance
-from mbrparse.evaluate.tables.significance_report import LEGEND
-from mbrparse.evaluate.trees.gold import Comparison
+from mbrparse.evaluate.compare.evaluation import Settings, evaluate_files
+from mbrparse.evaluate.counts import Comparison
+from mbrparse.evaluate.criteria import DASH, Average, Columns, rates
+from mbrparse.evaluate.significance import significance
+from mbrparse.evaluate.tables import LEGEND, Cell, Grid, Summary, cells, grid_of, summarize
 from mbrparse.experiments.beyond_recall.compared_objectives import (
     NARY,
     OBJECTIVE_TABLES,

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from mbrparse.decode.objectives import OBJECTIVES, Objective
-from mbrparse.evaluate.tables.criteria import MORE, PAPER, Average, Criterion
-from mbrparse.evaluate.trees.agreement import Form
+from mbrparse.evaluate.align import Form
+from mbrparse.evaluate.criteria import MORE, PAPER, Average, Criterion
 from mbrparse.files import read_lines
 from mbrparse.treebank.labels import is_continuation
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from mbrparse.decode.best_first.best_first_charts import refuse_unary_rules
 from mbrparse.errors import CorpusError
-from mbrparse.evaluate.tables.grids import csv_grid
+from mbrparse.evaluate.tables import csv_grid
 from mbrparse.experiments.caraballo_charniak.merit_tables import (
     PUBLISHED,
     TABLES,

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from mbrparse.evaluate.tables.grids import Cell, grid_of
+from mbrparse.evaluate.tables import Cell, grid_of
 from mbrparse.experiments.caraballo_charniak.merit_trial import CHECKPOINTS
 from mbrparse.experiments.trial_runs import panels
 

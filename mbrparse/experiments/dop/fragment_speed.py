@@ -23,8 +23,8 @@ from mbrparse.decode.dop.dop_derivations import DopSampler
 from mbrparse.decode.parser.parser import Parser
 from mbrparse.decode.parser.sentences import Sentence
 from mbrparse.errors import ChartOverflowError, CorpusError
-from mbrparse.evaluate.tables.criteria import DASH
-from mbrparse.evaluate.tables.grids import Grid, grid_of
+from mbrparse.evaluate.criteria import DASH
+from mbrparse.evaluate.tables import Grid, grid_of
 from mbrparse.experiments.dop.explicit_fragments import explicit_fragments
 from mbrparse.experiments.dop.model_trial import Design, timed_parses
 from mbrparse.experiments.trial_runs import published

@@ -8,10 +8,9 @@ from typing import Any
 
 import pandas as pd
 
-from mbrparse.evaluate.profiles.counts import SentenceCounts
-from mbrparse.evaluate.tables.count_table import Columns
-from mbrparse.evaluate.tables.criteria import PAPER, rates
-from mbrparse.evaluate.tables.grids import Grid, grid_of
+from mbrparse.evaluate.counts import SentenceCounts
+from mbrparse.evaluate.criteria import PAPER, Columns, rates
+from mbrparse.evaluate.tables import Grid, grid_of
 from mbrparse.experiments.dop.model_trial import ModelTrial, timed_parses
 from mbrparse.experiments.trial_runs import HeldOut, Summary, panels, summarize
 from mbrparse.grammar.dop.addressed_treebank import AddressedTreebank, address_trees

@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 
 from mbrparse.errors import CorpusError
-from mbrparse.evaluate.tables.significance_report import LEGEND
+from mbrparse.evaluate.tables import LEGEND
 from mbrparse.experiments.dop.fragment_speed import (
     SpeedTrial,
     speed_data,

@@ -7,14 +7,10 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from mbrparse.evaluate.profiles.counts import SentenceCounts
-from mbrparse.evaluate.tables.count_table import Columns
-from mbrparse.evaluate.tables.criteria import PAPER, rates
-from mbrparse.evaluate.tables.grids import Cell, Grid, grid_of
-from mbrparse.evaluate.tables.rate_tables import Summary, cells, summarize
-from mbrparse.evaluate.tables.significance import significance
-from mbrparse.evaluate.tables.significance_report import p_value_text
-from mbrparse.evaluate.trees.gold import PAPER_FORM
+from mbrparse.evaluate.counts import PAPER_FORM, SentenceCounts
+from mbrparse.evaluate.criteria import PAPER, Columns, rates
+from mbrparse.evaluate.significance import significance
+from mbrparse.evaluate.tables import Cell, Grid, Summary, cells, grid_of, p_value_text, summarize
 from mbrparse.experiments.dop.model_trial import COUNTS, DECODERS, Model
 from mbrparse.experiments.trial_runs import paired_test
 from mbrparse.experiments.trial_runs import summarize as over_runs

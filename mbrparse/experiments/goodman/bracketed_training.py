@@ -16,11 +16,9 @@ from typing import Any
 
 from mbrparse.decode.parser.parser import Parser
 from mbrparse.errors import CorpusError
-from mbrparse.evaluate.profiles.counts import SentenceCounts
-from mbrparse.evaluate.tables.count_table import Columns
-from mbrparse.evaluate.tables.criteria import PAPER, rates
-from mbrparse.evaluate.tables.grids import Cell, Grid, grid_of
-from mbrparse.evaluate.tables.significance_report import p_value_text
+from mbrparse.evaluate.counts import SentenceCounts
+from mbrparse.evaluate.criteria import PAPER, Columns, rates
+from mbrparse.evaluate.tables import Cell, Grid, grid_of, p_value_text
 from mbrparse.experiments.trial_runs import (
     HeldOut,
     Summary,

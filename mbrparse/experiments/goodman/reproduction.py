@@ -15,14 +15,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from mbrparse.decode.posteriors.posteriors_file import read_posteriors
-from mbrparse.evaluate.evaluation import evaluate_files, file_sources
+from mbrparse.evaluate.align import BinarizedForm, Place
+from mbrparse.evaluate.compare.evaluation import Settings, evaluate_files, file_sources
+from mbrparse.evaluate.counts import Comparison
+from mbrparse.evaluate.criteria import COVERAGE, PAPER
 from mbrparse.evaluate.report.pages import ReportOptions, write_report
-from mbrparse.evaluate.report.sentence_records import THRESHOLD
-from mbrparse.evaluate.settings import Settings
-from mbrparse.evaluate.tables.criteria import COVERAGE, PAPER
-from mbrparse.evaluate.tables.rate_tables import render
-from mbrparse.evaluate.trees.agreement import BinarizedForm, Place
-from mbrparse.evaluate.trees.gold import Comparison
+from mbrparse.evaluate.report.records import THRESHOLD
+from mbrparse.evaluate.tables import render
 from mbrparse.experiments.trial_runs import published
 from mbrparse.files import open_output, read_lines
 from mbrparse.log import Log, Progress, no_log, no_progress

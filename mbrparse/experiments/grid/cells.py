@@ -16,11 +16,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
-from mbrparse.evaluate.evaluation import evaluate_files
-from mbrparse.evaluate.profiles.counts import SentenceCounts
-from mbrparse.evaluate.settings import Settings
-from mbrparse.evaluate.tables.criteria import CONSISTENT, FELL_BACK, MORE, PAPER
-from mbrparse.evaluate.trees.gold import Comparison
+from mbrparse.evaluate.compare.evaluation import Settings, evaluate_files
+from mbrparse.evaluate.counts import Comparison, SentenceCounts
+from mbrparse.evaluate.criteria import CONSISTENT, FELL_BACK, MORE, PAPER
 from mbrparse.files import read_lines
 from mbrparse.log import Log, no_log
 from mbrparse.replacements import make_folder

@@ -11,11 +11,9 @@ import numpy as np
 import pandas as pd
 
 from mbrparse.errors import InputMismatchError
-from mbrparse.evaluate.tables.count_table import Columns
-from mbrparse.evaluate.tables.criteria import MORE, rates, totals
-from mbrparse.evaluate.tables.grids import LAYOUTS, Cell, Grid
-from mbrparse.evaluate.tables.significance import holm, significance
-from mbrparse.evaluate.tables.significance_report import interval_text, p_value_text
+from mbrparse.evaluate.criteria import MORE, Columns, rates, totals
+from mbrparse.evaluate.significance import holm, significance
+from mbrparse.evaluate.tables import LAYOUTS, Cell, Grid, interval_text, p_value_text
 from mbrparse.experiments.grid.cells import COMPARISON, COUNTS, CRITERIA, GridTrial
 from mbrparse.experiments.trial_runs import Tables, panels
 from mbrparse.files import atomic_outputs, open_output, read_lines

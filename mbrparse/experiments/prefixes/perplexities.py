@@ -15,8 +15,8 @@ import numpy as np
 import pandas as pd
 
 from mbrparse.decode.words.prefixes import Prefixes
-from mbrparse.evaluate.tables.criteria import DASH
-from mbrparse.evaluate.tables.grids import grid_of
+from mbrparse.evaluate.criteria import DASH
+from mbrparse.evaluate.tables import grid_of
 from mbrparse.experiments.prefixes.kneser_ney import Ids, KneserNey
 from mbrparse.experiments.trial_runs import Tables, panels
 from mbrparse.files import atomic_outputs

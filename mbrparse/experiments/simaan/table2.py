@@ -11,14 +11,25 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from mbrparse.evaluate.evalb.evalb_counts import EVALB, EVALB_COVERAGE
+from mbrparse.evaluate.compare.evaluation import Settings, evaluate_files
 from mbrparse.evaluate.evalb.parameters import EvalbParameters, write_collins
-from mbrparse.evaluate.evaluation import evaluate_files
-from mbrparse.evaluate.settings import Settings
-from mbrparse.evaluate.tables.grids import LAYOUTS, Cell, Grid, PrintFormat, grid_of
-from mbrparse.evaluate.tables.rate_tables import Format, Summary, cells, render, signature_line, summarize
-from mbrparse.evaluate.tables.significance import significance
-from mbrparse.evaluate.tables.significance_report import LEGEND, details
+from mbrparse.evaluate.evalb.summary import EVALB, EVALB_COVERAGE
+from mbrparse.evaluate.significance import significance
+from mbrparse.evaluate.tables import (
+    LAYOUTS,
+    LEGEND,
+    Cell,
+    Format,
+    Grid,
+    PrintFormat,
+    Summary,
+    cells,
+    details,
+    grid_of,
+    render,
+    signature_line,
+    summarize,
+)
 from mbrparse.experiments.simaan.parser_kinds import (
     ALGORITHMS,
     Division,

@@ -8,20 +8,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 from mbrparse.errors import MbrparseError, visible
+from mbrparse.evaluate.align import Form, TreeSource, trees_in_memory
 from mbrparse.evaluate.breakdowns import By
+from mbrparse.evaluate.compare.evaluation import Evaluation, FellBack, Settings, evaluate
+from mbrparse.evaluate.compare.profiles import Profile, chosen_profile
+from mbrparse.evaluate.counts import Comparison, CrossingReference
+from mbrparse.evaluate.criteria import Average, Criterion
 from mbrparse.evaluate.evalb.parameters import EvalbParameters, read_parameters
-from mbrparse.evaluate.evaluation import Evaluation, FellBack, evaluate
-from mbrparse.evaluate.profiles.profile_table import Profile, chosen_profile
-from mbrparse.evaluate.settings import Settings
-from mbrparse.evaluate.tables.criteria import Average, Criterion
-from mbrparse.evaluate.trees.agreement import Form
-from mbrparse.evaluate.trees.gold import Comparison, CrossingReference
-from mbrparse.evaluate.trees.sources import TreeSource, trees_in_memory
 from mbrparse.treebank.any_tree import AnyTree, is_tree
 from mbrparse.treebank.tree import Tree
 
 if TYPE_CHECKING:
-    from mbrparse.evaluate.report.sentence_records import SpanArrays
+    from mbrparse.evaluate.report.records import SpanArrays
 
 
 @runtime_checkable

@@ -1,22 +1,124 @@
-"""The profiles: what each published evaluation counts, one row each, and the table of counts of any."""
+"""The leaf-ancestor metric: similarity of the paths from each word up to the root (Sampson & Babarczy 2003).
+
+A word's lineage is the labels of the constituents around it, from the innermost, with two boundaries: one
+before the highest constituent that begins with the word, one behind the highest that ends with it. Two
+lineages are alike by 1 - d / (their lengths together), where d is the least cost of making one of the other:
+1 for an insertion or deletion, 2 for a replacement, or 1/2 where two labels begin with the same character.
+The rate is the mean over all words; a sentence without a parse has lineages that are like nothing.
+
+Conventions: of n-ary trees (continuations are left out); terminals' tags belong to no lineage.
+
+The profiles: what each published evaluation counts, one row each, and the table of counts of any.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TypeAlias
 
 from mbrparse.errors import InputMismatchError, MbrparseError
-from mbrparse.evaluate.evalb.evalb_counts import EVALB, EVALB_COVERAGE, EvalbCounts, count_as_evalb
+from mbrparse.evaluate.align import TreeSource
+from mbrparse.evaluate.compare import spans
+from mbrparse.evaluate.compare.spans import SpanConventions
+from mbrparse.evaluate.counts import (
+    PAPER_FORM,
+    Brackets,
+    ComparedTrees,
+    Comparison,
+    SentenceCounts,
+    Tally,
+    count_matches,
+    debinarized,
+)
+from mbrparse.evaluate.criteria import CONSISTENT, COVERAGE, MORE, PAPER, Columns, Criterion, ratio
 from mbrparse.evaluate.evalb.parameters import COLLINS, SPMRL, EvalbParameters
-from mbrparse.evaluate.profiles import span_counts
-from mbrparse.evaluate.profiles.counts import SentenceCounts, count_matches
-from mbrparse.evaluate.profiles.leaf_ancestor import OF_WORDS, WordTally
-from mbrparse.evaluate.profiles.span_conventions import SpanConventions
-from mbrparse.evaluate.tables.count_table import Columns
-from mbrparse.evaluate.tables.criteria import CONSISTENT, COVERAGE, MORE, PAPER, Criterion
-from mbrparse.evaluate.trees.gold import PAPER_FORM, Comparison, Tally
-from mbrparse.evaluate.trees.sources import TreeSource
+from mbrparse.evaluate.evalb.summary import EVALB, EVALB_COVERAGE, EvalbCounts, count_as_evalb
+
+#: No label: labels are strings of at least no characters.
+_BEGINS, _ENDS = 0, 1
+Lineage = tuple[str | int, ...]
+
+
+class WordTally:
+    """Sums over the words of each sentence of one parser: similarity of lineages, and tags that are right."""
+
+    def __init__(self) -> None:
+        self.lineages: list[float] = []
+        self.correct_tags: list[int] = []
+
+    def add(self, trees: ComparedTrees) -> None:
+        """Add a sentence."""
+        trees = debinarized(trees)
+        words = len(trees.gold_tags)
+        alike = 0.0
+        if trees.guess_tags:
+            alike = sum(map(similarity, lineages(trees.gold, words), lineages(trees.guess, words)))
+        self.lineages.append(alike)
+        self.correct_tags.append(sum(map(str.__eq__, trees.gold_tags, trees.guess_tags)))
+
+
+def lineages(tree: Brackets, words: int) -> list[Lineage]:
+    """The lineage of each word.
+
+    >>> tree = Brackets([(0, 5), (0, 3), (1, 3)], ["S", "N1", "N1"])
+    >>> for lineage in lineages(tree, 5):
+    ...     print(*("[" if part == 0 else "]" if part == 1 else part for part in lineage))
+    N1 [ S
+    [ N1 N1 S
+    N1 N1 ] S
+    S
+    S ]
+    """
+    down: list[list[str | int]] = [[] for _ in range(words)]
+    begun: set[int] = set()
+    ended: set[int] = set()
+    for (start, end), label in zip(tree.spans, tree.labels, strict=True):  # from the root down
+        for position in range(start, end):
+            lineage = down[position]
+            if position == end - 1 and position not in ended:
+                ended.add(position)
+                lineage.append(_ENDS)
+            lineage.append(label)
+            if position == start and position not in begun:
+                begun.add(position)
+                lineage.append(_BEGINS)
+    return [tuple(reversed(lineage)) for lineage in down]
+
+
+@lru_cache(maxsize=2**16)
+def similarity(one: Lineage, other: Lineage) -> float:
+    """From 0 to 1; lineages without any part are alike.
+
+    >>> similarity(("NP", "S"), ("VP", "S")), similarity((), ())
+    (0.5, 1.0)
+    """
+    if one == other:
+        return 1.0
+    row = [float(place) for place in range(len(other) + 1)]  # costs of what came of ``one``
+    for part in one:
+        before, row[0] = row[0], row[0] + 1
+        for place, against in enumerate(other, start=1):
+            above = row[place]
+            row[place] = min(above + 1, row[place - 1] + 1, before + _replacement(part, against))
+            before = above
+    return 1 - row[-1] / (len(one) + len(other))
+
+
+def _replacement(one: str | int, other: str | int) -> float:
+    if one == other:
+        return 0
+    related = isinstance(one, str) and isinstance(other, str) and one[:1] == other[:1]
+    return 0.5 if related else 2
+
+
+LEAF_ANCESTOR = ratio("leaf_ancestor", "leaf anc.", "lineages", "terminals")
+TAGGING = ratio("tagging_accuracy", "tags", "correct_tags", "terminals")
+
+#: Criteria of words, which need columns of their own in the table of counts.
+OF_WORDS: tuple[Criterion, ...] = (LEAF_ANCESTOR, TAGGING)
+
 
 How: TypeAlias = Comparison | EvalbParameters | SpanConventions
 
@@ -56,9 +158,9 @@ _DIORA_DELETED = frozenset({"ROOT", "S1", "-NONE-", ",", ":", "``", "''", ".", "
 
 
 def _of_spans(name: str, source: str, how: SpanConventions, criteria: tuple[Criterion, ...]) -> Profile:
-    everything = (*span_counts.SENTENCE, *span_counts.CORPUS, span_counts.COMPLETE)
+    everything = (*spans.SENTENCE, *spans.CORPUS, spans.COMPLETE)
     more = tuple(criterion for criterion in everything if criterion not in criteria)
-    return Profile(name, source, how, criteria, more, (span_counts.COMPARED, span_counts.SPAN_COVERAGE))
+    return Profile(name, source, how, criteria, more, (spans.COMPARED, spans.SPAN_COVERAGE))
 
 
 PROFILES = {
@@ -71,13 +173,13 @@ PROFILES = {
             "prpn",
             "yikangshen/PRPN 42212fb, test_phrase_grammar.py and data_ptb.py",
             SpanConventions(longest=10),
-            span_counts.SENTENCE,
+            spans.SENTENCE,
         ),
         _of_spans(
             "on-lstm",
             "yikangshen/Ordered-Neurons 46d63cd, test_phrase_grammar.py, data_ptb.py and utils.py",
             SpanConventions(),
-            (*span_counts.SENTENCE, *span_counts.WHOLE),
+            (*spans.SENTENCE, *spans.WHOLE),
         ),
         _of_spans(
             "diora",
@@ -85,13 +187,13 @@ PROFILES = {
             SpanConventions(
                 whole="yes", one_word=True, duplicates=True, deleted=_DIORA_DELETED, bare_word=True
             ),
-            (*span_counts.CORPUS, span_counts.COMPLETE),
+            (*spans.CORPUS, spans.COMPLETE),
         ),
         _of_spans(
             "compound-pcfg",
             "harvardnlp/compound-pcfg 4af1eb0, compare_trees.py, utils.py and process_ptb.py",
             SpanConventions(whole="below-root", shortest=2, longest=150),
-            (span_counts.CORPUS_F, span_counts.SENTENCE_F),
+            (spans.CORPUS_F, spans.SENTENCE_F),
         ),
     )
 }
@@ -123,7 +225,7 @@ def chosen_profile(
     return replace(profile, how=comparison)
 
 
-Row: TypeAlias = SentenceCounts | EvalbCounts | span_counts.SpanCounts
+Row: TypeAlias = SentenceCounts | EvalbCounts | spans.SpanCounts
 
 
 def counted_rows(
@@ -138,7 +240,7 @@ def counted_rows(
         case EvalbParameters():
             yield from count_as_evalb(gold, parses, how, log, tallies)
         case SpanConventions():
-            yield from span_counts.count_spans(gold, parses, how, tallies, log)
+            yield from spans.count_spans(gold, parses, how, tallies, log)
         case _:
             yield from count_matches(gold, parses, how, tallies, log)
 

@@ -14,9 +14,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from mbrparse.evaluate.breakdowns import Breakdown, shown_rate
-from mbrparse.evaluate.details_files import Expected
+from mbrparse.evaluate.criteria import Columns
+from mbrparse.evaluate.details import Expected
 from mbrparse.evaluate.report.judged_trees import RIGHT, JudgedTree
-from mbrparse.evaluate.tables.count_table import Columns
 from mbrparse.treebank.labels import JOIN
 
 BINS = 10

@@ -26,12 +26,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mbrparse.evaluate.tables.count_table import Floats
-from mbrparse.evaluate.tables.criteria import quotients, sides
+from mbrparse.evaluate.criteria import Average, Columns, Criterion, Floats, quotients, sides
 
 if TYPE_CHECKING:
-    from mbrparse.evaluate.tables.count_table import Columns
-    from mbrparse.evaluate.tables.criteria import Average, Criterion
     from mbrparse.run.jobs import Jobs
     from mbrparse.run.pool import Pool
 

@@ -11,12 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from mbrparse.errors import InputMismatchError, MbrparseError
-from mbrparse.evaluate.tables.count_table import Columns
-from mbrparse.evaluate.tables.criteria import MORE, PAPER, criterion_name, quotients, sides
-from mbrparse.evaluate.trees.agreement import Form, Place
-from mbrparse.evaluate.trees.gold import Comparison, GoldSentence, compared_labels, trees_in
-from mbrparse.evaluate.trees.matches import Brackets, Matches
-from mbrparse.evaluate.trees.sources import TreeSource, gold_file, parse_files
+from mbrparse.evaluate.align import Form, Place, TreeSource, gold_file, parse_files
+from mbrparse.evaluate.counts import Brackets, Comparison, GoldSentence, Matches, compared_labels, trees_in
+from mbrparse.evaluate.criteria import MORE, PAPER, Columns, criterion_name, quotients, sides
 from mbrparse.files import STANDARD
 from mbrparse.log import no_log
 from mbrparse.treebank.brackets import ReadTree

@@ -1,0 +1,1 @@
+"""Comparing parses with gold trees: what counts, and the results."""

@@ -1,1 +1,0 @@
-"""Profiles: named ways of counting, each as a published evaluation has it."""

@@ -1,1 +1,0 @@
-"""From counts to rates and their tables."""
