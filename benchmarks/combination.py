@@ -21,7 +21,6 @@ from mbrparse.treebank.tree_lists import read_trees
 SETTINGS = (
     "--objective labelled-f",
     "--objective general-recall --node-cost 0.5",
-    "--objective labelled-f --pooled",
     "--objective minimum-risk --risk labelled-f",
 )
 

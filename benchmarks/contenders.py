@@ -14,14 +14,13 @@ from peak_memory import peak_memory
 from plain import PlainCharts
 from samples import LARGE, SMALL, Sample, encoded, read_sample
 
-from mbrparse.charts.base.chart import Wanted
-from mbrparse.charts.base.rule_tables import chart_rules, wide_symbols
-from mbrparse.charts.factory import ChartFactory, Precision
+from mbrparse.charts.chart import Wanted
+from mbrparse.charts.rule_tables import chart_rules, wide_symbols
+from mbrparse.charts.factory import ChartFactory
 from mbrparse.decode.objectives import OBJECTIVES
+from mbrparse.decode.parser_options import ParserOptions
 from mbrparse.decode.parser.parse_input import Job, Worker
 from mbrparse.decode.parser.parser import Parser
-from mbrparse.decode.parser.sentences import Batch
-from mbrparse.decode.parser_options import ParserOptions
 
 Work = Callable[[], float]
 
@@ -41,12 +40,12 @@ class Times(NamedTuple):
     result: float
 
 
-def parsing(names: tuple[str, ...], precision: Precision = "double") -> Callable[[Sample], Work]:
+def parsing(names: tuple[str, ...]) -> Callable[[Sample], Work]:
     """The whole way from sentences to trees."""
 
     def ready(sample: Sample) -> Work:
         objectives = tuple(OBJECTIVES[name] for name in names)
-        parser = Parser(sample.grammar, *objectives, precision=precision)
+        parser = Parser(sample.grammar, *objectives)
 
         def work() -> float:
             parses = parser.parse(sample.sentences)
@@ -67,18 +66,18 @@ def writing(names: tuple[str, ...]) -> Callable[[Sample], Work]:
         worker = Worker(Job(sample.grammar, ParserOptions(objectives)))
 
         def work() -> float:
-            return float(len(worker.lines(Batch(sample.sentences))))
+            return float(len(worker.lines(sample.sentences)))
 
         return work
 
     return ready
 
 
-def viterbi(precision: Precision = "double") -> Callable[[Sample], Work]:
+def viterbi() -> Callable[[Sample], Work]:
     """The most probable derivation alone (nothing asks for the sentence's probability)."""
 
     def ready(sample: Sample) -> Work:
-        parser = Parser(sample.grammar, "labelled-tree", precision=precision)
+        parser = Parser(sample.grammar, "labelled-tree")
 
         def work() -> float:
             parses = parser.parse(sample.sentences)
@@ -137,10 +136,8 @@ for _setting in (SMALL.name, LARGE.name):
     CONTENDERS |= {
         (_setting, "all"): Contender("inside, outside, posteriors, three objectives, trees", parsing(ALL)),
         (_setting, "text"): Contender("  the same, lines of text instead of trees", writing(ALL)),
-        (_setting, "all-single"): Contender("  trees, in single precision", parsing(ALL, "single")),
         (_setting, "recall"): Contender("inside, outside, Labelled Recall, trees", parsing(LR)),
         (_setting, "viterbi"): Contender("Viterbi, trees", viterbi()),
-        (_setting, "viterbi-single"): Contender("  the same in single precision", viterbi("single")),
         (_setting, "charts"): Contender("inside, outside, posteriors (no search)", charts(Wanted())),
         (_setting, "all-charts"): Contender("  with the best derivation", charts(Wanted(derivations=True))),
         (_setting, "plain"): Contender("plain kernel: inside, outside", plain("inside_outside")),

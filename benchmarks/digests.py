@@ -118,7 +118,6 @@ class Recipes:
             objective for objective in WHOLE_TREES if objective != "most-probable-tree" or name != "unaries"
         ]
         found += self.parse(name, "whole", whole, "--max-length", 12)
-        found += self.parse(name, "single", ("labelled-tree", *RECALLS), "--precision", "single", *short)
         found += self.parse(name, "viterbi", ("labelled-tree",), *short)
         for how in ("--k-best", "--samples"):
             written = f"{name}.candidates{how}.tsv"

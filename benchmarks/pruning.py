@@ -22,8 +22,7 @@ from typing import Any, NamedTuple
 import pinned
 
 from mbrparse.decode.parser.details import Details
-from mbrparse.decode.parser.parse_result import Parse
-from mbrparse.decode.parser.parser import Parser
+from mbrparse.decode.parser.parser import Parse, Parser
 from mbrparse.experiments.trial_runs import panels
 from mbrparse.grammar.files.grammars import read_grammar
 from mbrparse.grammar.pcfg import PCFG

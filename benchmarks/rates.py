@@ -99,9 +99,7 @@ def print_ratios(rates: dict[str, float]) -> None:
         ("recall", "with Labelled Recall and trees", "plain", "peak"),
         ("all", "with three objectives and trees", "plain", "peak"),
         ("text", "with three objectives and lines of text", "plain", "peak"),
-        ("all-single", "with three objectives and trees, single", "plain", "peak-single"),
         ("viterbi", "Viterbi with trees", "plain-viterbi", ""),
-        ("viterbi-single", "  in single precision", "plain-viterbi", ""),
     ):
         ratio = f"{short(rates[key] / rates[floor]):>10}" if floor else ""
         charts = "" if rival != "plain" else f"{rates[key] / rates['charts']:>10.2f}"

@@ -115,9 +115,7 @@ def combine(
         raise click.UsageError("--objective minimum-risk weighs whole trees: leave --weights-by out.")
     rates = risk.tree_rates(debinarize=True)
     with compilation_noted(), combinations_checked(), collection_paused():
-        lines = _votes(files, voting, labels.marks()).lines(
-            row, rates, details is not None, with_progress, note
-        )
+        lines = _votes(files, voting, labels.marks()).lines(row, rates, details is not None, with_progress)
         account = write_parses(lines, [output], details)
     note(str(account))
 

@@ -55,7 +55,7 @@ def explain(
     A browser opens it without a server: mbrparse explain -g toy.nltk "she saw the dog" -o page.html
     """
     from mbrparse.decode.explain.explanation import explain as explained
-    from mbrparse.decode.parser.sentences import batch_of_sentences, sentence_of_line
+    from mbrparse.decode.parser.sentences import sentence_of_line, sentences_from
     from mbrparse.decode.parser.tokenization import tokenize as read_words
     from mbrparse.decode.parser.tokenization import untokenized
     from mbrparse.grammar.files.grammars import read_any_grammar
@@ -66,11 +66,11 @@ def explain(
     text = " ".join(words)
     known = read_any_grammar(grammar, normalize=normalize, log=note)
     if input is None:
-        batch = batch_of_sentences([read_words(text) if tokenize else text])
+        [[sentence], _] = sentences_from([read_words(text) if tokenize else text])
     else:
-        batch = sentence_of_line(input, line, "text" if tokenize else None, encoding)
-    if not tokenize and (remark := untokenized(known.pcfg, batch.sentences)):
+        sentence = sentence_of_line(input, line, "text" if tokenize else None, encoding).sentence
+    if not tokenize and (remark := untokenized(known.pcfg, [sentence])):
         note(remark)
     with combinations_checked(), compilation_noted():
-        found = explained(known, batch.sentences[0], *dict.fromkeys(objectives), readings=readings)
+        found = explained(known, sentence, *dict.fromkeys(objectives), readings=readings)
     found.write(output)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 # They need charts, which given posteriors replace.
 CHART_OPTIONS = (
-    *("normalize", "space", "items", "precision", "jobs", "scheduler", "write_posteriors"),
+    *("normalize", "space", "items", "jobs", "scheduler", "write_posteriors"),
     *("engine", "merit", "edges", "until", "beta_threshold", "statistics"),
 )
 

@@ -72,9 +72,6 @@ class ObjectiveOptions:
         help="With labelled-f or bracketed-f: maximize the expected F itself instead of a ratio of "
         "expectations. This is slow.",
     )
-    pooled: bool = option(
-        is_flag=True, help="With labelled-f or bracketed-f: maximize the F of all sentences together."
-    )
     space: str | None = option(
         choices=["free", "nary", "grammar"],
         help="The trees to search: any binary tree with a label on each span, any set of constituents "
@@ -100,9 +97,7 @@ class ObjectiveOptions:
         do not fit the objectives.
         """
         names = self.distinct
-        if self.pooled and self.exact:
-            raise click.UsageError("--pooled and --exact are two ways to sum up an F: give one of them.")
-        f_score: FScore | None = "pooled" if self.pooled else "exact" if self.exact else None
+        f_score: FScore | None = "exact" if self.exact else None
         fs = [name for name in OBJECTIVES if OBJECTIVES[name].f_score]
         if f_score is not None and not set(names).intersection(fs):
             raise click.UsageError(f"--{f_score} goes with --objective {' or '.join(fs)}.")

@@ -54,7 +54,7 @@ def parse(
     from mbrparse.decode.parser.sentences import read_files
     from mbrparse.decode.parser_options import ParserOptions
 
-    part = machines.part(objectives.pooled)
+    part = machines.part()
     trees.check(part is not None)
     source.check(*inputs, labels=trees.write_posteriors is not None and part is None)
     paths = [] if part is not None else output_paths(trees.output, objectives.distinct)

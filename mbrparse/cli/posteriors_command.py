@@ -18,7 +18,6 @@ from mbrparse.cli.options import (
     check_outputs,
     compilation_noted,
     count_option,
-    max_seconds_option,
     note,
     option,
     output_option,
@@ -29,7 +28,7 @@ from mbrparse.files import STANDARD, atomic_outputs, open_output, open_output_by
 if TYPE_CHECKING:
     from mbrparse.decode.parser.grammar_source import GrammarSource
     from mbrparse.decode.parser.grammars_source import GrammarsSource
-    from mbrparse.decode.parser.sentences import Batch
+    from mbrparse.decode.parser.sentences import Line
 
 
 #: Cells of more words than these make a table of more than 100 MB.
@@ -51,7 +50,6 @@ _WIDEST = 2000
 @option("--svg", type=ImageFile("svg"), help="Draw the chart here, as an SVG image.")
 @option("--png", type=ImageFile("png"), help="Draw the chart here, as a PNG image.")
 @option("--pdf", type=ImageFile("pdf"), help="Draw the chart here, as a PDF page.")
-@max_seconds_option("Give up when the chart takes longer.")
 @prune_option()
 @output_option()
 def posteriors(
@@ -60,7 +58,6 @@ def posteriors(
     line: int,
     threshold: float,
     layout: str,
-    max_seconds: float | None,
     prune: float,
     output: str,
     **images: str | None,
@@ -77,26 +74,24 @@ def posteriors(
         raise click.UsageError("Give either --grammar or --posteriors.")
     if not source.posteriors:
         source.check_mix()
-    if not source.grammars and max_seconds is not None:
-        raise click.UsageError("--max-seconds needs --grammar: it is for charts.")
     text = STANDARD if not source.posteriors and input is None else input
     check_outputs(
         [("--output", output), *((f"--{form}", path) for form, path in images.items())],
         [("INPUT", text), *source.files],
     )
-    batch, reason, found = _of_sentence(text, source, line, prune, max_seconds)
+    read, reason, found = _of_sentence(text, source, line, prune)
     if found is None:
         raise MbrparseError(
             f"sentence {line} has no chart: {reason}",
-            source=batch.source,
-            remedy="choose another sentence: --line N" + ("" if max_seconds is None else ", or more seconds"),
+            source=read.source,
+            remedy="choose another sentence: --line N",
         )
-    words = [leaf.label if leaf.word is None else leaf.word for leaf in batch.sentences[0]]
+    words = [leaf.label if leaf.word is None else leaf.word for leaf in read.sentence]
     shown = cells(found, threshold)
     if len(words) > _WIDEST and (layout == "table" or any(images.values())):
         raise MbrparseError(
             f"sentence {line} has {len(words):,} words: a table or picture holds {_WIDEST:,} at most",
-            source=batch.source,
+            source=read.source,
             remedy="--format tsv lists the spans",
         )
     with atomic_outputs():
@@ -115,13 +110,13 @@ def posteriors(
 
 
 def _of_sentence(
-    input: str | None, given: InputOptions, line: int, prune: float, max_seconds: float | None
-) -> tuple[Batch, str | None, Any]:
+    input: str | None, given: InputOptions, line: int, prune: float
+) -> tuple[Line, str | None, Any]:
     """The sentence, why it has no chart, and its posteriors."""
     from mbrparse.decode.objectives import OBJECTIVES
     from mbrparse.decode.parser.parser import source_of
     from mbrparse.decode.parser.posteriors_source import LONGEST, PosteriorsSource
-    from mbrparse.decode.parser.sentences import Batch, sentence_of_line
+    from mbrparse.decode.parser.sentences import Line, sentence_of_line
     from mbrparse.decode.parser.tokenization import untokenized
     from mbrparse.decode.parser_options import ParserOptions
     from mbrparse.errors import CorpusError
@@ -129,7 +124,7 @@ def _of_sentence(
 
     with combinations_checked():
         objectives = (OBJECTIVES["labelled-recall"],)
-        options = ParserOptions(objectives, expectations=True, prune=prune, max_seconds=max_seconds)
+        options = ParserOptions(objectives, expectations=True, prune=prune)
     source: GrammarSource | GrammarsSource | PosteriorsSource
     if given.grammars:
         known = given.read_grammars()
@@ -151,12 +146,12 @@ def _of_sentence(
                     f"sentence {line} has {length:,} words, of {LONGEST:,} at most", source=posteriors.source
                 )
             numbers = tuple(Tree(str(place)) for place in range(length))
-            batch = Batch([numbers], line - 1, source=posteriors.source)
+            read = Line(numbers, line - 1, False, posteriors.source)
     if input is not None:
-        batch = sentence_of_line(input, line, given.read_form, given.encoding)
-        told = None if isinstance(source, PosteriorsSource) else untokenized(source.grammar, batch.sentences)
+        read = sentence_of_line(input, line, given.read_form, given.encoding)
+        told = None if isinstance(source, PosteriorsSource) else untokenized(source.grammar, [read.sentence])
         if told and not given.tokenize:
             note(told)
     with compilation_noted():
-        [evidence] = source.evidence(batch)
-    return batch._replace(sentences=[evidence.sentence]), evidence.reason, evidence.posteriors
+        evidence = source.evidence(*read)
+    return read._replace(sentence=evidence.sentence), evidence.reason, evidence.posteriors

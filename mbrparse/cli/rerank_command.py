@@ -16,7 +16,6 @@ from mbrparse.cli.options import (
     check_outputs,
     compilation_noted,
     count_option,
-    max_seconds_option,
     note,
     option,
     output_option,
@@ -34,12 +33,11 @@ from mbrparse.cli.search_options import CandidateOptions
     help="The candidates, as parse --candidates writes them: number of the sentence, natural log "
     "probability and tree on each line, tab-separated.",
 )
-@option_group("objectives", ObjectiveOptions, without=("exact", "pooled", "space", "items"))
+@option_group("objectives", ObjectiveOptions, without=("exact", "space", "items"))
 @option_group("risk", CandidateOptions, without=("k_best", "samples", "seed", "candidates"))
 @option_group("known", InputOptions, without=("form", "tokenize"))
 @option("--form", choices=["binarized", "original"], help="The form of the trees (default: detected).")
 @count_option("--max-length", help="Leave longer sentences their first candidate.")
-@max_seconds_option("Leave a sentence that takes longer its first candidate.")
 @output_option("Where to write; with several objectives a pattern such as build/{objective}.mrg.")
 @option("--details", metavar="FILE", help="Write one JSON line a sentence: status, expected scores.")
 def rerank(
@@ -49,7 +47,6 @@ def rerank(
     known: InputOptions,
     form: Any,
     max_length: int | None,
-    max_seconds: float | None,
     output: str,
     details: str | None,
 ) -> None:
@@ -84,7 +81,7 @@ def rerank(
         note(f"trees are read as {found.form}: {found.because} (--form overrides this)")
     with combinations_checked():
         rates = risk.tree_rates(found.form == "original")
-        reranker = Reranker(rows, model, found.form, rates, max_length=max_length, max_seconds=max_seconds)
+        reranker = Reranker(rows, model, found.form, rates, max_length=max_length)
     with compilation_noted():
         choices = with_progress(reranker.choices(blocks, source), "reranking", len(blocks))
         account = write_parses((lines_of(one, rows) for one in choices), paths, details)

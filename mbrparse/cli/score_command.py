@@ -18,7 +18,6 @@ from mbrparse.cli.options import (
     check_outputs,
     count_option,
     encoding_option,
-    max_seconds_option,
     note,
     option,
     output_option,
@@ -45,7 +44,6 @@ class ScoreOptions:
     )
     consistent: bool = option(is_flag=True, help="Also how many constituents are expected to cross none.")
     max_length: int | None = count_option(help="Skip longer sentences.")
-    max_seconds: float | None = max_seconds_option("Skip a sentence that takes longer; its row says so.")
 
 
 @click.command(cls=SectionedCommand)
@@ -103,7 +101,7 @@ def score(
     from mbrparse.treebank import places
     from mbrparse.treebank.labels import PLAIN
 
-    machines.part(pooled=False)
+    machines.part()
     if jackknife is None:
         refuse_options(["terminals"], "--jackknife")
         known.check(trees, labels=True)

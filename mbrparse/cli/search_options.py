@@ -12,7 +12,6 @@ from mbrparse.cli.options import (
     Finite,
     NearestChoice,
     count_option,
-    max_seconds_option,
     note,
     option,
     prune_option,
@@ -30,11 +29,6 @@ class LimitOptions:
     max_length: int | None = count_option(
         help="Fall back on longer sentences (default: about 2 GB of chart)."
     )
-    max_seconds: float | None = max_seconds_option(
-        "Fall back on a sentence that takes longer; best-first search returns the best tree found "
-        "by then. The output then depends on the machine."
-    )
-    precision: Any = option(choices=["double", "single"], default="double", help="The numbers of the charts.")
     prune: float = prune_option()
 
 

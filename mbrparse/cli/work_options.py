@@ -144,18 +144,13 @@ class WorkOptions:
         "mbrparse merge writes --output and the other files.",
     )
 
-    def part(self, pooled: bool) -> Shard | None:
+    def part(self) -> Shard | None:
         """The shard, if one is asked for; a usage error for options that lack others."""
         for name, given in (("--shard", self.shard is not None), ("--resume", self.resume)):
             if given and self.work is None:
                 raise click.UsageError(f"{name} needs --work FOLDER.")
         if self.shard is None:
             return None
-        if pooled:
-            raise click.UsageError(
-                "--pooled looks at all sentences, of which a --shard has some: give the --objective and the "
-                "--node-cost that a run with --pooled over some of the input names."
-            )
         from mbrparse.run.manifest import Shard
 
         with combinations_checked():

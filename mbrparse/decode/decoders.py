@@ -6,8 +6,8 @@ of a chart. Decoders are made by ``grammar_decoders``, ``dop_decoders`` and ``po
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, Protocol, TypeVar
 
 from mbrparse.decode.spans import Posteriors
 from mbrparse.decode.trees import LabelledSpans
@@ -63,17 +63,6 @@ class Decoder(Protocol[ChartT_contra]):
     def decode(self, chart: ChartT_contra, posteriors: Posteriors) -> Sequence[Decoded | None]:
         """Return a tree for each objective, None where none is found; the chart must have a parse."""
         ...
-
-
-def decode_all(
-    decoder: Decoder[ChartT_contra], charts: Sequence[ChartT_contra], posteriors: Sequence[Posteriors]
-) -> Iterable[Sequence[Decoded | None]]:
-    """Return what a decoder finds for each of several sentences, which some decode faster together."""
-    together: Any = getattr(decoder, "decode_all", None)
-    found: Iterable[Sequence[Decoded | None]] = (
-        map(decoder.decode, charts, posteriors) if together is None else together(charts, posteriors)
-    )
-    return found
 
 
 class DecoderSlot(NamedTuple):

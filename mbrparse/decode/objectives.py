@@ -18,9 +18,8 @@ from typing import Literal, get_args
 
 from mbrparse.errors import ObjectiveError
 
-#: Whose F is maximized: of each sentence a ratio of expectations, the expectation itself, or the ratio of
-#: expectations of all sentences together.
-FScore = Literal["sentence", "exact", "pooled"]
+#: How a sentence's F is maximized: as a ratio of expectations, or as the expectation itself.
+FScore = Literal["sentence", "exact"]
 
 
 class Item(Enum):
@@ -93,9 +92,8 @@ class Objective:
     """What a returned tree maximizes: sum of weights times gains, plus ``node_constant`` per node.
 
     With ``f_score`` the gains are matches, and their expected F is maximized: "sentence" for twice their sum
-    over the number of constituents of the tree and the expected number of the true one's, "pooled" for the
-    same with sums over all sentences, "exact" for the expectation of the ratio itself. Raises ObjectiveError
-    for a row that no search could make sense of.
+    over the number of constituents of the tree and the expected number of the true one's, "exact" for the
+    expectation of the ratio itself. Raises ObjectiveError for a row that no search could make sense of.
 
     >>> Objective("half", Space.FREE, ((Item.LABELLED_SPAN, 1.0), (Item.SPAN, 0.5))).weight(Item.SPAN)
     0.5

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypedDict, get_args
 
-from mbrparse.charts.factory import Precision
 from mbrparse.decode.objectives import OBJECTIVES, Kind, Objective
 from mbrparse.decode.trees import Fallback
 from mbrparse.errors import ObjectiveError, OptionsError
@@ -32,9 +30,7 @@ class ParserOptions:
     best-first instead of exhaustively, and results are those of the part that was filled. ``items`` says
     whether the items of derived trees have projected labels or symbols; ``max_length`` defaults to what
     memory allows (charts.factory); ``expectations`` announces that posteriors will be asked for
-    (decode.parser.details). ``max_seconds`` limits the time of a sentence's chart and of the search for its
-    trees (charts.base.clock): if an exhaustive chart or its search is not finished by then, the
-    sentence falls back; a best-first chart is used as far as it was filled. ``k_best`` derivations, or
+    (decode.parser.details). ``k_best`` derivations, or
     ``samples`` by the ``seed``, make the candidates of a sentence; minimum-risk chooses among them by
     ``risk``, which
     scores trees of one sentence, [guessed, correct]. Labels over spans whose posterior is no more than
@@ -54,10 +50,8 @@ class ParserOptions:
     debinarized: bool = False
     max_length: int | None = None
     best_first: BestFirst | None = None
-    precision: Precision = "double"
     items: Items = "projected"
     expectations: bool = False
-    max_seconds: float | None = None
     k_best: int | None = None
     samples: int | None = None
     seed: int = 0
@@ -75,15 +69,12 @@ class ParserOptions:
             raise OptionsError(f"two objectives are called {max(names, key=names.count)}")
         for option, value, known in (
             ("fallback", self.fallback, Fallback),
-            ("precision", self.precision, Precision),
             ("items", self.items, Items),
         ):
             if value not in get_args(known):
                 raise OptionsError(f"--{option} is one of {', '.join(get_args(known))}, not {value!r}")
         if self.max_length is not None and self.max_length < 1:
             raise OptionsError(f"--max-length is one or more, not {self.max_length}")
-        if self.max_seconds is not None and not 0 < self.max_seconds < math.inf:
-            raise OptionsError(f"--max-seconds is a number above zero, not {self.max_seconds:g}")
         if not 0 <= self.prune < 1:
             raise OptionsError(f"--prune is a number from 0 to below 1, not {self.prune:g}")
         if self.max_samples is not None and self.max_samples < 1:
@@ -100,12 +91,9 @@ class ParserOptions:
         self._check_candidates()
         if (self.needs_consistency or self._finds_whole_trees) and self.best_first is not None:
             raise OptionsError("What crosses a span is told with --engine exhaustive")
-        if self.needs_forest:
+        if self.needs_forest and self.best_first is not None:
             what = "--items symbol" if self.items == "symbol" else "This objective"
-            if self.best_first is not None:
-                raise OptionsError(f"{what} needs --engine exhaustive")
-            if self.precision == "single":
-                raise OptionsError(f"{what} needs --precision double")
+            raise OptionsError(f"{what} needs --engine exhaustive")
 
     def _check_candidates(self) -> None:
         for option, value in (("k-best", self.k_best), ("samples", self.samples)):
@@ -147,8 +135,6 @@ class ParserOptions:
             raise OptionsError(f"--items symbol {needs_pcfg}")
         if self.best_first is not None:
             raise OptionsError(f"--engine best-first {needs_pcfg}")
-        if self.precision == "single":
-            raise OptionsError("--precision single is not for DOP grammars: --prune is for speed")
         for objective in self.objectives:
             if objective.kind in (Kind.FOREST, Kind.EXACT_F):
                 usual = OBJECTIVES.get(objective.name, objective)
@@ -191,10 +177,8 @@ class Settings(TypedDict, total=False):
     debinarized: bool
     max_length: int | None
     best_first: BestFirst | None
-    precision: Precision
     items: Items
     expectations: bool
-    max_seconds: float | None
     k_best: int | None
     samples: int | None
     seed: int

@@ -39,8 +39,6 @@ class SentenceChart(SpanChart, Protocol):
     """
 
     terminal_ids: IntArray
-    spent: float
-    """The seconds that count for a time limit."""
 
     @property
     def log_prob(self) -> float: ...
@@ -51,11 +49,6 @@ class SentenceChart(SpanChart, Protocol):
     @property
     def failure(self) -> str:
         """Why there is no parse."""
-        ...
-
-    @property
-    def unfinished(self) -> bool:
-        """Whether the time limit ended it before it was complete."""
         ...
 
 

@@ -55,17 +55,6 @@ def test_parses_have_constituents_over_words(method: str, objective: str, comman
     assert found >= set(TREES.splitlines())
 
 
-def test_a_pooled_f(command: Command) -> None:
-    """Constituents over words are in the trees of the search, in tags or from rules."""
-    command("binarize trees --unary keep -o keep")
-    for trees in ("bin", "keep"):
-        command(f"train {trees} {WORDS} -o g")
-        parse = "parse -g g trees --objective labelled-f --pooled"
-        assert command(parse).output == TREES
-        assert command(f"{parse} --work work-{trees}").output == TREES
-
-
-@pytest.mark.parametrize("method", ["counting", "dop", "inside-outside --nonterminals 2 --iterations 2"])
 def test_tags_as_terminals_are_the_treebanks(method: str, command: Command) -> None:
     """What is joined with a tag is neither learned from nor given to a parser of tags."""
     command("binarize trees --unary join -o join")

@@ -179,16 +179,6 @@ def test_an_interrupted_run_says_how_to_go_on() -> None:
     assert last == "mbrparse: interrupted after 128 sentences: w keeps them, --resume goes on"
 
 
-def test_a_pooled_f_is_resumed(command: Command) -> None:
-    """What is held of sentences until all are seen is kept, too."""
-    pooled = "parse -g g trees --objective labelled-f --pooled"
-    one = command(f"{pooled} -o one.trees --details one.d")
-    resumed = f"{pooled} -o two.trees --details two.d --work w --resume"
-    killed(in_block(7, None), resumed)
-    assert command(resumed).err == one.err
-    assert written("two") == written("one")
-
-
 @pytest.mark.parametrize("count", [1, 3])
 def test_posteriors_from_elsewhere_in_shards(command: Command, count: int) -> None:
     """Their file speaks of all sentences, of which each shard decodes its own."""

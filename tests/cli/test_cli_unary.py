@@ -48,7 +48,7 @@ def test_trees_with_unary_nodes_there_and_back(command: Command) -> None:
         for name in ("constituents", "expected_labelled", "expected_bracketed"):
             assert found[name] == pytest.approx(constituents)
         assert found["expected_labelled_recall"] == pytest.approx(1.0)
-    assert command(f"{parse} --jobs 2 --precision single").output == TREES
+    assert command(f"{parse} --jobs 2").output == TREES
 
 
 @of_both_kinds

@@ -113,10 +113,6 @@ PARSING = [
     ("parse -g g t --items symbol --write-posteriors x", "--write-posteriors"),
     ("parse -g g t --resume", "--resume needs --work FOLDER."),
     ("parse -g g t --shard 1/2", "--shard needs --work FOLDER."),
-    (
-        "parse -g g t --shard 1/2 --work w --pooled --objective labelled-f",
-        "--pooled looks at all sentences, of which a --shard has some",
-    ),
     ("merge", "PART"),
     # Objectives, spaces and items.
     *(
@@ -127,14 +123,12 @@ PARSING = [
     ("parse -g g t --objective parent-child --space nary", "no meaning in the space nary"),
     ("parse -g g t --objective labelled-tree --items symbol", "--items symbol needs another objective"),
     ("parse -g g t --objective parent-child --engine best-first", "needs --engine exhaustive"),
-    ("parse -g g t --objective parent-child --precision single", "needs --precision double"),
     ("parse -g g t --items symbol --engine best-first", "--items symbol needs --engine exhaustive"),
     ("parse -g g t --labels none --objective bracketed-recall --space grammar", "in the free space"),
     ("parse -g g t --labels none --objective labelled-tree", "bracketed-recall"),
     ("parse -g g t --objective mbr", "Choose labelled-recall for constituents with their labels"),
     # N-ary objectives.
     ("parse -g g t --objective labelled-f --node-cost 1", "labelled-f does not add up posteriors"),
-    ("parse -g g t --objective labelled-f --pooled --node-cost 1", "labelled-f does not add up posteriors"),
     (
         "parse -g g t --objective max-rule-sum --space grammar --node-cost 1",
         "--node-cost: max-rule-sum does not add up posteriors",
@@ -151,11 +145,8 @@ PARSING = [
     ("parse -g g t --objective general-recall --weight labels=1", "none of labelled=W, bracketed=W"),
     ("parse -g g t --objective general-recall --weight labelled=x", "none of labelled=W, bracketed=W"),
     ("parse -g g t --objective general-recall --weight labelled=nan", "a weight that is no number"),
-    ("parse -g g t --pooled", "--pooled goes with --objective labelled-f or bracketed-f"),
     ("parse -g g t --exact", "--exact goes with --objective labelled-f or bracketed-f"),
-    ("parse -g g t --objective labelled-f --exact --pooled", "give one of them"),
     ("parse -g g t --objective labelled-f --exact --engine best-first", "needs --engine exhaustive"),
-    ("parse -g g t --objective labelled-f --exact --precision single", "needs --precision double"),
     ("parse --posteriors p.npz t --objective labelled-f --exact", "exact F of labelled-f needs --grammar"),
     # Candidates.
     ("parse -g g t --candidates c.tsv", "--candidates needs --k-best or --samples"),
@@ -169,7 +160,6 @@ PARSING = [
     ("parse --posteriors p.npz t --k-best 2", "--k-best needs --grammar"),
     # Posteriors from elsewhere.
     ("parse --posteriors p.npz t --grammar g", "give one of them"),
-    ("parse --posteriors p.npz t --precision single", "--precision needs --grammar"),
     ("parse --posteriors p.npz t --jobs 2", "--jobs needs --grammar"),
     ("parse --posteriors p.npz t --engine best-first", "--engine needs --grammar"),
     ("parse --posteriors p.npz t --beta-threshold 0.5", "--beta-threshold needs --grammar"),

@@ -189,7 +189,6 @@ def test_the_commands_of_published_methods(command: Command) -> None:
     assert done.err.endswith("mbrparse: 3 sentences, 0 fell back\n")
     assert command("combine a.mrg b.mrg c.mrg --objective general-recall --node-cost .5").output == voted
     assert command("combine a.mrg b.mrg c.mrg --objective minimum-risk --risk labelled-f").output == voted
-    assert command("combine a.mrg b.mrg c.mrg --pooled").output == voted
     assert command("combine a.mrg b.mrg c.mrg --weights 6,2,1").output == A
     for by in ("", " --weights-by system"):
         learnt = command(
@@ -203,7 +202,7 @@ def test_the_commands_of_published_methods(command: Command) -> None:
 
 
 def test_details_say_that_shares_are_no_probabilities(command: Command) -> None:
-    for objective in ("labelled-f", "minimum-risk --risk labelled-f", "labelled-f --pooled"):
+    for objective in ("labelled-f", "minimum-risk --risk labelled-f"):
         command(f"combine a.mrg b.mrg c.mrg --objective {objective} --details d.jsonl -o out.mrg")
         rows = [json.loads(line) for line in Path("d.jsonl").open()]
         assert [row["sentence"] for row in rows] == [1, 2, 3]

@@ -11,13 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mbrparse.decode.objectives import OBJECTIVES, Item, Kind
-from mbrparse.decode.parser.parse_input import Job, parse_all
-from mbrparse.decode.parser.parse_result import Parse
-from mbrparse.decode.parser.parser import Parser
-from mbrparse.decode.parser.sentences import Batch
 from mbrparse.decode.parser_options import ParserOptions
-from mbrparse.decode.posteriors.posteriors_file import read_posteriors
 from mbrparse.decode.trees import Fallback
+from mbrparse.decode.parser.parse_input import Job, parse_all
+from mbrparse.decode.parser.parser import Parse, Parser
+from mbrparse.decode.posteriors.posteriors_file import read_posteriors
 from mbrparse.errors import InputMismatchError, OptionsError
 from mbrparse.run.in_order import Chunk
 from mbrparse.treebank.tree import Tree
@@ -56,7 +54,8 @@ def decode(
     path: Path, lengths: list[int], options: ParserOptions = OPTIONS, tag: bool = False
 ) -> Iterator[Parse]:
     sentences = [(Tree("x"),) * length for length in lengths]
-    yield from Parser(read_posteriors(path), options=options).parse_batch(Batch(sentences, tokens=tag))
+    parser = Parser(read_posteriors(path), options=options)
+    return (parser.parse_one(sentence, place, tag) for place, sentence in enumerate(sentences))
 
 
 @st.composite

@@ -180,6 +180,3 @@ def test_the_command_line_has_its_own_names(command: Command, tmp_path: Path) ->
     assert command("parse -g", path, stdin="a").error.endswith("or rescale them: --normalize")
     with pytest.raises(GrammarError, match="rescale them: normalize=True"):
         mp.read_grammar(path)
-    assert (
-        "--max-seconds is a number above zero" in command("parse -g g --max-seconds 0", stdin="a").usage_error
-    )

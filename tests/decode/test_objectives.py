@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from strategies import UNKNOWN, grammars, sentences
 
 from mbrparse.decode.objectives import OBJECTIVES, Item
-from mbrparse.decode.parser.parse_result import Parse
-from mbrparse.decode.parser.parser import Parser
+from mbrparse.decode.parser.parser import Parse, Parser
 from mbrparse.treebank.tree import Tree
 
 # The others search forests: see test_grammar_objectives.

@@ -64,12 +64,7 @@ def test_what_has_no_meaning_is_refused_by_the_library_too() -> None:
     for options, says in (
         ({"objectives": ()}, "one objective is needed"),
         ({"objectives": (RECALL, RECALL)}, "two objectives are called labelled-recall"),
-        ({"objectives": (PRODUCTIONS,), "precision": "single"}, "This objective needs precision='double'"),
         ({"objectives": (PRODUCTIONS,), "best_first": BestFirst()}, "This objective needs best_first=None"),
-        (
-            {"objectives": (RECALL,), "items": "symbol", "precision": "single"},
-            "items='symbol' needs precision",
-        ),
         ({"objectives": (OBJECTIVES["labelled-tree"],), "items": "symbol"}, "items='symbol' needs another"),
         (
             {"objectives": (RECALL,), "unlabelled": True},

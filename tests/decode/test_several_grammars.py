@@ -143,7 +143,7 @@ def test_mixtures_are_those_of_files_of_posteriors(command: Command) -> None:
 
 
 @pytest.mark.usefixtures("known")
-@pytest.mark.parametrize("more", ["", "--prune 1e-3", "--max-seconds 60", "--unary"])
+@pytest.mark.parametrize("more", ["", "--prune 1e-3", "--unary"])
 def test_all_ways_to_run_write_the_same(command: Command, more: str) -> None:
     pair = "-g keep.txt -g a.txt" if more == "--unary" else "-g a.txt -g b.txt"
     line = f"parse a.mrg {pair} {more.removeprefix('--unary')}"
@@ -181,10 +181,6 @@ def test_a_grammar_without_a_parse_is_left_out(command: Command) -> None:
         both, alone = (Path(f"{run}.{name}").read_text().splitlines() for run in ("both", "alone"))
         assert (both[0], both[2:]) == (alone[0], alone[2:])
     assert Path("both.max-rule-product").read_text().splitlines()[1] == "(S DT NN)"
-    assert (
-        "4 fell back"
-        in command(f"parse text -g a.txt -g b.txt {asked} --max-seconds 1e-9 -o c.{{objective}}").err
-    )
     reasons = [json.loads(line)["reason"] for line in Path("told").open()]
     assert reasons == [None, None, "unknown terminal XX", "empty sentence"]
 

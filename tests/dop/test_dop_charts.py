@@ -262,16 +262,6 @@ def test_a_dead_root_of_an_improbable_sentence_has_no_posterior() -> None:
     assert values.posterior[roots] == pytest.approx([1, 0])
 
 
-def test_a_sentence_whose_time_is_up_falls_back() -> None:
-    grammar = DopGrammar.of_treebank(_treebank(NESTED, "tags", "plain"))
-    parser = Parser(grammar, "labelled-recall", "labelled-tree", max_seconds=1e-3)
-    [long] = parser.parse([["x"] * 300])
-    assert long.reason == "not finished within 0.001 seconds"
-    assert long.tree is not None
-    [again] = Parser(grammar, max_seconds=1000.0).parse([["x"] * 20])
-    assert again.reason is None
-
-
 def test_what_is_said_of_a_sentence_does_not_depend_on_its_batch() -> None:
     grammar = DopGrammar.of_treebank(_treebank(TREES, "tags", "plain"))
     sentences = [list(words_of(tree)) for tree in TREES] + [["x", "y"], ["y"], ["x"] * 7]
@@ -302,7 +292,6 @@ def test_a_parser_takes_a_dop_grammar() -> None:
         ("parent-child", {}, "needs a PCFG"),
         ("productions", {}, "needs a PCFG"),
         ("max-rule-product", {}, "needs a PCFG"),
-        ("labelled-recall", {"precision": "single"}, "precision='single'"),
         ("labelled-recall", {"prune": 1.0}, "from 0 to below 1"),
     ],
 )

@@ -9,11 +9,6 @@ from pathlib import Path
 import pytest
 from commandline import Command, Outcome
 
-from mbrparse.decode.parser.parse_files import Lines
-from mbrparse.decode.parser.parse_input import Worker
-from mbrparse.decode.parser.sentences import Batch
-from mbrparse.decode.parser.stored_lines import BLOCK
-
 EXPERIMENT = "experiment beyond-recall embedded:flights --test-fraction 0.02 --resamples 50 -o"
 
 
@@ -65,37 +60,3 @@ def test_finished_parses_are_not_made_again(command: Command, finished: tuple[Pa
     error = command(EXPERIMENT, folder, "--max-length", 5).last_error
     assert "made with other settings" in error
     assert "another folder: -o DIR" in error
-
-
-def test_an_interruption_loses_a_block_at_most(
-    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Of 299 sentences the first two blocks of 128 are kept, and parsed once."""
-    line = EXPERIMENT.replace("0.02", "0.2")
-    parsed: list[int] = []
-    lines = Worker.lines
-
-    def interrupted(self: Worker, batch: Batch) -> list[Lines]:
-        if sum(parsed) >= 2 * BLOCK:
-            raise KeyboardInterrupt
-        parsed.append(len(batch.sentences))
-        return lines(self, batch)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Worker, "lines", interrupted)
-        assert command(line, tmp_path / "one").code == 130
-    assert not list((tmp_path / "one").glob("labelled*.mrg"))
-    parsed.clear()
-
-    def counting(self: Worker, batch: Batch) -> list[Lines]:
-        parsed.append(len(batch.sentences))
-        return lines(self, batch)
-
-    monkeypatch.setattr(Worker, "lines", counting)
-    resumed = command(line, tmp_path / "one")
-    again = sum(parsed)
-    parsed.clear()
-    assert resumed.out == command(line, tmp_path / "two").out
-    assert again == sum(parsed) - 2 * BLOCK
-    names = {path.relative_to(tmp_path / "one") for path in (tmp_path / "one").rglob("*")}
-    assert names == {path.relative_to(tmp_path / "two") for path in (tmp_path / "two").rglob("*")}

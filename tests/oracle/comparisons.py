@@ -22,17 +22,16 @@ from naive_dop import NaiveDop
 from naive_dop import Node as DopNode
 from naive_dop import spans as dop_spans
 
-from mbrparse.charts.base.chart import TOO_IMPROBABLE, Wanted
+from mbrparse.charts.chart import TOO_IMPROBABLE, Wanted
 from mbrparse.charts.base.clock import NO_LIMIT
 from mbrparse.charts.dop.dop_charts import DopCharts
 from mbrparse.charts.factory import ChartFactory, Kernel, Precision
 from mbrparse.charts.pruning import PrunedCharts, Pruning
+from mbrparse.decode.objectives import OBJECTIVES, Item, Objective, Space
 from mbrparse.decode.best_first.best_first import BestFirst, Until
 from mbrparse.decode.best_first.best_first_charts import BestFirstCharts
 from mbrparse.decode.candidates.k_best import LEAST_SHARE
-from mbrparse.decode.objectives import OBJECTIVES, Item, Objective, Space
-from mbrparse.decode.parser.parse_result import Parse
-from mbrparse.decode.parser.parser import Parser
+from mbrparse.decode.parser.parser import Parse, Parser
 from mbrparse.decode.parser.scoring import score
 from mbrparse.errors import GrammarError
 from mbrparse.grammar.dop.addressed_treebank import address_trees
@@ -290,19 +289,6 @@ class _Objectives:
             if row.f_score and sum(g.values()) < 1e-12:
                 continue
             self.check.close(f"n-ary {row.name}, {name}", found.score, best, digits)
-        if name == "double" and self.n <= 4:
-            both = [self.words, self.words[: max(self.n - 1, 1)]]
-            parses = Parser(self.pcfg, OBJECTIVES["labelled-f"].with_f("pooled")).parse(both)
-            other = Truth(self.true.grammar, both[1])
-            if parses[1].reason is None:
-                rest = {x: p for x, p in other.constituents.items() if not x[2].endswith("_Cont")}
-                if sum(g.values()) + sum(rest.values()) < 1e-12:
-                    return
-                if chained:
-                    return
-                best = naive_nary.pooled_optimum([(g, self.n), (rest, other.n)], 1, 0)
-                for cost in parses.node_costs.values():
-                    self.check.close("n-ary labelled-f, pooled", 2 * cost, best)
 
     def _exact_f(self) -> None:
         truths: dict[naive_nary.Labelled, float] = defaultdict(float)

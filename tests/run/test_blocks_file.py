@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from mbrparse.charts.base.span_summary import SpanEntries
-from mbrparse.decode.nary import ConstituentSummary
+from mbrparse.charts.spans import SpanEntries
 from mbrparse.decode.parser.parse_files import Lines
 from mbrparse.decode.parser.stored_lines import CODEC, decode, encode
 from mbrparse.errors import FileError
@@ -29,9 +28,6 @@ def columns(kind: type, size: int) -> st.SearchStrategy[np.ndarray]:
 def some_lines(draw: st.DrawFn) -> Lines:
     size = draw(st.integers(0, 3))
     ints, floats = columns(np.int32, size), columns(draw(st.sampled_from([np.float32, np.float64])), size)
-    held = st.builds(
-        ConstituentSummary, st.just(2), st.just(("A", "é")), st.floats(0, 9), ints, ints, floats, floats
-    )
     return Lines(
         tuple(draw(st.lists(TEXTS, min_size=1, max_size=3))),
         draw(st.none() | TEXTS.filter(bool)),
@@ -40,7 +36,6 @@ def some_lines(draw: st.DrawFn) -> Lines:
         draw(st.none() | st.builds(SpanEntries, ints, ints, ints, floats, floats)),
         tuple(draw(st.lists(TEXTS, max_size=2))),
         draw(st.none() | floats),
-        draw(st.none() | held),
         tuple(draw(st.lists(st.tuples(TEXTS, st.booleans()), max_size=2))),
     )
 

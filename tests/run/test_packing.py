@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mbrparse.decode.parser.sentences import InputForm, batch_of_part, sentence_ends, sentences_of
+from mbrparse.decode.parser.sentences import InputForm, sentence_ends, sentences_of, sentences_of_part
 from mbrparse.run.in_order import Chunk, Part, Task, in_order
 from mbrparse.run.jobs import InProcess
 from mbrparse.run.pool import TaskFunction
@@ -46,7 +46,7 @@ class Far(InProcess):
 
 
 def count(part: Part) -> int:
-    return len(batch_of_part(part).sentences)
+    return len(sentences_of_part(part))
 
 
 TOKENS = st.lists(st.lists(st.sampled_from("abc"), max_size=9).map(" ".join), min_size=1, max_size=12)

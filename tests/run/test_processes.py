@@ -15,14 +15,14 @@ from children import LIMIT
 from conversion import to_pcfg
 from naive import Grammar
 
-from mbrparse.charts.base.chart import Chart, Wanted
+from mbrparse.charts.chart import Chart, Wanted
 from mbrparse.charts.dense.dense_charts import DenseCharts
 from mbrparse.decode.objectives import OBJECTIVES
+from mbrparse.decode.parser_options import ParserOptions
 from mbrparse.decode.parser import parse_input
 from mbrparse.decode.parser.parse_files import Lines
 from mbrparse.decode.parser.parse_input import Job, parse_all
-from mbrparse.decode.parser.sentences import batch_of_part, read_chunks
-from mbrparse.decode.parser_options import ParserOptions
+from mbrparse.decode.parser.sentences import read_chunks, sentences_of_part
 from mbrparse.errors import BracketError
 from mbrparse.run import processes
 from mbrparse.run.in_order import Parts
@@ -61,7 +61,7 @@ def killed_by(harm: Callable[[], None], wanted: Callable[[int], bool]) -> Callab
         worker = parse_input.Worker(job)
 
         def work(parts: Parts) -> list[list[Lines]]:
-            if any(wanted(len(sentence)) for part in parts for sentence in batch_of_part(part).sentences):
+            if any(wanted(len(sentence)) for part in parts for sentence in sentences_of_part(part)):
                 harm()
             return worker.parts(parts)
 

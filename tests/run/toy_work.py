@@ -5,13 +5,13 @@ import signal
 from collections.abc import Callable
 from pathlib import Path
 
-from mbrparse.decode.parser.sentences import batch_of_part
+from mbrparse.decode.parser.sentences import sentences_of_part
 from mbrparse.run.in_order import Part, Parts
 
 
 def lines_of(part: Part) -> list[str]:
     """A line for each sentence: its words."""
-    return [" ".join(leaf.label for leaf in sentence) for sentence in batch_of_part(part).sentences]
+    return [" ".join(leaf.label for leaf in sentence) for sentence in sentences_of_part(part)]
 
 
 def count(part: Part) -> int:

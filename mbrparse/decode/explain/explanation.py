@@ -6,14 +6,13 @@ import math
 from collections.abc import Iterator, Sequence
 
 from mbrparse.charts.factory import ChartFactory
+from mbrparse.decode.objectives import Objective
+from mbrparse.decode.spans import Posteriors
 from mbrparse.decode.explain.chart_cells import chart_cells
 from mbrparse.decode.explain.objective_results import objective_results
 from mbrparse.decode.explain.page import Explanation, Reading
-from mbrparse.decode.objectives import Objective
-from mbrparse.decode.parser.parse_result import Parse
-from mbrparse.decode.parser.parser import Parser
-from mbrparse.decode.parser.sentences import batch_of_sentences
-from mbrparse.decode.spans import Posteriors
+from mbrparse.decode.parser.parser import Parse, Parser
+from mbrparse.decode.parser.sentences import sentences_from
 from mbrparse.errors import MbrparseError, OptionsError, shortened
 from mbrparse.grammar.grammar_kinds import Grammar
 from mbrparse.grammar.pcfg import PCFG, UNKNOWN_TERMINAL
@@ -38,7 +37,7 @@ def explain(
     the most probable derivations are listed as trees. Raises MbrparseError where the grammar derives no tree
     of the sentence, or the sentence has more words than ``LONGEST``; ObjectiveError and OptionsError.
 
-    >>> from mbrparse.training.count import train
+    >>> from mbrparse.grammar.files.grammars import train
     >>> from mbrparse.treebank.brackets import read_tree
     >>> grammar = train([read_tree("(S (NP DT NN) VB)"), read_tree("(S DT (X NN VB))")])
     >>> [round(reading.posterior, 3) for reading in explain(grammar, "DT NN VB").readings]
@@ -48,7 +47,7 @@ def explain(
         raise OptionsError("a DOP grammar's charts are of fragments, which no page shows: use a PCFG")
     parser = Parser(grammar, *(objectives or USUAL), k_best=readings, expectations=True, fallback="empty")
     pcfg = parser.source.grammar  # type: ignore[union-attr]
-    [leaves] = batch_of_sentences([sentence]).sentences
+    [[leaves], _] = sentences_from([sentence])
     of_words = pcfg.terminal_kind == "words"
     words = tuple(leaf.word if of_words and leaf.word is not None else leaf.label for leaf in leaves)
     if len(words) > LONGEST:

@@ -16,17 +16,16 @@ from typing import Literal
 import numpy as np
 
 from mbrparse.charts.factory import TIE
-from mbrparse.decode.candidates.candidate_trees import expected_scores, first_best, shares
 from mbrparse.decode.objectives import Kind, Objective
+from mbrparse.decode.parser_options import ParserOptions, Risk, objective_of
+from mbrparse.decode.candidates.candidate_trees import expected_scores, first_best, shares
 from mbrparse.decode.parser.parse_files import Lines
 from mbrparse.decode.parser.parse_input import Job, Worker, numbered
-from mbrparse.decode.parser.sentences import Batch
-from mbrparse.decode.parser_options import ParserOptions, Risk, objective_of
 from mbrparse.decode.posteriors.mixture import checked_weights
 from mbrparse.decode.posteriors.tree_posteriors import SentenceTree, TreeItems
 from mbrparse.errors import CorpusError, InputMismatchError, OptionsError
 from mbrparse.grammar.pcfg import FloatArray
-from mbrparse.log import Log, Progress, no_log, no_progress
+from mbrparse.log import Progress, no_progress
 from mbrparse.treebank.any_tree import AnyTree, any_trees
 from mbrparse.treebank.brackets import EMPTY_PARSE, ReadTree, read_trees
 from mbrparse.treebank.candidate_files import CandidateLine
@@ -40,8 +39,6 @@ Weights = Mapping[str, FloatArray]
 WeightsBy = Literal["system", "label"]
 
 NO_PARSE = "no parse"
-# Sentences that are decoded together.
-_TOGETHER = 512
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +81,6 @@ class Votes:
         risk: Risk | None = None,
         details: bool = False,
         progress: Progress = no_progress,
-        log: Log = no_log,
     ) -> Iterator[Lines]:
         """Yield the line of each sentence; minimum-risk chooses among the trees.
 
@@ -97,16 +93,11 @@ class Votes:
         weights = self.weights if self.item_weights is None else np.ones(len(self.trees))
         posteriors = self.items.posteriors(weights, self.item_weights)
         worker = Worker(Job(posteriors, ParserOptions((objective,), risk=risk), details))
-        if worker.pooling is not None:
-            return numbered(worker.pooling.of_lines(self._decoded(worker), progress, log))
         return numbered(progress(self._decoded(worker), "combining", len(self.items.leaves)))
 
     def _decoded(self, worker: Worker) -> Iterator[Lines]:
-        leaves = self.items.leaves
-        for first in range(0, len(leaves), _TOGETHER):
-            # Words get the tags with the most votes, as tokens do.
-            batch = Batch(leaves[first : first + _TOGETHER], first, True, self.items.source)
-            yield from map(_told, worker.lines(batch))
+        # Words get the tags with the most votes, as tokens do.
+        return map(_told, worker.lines(self.items.leaves, 0, True, self.items.source))
 
     def _least_risk(self, risk: Risk) -> Iterator[Lines]:
         with np.errstate(divide="ignore"):

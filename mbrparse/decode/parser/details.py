@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from mbrparse.decode.decoders import Decoded
-from mbrparse.decode.parser.parse_result import Parse
 from mbrparse.decode.spans import Posteriors
 from mbrparse.decode.tree_probability import probability_of
 from mbrparse.decode.trees import LabelledSpans
+from mbrparse.decode.parser.parser import Parse
 from mbrparse.grammar.grammar_kinds import Grammar
 
 if TYPE_CHECKING:
-    from mbrparse.charts.base.chart import Pruned
+    from mbrparse.charts.chart import Pruned
 
 
 class Details:
@@ -38,7 +38,6 @@ class Details:
             "reason": parse.reason,
             "log_probability": parse.log_prob if math.isfinite(parse.log_prob) else None,
             "seconds": parse.seconds,
-            **({"unfinished": True} if parse.unfinished else {}),
             **({} if pruned is None else {"pruned": pruned._asdict()}),
             **({"chart": "logarithms"} if getattr(parse.chart, "in_logarithms", False) else {}),
             "trees": {

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from mbrparse.charts.base.chart import Wanted
-from mbrparse.charts.base.clock import Clock
 from mbrparse.charts.base.rule_tables import Ints
 from mbrparse.charts.base.span_summary import SpanEntries, SpanSummary, summarize_entries
 from mbrparse.charts.dop.dop_charts import DopCharts
@@ -32,9 +31,9 @@ if TYPE_CHECKING:
 class DopDecoders(GrammarDecoders):
     """What serves a parser's objectives with a DOP grammar: options are those it can serve."""
 
-    def __init__(self, grammar: Grammar, options: ParserOptions, clock: Clock) -> None:
+    def __init__(self, grammar: Grammar, options: ParserOptions) -> None:
         self._dop = cast("DopGrammar", grammar)
-        super().__init__(grammar, options, clock)
+        super().__init__(grammar, options)
         # The last sentence that samples were drawn of, and these.
         self._drawn: tuple[IntArray, Samples] | None = None
 
@@ -66,7 +65,7 @@ class DopDecoders(GrammarDecoders):
         }
 
     def _charts(self) -> DopCharts:
-        return DopCharts(self._dop, self._wanted(), self.options.prune, self.clock)
+        return DopCharts(self._dop, self._wanted(), self.options.prune)
 
     def _wanted(self) -> Wanted:
         options = self.options
@@ -93,7 +92,7 @@ class DopDecoders(GrammarDecoders):
 
         k_best, samples = DopKBestSearch(self.charts).k_best, self._sampler.samples
         probability = DopTreeProbability(self._dop)
-        return CandidateTrees(self.grammar, k_best, samples, probability, self.options, self.clock)
+        return CandidateTrees(self.grammar, k_best, samples, probability, self.options)
 
     @cached_property
     def _sampler(self) -> DopSampler:

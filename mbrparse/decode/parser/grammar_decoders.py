@@ -7,7 +7,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from mbrparse.charts.base.chart import Chart, Wanted
-from mbrparse.charts.base.clock import Clock
+from mbrparse.charts.base.clock import NO_LIMIT
 from mbrparse.charts.base.columns import Labels, Spans, columns_of
 from mbrparse.charts.factory import TIE, ChartFactory
 from mbrparse.decode.decoders import Decoded, Decoder, DecoderSlot
@@ -56,10 +56,9 @@ class GrammarDecoders:
     ``candidates`` lists the candidates of sentences, if they are asked for.
     """
 
-    def __init__(self, grammar: Grammar, options: ParserOptions, clock: Clock) -> None:
+    def __init__(self, grammar: Grammar, options: ParserOptions) -> None:
         self.grammar = grammar.pcfg
         self.options = options
-        self.clock = clock
         self.labels = self.grammar.labels
         self.charts = self._charts()
         self.candidates = self._candidates() if options.has_candidates else None
@@ -110,18 +109,18 @@ class GrammarDecoders:
         if options.needs_forest:
             from mbrparse.charts.forest_charts import ForestCharts
 
-            forests = ForestCharts(self.grammar, options.items, self.clock, self._pruning)
+            forests = ForestCharts(self.grammar, options.items, pruning=self._pruning)
             self.labels = forests.labels
             return forests
         if options.best_first is not None:
             from mbrparse.decode.best_first.best_first_charts import BestFirstCharts
 
-            return BestFirstCharts(self.grammar, options.best_first, self.clock)
+            return BestFirstCharts(self.grammar, options.best_first)
         if self._pruning is not None:
             from mbrparse.charts.pruning import PrunedCharts
 
-            return PrunedCharts(self.grammar, self._pruning, options.precision, self._wanted(), self.clock)
-        return ChartFactory(self.grammar, options.precision, self._wanted(), clock=self.clock)
+            return PrunedCharts(self.grammar, self._pruning, wanted=self._wanted())
+        return ChartFactory(self.grammar, wanted=self._wanted())
 
     @cached_property
     def _pruning(self) -> Pruning | None:
@@ -141,7 +140,7 @@ class GrammarDecoders:
             raise OptionsError(
                 "--prune cannot tell what crosses a span where there are unary rules: leave it out"
             )
-        return Pruning(self.grammar, self.options.prune, self.clock)
+        return Pruning(self.grammar, self.options.prune, NO_LIMIT)
 
     def _wanted(self) -> Wanted:
         """What charts of sums must always have."""
@@ -156,7 +155,7 @@ class GrammarDecoders:
 
         if isinstance(self.charts, ForestCharts):
             return self.charts
-        return ForestCharts(self.grammar, clock=self.clock, pruning=self._pruning)
+        return ForestCharts(self.grammar, pruning=self._pruning)
 
     def _candidates(self) -> CandidateTrees:
         from mbrparse.decode.candidates.candidate_trees import CandidateTrees
@@ -165,7 +164,7 @@ class GrammarDecoders:
 
     def _free(self, objectives: list[Objective]) -> Decoder[Any]:
         root = self.grammar.start_label if self.options.unlabelled else None
-        return FreeDecoder(objectives, TIE[self.options.precision], root, self.clock)
+        return FreeDecoder(objectives, TIE["double"], root)
 
     def _nary(self, objectives: list[Objective]) -> Decoder[Any]:
         from mbrparse.decode.label_order import LabelOrder
@@ -173,7 +172,7 @@ class GrammarDecoders:
 
         order = LabelOrder.of(self.grammar)
         root = self.grammar.start_label
-        return NaryDecoder(objectives, TIE[self.options.precision], root, self.clock, order)
+        return NaryDecoder(objectives, TIE["double"], root, order=order)
 
     def _viterbi(self, objectives: list[Objective]) -> Decoder[Any]:
         return ViterbiDecoder(self.grammar, objectives)
@@ -191,7 +190,7 @@ class GrammarDecoders:
     def _whole(self, objectives: list[Objective]) -> Decoder[Any]:
         from mbrparse.decode.whole_trees.whole_tree_decoder import WholeTreeDecoder
 
-        return WholeTreeDecoder(self.grammar, objectives, self._forests, self.clock)
+        return WholeTreeDecoder(self.grammar, objectives, self._forests)
 
     def _risk(self, objectives: list[Objective]) -> Decoder[Any]:
         from mbrparse.decode.candidates.candidate_trees import RiskDecoder

@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Sequence
+from typing import Any
 
-from mbrparse.charts.base.clock import Clock
-from mbrparse.charts.factory import ChartFactory, default_max_length
-from mbrparse.decode.decoders import DecoderSlot
-from mbrparse.decode.parser.grammar_decoders import GrammarDecoders
-from mbrparse.decode.parser.sentences import Batch, Evidence, Sentence
+from mbrparse.charts.factory import default_max_length
 from mbrparse.decode.parser_options import ParserOptions
-from mbrparse.decode.spans import SentenceChart
+from mbrparse.decode.parser.grammar_decoders import GrammarDecoders
+from mbrparse.decode.parser.sentences import Evidence, Sentence
 from mbrparse.errors import InputMismatchError, shortened
 from mbrparse.grammar.grammar_kinds import Grammar
 from mbrparse.grammar.pcfg import PCFG, UNKNOWN_TERMINAL
 from mbrparse.grammar.rules import is_terminal, unquote
 from mbrparse.treebank.labels import split_tag, unescape
 from mbrparse.treebank.tree import Tree
-
-if TYPE_CHECKING:
-    from mbrparse.decode.candidates.candidate_trees import CandidateTrees
 
 
 def decoders_of(grammar: Grammar) -> type[GrammarDecoders]:
@@ -36,41 +30,25 @@ class GrammarSource:
     """Makes charts of sentences, and maps their words to terminals and tags."""
 
     def __init__(self, source: Grammar, options: ParserOptions) -> None:
-        self._source = source
         self.grammar = grammar = source.pcfg
-        self._decoders = decoders_of(source)
-        self._decoders.check(options)
-        self._made: GrammarDecoders | None = None
-        self.charts: Any = None
-        self.slots: tuple[DecoderSlot, ...] = ()
+        decoders = decoders_of(source)
+        decoders.check(options)
+        self._decoders = decoders(source, options)
+        self.charts: Any = self._decoders.charts
+        self.slots = self._decoders.slots
         #: The candidates of its charts' sentences, where some are asked for.
-        self.candidates: CandidateTrees | None = None
+        self.candidates = self._decoders.candidates
         self.root = grammar.start_label
         self.labels = frozenset(grammar.labels)
-        self._options = options
-        self.clock = Clock(options.max_seconds)
-        self.reset()
         self._max_length = options.max_length or default_max_length(grammar)
         #: Whether trees assign tags to words; ``bare`` terminals stand in rules themselves, and have none.
         self.retags = grammar.terminal_kind == "words"
         self.bare = frozenset(unquote(name) for name in grammar.symbols if is_terminal(name))
 
-    def reset(self) -> None:
-        """Make charts, decoders and their work arrays anew."""
-        self._made = None  # frees the old ones first
-        self.charts, self.slots, self.candidates = None, (), None
-        self._made = made = self._decoders(self._source, self._options, self.clock)
-        self.charts, self.slots, self.candidates = made.charts, made.slots, made.candidates
-
     @property
     def members(self) -> Sequence[GrammarSource]:
         """The sources of several grammars; here itself."""
         return (self,)
-
-    @property
-    def batched(self) -> bool:
-        """Whether the evidence of several sentences can be held at once: most charts share their memory."""
-        return isinstance(self.charts, ChartFactory)
 
     def terminals(self, sentence: Sentence) -> list[str]:
         """The terminals of a sentence: its tags, or its words with unknown ones mapped."""
@@ -80,23 +58,22 @@ class GrammarSource:
         """Raise InputMismatchError where no sentence holds a single terminal that the grammar knows."""
         check_fit(self.grammar, sentences)
 
-    def evidence(self, batch: Batch) -> Iterator[Evidence]:
-        """Yield the evidence of each sentence, which does not depend on the batch."""
-        encoded, reasons = [], []
-        for sentence in batch.sentences:
-            terminals = self.terminals(sentence)
-            encoded.append(self.grammar.encode(terminals))
-            reasons.append(self._refusal(terminals, encoded[-1].tolist()))
-        chartable = [ids for ids, reason in zip(encoded, reasons, strict=True) if reason is None]
-        charts = iter(cast("Iterable[SentenceChart]", self.charts.charts(chartable)))
-        for sentence, ids, reason in zip(batch.sentences, encoded, reasons, strict=True):
-            chart = next(charts) if reason is None else None
-            if chart is None or self._made is None:
-                yield Evidence(sentence, ids, reason=reason)
-            elif not chart.has_parse:
-                yield Evidence(sentence, ids, reason=chart.failure)
-            else:
-                yield Evidence(sentence, ids, self._made.posteriors(chart), chart)
+    def evidence(
+        self, sentence: Sentence, place: int = 0, tokens: bool = False, source: str = ""
+    ) -> Evidence:
+        """What is known of a sentence; nothing but its words matters.
+
+        Raises ChartOverflowError, NumberRangeError.
+        """
+        terminals = self.terminals(sentence)
+        ids = self.grammar.encode(terminals)
+        reason = self._refusal(terminals, ids.tolist())
+        if reason is not None:
+            return Evidence(sentence, ids, reason=reason)
+        [chart] = self.charts.charts([ids])
+        if not chart.has_parse:
+            return Evidence(sentence, ids, reason=chart.failure)
+        return Evidence(sentence, ids, self._decoders.posteriors(chart), chart)
 
     def refused(self, sentence: Sentence, reason: str) -> Evidence:
         """Evidence of a sentence that falls back for this reason."""

@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
 
-from mbrparse.charts.base.span_summary import SpanEntries, SpanSummary, no_entries
+from mbrparse.charts.spans import SpanEntries, SpanSummary, no_entries
 from mbrparse.charts.factory import TIE
 from mbrparse.decode.decoders import Decoder
-from mbrparse.decode.free import FreeDecoder
 from mbrparse.decode.label_order import LabelOrder
-from mbrparse.decode.nary import NaryDecoder
 from mbrparse.decode.objectives import OBJECTIVES, Kind, Objective, Space
+from mbrparse.decode.parser_options import ParserOptions
+from mbrparse.decode.spans import Posteriors
+from mbrparse.decode.free import FreeDecoder
+from mbrparse.decode.nary import NaryDecoder
 from mbrparse.decode.parser.grammar_decoders import slots_of
 from mbrparse.decode.parser.grammar_source import GrammarSource
-from mbrparse.decode.parser.sentences import Batch, Evidence
-from mbrparse.decode.parser_options import ParserOptions
+from mbrparse.decode.parser.sentences import Evidence, Sentence
 from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors
 from mbrparse.decode.posteriors.mixture import checked_weights, mix_posteriors
-from mbrparse.decode.spans import Posteriors
 from mbrparse.errors import GrammarError, OptionsError
 from mbrparse.grammar.grammar_kinds import Grammar
 from mbrparse.grammar.pcfg import FloatArray
@@ -86,7 +85,7 @@ class Grammars:
 class MixedChart:
     """The charts of a sentence by grammar (None: it has no parse), and the mixture of their posteriors."""
 
-    has_parse, failure, unfinished = True, "", False
+    has_parse, failure = True, ""
 
     def __init__(self, found: Sequence[Evidence], grammars: Grammars) -> None:
         """At least one has a parse."""
@@ -96,7 +95,6 @@ class MixedChart:
         weights = grammars.weights[[chart is not None for chart in self.members]]
         self.shares: FloatArray = weights / weights.sum()
         self.length, self.terminal_ids = len(found[0].sentence), found[0].terminal_ids
-        self.spent = math.fsum(chart.spent for chart in known)
         self.log_prob = float(np.logaddexp.reduce(np.log(weights) + [chart.log_prob for chart in known]))
 
     def span_posteriors(self) -> SpanEntries:
@@ -139,50 +137,38 @@ class GrammarsSource(GrammarSource):
     def __init__(self, grammars: Grammars, options: ParserOptions) -> None:
         """Raises OptionsError for what has no meaning for several grammars."""
         _check(options)
-        self._grammars = grammars
+        self._grammars, self._options = grammars, options
         super().__init__(grammars.members[0], options)
+        self._others = [GrammarSource(one, options) for one in grammars.members[1:]]
+        makers = {Kind.FREE: self._free, Kind.NARY: self._nary, Kind.FOREST: self._joint}
+        self.slots = slots_of(options.objectives, makers)
         self.labels = frozenset(grammars.labels)
         self.bare = self.bare.union(*(one.bare for one in self._others))
-
-    def reset(self) -> None:
-        """Make charts, decoders and their work arrays anew."""
-        self._others: list[GrammarSource] = []  # the old ones make way first
-        super().reset()
-        self._others = [GrammarSource(one, self._options) for one in self._grammars.members[1:]]
-        makers = {Kind.FREE: self._free, Kind.NARY: self._nary, Kind.FOREST: self._joint}
-        self.slots = slots_of(self._options.objectives, makers)
 
     @property
     def members(self) -> Sequence[GrammarSource]:
         """The sources of the grammars, of which it is the first."""
         return (self, *self._others)
 
-    @property
-    def batched(self) -> bool:
-        """Whether the evidence of several sentences can be held at once."""
-        return super().batched and all(one.batched for one in self._others)
-
-    def evidence(self, batch: Batch) -> Iterator[Evidence]:
-        """Yield the evidence of each sentence, which does not depend on the batch."""
-        others = (one.evidence(batch) for one in self._others)
-        for found in zip(super().evidence(batch), *others, strict=True):
-            limited = self.clock.seconds is not None
-            late = [one for one in found if limited and one.reason == self.clock.reason]
-            if late or all(one.chart is None for one in found):
-                yield self.refused(found[0].sentence, (late or found)[0].reason or "")
-            else:
-                chart = MixedChart(found, self._grammars)
-                yield found[0]._replace(
-                    posteriors=Posteriors.of_chart(chart, self._grammars.labels), chart=chart, reason=None
-                )
+    def evidence(
+        self, sentence: Sentence, place: int = 0, tokens: bool = False, source: str = ""
+    ) -> Evidence:
+        """What is known of a sentence; raises ChartOverflowError, NumberRangeError."""
+        found = [super().evidence(sentence), *(one.evidence(sentence) for one in self._others)]
+        if all(one.chart is None for one in found):
+            return self.refused(sentence, found[0].reason or "")
+        chart = MixedChart(found, self._grammars)
+        return Evidence(
+            sentence, chart.terminal_ids, Posteriors.of_chart(chart, self._grammars.labels), chart
+        )
 
     def _free(self, objectives: list[Objective]) -> Decoder[Any]:
         root = self._grammars.members[0].pcfg.start_label if self._options.unlabelled else None
-        return FreeDecoder(objectives, TIE[self._options.precision], root, self.clock)
+        return FreeDecoder(objectives, TIE["double"], root)
 
     def _nary(self, objectives: list[Objective]) -> Decoder[Any]:
         root, order = self._grammars.members[0].pcfg.start_label, LabelOrder.of(self._grammars)
-        return NaryDecoder(objectives, TIE[self._options.precision], root, self.clock, order)
+        return NaryDecoder(objectives, TIE["double"], root, order=order)
 
     def _joint(self, objectives: list[Objective]) -> Decoder[Any]:
         from mbrparse.decode.derivations.joint_decoder import JointDecoder

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from mbrparse.charts.base.span_summary import SpanEntries
+from mbrparse.charts.spans import SpanEntries
 from mbrparse.decode.trees import TreeForm, TreeParts
 from mbrparse.files import atomic_outputs, open_output, open_output_bytes
 from mbrparse.grammar.pcfg import FloatArray
@@ -22,7 +22,6 @@ from mbrparse.treebank.outlines import tree_digest
 from mbrparse.treebank.tree import Tree, bracket_free, leaf_text
 
 if TYPE_CHECKING:
-    from mbrparse.decode.nary import ConstituentSummary
     from mbrparse.decode.posteriors.posteriors_writer import PosteriorsWriter
 
 
@@ -46,7 +45,6 @@ class Lines(NamedTuple):
     entries: SpanEntries | None = None
     candidates: tuple[str, ...] = ()  # their log probabilities and trees, tab-separated
     consistent: FloatArray | None = None
-    held: ConstituentSummary | None = None  #: for the trees of a pooled F
     certified: tuple[tuple[str, bool], ...] = ()  #: by objective, where trees have a certificate
 
 

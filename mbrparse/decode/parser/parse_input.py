@@ -6,7 +6,6 @@ import itertools
 import json
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
@@ -14,9 +13,8 @@ from typing import TYPE_CHECKING, ClassVar
 from mbrparse.charts.base.chart import TOO_LARGE
 from mbrparse.decode.parser.grammar_source import GrammarSource
 from mbrparse.decode.parser.parse_files import BracketText, Lines
-from mbrparse.decode.parser.parse_result import Parse
-from mbrparse.decode.parser.parser import Parser
-from mbrparse.decode.parser.sentences import Batch, Sentence, batch_of, batch_of_part, sentence_ends
+from mbrparse.decode.parser.parser import Parse, Parser
+from mbrparse.decode.parser.sentences import Sentence, sentence_ends, sentences_of, sentences_of_part
 from mbrparse.decode.parser.tokenization import untokenized
 from mbrparse.decode.parser_options import ParserOptions
 from mbrparse.errors import ChartOverflowError
@@ -32,9 +30,6 @@ if TYPE_CHECKING:
     from mbrparse.decode.parser.posteriors_source import PosteriorsSource
     from mbrparse.decode.parser.score_input import ScoreJob, ScoreWorker
     from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors
-
-# So many sentences are parsed together: they fill the lanes of any vector (charts.base.vector).
-_TOGETHER = 16
 
 
 @dataclass(frozen=True)
@@ -62,7 +57,7 @@ def parse_all(
     kept: Callable[[Iterator[list[Lines]]], Iterator[list[Lines]]] = iter,
     progress_state: ProgressState | None = None,
 ) -> Iterator[Lines]:
-    """Parse chunks of sentences, or score trees, and yield lines in input order; of a pooled F, at the end.
+    """Parse chunks of sentences, or score trees, and yield lines in input order.
 
     The lines of each wanted chunk go through ``kept``, which may precede them by those of chunks that were
     parsed earlier. A grammar may be used by ``jobs`` workers; a sentence that kills them falls back, which is
@@ -79,8 +74,6 @@ def parse_all(
     else:
         found = _with_posteriors(worker, source, chunks)
     results = itertools.chain.from_iterable(kept(found))
-    if worker.pooling is not None:
-        return numbered(worker.pooling.of_lines(results, progress, log))
     return numbered(progress(results, job.title))
 
 
@@ -95,16 +88,15 @@ def _with_grammar(
 ) -> Iterator[list[Lines]]:
     stream = iter(chunks)
     first: list[Chunk] = []
-    shortest = Batch([])
+    shortest: tuple[Sentence, ...] = ()
     for chunk in stream:
         first.append(chunk)
-        spoken = [sentence for sentence in batch_of(chunk, 0).sentences if sentence]
+        spoken = [sentence for sentence in sentences_of(chunk) if sentence]
         for one in source.members:
             one.check_fit(spoken)
         if spoken:
             # A sentence of one word would not compile the kernels.
-            short = min(spoken, key=lambda sentence: (len(sentence) == 1, len(sentence)))
-            shortest = Batch([short] * min(len(spoken), _TOGETHER), tokens=chunk.form != "trees")
+            shortest = (min(spoken, key=lambda sentence: (len(sentence) == 1, len(sentence))),)
             if chunk.form == "tokens" and (remark := untokenized(source.grammar, spoken)):
                 log(remark)
             break
@@ -118,7 +110,7 @@ def _with_grammar(
 
             tasks = Packer(pool, left, sentence_ends, left.to_come)
         for lines in in_order(
-            pool, work, tasks, lambda part: len(batch_of_part(part).sentences), worker.refused, log
+            pool, work, tasks, lambda part: len(sentences_of_part(part)), worker.refused, log
         ):
             progress_state.workers, progress_state.retries = pool.size, pool.retries
             left.one_is_done()
@@ -163,7 +155,7 @@ def _with_posteriors(
     for chunk in chunks:
         if chunk.wanted:
             yield worker.whole(chunk, done)
-        done, name = done + len(batch_of(chunk, done).sentences), chunk.source
+        done, name = done + sum(1 for _ in sentences_of(chunk)), chunk.source
     source.check_end(done, name)
 
 
@@ -177,13 +169,12 @@ def numbered(results: Iterable[Lines]) -> Iterator[Lines]:
 
 
 class Worker:
-    """Parses batches and writes their lines."""
+    """Parses sentences and writes their lines."""
 
     def __init__(self, job: Job) -> None:
         wanted = job.details or job.posteriors
         self._parser = Parser(job.source, options=replace(job.options, expectations=wanted))
         self.source = self._parser.source
-        self.pooling = self._parser.pooling
         self._posteriors, self._marked = job.posteriors, job.marked
         self._text = BracketText()
         self._consistent = job.options.needs_consistency
@@ -195,29 +186,30 @@ class Worker:
 
     def parts(self, parts: Parts) -> list[list[Lines]]:
         """The lines of each part of the input."""
-        return [self.lines(batch_of_part(part)) for part in parts]
+        return [self.lines(sentences_of_part(part)) for part in parts]
 
     def whole(self, chunk: Chunk, first: int) -> list[Lines]:
         """The lines of a chunk that comes after ``first`` sentences."""
-        return self.lines(batch_of(chunk, first))
+        return self.lines(sentences_of(chunk), first, chunk.form != "trees", chunk.source)
 
-    def lines(self, batch: Batch) -> list[Lines]:
-        """The lines of a batch."""
-        return [lines for piece in batch.pieces() for lines in self._lines(piece)]
+    def lines(
+        self, sentences: Iterable[Sentence], first: int = 0, tokens: bool = False, source: str = ""
+    ) -> list[Lines]:
+        """The lines of sentences that come after ``first`` others in the source."""
+        return [
+            self._lines(sentence, index, tokens, source) for index, sentence in enumerate(sentences, first)
+        ]
 
     def refused(self, part: Part) -> list[Lines]:
         """The lines of sentences that workers died of."""
-        return [self._fallen_back(sentence, WORKER_DIED) for sentence in batch_of_part(part).sentences]
+        return [self._fallen_back(sentence, WORKER_DIED) for sentence in sentences_of_part(part)]
 
-    def _lines(self, batch: Batch) -> Iterator[Lines]:
-        parses = self._parser.parse_batch(batch)
-        trees = self._text.lines([parts for parse in parses for parts in parse.parts])
-        count = len(self._parser.options.objectives)
-        for place, (sentence, parse) in enumerate(zip(batch.sentences, parses, strict=True)):
-            lines: Lines | None = None
-            with suppress(ChartOverflowError, MemoryError):
-                lines = self._line(parse, trees[place * count : (place + 1) * count])
-            yield lines or self._fallen_back(sentence, TOO_LARGE)
+    def _lines(self, sentence: Sentence, index: int, tokens: bool, source: str) -> Lines:
+        parse = self._parser.parse_one(sentence, index, tokens, source)
+        try:
+            return self._line(parse, self._text.lines(parse.parts))
+        except (ChartOverflowError, MemoryError):  # of posteriors that only details or files ask for
+            return self._fallen_back(sentence, TOO_LARGE)
 
     def _fallen_back(self, sentence: Sentence, reason: str) -> Lines:
         parse = self._parser.fallen_back(sentence, reason)
@@ -242,8 +234,6 @@ class Worker:
                 for one in parse.candidates
             ),
         )
-        if self.pooling is not None and (held := self.pooling.held(parse)) is not None:
-            lines = lines._replace(held=held.alone())
         known = parse.posteriors
         if not self._posteriors or known is None:
             return lines._replace(length=parse.length if self._posteriors else 0)

@@ -4,33 +4,169 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
-from typing import TYPE_CHECKING, Unpack, cast
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple, Unpack, cast, overload
 
-from mbrparse.charts.base.chart import TOO_LARGE
-from mbrparse.decode.decoders import Decoded, decode_all
+from mbrparse.charts.chart import TOO_LARGE
+from mbrparse.decode.decoders import Decoded
 from mbrparse.decode.objectives import Objective
-from mbrparse.decode.parser.grammar_source import GrammarSource
-from mbrparse.decode.parser.parse_result import Parse, Parses, ScoredTree
-from mbrparse.decode.parser.sentences import Batch, Evidence, Sentence, batch_of_sentences
 from mbrparse.decode.parser_options import ParserOptions, Settings, objective_of
+from mbrparse.decode.spans import Posteriors, SentenceChart
 from mbrparse.decode.trees import LabelledSpans, TreeForm, TreeParts, fallback_spans
-from mbrparse.errors import ChartOverflowError, NumberRangeError, OptionsError, TimeLimitError
-from mbrparse.garbage import collection_paused
+from mbrparse.decode.parser.grammar_source import GrammarSource
+from mbrparse.decode.parser.sentences import Evidence, Sentence, sentences_from
+from mbrparse.errors import ChartOverflowError, NumberRangeError, ObjectiveError, OptionsError
 from mbrparse.grammar.grammar_kinds import Grammar
+from mbrparse.grammar.pcfg import IntArray
 from mbrparse.treebank.any_tree import AnyTree
 from mbrparse.treebank.tree import Tree
 
 if TYPE_CHECKING:
     from mbrparse.decode.candidates.candidate_trees import Candidate
-    from mbrparse.decode.parser.pooling import Pooling
     from mbrparse.decode.parser.posteriors_source import PosteriorsSource
     from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors
 
 
-#: What decoders find for a sentence: a tree for each objective (None: no tree), and candidates.
-Found = tuple[list[Decoded | None], list["Candidate"]]
+class ScoredTree(NamedTuple):
+    """A candidate as it is written (None: the empty parse), and the natural logarithm of its probability."""
+
+    log_prob: float
+    tree: Tree | None
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Parse:
+    """The result of one sentence.
+
+    ``parts`` and ``decoded`` are parallel to the ``objectives``: the parts of the tree (None: the empty
+    parse), and the result of the search (None: the tree is a fall-back). ``reason`` is that of a fall-back
+    (None: no tree is one). ``chart`` is None where the grammar has no parse, ``posteriors`` are those of
+    projected constituents. ``candidates``, if asked for, are the different trees among the k best derivations
+    or samples, the most probable first; without a chart the fall-back, with a log probability of -inf.
+    ``seconds`` is the time that the sentence took.
+    """
+
+    objectives: tuple[Objective, ...]
+    terminal_ids: IntArray
+    parts: tuple[TreeParts | None, ...]
+    decoded: tuple[Decoded | None, ...]
+    fallback: LabelledSpans
+    reason: str | None = None
+    chart: SentenceChart | None = None
+    posteriors: Posteriors | None = None
+    seconds: float = 0.0
+    candidates: tuple[ScoredTree, ...] = ()
+
+    @property
+    def tree(self) -> Tree | None:
+        """The first objective's tree."""
+        return self.trees[0]
+
+    @cached_property
+    def trees(self) -> tuple[Tree | None, ...]:
+        """The tree of each objective as it is written (None: the empty parse), built on first access."""
+        # Objectives often have the same tree, which is built once.
+        built: dict[object, Tree] = {}
+        trees: list[Tree | None] = []
+        for parts in self.parts:
+            if parts is None:
+                trees.append(None)
+                continue
+            listed = parts.listed()
+            key = listed.form, id(listed.leaves), listed.spans, listed.tags
+            if key not in built:
+                built[key] = listed.build()
+            trees.append(built[key])
+        return tuple(trees)
+
+    @property
+    def length(self) -> int:
+        """The number of terminals."""
+        return len(self.terminal_ids)
+
+    @property
+    def log_prob(self) -> float:
+        """The natural logarithm of the sentence's probability, -inf where it has no chart."""
+        return -math.inf if self.chart is None else self.chart.log_prob
+
+    @property
+    def spans(self) -> tuple[LabelledSpans, ...]:
+        """The constituents of each tree: (start, end, projected label) in preorder."""
+        return tuple(self.fallback if found is None else list(found.spans) for found in self.decoded)
+
+    @property
+    def expected_scores(self) -> dict[str, float | None]:
+        """The expected score of each objective's tree (None: a fall-back).
+
+        For the recalls it is the expected number of matching constituents or brackets, for other objectives
+        the sum of their gains, for the most probable derivation its probability given the sentence.
+        """
+        scores = dict[str, float | None]()
+        for objective, found in zip(self.objectives, self.decoded, strict=True):
+            scores[objective.name] = None if found is None else found.score
+            if found is not None and found.log_prob is not None:
+                scores[objective.name] = math.exp(found.log_prob - self.log_prob)
+        return scores
+
+    def __repr__(self) -> str:
+        reason = "" if self.reason is None else f" ({self.reason})"
+        return f"<parse {self.tree}{reason}>"
+
+    def _repr_svg_(self) -> str | None:
+        return None if self.tree is None else self.tree._repr_svg_()
+
+
+class Parses(Sequence[Parse]):
+    """The parses of several sentences, in their order."""
+
+    def __init__(self, objectives: tuple[Objective, ...], parses: Sequence[Parse]) -> None:
+        self.objectives = objectives
+        self._parses = tuple(parses)
+
+    def __len__(self) -> int:
+        return len(self._parses)
+
+    @overload
+    def __getitem__(self, index: int) -> Parse: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Parses: ...
+
+    def __getitem__(self, index: int | slice) -> Parse | Parses:
+        if isinstance(index, slice):
+            return Parses(self.objectives, self._parses[index])
+        return self._parses[index]
+
+    def trees(self, objective: str | None = None) -> list[Tree | None]:
+        """One tree a sentence (None: the empty parse), by default the first objective's.
+
+        Raises ObjectiveError for an objective that was not asked for.
+        """
+        names = [row.name for row in self.objectives]
+        if objective is not None and objective not in names:
+            raise ObjectiveError(
+                f"{objective!r} was not among the objectives", remedy=f"they were {', '.join(names)}"
+            )
+        place = 0 if objective is None else names.index(objective)
+        return [parse.trees[place] for parse in self._parses]
+
+    def by_objective(self) -> Mapping[str, Sequence[Tree | None]]:
+        """The trees of each objective, for ``compare``."""
+        return {objective.name: self.trees(objective.name) for objective in self.objectives}
+
+    def fell_back(self) -> Mapping[str, Sequence[bool]]:
+        """For each objective and sentence, whether its tree is a fall-back."""
+        return {
+            objective.name: [parse.decoded[place] is None for parse in self._parses]
+            for place, objective in enumerate(self.objectives)
+        }
+
+    def __repr__(self) -> str:
+        names = ", ".join(objective.name for objective in self.objectives)
+        fell_back = sum(parse.reason is not None for parse in self._parses)
+        return f"<{len(self)} parses for {names}; {fell_back} fell back>"
 
 
 def source_of(grammar: Grammar, options: ParserOptions) -> GrammarSource:
@@ -49,12 +185,12 @@ class Parser:
     rows of one's own, by default Labelled Recall; where the grammar has unary rules, names of recalls
     stand for n-ary trees (``Objective.for_unaries``). ``settings`` are what the command line calls --fallback
     ("right-branching", "flat", "empty"), ``unlabelled`` (--labels none), ``debinarized``, ``max_length``,
-    ``max_seconds``, ``precision`` ("double", "single"), ``items`` ("projected", "symbol"), ``best_first``,
-    ``expectations``, ``prune``, for candidates ``k_best``, ``samples``, ``seed`` and ``risk``, and for DOP
-    grammars ``max_samples``, ``max_error`` and ``sampled_posteriors`` (see ``ParserOptions``, which may be
-    handed over whole, as ``options``). Raises ObjectiveError or OptionsError for what has no meaning.
+    ``items`` ("projected", "symbol"), ``best_first``, ``expectations``, ``prune``, for candidates ``k_best``,
+    ``samples``, ``seed`` and ``risk``, and for DOP grammars ``max_samples``, ``max_error`` and
+    ``sampled_posteriors`` (see ``ParserOptions``, which may be handed over whole, as ``options``). Raises
+    ObjectiveError or OptionsError for what has no meaning.
 
-    >>> from mbrparse.training.count import train
+    >>> from mbrparse.grammar.files.grammars import train
     >>> from mbrparse.treebank.brackets import read_tree
     >>> texts = "(S (NP DT NN) VB)", "(S (NP DT NN) VB)", "(S DT (S_Cont NN VB))"
     >>> grammar = train([read_tree(text) for text in texts])
@@ -77,113 +213,79 @@ class Parser:
         elif objectives or settings:
             raise OptionsError("options hold the objectives and all settings: give no others beside them")
         self.options = options
-        self.source: GrammarSource | PosteriorsSource
-        if isinstance(source, Grammar):
-            self.source = source_of(source, options)
-        else:
-            from mbrparse.decode.parser.posteriors_source import PosteriorsSource
-
-            self.source = PosteriorsSource(source, options)
+        self._origin = source
+        self.source = self._make_source()
         nary = {position for slot in self.source.slots if slot.nary for position in slot.positions}
         # Trees of n-ary objectives are written un-binarized, fall-backs too.
         self._forms = [
             TreeForm(self.source.root, position in nary or options.debinarized, self.source.bare)
             for position in range(len(options.objectives))
         ]
-        self.pooling: Pooling | None = None
-        if any(row.f_score == "pooled" for row in options.objectives):
-            from mbrparse.decode.nary import NaryDecoder
-            from mbrparse.decode.parser.pooling import Pooling
-
-            [decoder] = [slot.decoder for slot in self.source.slots if isinstance(slot.decoder, NaryDecoder)]
-            self.pooling = Pooling(options.objectives, decoder, self.source.root)
 
     def parse(self, sentences: AnyTree | Iterable[AnyTree | Sequence[str | Tree]]) -> Parses:
         """Parse sentences: trees (whose terminals are parsed), strings of words, or lists of words.
 
-        A tree may be an ``nltk.Tree`` or a string of brackets.
-
-        The results are in their order. None depends on other sentences, except for trees of a pooled F, which
-        is pooled over these sentences (``Parses.node_costs``).
+        A tree may be an ``nltk.Tree`` or a string of brackets. The results are in their order, and none
+        depends on other sentences.
         """
-        parses = self.parse_batch(batch_of_sentences(sentences))
-        costs: Mapping[str, float] = {}
-        if self.pooling is not None:
-            parses, costs = self.pooling.of_parses(parses)
-        return Parses(self.options.objectives, parses, costs)
+        listed, tokens = sentences_from(sentences)
+        parses = [self.parse_one(one, place, tokens) for place, one in enumerate(listed)]
+        return Parses(self.options.objectives, parses)
 
-    def parse_batch(self, batch: Batch) -> list[Parse]:
-        """Parse a batch; the results are in the order of the sentences, and independent of each other.
+    def parse_one(
+        self, sentence: Sentence, place: int = 0, tokens: bool = False, source: str = "<sentences>"
+    ) -> Parse:
+        """Parse one sentence, given by its leaves; one that cannot be parsed falls back.
 
-        With a pooled F, trees here maximize each sentence's own F: pooling needs all batches.
+        Given posteriors are those of the sentence's ``place`` (from 0) in the ``source``, a file's name;
+        ``tokens`` says that the leaves are bare words, which may need tags. Raises InputMismatchError where
+        the posteriors are of another sentence.
         """
         began = time.perf_counter()
-        with collection_paused():
-            parses = self._parses(batch)
-        seconds = time.perf_counter() - began
-        for parse in parses:
-            # It is new, and a copy of each would take longer than all else here.
-            object.__setattr__(parse, "seconds", seconds / len(parses))
-        return parses
+        try:
+            evidence = self.source.evidence(sentence, place, tokens, source)
+            decoded, candidates = self._decode(evidence)
+        except (ChartOverflowError, MemoryError, NumberRangeError) as error:
+            reason = error.message if isinstance(error, NumberRangeError) else TOO_LARGE
+            if isinstance(error, MemoryError):
+                self.source = self._make_source()  # a kernel may have left its arrays half-way
+            evidence = self.source.refused(sentence, reason)
+            decoded, candidates = self._decode(evidence)
+        return self._parse(evidence, decoded, candidates, time.perf_counter() - began)
 
     def fallen_back(self, sentence: Sentence, reason: str) -> Parse:
         """Return the fall-back of a sentence."""
-        return self._alone(self.source.refused(sentence, reason))
+        evidence = self.source.refused(sentence, reason)
+        return self._parse(evidence, *self._decode(evidence), 0.0)
 
-    def _parses(self, batch: Batch) -> list[Parse]:
-        try:
-            return list(self._decoded(batch))
-        except MemoryError:
-            pass
-        # A kernel may have stopped half-way, so its arrays are not used again. Sentences are parsed one by
-        # one, since the memory of others may be what one of them lacked.
-        self.source.reset()
-        if len(batch.sentences) > 1:
-            return [parse for one in batch.apart() for parse in self._parses(one)]
-        return [self.fallen_back(sentence, TOO_LARGE) for sentence in batch.sentences]
+    def _make_source(self) -> GrammarSource | PosteriorsSource:
+        if isinstance(self._origin, Grammar):
+            return source_of(self._origin, self.options)
+        from mbrparse.decode.parser.posteriors_source import PosteriorsSource
 
-    def _decoded(self, batch: Batch) -> Iterator[Parse]:
-        """Parse sentences together where charts allow it, else one by one."""
-        evidence = self.source.evidence(batch)
-        if self.source.batched and self.options.max_seconds is None:
-            together = list(evidence)
-            # If one of them fails, they are parsed one by one for each one's own reason.
-            with suppress(ChartOverflowError, NumberRangeError):
-                yield from map(self._parse, together, self._found(together))
-                return
-            evidence = iter(together)
-        yield from map(self._alone, evidence)
+        return PosteriorsSource(self._origin, self.options)
 
-    def _alone(self, evidence: Evidence) -> Parse:
-        try:
-            with self.source.clock.running(evidence.spent):
-                [found] = self._found([evidence])
-            return self._parse(evidence, found)
-        except ChartOverflowError:
-            reason = TOO_LARGE
-        except (NumberRangeError, TimeLimitError) as error:
-            reason = error.message
-        return self._alone(evidence._replace(posteriors=None, chart=None, reason=reason))
-
-    def _found(self, group: Sequence[Evidence]) -> list[Found]:
-        """What decoders find for sentences; nothing for those without posteriors."""
-        found: list[Found] = [([None] * len(self._forms), []) for _ in group]
-        known = [(one, row) for one, row in zip(group, found, strict=True) if one.posteriors is not None]
-        charts = [one.chart for one, _ in known]
-        posteriors = [one.posteriors for one, _ in known if one.posteriors is not None]
+    def _decode(self, evidence: Evidence) -> tuple[list[Decoded | None], list[Candidate]]:
+        """A tree for each objective (None: no tree), and candidates; nothing without posteriors."""
+        decoded: list[Decoded | None] = [None] * len(self._forms)
+        if evidence.posteriors is None:
+            return decoded, []
         for decoder, positions, _ in self.source.slots:
-            for (_, (decoded, _)), trees in zip(known, decode_all(decoder, charts, posteriors), strict=True):
-                for position, tree in zip(positions, trees, strict=True):
-                    decoded[position] = tree
-        if self.source.candidates is not None:
-            for one, (_, candidates) in known:
-                if one.chart is not None:
-                    candidates.extend(self.source.candidates.of_sentence(one.chart.terminal_ids))
-        return found
+            found = decoder.decode(evidence.chart, evidence.posteriors)
+            for position, tree in zip(positions, found, strict=True):
+                decoded[position] = tree
+        if self.source.candidates is None or evidence.chart is None:
+            return decoded, []
+        return decoded, self.source.candidates.of_sentence(evidence.chart.terminal_ids)
 
-    def _parse(self, evidence: Evidence, found: Found) -> Parse:
-        (decoded, candidates), reason = found, evidence.reason
-        objectives, source = self.options.objectives, self.source
+    def _parse(
+        self,
+        evidence: Evidence,
+        decoded: Sequence[Decoded | None],
+        candidates: Sequence[Candidate],
+        seconds: float,
+    ) -> Parse:
+        objectives, source, reason = self.options.objectives, self.source, evidence.reason
         if evidence.posteriors is not None and None in decoded:
             reason = f"no tree for {objectives[decoded.index(None)].name}"
         fallback = None if reason is None else self._fallback(evidence)
@@ -203,7 +305,8 @@ class Parser:
             reason,
             evidence.chart,
             evidence.posteriors,
-            candidates=self._candidates(evidence, candidates) if self.options.has_candidates else (),
+            seconds,
+            self._candidates(evidence, candidates) if self.options.has_candidates else (),
         )
 
     def _parts(self, evidence: Evidence, found: Decoded | Candidate, form: TreeForm) -> TreeParts:
@@ -214,7 +317,7 @@ class Parser:
         source = self.source
         return fallback_spans(len(evidence.sentence), self.options.fallback, source.root, source.labels)
 
-    def _candidates(self, evidence: Evidence, found: list[Candidate]) -> tuple[ScoredTree, ...]:
+    def _candidates(self, evidence: Evidence, found: Sequence[Candidate]) -> tuple[ScoredTree, ...]:
         """The candidates as they are written; the fall-back if there are none."""
         form = TreeForm(self.source.root, self.options.debinarized, self.source.bare)
         if found:

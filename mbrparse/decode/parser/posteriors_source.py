@@ -6,22 +6,21 @@ There is no grammar: its start symbol, labels and tags are taken from the file.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
-from mbrparse.charts.base.clock import Clock
-from mbrparse.charts.base.columns import NO_LABEL
-from mbrparse.charts.base.span_summary import cell_of
+from mbrparse.charts.spans import NO_LABEL
+from mbrparse.charts.spans import cell_of
 from mbrparse.decode.decoders import DecoderSlot
-from mbrparse.decode.free import UNLABELLED, FreeDecoder, best_preterminals
-from mbrparse.decode.nary import NaryDecoder
 from mbrparse.decode.objectives import OBJECTIVES, Kind
-from mbrparse.decode.parser.sentences import Batch, Evidence, Sentence
 from mbrparse.decode.parser_options import ParserOptions
-from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors
 from mbrparse.decode.spans import Posteriors
 from mbrparse.decode.trees import tagged
+from mbrparse.decode.free import UNLABELLED, FreeDecoder, best_preterminals
+from mbrparse.decode.nary import NaryDecoder
+from mbrparse.decode.parser.sentences import Evidence, Sentence
+from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors
 from mbrparse.errors import InputMismatchError, OptionsError
 from mbrparse.grammar.pcfg import UNKNOWN_TERMINAL, IntArray
 from mbrparse.treebank.labels import unescape
@@ -64,7 +63,6 @@ class PosteriorsSource:
                 )
         for option, asked in (
             ("items symbol", options.items == "symbol"),
-            ("precision single", options.precision == "single"),
             ("engine best-first", options.best_first is not None),
             ("k-best", options.k_best is not None),
             ("samples", options.samples is not None),
@@ -77,10 +75,9 @@ class PosteriorsSource:
                 raise OptionsError(f"--{option} needs --grammar: it is for charts")
         #: Posteriors know no derivations.
         self.candidates = None
-        # Posteriors share no memory, and words keep their tags.
-        self.batched, self.retags, self.bare = True, False, frozenset[str]()
+        # Words keep their tags.
+        self.retags, self.bare = False, frozenset[str]()
         self._given = given
-        self.clock = Clock(options.max_seconds)
         self.labels = frozenset(given.labels)
         self.root = given.usual_root() or UNLABELLED
         # Roots without a label get the root's, which needs an id even without a posterior.
@@ -92,37 +89,33 @@ class PosteriorsSource:
         nary = tuple(place for place, row in enumerate(rows) if row.kind is Kind.NARY)
         root = self.root if options.unlabelled else None
         self.slots: tuple[DecoderSlot, ...] = (
-            DecoderSlot(FreeDecoder([rows[place] for place in free], given.tie, root, self.clock), free),
+            DecoderSlot(FreeDecoder([rows[place] for place in free], given.tie, root), free),
             DecoderSlot(
-                NaryDecoder([rows[place] for place in nary], given.tie, self.root, self.clock, given.order),
+                NaryDecoder([rows[place] for place in nary], given.tie, self.root, order=given.order),
                 nary,
                 nary=True,
             ),
         )
 
-    def reset(self) -> None:
-        """Do nothing: there are no work arrays."""
-
     def refused(self, sentence: Sentence, reason: str) -> Evidence:
         """Evidence of a sentence that falls back for this reason."""
         return Evidence(sentence, _no_ids(sentence), reason=reason)
 
-    def evidence(self, batch: Batch) -> Iterator[Evidence]:
-        """Yield the evidence of sentences; first raises InputMismatchError for those of another file."""
-        numbered = list(enumerate(batch.sentences, start=batch.first))
-        for index, sentence in numbered:
-            self._check_sentence(index, sentence, batch.source)
-        for index, sentence in numbered:
-            yield self._of_sentence(index, sentence, batch.tokens)
+    def evidence(
+        self, sentence: Sentence, place: int = 0, tokens: bool = False, source: str = "<sentences>"
+    ) -> Evidence:
+        """What is known of the sentence of this place (from 0) in ``source``.
 
-    def _of_sentence(self, index: int, sentence: Sentence, tokens: bool) -> Evidence:
+        Raises InputMismatchError for a sentence that is not of its length, or has a place beyond the last.
+        """
+        self._check_sentence(place, sentence, source)
         if not sentence:
             return self.refused(sentence, "empty sentence")
         if len(sentence) > self._max_length:
             return self.refused(sentence, f"longer than {self._max_length} terminals")
-        length, entries = len(sentence), self._given.entries(index)
+        length, entries = len(sentence), self._given.entries(place)
         posteriors = Posteriors.of_entries(
-            length, self._labels, entries, self._given.tie, self._given.consistent_spans(index)
+            length, self._labels, entries, self._given.tie, self._given.consistent_spans(place)
         )
         # Tokens get the most probable tags.
         leaves = _with_tags(sentence, best_preterminals(posteriors)) if tokens else sentence
@@ -146,15 +139,15 @@ class PosteriorsSource:
             there = len(self._given.lengths)
             raise self._mismatch(f"there are {there} sentences here, but {source} ends after sentence {done}")
 
-    def _check_sentence(self, index: int, sentence: Sentence, source: str) -> None:
-        lengths, number = self._given.lengths, index + 1
+    def _check_sentence(self, place: int, sentence: Sentence, source: str) -> None:
+        lengths, number = self._given.lengths, place + 1
         if number > len(lengths):
             raise self._mismatch(
                 f"there are {len(lengths)} sentences here, but {source} goes on with sentence {number}"
             )
-        if len(sentence) != lengths[index]:
+        if len(sentence) != lengths[place]:
             raise self._mismatch(
-                f"sentence {number} has {lengths[index]} words here, but {len(sentence)} in {source}"
+                f"sentence {number} has {lengths[place]} words here, but {len(sentence)} in {source}"
             )
 
     def _mismatch(self, message: str) -> InputMismatchError:

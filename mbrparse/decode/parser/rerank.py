@@ -78,7 +78,7 @@ class Reranker:
         risk: Risk | None = None,
         **limits: Any,
     ) -> None:
-        """``limits`` are max_length and max_seconds of a ``Scorer``."""
+        """``limits`` is max_length of a ``Scorer``."""
         asked = set().union(*map(_items, objectives))
         crossing = Item.CONSISTENT_SPAN in asked
         self._options = {"items": bool(asked & _OF_RULES), "consistent": crossing, **limits}

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, NamedTuple
 from mbrparse.decode.parser.given_trees import Form, FoundForm, GivenTree, find_form
 from mbrparse.decode.parser.parse_files import Lines
 from mbrparse.decode.parser.scoring import COLUMNS, Row, Scorer
-from mbrparse.decode.parser.sentences import Batch
+from mbrparse.decode.parser.sentences import Sentence
 from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import TerminalKind
@@ -88,8 +88,6 @@ class ScoreJob:
 class ScoreWorker:
     """Scores trees; its lines hold rows instead of trees, without the numbers of sentences."""
 
-    pooling = None
-
     def __init__(self, job: ScoreJob) -> None:
         self._job = job
         self._part, self._scorer = 0, self._scorer_of(0)
@@ -106,9 +104,9 @@ class ScoreWorker:
         """The lines of a chunk that comes after ``first`` trees."""
         return self._lines(self._given(Part(chunk)), first)
 
-    def lines(self, batch: Batch) -> object:
-        """Fill charts of a batch, so that kernels are compiled."""
-        return list(self.source.evidence(batch))
+    def lines(self, sentences: Iterable[Sentence]) -> object:
+        """Fill charts of sentences, so that kernels are compiled."""
+        return [self.source.evidence(sentence) for sentence in sentences]
 
     def refused(self, part: Part) -> list[Lines]:
         """The lines of trees that workers died of."""

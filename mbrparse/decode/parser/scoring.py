@@ -8,20 +8,20 @@ from collections.abc import Iterable, Iterator, Sequence
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, cast
 
-from mbrparse.charts.base.chart import TOO_LARGE
-from mbrparse.charts.base.span_summary import cell_of
+from mbrparse.charts.chart import TOO_LARGE
+from mbrparse.charts.spans import cell_of
 from mbrparse.decode.objectives import OBJECTIVES
+from mbrparse.decode.parser_options import ParserOptions
+from mbrparse.decode.spans import Posteriors
+from mbrparse.decode.tree_probability import TreeProbability
+from mbrparse.decode.trees import LabelledSpans
 from mbrparse.decode.parser.details import expected_recalls
 from mbrparse.decode.parser.given_trees import Form, GivenTree, find_form, labelled_spans
 from mbrparse.decode.parser.grammar_source import GrammarSource
 from mbrparse.decode.parser.posteriors_source import PosteriorsSource
-from mbrparse.decode.parser.sentences import LONG, Batch, Evidence
-from mbrparse.decode.parser_options import ParserOptions
+from mbrparse.decode.parser.sentences import Evidence, Sentence
 from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors
-from mbrparse.decode.spans import Posteriors
-from mbrparse.decode.tree_probability import TreeProbability
-from mbrparse.decode.trees import LabelledSpans
-from mbrparse.errors import ChartOverflowError, NumberRangeError, TimeLimitError
+from mbrparse.errors import ChartOverflowError, NumberRangeError
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.treebank.any_tree import AnyTree, any_trees
 from mbrparse.treebank.labels import unescape
@@ -30,7 +30,7 @@ from mbrparse.treebank.tree import Tree
 if TYPE_CHECKING:
     import pandas as pd
 
-    from mbrparse.charts.base.chart import Chart
+    from mbrparse.charts.chart import Chart
     from mbrparse.decode.derivations.items import TreeItems
 
 Row = dict[str, Any]
@@ -62,8 +62,8 @@ COLUMNS = (
 _TEXTS = ("tree_reason", "least_expected_label", "never_seen")
 NO_TREE = "no tree"
 FIRST = 100
-# Sentences whose posteriors are in memory at a time: they fill the lanes of any vector.
-_TOGETHER = 16
+# Without a chart, an n-ary node of more words might take longer than one would have.
+_LONG = 100
 
 
 class Scorer:
@@ -72,7 +72,7 @@ class Scorer:
     With ``items`` rows of binarized trees have the expected numbers of pairs of parent and child and of
     productions, too; this needs forests, which take longer than charts. With ``consistent`` a grammar's rows
     have the expected number of constituents that cross none, which takes longest. A sentence that is longer
-    than ``max_length``, or takes more than ``max_seconds``, has a row with the reason.
+    than ``max_length`` has a row with the reason.
     """
 
     def __init__(
@@ -81,12 +81,11 @@ class Scorer:
         form: Form,
         items: bool = False,
         max_length: int | None = None,
-        max_seconds: float | None = None,
         consistent: bool = False,
     ) -> None:
         forests = items and form == "binarized" and isinstance(known, PCFG)
         asked = OBJECTIVES["productions" if forests else "labelled-recall"]
-        options = ParserOptions((asked,), max_length=max_length, expectations=True, max_seconds=max_seconds)
+        options = ParserOptions((asked,), max_length=max_length, expectations=True)
         self.source: GrammarSource | PosteriorsSource
         self._form = form
         self._probability: TreeProbability | None = None
@@ -129,15 +128,11 @@ class Scorer:
         self, sentences: Sequence[Sequence[GivenTree]], first: int = 0
     ) -> Iterator[list[Row]]:
         """Yield the rows of each sentence's trees, one or several; ``first`` sentences are before them."""
-        spans = [[self._spans(given) for given in trees] for trees in sentences]
-        leaves = [self._leaves(number, trees) for number, trees in enumerate(sentences, first)]
-        source = sentences[0][0].source if sentences else ""
-        batch = Batch(leaves, first, source=source)
-        found = itertools.chain.from_iterable(map(self._evidence, batch.pieces(_TOGETHER)))
-        for number, evidence in enumerate(found):
-            pairs = zip(sentences[number], spans[number], strict=True)
-            rows = [self._row(evidence, given.tree, listed) for given, listed in pairs]
-            yield [{"sentence": first + number + 1, **row} for row in rows]
+        for number, trees in enumerate(sentences, first):
+            spans = [self._spans(given) for given in trees]
+            evidence = self._evidence(self._leaves(number, trees), number, trees[0].source)
+            rows = (self._row(evidence, given.tree, one) for given, one in zip(trees, spans, strict=True))
+            yield [{"sentence": number + 1, **row} for row in rows]
 
     def _spans(self, given: GivenTree) -> LabelledSpans | None:
         if given.tree is None:
@@ -152,23 +147,11 @@ class Scorer:
         known = isinstance(self.source, PosteriorsSource) and number < len(self._lengths)
         return (Tree("x"),) * self._lengths[number] if known else ()
 
-    def _evidence(self, batch: Batch) -> Iterator[Evidence]:
-        done = 0
+    def _evidence(self, sentence: Sentence, number: int, source: str) -> Evidence:
         try:
-            for evidence in self.source.evidence(batch):
-                yield evidence
-                done += 1
-            return
-        except MemoryError:
-            pass
-        self.source.reset()
-        if self._items is not None and isinstance(self.source, GrammarSource):
-            self._items = type(self._items)(self.source.charts)
-        left = batch._replace(sentences=batch.sentences[done:])
-        if len(left.sentences) > 1:
-            yield from itertools.chain.from_iterable(map(self._evidence, left.apart()))
-        else:
-            yield from (self.source.refused(sentence, TOO_LARGE) for sentence in left.sentences)
+            return self.source.evidence(sentence, number, source=source)
+        except (ChartOverflowError, MemoryError, NumberRangeError) as error:
+            return self.source.refused(sentence, _reason(error))
 
     def _row(self, evidence: Evidence, tree: Tree | None, spans: LabelledSpans | None) -> Row:
         reason = evidence.reason
@@ -178,20 +161,16 @@ class Scorer:
             return row | {"reason": NO_TREE}
         row["tree_constituents"] = len(spans)
         nary, log_prob = self._form == "original", -math.inf
-        # Without a chart, a long n-ary node might take longer than one would have.
-        known = evidence.posteriors is not None or not nary or len(evidence.sentence) <= LONG
+        known = evidence.posteriors is not None or not nary or len(evidence.sentence) <= _LONG
         if known and self._probability is not None and (self._probability.serves_nary or not nary):
             given = spans, evidence.terminal_ids, tree.leaves(), nary
             log_prob, row["never_seen"] = self._probability.scored(*given)
         if evidence.posteriors is not None:
             try:
-                with self.source.clock.running(evidence.spent):
-                    scores = self._scores(evidence, evidence.posteriors, tree, spans)
-                    return row | self._probabilities(evidence, spans, log_prob) | scores
-            except (ChartOverflowError, MemoryError):
-                reason = TOO_LARGE
-            except (NumberRangeError, TimeLimitError) as error:
-                reason = error.message
+                scores = self._scores(evidence, evidence.posteriors, tree, spans)
+                return row | self._probabilities(evidence, spans, log_prob) | scores
+            except (ChartOverflowError, MemoryError, NumberRangeError) as error:
+                reason = _reason(error)
         return row | {"reason": reason}
 
     def _scores(self, evidence: Evidence, posteriors: Posteriors, tree: Tree, spans: LabelledSpans) -> Row:
@@ -254,6 +233,10 @@ class Scorer:
         return {"tree_reason": reason, "posterior": 0.0}
 
 
+def _reason(error: Exception) -> str:
+    return error.message if isinstance(error, NumberRangeError) else TOO_LARGE
+
+
 def score(
     grammar: PCFG | GivenPosteriors,
     trees: AnyTree | Iterable[AnyTree | None],
@@ -261,7 +244,6 @@ def score(
     form: Form | None = None,
     items: bool = False,
     consistent: bool = False,
-    max_seconds: float | None = None,
 ) -> pd.DataFrame:
     """Score given trees with a grammar as ``mbrparse score`` does, a row each, in their order.
 
@@ -272,7 +254,6 @@ def score(
         form: "binarized" or "original" (default: inferred from the trees).
         items: Whether to compute expected pairs of parent and child, and productions (they take longer).
         consistent: Whether a grammar computes how many constituents cross none (this takes longest).
-        max_seconds: What a sentence may take; a row without numbers has the reason.
 
     Returns:
         The columns of docs/formats.md; missing values are NaN.
@@ -281,7 +262,7 @@ def score(
         InputMismatchError: A tree is not of the form or has traces, or the grammar knows none of the words.
         LabelError: A label that no binarizing wrote.
 
-    >>> from mbrparse.training.count import train
+    >>> from mbrparse.grammar.files.grammars import train
     >>> from mbrparse.treebank.brackets import read_tree
     >>> known, other = read_tree("(S (NP DT NN) VB)"), read_tree("(S DT (S_Cont NN VB))")
     >>> found = score(train([known, known, other]), [known, other])
@@ -291,7 +272,7 @@ def score(
     import pandas as pd
 
     given = [GivenTree("<trees>", number, tree) for number, tree in enumerate(any_trees(trees), start=1)]
-    scorer = Scorer(grammar, find_form(given, form).form, items, None, max_seconds, consistent)
+    scorer = Scorer(grammar, find_form(given, form).form, items, None, consistent)
     scorer.check_fit(given)
     rows = scorer.rows(given)
     table = pd.DataFrame(rows, columns=list(COLUMNS)).set_index("sentence")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple, cast
@@ -27,35 +26,6 @@ LONG = 100
 Sentence = tuple[Tree, ...]
 
 
-class Batch(NamedTuple):
-    """Sentences that are parsed together.
-
-    ``first`` is the number of sentences before them, ``tokens`` whether they are bare words, which may need
-    tags, ``source`` the file that they were read from.
-    """
-
-    sentences: Sequence[Sentence]
-    first: int = 0
-    tokens: bool = False
-    source: str = "<sentences>"
-
-    def apart(self) -> Iterator[Batch]:
-        """Each sentence as a batch of its own."""
-        return self._cut(range(len(self.sentences) + 1))
-
-    def pieces(self, most: int = sys.maxsize) -> Iterator[Batch]:
-        """The same sentences in order, so many at most; long ones are alone: they may need much memory."""
-        cuts = {*range(0, len(self.sentences), most), len(self.sentences)}
-        for place, sentence in enumerate(self.sentences):
-            if len(sentence) > LONG:
-                cuts.update((place, place + 1))
-        return self._cut(sorted(cuts))
-
-    def _cut(self, cuts: Iterable[int]) -> Iterator[Batch]:
-        for begin, end in itertools.pairwise(cuts):
-            yield self._replace(sentences=self.sentences[begin:end], first=self.first + begin)
-
-
 class Evidence(NamedTuple):
     """The posteriors of a sentence's spans, and their chart if they come from one.
 
@@ -70,37 +40,37 @@ class Evidence(NamedTuple):
     chart: SentenceChart | None = None
     reason: str | None = None
 
-    @property
-    def spent(self) -> float:
-        """The seconds that the sentence's chart took."""
-        return 0.0 if self.chart is None else self.chart.spent
+
+class Line(NamedTuple):
+    """One sentence of a file: its place among the others (from 0), and whether its leaves are bare words."""
+
+    sentence: Sentence
+    place: int
+    tokens: bool
+    source: str
 
 
-def batch_of(chunk: Chunk, first: int) -> Batch:
-    """The sentences of a chunk that comes after ``first`` others; raises BracketError."""
-    return Batch(list(sentences_of(chunk)), first, chunk.form != "trees", chunk.source)
-
-
-def batch_of_part(part: Part) -> Batch:
+def sentences_of_part(part: Part) -> list[Sentence]:
     """The sentences of a part of a chunk; raises BracketError."""
-    whole = batch_of(part.chunk, 0)
-    return whole._replace(sentences=whole.sentences[part.first : part.last])
+    return list(sentences_of(part.chunk))[part.first : part.last]
 
 
-def batch_of_sentences(sentences: AnyTree | Iterable[AnyTree | Sequence[str | Tree]]) -> Batch:
+def sentences_from(
+    sentences: AnyTree | Iterable[AnyTree | Sequence[str | Tree]],
+) -> tuple[list[Sentence], bool]:
     """Sentences as a program has them: trees (of which the terminals are taken), strings of words, or lists.
 
     A single tree, or a string with one sentence a line, will do too. Trees are of any kind (``any_tree``): a
-    string that begins with a bracket is one.
+    string that begins with a bracket is one. Also returns whether all are bare words, which may need tags.
 
-    >>> [len(sentence) for sentence in batch_of_sentences(["the dog barks", "it sleeps"]).sentences]
+    >>> [len(sentence) for sentence in sentences_from(["the dog barks", "it sleeps"])[0]]
     [3, 2]
     """
     if isinstance(sentences, str) and not is_tree(sentences):
         sentences = sentences.removesuffix("\n").split("\n") if sentences else []
     listed = ["" if one is None else one for one in any_trees(sentences, "<sentences>", words=True)]
     tokens = bool(listed) and not any(isinstance(one, Tree) or _has_trees(one) for one in listed)
-    return Batch([_sentence(one) for one in listed], tokens=tokens)
+    return [_sentence(one) for one in listed], tokens
 
 
 def _has_trees(parts: Sequence[str | Tree]) -> bool:
@@ -215,16 +185,14 @@ def read_sentences(
 
 def sentence_of_line(
     path: str | Path, number: int, form: InputForm | None = None, encoding: str = "utf-8"
-) -> Batch:
-    """The sentence of this number, from 1, as a batch of its own; raises CorpusError where there is none."""
+) -> Line:
+    """The sentence of this number, from 1; raises CorpusError where there is none."""
     done = 0
     for chunk in read_chunks(path, form, encoding):
-        batch = batch_of(chunk, done)
-        there = len(batch.sentences)
-        if done + there >= number:
-            [batch] = itertools.islice(batch.apart(), number - 1 - done, number - done)
-            return batch
-        done += there
+        sentences = list(sentences_of(chunk))
+        if done + len(sentences) >= number:
+            return Line(sentences[number - 1 - done], number - 1, chunk.form != "trees", chunk.source)
+        done += len(sentences)
     raise CorpusError(f"there is no sentence {number}: the input holds {done}", source=chunk.source)
 
 

@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mbrparse.charts.base.span_summary import SpanEntries
-from mbrparse.decode.nary import ConstituentSummary
+from mbrparse.charts.spans import SpanEntries
 from mbrparse.decode.parser.parse_files import Lines
 from mbrparse.decode.parser.parse_input import Job
 from mbrparse.decode.parser.score_input import ScoreJob
@@ -88,10 +87,6 @@ def encode(lines: Lines) -> str:
         row["entries"] = list(map(_to_json, lines.entries))
     if lines.consistent is not None:
         row["consistent"] = _to_json(lines.consistent)
-    if lines.held is not None:
-        held = lines.held
-        columns = [_to_json(column) for column in (held.cells, held.label_ids, held.g, held.over)]
-        row["held"] = [held.length, held.labels, held.expected, *columns]
     return json.dumps(row)
 
 
@@ -103,10 +98,6 @@ def decode(text: str) -> Lines:
     True
     """
     row = json.loads(text)
-    held = None
-    if "held" in row:
-        length, labels, expected, *columns = row["held"]
-        held = ConstituentSummary(length, tuple(labels), expected, *map(_to_array, columns))
     return Lines(
         tuple(row["trees"]),
         row.get("details"),
@@ -115,7 +106,6 @@ def decode(text: str) -> Lines:
         SpanEntries(*map(_to_array, row["entries"])) if "entries" in row else None,
         tuple(row.get("candidates", ())),
         _to_array(row["consistent"]) if "consistent" in row else None,
-        held,
         tuple((name, certified) for name, certified in row.get("certified", ())),
     )
 

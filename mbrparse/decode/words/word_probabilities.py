@@ -10,7 +10,7 @@ import numpy as np
 
 from mbrparse.array_file import ArrayColumn, write_arrays
 from mbrparse.decode.parser.grammar_source import check_fit, terminals_of
-from mbrparse.decode.parser.sentences import Sentence, batch_of_sentences
+from mbrparse.decode.parser.sentences import Sentence, sentences_from
 from mbrparse.decode.words.prefixes import Prefixes
 from mbrparse.errors import InputMismatchError, shortened
 from mbrparse.files import as_temporary_errors
@@ -204,7 +204,7 @@ def surprisal(
     """
     import pandas as pd
 
-    given = batch_of_sentences(sentences).sentences
+    given, _ = sentences_from(sentences)
     words = WordProbabilities(grammar, by, max_seconds)
     check_fit(words.grammar, [one for one in given if one])
     found = enumerate(words.surprisals(given), start=1)

@@ -112,7 +112,6 @@ NARY = ObjectiveTable(
         OBJECTIVES["labelled-recall"],
         OBJECTIVES["general-recall"],
         OBJECTIVES["labelled-f"],
-        replace(OBJECTIVES["labelled-f"], name="labelled-f-pooled", f_score="pooled"),
         replace(OBJECTIVES["labelled-f"], name="labelled-f-exact", f_score="exact"),
         OBJECTIVES["bracketed-f"],
     ),
