@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mbrparse.decode.objectives import OBJECTIVES, Item, Kind
-from mbrparse.decode.parser_options import ParserOptions
-from mbrparse.decode.trees import Fallback
 from mbrparse.decode.parser.parse_input import Job, parse_all
 from mbrparse.decode.parser.parser import Parse, Parser
+from mbrparse.decode.parser_options import ParserOptions
 from mbrparse.decode.posteriors.posteriors_file import read_posteriors
+from mbrparse.decode.trees import Fallback
 from mbrparse.errors import InputMismatchError, OptionsError
 from mbrparse.run.in_order import Chunk
 from mbrparse.treebank.tree import Tree

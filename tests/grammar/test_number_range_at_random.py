@@ -13,17 +13,17 @@ from naive import LabelledSpan, project
 from naive_digits import Cell, Digits, free_optimum
 from naive_objectives import projection_of
 
-from mbrparse.charts.chart import TOO_IMPROBABLE, Chart, Wanted
 from mbrparse.charts.base.clock import NO_LIMIT
 from mbrparse.charts.base.closure import unary_closure
+from mbrparse.charts.chart import TOO_IMPROBABLE, Chart, Wanted
 from mbrparse.charts.factory import ChartFactory
 from mbrparse.charts.pruning import PrunedCharts, Pruning
-from mbrparse.decode.objectives import OBJECTIVES, Space
-from mbrparse.decode.tree_probability import TreeProbability
 from mbrparse.decode.best_first.best_first import BestFirst, Until
 from mbrparse.decode.best_first.best_first_chart import BestFirstChart
 from mbrparse.decode.best_first.best_first_charts import BestFirstCharts
+from mbrparse.decode.objectives import OBJECTIVES, Space
 from mbrparse.decode.parser.parser import Parse, Parser
+from mbrparse.decode.tree_probability import TreeProbability
 from mbrparse.errors import GrammarError
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.projection import has_annotations, projected_grammar

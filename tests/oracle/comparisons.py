@@ -22,15 +22,15 @@ from naive_dop import NaiveDop
 from naive_dop import Node as DopNode
 from naive_dop import spans as dop_spans
 
-from mbrparse.charts.chart import TOO_IMPROBABLE, Wanted
 from mbrparse.charts.base.clock import NO_LIMIT
+from mbrparse.charts.chart import TOO_IMPROBABLE, Wanted
 from mbrparse.charts.dop.dop_charts import DopCharts
 from mbrparse.charts.factory import ChartFactory, Kernel, Precision
 from mbrparse.charts.pruning import PrunedCharts, Pruning
-from mbrparse.decode.objectives import OBJECTIVES, Item, Objective, Space
 from mbrparse.decode.best_first.best_first import BestFirst, Until
 from mbrparse.decode.best_first.best_first_charts import BestFirstCharts
 from mbrparse.decode.candidates.k_best import LEAST_SHARE
+from mbrparse.decode.objectives import OBJECTIVES, Item, Objective, Space
 from mbrparse.decode.parser.parser import Parse, Parser
 from mbrparse.decode.parser.scoring import score
 from mbrparse.errors import GrammarError

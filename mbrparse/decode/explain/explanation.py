@@ -6,13 +6,13 @@ import math
 from collections.abc import Iterator, Sequence
 
 from mbrparse.charts.factory import ChartFactory
-from mbrparse.decode.objectives import Objective
-from mbrparse.decode.spans import Posteriors
 from mbrparse.decode.explain.chart_cells import chart_cells
 from mbrparse.decode.explain.objective_results import objective_results
 from mbrparse.decode.explain.page import Explanation, Reading
+from mbrparse.decode.objectives import Objective
 from mbrparse.decode.parser.parser import Parse, Parser
 from mbrparse.decode.parser.sentences import sentences_from
+from mbrparse.decode.spans import Posteriors
 from mbrparse.errors import MbrparseError, OptionsError, shortened
 from mbrparse.grammar.grammar_kinds import Grammar
 from mbrparse.grammar.pcfg import PCFG, UNKNOWN_TERMINAL

@@ -16,11 +16,11 @@ from typing import Literal
 import numpy as np
 
 from mbrparse.charts.factory import TIE
-from mbrparse.decode.objectives import Kind, Objective
-from mbrparse.decode.parser_options import ParserOptions, Risk, objective_of
 from mbrparse.decode.candidates.candidate_trees import expected_scores, first_best, shares
+from mbrparse.decode.objectives import Kind, Objective
 from mbrparse.decode.parser.parse_files import Lines
 from mbrparse.decode.parser.parse_input import Job, Worker, numbered
+from mbrparse.decode.parser_options import ParserOptions, Risk, objective_of
 from mbrparse.decode.posteriors.mixture import checked_weights
 from mbrparse.decode.posteriors.tree_posteriors import SentenceTree, TreeItems
 from mbrparse.errors import CorpusError, InputMismatchError, OptionsError

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from mbrparse.charts.factory import default_max_length
-from mbrparse.decode.parser_options import ParserOptions
 from mbrparse.decode.parser.grammar_decoders import GrammarDecoders
 from mbrparse.decode.parser.sentences import Evidence, Sentence
+from mbrparse.decode.parser_options import ParserOptions
 from mbrparse.errors import InputMismatchError, shortened
 from mbrparse.grammar.grammar_kinds import Grammar
 from mbrparse.grammar.pcfg import PCFG, UNKNOWN_TERMINAL

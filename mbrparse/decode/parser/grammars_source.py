@@ -8,20 +8,20 @@ from typing import Any, Literal
 
 import numpy as np
 
-from mbrparse.charts.spans import SpanEntries, SpanSummary, no_entries
 from mbrparse.charts.factory import TIE
+from mbrparse.charts.spans import SpanEntries, SpanSummary, no_entries
 from mbrparse.decode.decoders import Decoder
-from mbrparse.decode.label_order import LabelOrder
-from mbrparse.decode.objectives import OBJECTIVES, Kind, Objective, Space
-from mbrparse.decode.parser_options import ParserOptions
-from mbrparse.decode.spans import Posteriors
 from mbrparse.decode.free import FreeDecoder
+from mbrparse.decode.label_order import LabelOrder
 from mbrparse.decode.nary import NaryDecoder
+from mbrparse.decode.objectives import OBJECTIVES, Kind, Objective, Space
 from mbrparse.decode.parser.grammar_decoders import slots_of
 from mbrparse.decode.parser.grammar_source import GrammarSource
 from mbrparse.decode.parser.sentences import Evidence, Sentence
+from mbrparse.decode.parser_options import ParserOptions
 from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors
 from mbrparse.decode.posteriors.mixture import checked_weights, mix_posteriors
+from mbrparse.decode.spans import Posteriors
 from mbrparse.errors import GrammarError, OptionsError
 from mbrparse.grammar.grammar_kinds import Grammar
 from mbrparse.grammar.pcfg import FloatArray

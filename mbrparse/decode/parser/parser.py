@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, NamedTuple, Unpack, cast, overload
 from mbrparse.charts.chart import TOO_LARGE
 from mbrparse.decode.decoders import Decoded
 from mbrparse.decode.objectives import Objective
+from mbrparse.decode.parser.grammar_source import GrammarSource
+from mbrparse.decode.parser.sentences import Evidence, Sentence, sentences_from
 from mbrparse.decode.parser_options import ParserOptions, Settings, objective_of
 from mbrparse.decode.spans import Posteriors, SentenceChart
 from mbrparse.decode.trees import LabelledSpans, TreeForm, TreeParts, fallback_spans
-from mbrparse.decode.parser.grammar_source import GrammarSource
-from mbrparse.decode.parser.sentences import Evidence, Sentence, sentences_from
 from mbrparse.errors import ChartOverflowError, NumberRangeError, ObjectiveError, OptionsError
 from mbrparse.grammar.grammar_kinds import Grammar
 from mbrparse.grammar.pcfg import IntArray

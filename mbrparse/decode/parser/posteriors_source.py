@@ -10,17 +10,16 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mbrparse.charts.spans import NO_LABEL
-from mbrparse.charts.spans import cell_of
+from mbrparse.charts.spans import NO_LABEL, cell_of
 from mbrparse.decode.decoders import DecoderSlot
-from mbrparse.decode.objectives import OBJECTIVES, Kind
-from mbrparse.decode.parser_options import ParserOptions
-from mbrparse.decode.spans import Posteriors
-from mbrparse.decode.trees import tagged
 from mbrparse.decode.free import UNLABELLED, FreeDecoder, best_preterminals
 from mbrparse.decode.nary import NaryDecoder
+from mbrparse.decode.objectives import OBJECTIVES, Kind
 from mbrparse.decode.parser.sentences import Evidence, Sentence
+from mbrparse.decode.parser_options import ParserOptions
 from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors
+from mbrparse.decode.spans import Posteriors
+from mbrparse.decode.trees import tagged
 from mbrparse.errors import InputMismatchError, OptionsError
 from mbrparse.grammar.pcfg import UNKNOWN_TERMINAL, IntArray
 from mbrparse.treebank.labels import unescape

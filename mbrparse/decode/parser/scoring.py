@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any, cast
 from mbrparse.charts.chart import TOO_LARGE
 from mbrparse.charts.spans import cell_of
 from mbrparse.decode.objectives import OBJECTIVES
-from mbrparse.decode.parser_options import ParserOptions
-from mbrparse.decode.spans import Posteriors
-from mbrparse.decode.tree_probability import TreeProbability
-from mbrparse.decode.trees import LabelledSpans
 from mbrparse.decode.parser.details import expected_recalls
 from mbrparse.decode.parser.given_trees import Form, GivenTree, find_form, labelled_spans
 from mbrparse.decode.parser.grammar_source import GrammarSource
 from mbrparse.decode.parser.posteriors_source import PosteriorsSource
 from mbrparse.decode.parser.sentences import Evidence, Sentence
+from mbrparse.decode.parser_options import ParserOptions
 from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors
+from mbrparse.decode.spans import Posteriors
+from mbrparse.decode.tree_probability import TreeProbability
+from mbrparse.decode.trees import LabelledSpans
 from mbrparse.errors import ChartOverflowError, NumberRangeError
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.treebank.any_tree import AnyTree, any_trees

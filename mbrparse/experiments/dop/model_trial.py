@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from mbrparse.decode.parser.parser import Parse, Parser
-from mbrparse.evaluate.profiles.counts import SentenceCounts
+from mbrparse.evaluate.counts import SentenceCounts
 from mbrparse.experiments.trial_runs import HeldOut
 from mbrparse.grammar.dop.addressed_treebank import AddressedTreebank, Weighting, address_trees
 from mbrparse.grammar.dop.dop_grammar import DopGrammar
