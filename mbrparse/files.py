@@ -1,55 +1,50 @@
 """Opening inputs and writing outputs, with ``-`` for the standard streams.
 
-Outputs are written to a temporary file and renamed when complete (``replacements``), so that an interrupted
-run leaves either the old file or none, never half a file. Devices and pipes are written directly
-(``path_kinds``).
+Outputs are written beside their final name and renamed when complete, those of one command together, so that
+an interrupted run leaves the old files or none, never half a file. What is no file, but a device, a pipe or a
+stream that is open already, is written directly: the system is asked, not the name.
 """
 
 from __future__ import annotations
 
 import codecs
+import errno
+import fcntl
 import io
 import os
 import re
+import signal
+import stat
 import sys
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from pathlib import Path
-from typing import BinaryIO, TextIO
+from typing import TYPE_CHECKING, Any, BinaryIO, TextIO
 
 from mbrparse.errors import FileError
-from mbrparse.path_kinds import STANDARD, is_file, is_written_in_place, open_descriptor
-from mbrparse.replacements import (
-    UNWRITTEN,
-    Replacement,
-    as_file_errors,
-    atomic_outputs,
-    replacing,
-    unwritable,
-)
 
-__all__ = [
-    "STANDARD",
-    "atomic_outputs",
-    "bad_bytes",
-    "check_output",
-    "decode_lines",
-    "holds_bad_bytes",
-    "open_input",
-    "open_output",
-    "open_output_bytes",
-    "read_lines",
-    "source_name",
-]
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike, NDArray
 
-# Halves of characters, which no output can hold.
-_SURROGATE = re.compile("[\ud800-\udfff]")
+STANDARD = "-"
+#: Follows the name of a file of trees in that of its places in the corpus.
+SIDECAR = ".places"
+#: Follows the name of an output that a later run can go on with.
+PART = ".part"
 
-# The handler of decoding errors that puts half a character in the place of bytes.
+#: The errors of a full disk, a closed stream and a broken device.
+UNWRITTEN = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EBADF, errno.EIO)
+#: Half characters, which file names that are not UTF-8 are made of, can only be written escaped.
+_ERRORS = "backslashreplace"
+#: Bytes of a file's name that the name of the one beside it repeats: file systems allow 255, some fewer.
+_REPEATED = 100
+
+# The handler of decoding errors that puts half a character, which no output can hold, in the place of bytes.
 _MARK = "mbrparse-mark"
 codecs.register_error(_MARK, lambda error: ("\udcff", error.end))  # type: ignore[attr-defined]
-
+_SURROGATE = re.compile("[\ud800-\udfff]")
 # Byte-order marks that no UTF-8 text begins with, the longer before those that they begin with.
 _MARKS = {
     codecs.BOM_UTF32_LE: "utf-32",
@@ -58,11 +53,8 @@ _MARKS = {
     codecs.BOM_UTF16_BE: "utf-16",
 }
 
-#: How many bytes are decoded at a time.
-_PIECE = 2**16
-
-#: Half characters, which file names that are not UTF-8 are made of, can only be written escaped.
-_ERRORS = "backslashreplace"
+_DESCRIPTOR = re.compile(r"/(?:dev|proc/self)/fd/(\d+)")
+_STREAMS = {"/dev/stdin": 0, "/dev/stdout": 1, "/dev/stderr": 2}
 
 
 def source_name(path: str | Path) -> str:
@@ -118,7 +110,7 @@ def bad_bytes(source: str, line: int, encoding: str | None = None) -> FileError:
 
 def holds_bad_bytes(text: str) -> bool:
     """Whether text has half characters, which stand for bad bytes and are no text themselves."""
-    return _SURROGATE.search(text) is not None
+    return not text.isascii() and _SURROGATE.search(text) is not None
 
 
 def decode_lines(
@@ -128,63 +120,29 @@ def decode_lines(
 
     With ``bad``, bytes that are no text become half characters, and the numbers of their lines are appended.
     """
-    number, marked = 1, False
-
-    def checked(line: str) -> str:
-        if marked and holds_bad_bytes(line):
-            if bad is None:
-                raise bad_bytes(source, number, encoding)
-            bad.append(number)
-        return line.removeprefix("\ufeff") if number == 1 else line
-
-    begun: list[str] = []  # pieces of a line, which may be as long as the file
+    name = "utf-8" if encoding is None else encoding
+    with suppress(LookupError):
+        if codecs.lookup(name).name in ("utf-8", "utf-8-sig"):
+            peek = getattr(stream, "peek", None)
+            begun = peek(4) if peek is not None else b""
+            name = next((marked for mark, marked in _MARKS.items() if begun.startswith(mark)), name)
     try:
-        for text in _decoded(stream, _decoder("utf-8" if encoding is None else encoding)):
-            marked = marked or holds_bad_bytes(text)
-            *lines, rest = text.split("\n")
-            if lines:
-                lines[0] = "".join([*begun, lines[0]])
-                begun.clear()
-            begun.append(rest)
-            for line in lines:
-                yield checked(line) + "\n"
-                number += 1
-    except UnicodeError:  # of decoders that mark nothing: UTF-16 without a byte-order mark
-        raise bad_bytes(source, number, encoding) from None
-    if last := "".join(begun):
-        yield checked(last)
-
-
-def _decoded(stream: BinaryIO, decoder: codecs.IncrementalDecoder) -> Iterator[str]:
-    """Yield the text of a stream piece by piece."""
-    more = True
-    first: bytes | None = b""
-    while more:
-        # What a pipe holds now, without waiting for more.
-        data: bytes = stream.read1(_PIECE)  # type: ignore[attr-defined]
-        more = bool(data)
-        if first is not None:
-            data = first + data
-            if more and any(mark.startswith(data) for mark in _MARKS):  # it may be one, when there is more
-                first = data
-                continue
-            first, decoder = None, _as_marked(data, decoder)
-        yield decoder.decode(data, final=not more)
-
-
-def _as_marked(data: bytes, decoder: codecs.IncrementalDecoder) -> codecs.IncrementalDecoder:
-    """The decoder for text that begins so: what would be UTF-8 is not with the mark of another encoding."""
-    if type(decoder) not in map(codecs.getincrementaldecoder, ("utf-8", "utf-8-sig")):
-        return decoder
-    return next((_decoder(name) for mark, name in _MARKS.items() if data.startswith(mark)), decoder)
-
-
-def _decoder(encoding: str) -> codecs.IncrementalDecoder:
-    try:
-        io.TextIOWrapper(io.BytesIO(), encoding)  # which refuses what is no text encoding (rot13, base64)
-        return codecs.getincrementaldecoder(encoding)(_MARK)
+        text = io.TextIOWrapper(stream, name, errors=_MARK, newline="\n")
     except (LookupError, ValueError):  # ValueError: a name with a zero in it
         raise FileError(f"there is no encoding {encoding!r}", remedy="e.g. --encoding latin-1") from None
+    number = 0
+    try:
+        for number, line in enumerate(text, start=1):
+            if holds_bad_bytes(line):
+                if bad is None:
+                    raise bad_bytes(source, number, encoding)
+                bad.append(number)
+            yield line.removeprefix("\ufeff") if number == 1 else line
+    except UnicodeError:  # of decoders that mark nothing: UTF-16 without a byte-order mark
+        raise bad_bytes(source, number + 1, encoding) from None
+    finally:
+        with suppress(ValueError):  # which is closed already
+            text.detach()
 
 
 @contextmanager
@@ -220,12 +178,6 @@ def open_output_bytes(path: str | Path) -> Iterator[BinaryIO]:
         yield stream
 
 
-def check_output(path: str | Path) -> None:
-    """Raise FileError where an output could not be opened: before work is done for it."""
-    if is_file(path):
-        Replacement(path)
-
-
 @contextmanager
 def _write_errors(path: str | Path) -> Iterator[None]:
     """Raise FileError where an output cannot be written; errors of what makes its content pass."""
@@ -235,19 +187,6 @@ def _write_errors(path: str | Path) -> Iterator[None]:
         if error.filename is None and error.errno in UNWRITTEN:
             raise unwritable("<stdout>" if str(path) == STANDARD else path, error) from None
         raise
-
-
-@contextmanager
-def as_temporary_errors() -> Iterator[None]:
-    """Raise FileError where a temporary file cannot be made or written."""
-    try:
-        yield
-    except OSError as error:
-        raise FileError(
-            f"no room for temporary files ({error.strerror})",
-            source=os.environ.get("TMPDIR", tempfile.tempdir or "/tmp"),
-            remedy="set TMPDIR to a folder that has room",
-        ) from None
 
 
 @contextmanager
@@ -264,3 +203,320 @@ def _descriptor(path: str | Path) -> Iterator[int]:
         yield handle
     finally:
         os.close(handle)
+
+
+def check_output(path: str | Path) -> None:
+    """Raise FileError where an output could not be opened: before work is done for it."""
+    if is_file(path):
+        _Replacement(path, None)
+
+
+def make_folder(folder: str | Path) -> None:
+    """Make a folder and those that it is in, where they are not there; raises FileError."""
+    try:
+        os.makedirs(folder, exist_ok=True)
+    except OSError as error:
+        raise FileError(
+            f"folder cannot be made ({error.strerror})",
+            source=str(folder),
+            remedy="name one within a folder that is there, and where you may write",
+        ) from None
+
+
+@contextmanager
+def as_file_errors(path: str | Path) -> Iterator[None]:
+    """Raise FileError where an output cannot be opened or written; within, nothing else is done."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise unwritable(path, error) from None
+
+
+def unwritable(path: str | Path, error: OSError) -> FileError:
+    """The error for an output that cannot be opened or written."""
+    if error.errno == errno.EISDIR:
+        what = "is a directory, not a file" if os.fspath(path) else "an output without a name"
+        return FileError(what, source=str(path) or None, remedy="name a file, or - for standard output")
+    return FileError(
+        f"cannot be written ({error.strerror})",
+        source=str(path),
+        remedy="does its folder exist, has the disk room, and may you write there?",
+    )
+
+
+# Replacing files.
+
+
+class _Replacement:
+    """A new file beside the one that it is to replace.
+
+    ``kept`` is the number of lines that an earlier run's part of it begins with; None: it is no such part,
+    and goes if the run fails. Raises FileError where it could not be written, and where the old one must not
+    be.
+    """
+
+    def __init__(self, path: str | Path, kept: int | None) -> None:
+        self.path, self._kept = path, kept
+        with as_file_errors(path):
+            self._target = os.path.realpath(path)
+            folder, name = os.path.split(self._target)
+            # Asked now, not when all the work is done: whether the name is too long, and the folder there.
+            self._mode = _mode(self._target)
+            os.stat(folder)
+            if os.path.basename(path) == "":  # "" and "folder/", of which realpath makes another name
+                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        # As root, the system would allow it.
+        if self._mode is not None and not (self._mode & 0o222 and os.access(self._target, os.W_OK)):
+            raise FileError(
+                "is protected against writing",
+                source=str(path),
+                remedy="choose another name, or allow it: chmod u+w",
+            )
+        begun = os.fsencode(name)[:_REPEATED].decode("utf-8", "ignore")
+        hidden = os.path.join(folder, f".{begun}.{os.urandom(4).hex()}")
+        self._beside = hidden if kept is None else self._target + PART
+        self.complete = False
+
+    def open(self) -> int:
+        """A descriptor to write to; the file gets the old one's permissions."""
+        mode = 0o666 if self._mode is None else self._mode
+        exclusive = os.O_EXCL if self._kept is None else 0
+        with as_file_errors(self.path):
+            handle = os.open(self._beside, os.O_RDWR | os.O_CREAT | exclusive, mode)
+            if self._mode is not None:
+                os.fchmod(handle, self._mode)
+        if self._kept is not None:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                raise FileError("another run writes it", source=self._beside) from None
+            with open(self._beside, "rb") as lines:
+                size = sum(len(line) for line, _ in zip(lines, range(self._kept), strict=False))
+            os.ftruncate(handle, size)
+            os.lseek(handle, 0, os.SEEK_END)
+        return handle
+
+    def place(self) -> None:
+        """Rename the new file to the target."""
+        with as_file_errors(self.path):
+            os.replace(self._beside, self._target)
+
+    def remove(self) -> None:
+        """Remove the new file, if it is there and no part."""
+        if self._kept is None:
+            with suppress(OSError):
+                os.unlink(self._beside)
+
+
+#: The files of the innermost ``atomic_outputs``, and the lines of their parts that are kept.
+_batch: ContextVar[tuple[list[_Replacement], int | None] | None] = ContextVar("_batch", default=None)
+
+
+@contextmanager
+def atomic_outputs(kept: int | None = None) -> Iterator[list[_Replacement]]:
+    """Replace all files opened within this context together, at its end, and only if it succeeds.
+
+    Within another ``atomic_outputs`` they are replaced at the end of the outer one. With ``kept`` they are
+    written to PATH.part, behind that many lines that an earlier run has left there, and it stays if this one
+    fails, too.
+    """
+    outer = _batch.get()
+    if outer is not None:
+        yield outer[0]
+        return
+    files: list[_Replacement] = []
+    token = _batch.set((files, kept))
+    try:
+        try:
+            yield files
+        except BrokenPipeError:
+            # The reader of a pipe has left (| head), which is no error, unless it ends a file too.
+            for file in files:
+                if not file.complete:
+                    raise FileError(
+                        "not written: the reader of standard output left before all was done",
+                        source=str(file.path),
+                        remedy="write to a file instead of the pipe",
+                    ) from None
+            _place(files)
+            raise
+        _place(files)
+    finally:
+        _batch.reset(token)
+        for file in files:
+            file.remove()
+
+
+@contextmanager
+def replacing(path: str | Path) -> Iterator[int]:
+    """A descriptor for a file's new content, which replaces the file if the context succeeds."""
+    with atomic_outputs() as files:
+        batch = _batch.get()
+        file = _Replacement(path, None if batch is None else batch[1])
+        files.append(file)
+        handle = file.open()
+        try:
+            yield handle
+        finally:
+            os.close(handle)
+        file.complete = True
+
+
+def _mode(path: str) -> int | None:
+    """The permissions of a file, if there is one."""
+    try:
+        mode = os.stat(path).st_mode
+    except FileNotFoundError:
+        return None
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+    return stat.S_IMODE(mode)
+
+
+def _place(files: list[_Replacement]) -> None:
+    """Rename complete files; signals are blocked, so that never one of two is new."""
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    waiting = signal.pthread_sigmask(signal.SIG_BLOCK, numbers)
+    try:
+        for file in files:
+            if file.complete:
+                file.place()
+        files.clear()
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, waiting)
+
+
+# What a path names.
+
+
+def open_descriptor(path: str | Path) -> int | None:
+    """The open descriptor that a path leads to: by name (/dev/stdout, /dev/fd/5), or 1 or 2 by its file.
+
+    A file that standard output or error was redirected to must not be replaced: what others write to the
+    same stream, before and after, would be lost.
+    """
+    found = _named_descriptor(path)
+    if found is not None:
+        return found
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    for descriptor in (1, 2) if stat.S_ISREG(status.st_mode) else ():
+        with suppress(OSError):
+            if os.path.samestat(status, os.fstat(descriptor)):
+                return descriptor
+    return None
+
+
+def is_written_in_place(path: str | Path) -> bool:
+    """Whether an output is a device, a pipe, a socket or an open stream, which is written directly.
+
+    A file is replaced when complete; renaming a file over a device or pipe would remove that.
+    """
+    if open_descriptor(path) is not None:
+        return True
+    try:
+        mode = os.stat(path).st_mode
+    except OSError:
+        return False
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
+
+
+def is_file(path: str | Path) -> bool:
+    """Whether an output will be a file, beside which others may lie."""
+    return str(path) != STANDARD and not is_written_in_place(path)
+
+
+def output_identity(path: str) -> tuple[object, ...] | None:
+    """What an output's path names, equal for all names of one file or stream.
+
+    None for a device, which takes any number of outputs; standard output takes one.
+    """
+    descriptor = 1 if path == STANDARD else _named_descriptor(path)
+    try:
+        status = os.stat(path) if descriptor is None else os.fstat(descriptor)
+    except OSError:
+        if descriptor is not None:
+            return ("descriptor", descriptor)
+        folder, name = os.path.split(os.path.realpath(path))  # of a file that is not there yet
+        with suppress(OSError):
+            status = os.stat(folder)
+            return status.st_dev, status.st_ino, name
+        return folder, name
+    if stat.S_ISCHR(status.st_mode) or stat.S_ISBLK(status.st_mode):
+        return ("descriptor", 1) if descriptor == 1 else None
+    return status.st_dev, status.st_ino
+
+
+def input_identity(path: str) -> tuple[object, ...] | None:
+    """The same of an input; None for all but files."""
+    try:
+        status = os.fstat(0) if path == STANDARD else os.stat(path)
+    except OSError:
+        return None
+    return (status.st_dev, status.st_ino) if stat.S_ISREG(status.st_mode) else None
+
+
+def _named_descriptor(path: str | Path) -> int | None:
+    try:
+        name = os.path.abspath(path)
+    except OSError:  # the working folder was deleted
+        return None
+    found = _DESCRIPTOR.fullmatch(name)
+    return _STREAMS.get(name) if found is None else int(found[1])
+
+
+# Arrays that grow in temporary files.
+
+
+@contextmanager
+def as_temporary_errors() -> Iterator[None]:
+    """Raise FileError where a temporary file cannot be made or written."""
+    try:
+        yield
+    except OSError as error:
+        raise FileError(
+            f"no room for temporary files ({error.strerror})",
+            source=os.environ.get("TMPDIR", tempfile.tempdir or "/tmp"),
+            remedy="set TMPDIR to a folder that has room",
+        ) from None
+
+
+class ArrayColumn:
+    """An array that grows in a temporary file without a name, with these numbers of columns, if any."""
+
+    def __init__(self, dtype: DTypeLike, *columns: int) -> None:
+        self._dtype, self._columns, self._rows = dtype, columns, 0
+        self._stream = tempfile.TemporaryFile()
+
+    def add(self, values: Any) -> None:
+        """Append rows."""
+        import numpy as np
+
+        rows = np.asarray(values, self._dtype)
+        self._stream.write(rows.tobytes())
+        self._rows += len(rows)
+
+    def array(self) -> NDArray[Any]:
+        """All rows, which stay in the file."""
+        import numpy as np
+
+        shape = (self._rows, *self._columns)
+        if not self._rows:
+            return np.zeros(shape, self._dtype)
+        with as_temporary_errors():
+            self._stream.flush()
+        return np.memmap(self._stream, self._dtype, "r", shape=shape)
+
+
+def write_arrays(stream: BinaryIO, arrays: Mapping[str, ArrayColumn | NDArray[Any]]) -> None:
+    """Write arrays to one compressed file (.npz)."""
+    import numpy as np
+
+    listed: dict[str, Any] = {
+        name: one.array() if isinstance(one, ArrayColumn) else one for name, one in arrays.items()
+    }
+    np.savez_compressed(stream, **listed)

@@ -17,7 +17,7 @@ from mbrparse.cli.commands import LazyGroup
 from mbrparse.cli.interrupts import interruptible, received
 from mbrparse.cli.options import note
 from mbrparse.errors import FileError, MbrparseError, visible
-from mbrparse.replacements import UNWRITTEN, unwritable
+from mbrparse.files import UNWRITTEN, unwritable
 from mbrparse.version import __version__
 
 # name of the command (and of its function, with _ for -; its module is in _MODULES, or ends in _command):

@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from mbrparse.errors import visible
-from mbrparse.path_kinds import is_file
+from mbrparse.files import is_file
 
 
 class _Named(click.types.StringParamType):

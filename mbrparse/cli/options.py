@@ -16,8 +16,7 @@ from click.core import ParameterSource
 
 from mbrparse.cli.option_types import InputFile, PathName, Text
 from mbrparse.errors import MbrparseError, visible
-from mbrparse.files import STANDARD, check_output
-from mbrparse.path_kinds import input_identity, is_written_in_place, output_identity
+from mbrparse.files import STANDARD, check_output, input_identity, is_written_in_place, output_identity
 
 Item = TypeVar("Item")
 

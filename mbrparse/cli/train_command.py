@@ -26,9 +26,8 @@ from mbrparse.cli.training_options import (
     SplitOptions,
     WordOptions,
 )
-from mbrparse.files import atomic_outputs
+from mbrparse.files import atomic_outputs, is_file
 from mbrparse.log import counted
-from mbrparse.path_kinds import is_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

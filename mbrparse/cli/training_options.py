@@ -9,7 +9,7 @@ import click
 
 from mbrparse.cli.option_types import InputFile
 from mbrparse.cli.options import Finite, count_option, jobs_option, option, refuse_options
-from mbrparse.path_kinds import is_file
+from mbrparse.files import is_file
 
 if TYPE_CHECKING:
     from mbrparse.grammar.words.unknown import UnknownKind

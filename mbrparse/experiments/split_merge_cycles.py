@@ -22,13 +22,12 @@ from mbrparse.evaluate.evalb.summary import EVALB
 from mbrparse.evaluate.tables import LEGEND, Cell, Grid, Summary, cells, grid_of
 from mbrparse.experiments.kept_parses import parse_kept
 from mbrparse.experiments.trial_runs import Tables, hold_out, panels, read_treebanks
-from mbrparse.files import atomic_outputs
+from mbrparse.files import atomic_outputs, make_folder
 from mbrparse.grammar.files.grammars import read_grammar
 from mbrparse.grammar.grammar_file import write_rules
 from mbrparse.grammar.pcfg import FloatArray
 from mbrparse.grammar.projection import has_annotations
 from mbrparse.log import Log, Progress, no_log, no_progress
-from mbrparse.replacements import make_folder
 from mbrparse.run.jobs import Jobs
 from mbrparse.run.manifest import described
 from mbrparse.run.results import claim_folder, clear_left_overs, fingerprint

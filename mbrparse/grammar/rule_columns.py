@@ -14,11 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from mbrparse.errors import GrammarError, MbrparseError
-from mbrparse.files import open_input
+from mbrparse.files import is_file, open_input
 from mbrparse.grammar.fields_file import LARGEST_NUMBER, is_whole
 from mbrparse.grammar.grammar_file import MAGIC, GrammarFileReader, with_tagger
 from mbrparse.grammar.rules import SUM_TOLERANCE, Rule, RuleSet, Weight, is_terminal
-from mbrparse.path_kinds import is_file
 
 Integers = npt.NDArray[np.integer[Any]]
 NO_CHILD = -1

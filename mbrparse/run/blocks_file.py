@@ -12,8 +12,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
-from mbrparse.files import open_input
-from mbrparse.replacements import as_file_errors
+from mbrparse.files import as_file_errors, open_input
 from mbrparse.state_files import SchemaError, record, short_digest, state_of, state_text, text, whole
 
 _HEAD = {"block": whole(), "sentences": whole(), "read": text, "bytes": whole(), "content": text}

@@ -16,11 +16,9 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from mbrparse.errors import FileError
-from mbrparse.files import open_output
+from mbrparse.files import SIDECAR, make_folder, open_output
 from mbrparse.log import Log, no_log
-from mbrparse.path_kinds import SIDECAR
 from mbrparse.program import program
-from mbrparse.replacements import make_folder
 from mbrparse.run.jobs import Jobs, open_pool
 from mbrparse.run.manifest import PROGRAM, Settings, check_settings
 from mbrparse.run.pool import TaskFunction, WorkerDied, WorkersError

@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Generic, NamedTuple, TypeVar
 
 from mbrparse.errors import FileError, InputMismatchError
+from mbrparse.files import as_file_errors, make_folder
 from mbrparse.log import Log, no_log
-from mbrparse.replacements import as_file_errors, make_folder
 from mbrparse.run.blocks_file import Block, BlocksFile, End
 from mbrparse.run.in_order import Chunk
 from mbrparse.run.manifest import Manifest, check_settings

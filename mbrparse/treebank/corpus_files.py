@@ -17,8 +17,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, BinaryIO, NoReturn
 
 from mbrparse.errors import CorpusError, FileError, MbrparseError
-from mbrparse.files import STANDARD, decode_lines, open_input, source_name
-from mbrparse.path_kinds import SIDECAR
+from mbrparse.files import SIDECAR, STANDARD, decode_lines, open_input, source_name
 
 if TYPE_CHECKING:
     import zipfile

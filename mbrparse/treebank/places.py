@@ -17,9 +17,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from mbrparse.errors import MbrparseError, visible
-from mbrparse.files import atomic_outputs, open_input, open_output, read_lines
+from mbrparse.files import SIDECAR, atomic_outputs, is_file, open_input, open_output, read_lines
 from mbrparse.log import Log
-from mbrparse.path_kinds import SIDECAR, is_file
 from mbrparse.treebank.brackets import EMPTY_PARSE
 from mbrparse.treebank.corpora import SourceTree
 from mbrparse.treebank.tree import Tree

@@ -17,7 +17,7 @@ from children import started
 from commandline import Command, Outcome, run
 
 from mbrparse.decode.parser import stored_lines
-from mbrparse.replacements import Replacement
+from mbrparse.files import Replacement
 from mbrparse.run.blocks_file import BlocksFile
 
 GRAMMAR = (Path(__file__).parents[1] / "data" / "ambiguous.grammar").read_text()

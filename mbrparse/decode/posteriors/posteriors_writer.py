@@ -7,11 +7,10 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from mbrparse.array_file import ArrayColumn, write_arrays
 from mbrparse.charts.base.span_summary import SpanEntries
 from mbrparse.decode.label_order import LabelOrder
 from mbrparse.decode.posteriors.given_posteriors import added_up, parted
-from mbrparse.files import as_temporary_errors
+from mbrparse.files import ArrayColumn, as_temporary_errors, write_arrays
 from mbrparse.grammar.grammar_kinds import Grammar
 from mbrparse.grammar.pcfg import FloatArray, IntArray
 from mbrparse.treebank.labels import JOIN, MARKS, PLAIN, LabelMarks

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 import numpy as np
 
-from mbrparse.array_file import ArrayColumn, write_arrays
 from mbrparse.decode.parser.grammar_source import check_fit, terminals_of
 from mbrparse.decode.parser.sentences import Sentence, sentences_from
 from mbrparse.decode.words.prefixes import Prefixes
 from mbrparse.errors import InputMismatchError, shortened
-from mbrparse.files import as_temporary_errors
+from mbrparse.files import ArrayColumn, as_temporary_errors, write_arrays
 from mbrparse.grammar.pcfg import PCFG, UNKNOWN_TERMINAL, FloatArray, IntArray
 from mbrparse.grammar.rules import TerminalKind, is_terminal, unquote
 from mbrparse.treebank.any_tree import AnyTree

@@ -33,9 +33,7 @@ from mbrparse.evaluate.report.records import (
     texts,
 )
 from mbrparse.evaluate.tables import legend, render
-from mbrparse.files import atomic_outputs, open_output
-from mbrparse.path_kinds import is_file
-from mbrparse.replacements import make_folder
+from mbrparse.files import atomic_outputs, is_file, make_folder, open_output
 from mbrparse.version import __version__
 
 #: More sentences than these make a folder.

@@ -34,10 +34,9 @@ from mbrparse.experiments.beyond_recall.compared_objectives import (
 )
 from mbrparse.experiments.kept_parses import parse_kept
 from mbrparse.experiments.trial_runs import Tables, hold_out, panels, read_treebanks
-from mbrparse.files import atomic_outputs
+from mbrparse.files import atomic_outputs, make_folder
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.log import Log, Progress, no_log, no_progress
-from mbrparse.replacements import make_folder
 from mbrparse.run.jobs import Jobs
 from mbrparse.run.manifest import described
 from mbrparse.run.results import claim_folder, clear_left_overs, fingerprint

@@ -19,9 +19,8 @@ from typing import Any, NamedTuple
 from mbrparse.evaluate.compare.evaluation import Settings, evaluate_files
 from mbrparse.evaluate.counts import Comparison, SentenceCounts
 from mbrparse.evaluate.criteria import CONSISTENT, FELL_BACK, MORE, PAPER
-from mbrparse.files import read_lines
+from mbrparse.files import make_folder, read_lines
 from mbrparse.log import Log, no_log
-from mbrparse.replacements import make_folder
 from mbrparse.state_files import Schema, listed, mapping, record, short_digest, whole
 
 CRITERIA = tuple(one for one in (*PAPER, *MORE) if one.name not in CONSISTENT)

@@ -15,12 +15,12 @@ from mbrparse.decode.parser.sentences import read_chunks, read_sentences
 from mbrparse.decode.parser_options import ParserOptions
 from mbrparse.errors import CorpusError
 from mbrparse.experiments.simaan.parser_kinds import ALGORITHMS, ParserKind, Parts, objectives
+from mbrparse.files import make_folder
 from mbrparse.grammar.files.grammars import read_grammar
 from mbrparse.grammar.grammar_file import write_rules
 from mbrparse.grammar.words.tagger import tagger_path
 from mbrparse.grammar.words.unknown import UnknownKind
 from mbrparse.log import Log, counted
-from mbrparse.replacements import make_folder
 from mbrparse.run.jobs import Jobs
 from mbrparse.run.results import clear_left_overs, read_json, write_json
 from mbrparse.state_files import mapping, number, record, whole

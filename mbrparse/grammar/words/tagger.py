@@ -15,8 +15,7 @@ from typing import Any
 from unittest.mock import patch
 
 from mbrparse.errors import FileError, GrammarError
-from mbrparse.files import STANDARD, open_output, read_lines
-from mbrparse.path_kinds import is_file
+from mbrparse.files import STANDARD, is_file, open_output, read_lines
 from mbrparse.state_files import (
     SchemaError,
     listed,

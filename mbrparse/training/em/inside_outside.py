@@ -12,12 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mbrparse.errors import GrammarError, InputMismatchError
-from mbrparse.files import atomic_outputs
+from mbrparse.files import atomic_outputs, is_file
 from mbrparse.grammar.grammar_file import read_rules, write_rules
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import Rule, RuleSet, TerminalKind, Weight, quote
 from mbrparse.log import Log, Progress, counted, no_log, no_progress
-from mbrparse.path_kinds import is_file
 from mbrparse.program import program
 from mbrparse.run.jobs import Jobs
 from mbrparse.run.manifest import PROGRAM, Settings
