@@ -18,7 +18,7 @@ from typing import cast
 from mbrparse.charts.base.chart import Chart, Wanted
 from mbrparse.charts.dop.dop_charts import DopCharts
 from mbrparse.charts.factory import ChartFactory
-from mbrparse.decode.free import best_bracketing
+from mbrparse.decode.bracketing import best_bracketing
 from mbrparse.grammar.dop.addressed_treebank import Weighting, address_trees
 from mbrparse.grammar.dop.dop_grammar import DopGrammar
 from mbrparse.grammar.dop.reduction import reduced_grammar

@@ -19,7 +19,6 @@ from typing import NamedTuple
 import numpy as np
 
 from mbrparse.charts.base.chart import Chart
-from mbrparse.charts.base.clock import NO_LIMIT, Clock
 from mbrparse.charts.base.rule_tables import Ints
 from mbrparse.charts.base.span_summary import cell_of
 from mbrparse.charts.factory import TIE
@@ -33,7 +32,6 @@ from mbrparse.decode.exact_f_kernels import (
     fill_best,
 )
 from mbrparse.decode.free import best_preterminals
-from mbrparse.decode.nary import Constituents
 from mbrparse.decode.objectives import Item, Objective
 from mbrparse.decode.spans import Posteriors, continuations
 from mbrparse.errors import ObjectiveError
@@ -54,8 +52,7 @@ class SizePosteriors(NamedTuple):
 def size_posteriors(chart: Chart, charts: ForestCharts, counted: Flags) -> SizePosteriors:
     """Those of a sentence of two terminals or more, by a grammar without unary rules.
 
-    ``counted`` says which symbols are constituents. Raises ChartOverflowError if memory does not suffice,
-    TimeLimitError where the clock's time is up.
+    ``counted`` says which symbols are constituents. Raises ChartOverflowError if memory does not suffice.
     """
     forest, tables, n = chart.forest(), charts.forests.tables, chart.length
     nodes = int(forest.node_first[n * (n + 1) // 2])
@@ -70,7 +67,6 @@ def size_posteriors(chart: Chart, charts: ForestCharts, counted: Flags) -> SizeP
     group = np.zeros(len(forest.group_start), np.complex128)
     for power in range(n // 2 + 1):
         root = np.exp(-2j * np.pi * power / n)
-        charts.clock.check()
         counting_inside(forest, tables, counted, n, root, inside, group)
         counting_outside(forest, tables, counted, n, root, inside, outside, group)
         mass = (inside * outside)[chosen]
@@ -82,33 +78,29 @@ def size_posteriors(chart: Chart, charts: ForestCharts, counted: Flags) -> SizeP
 
 
 def best_of_any_size(
-    gains: FloatArray, length: int, tie: float = 1e-9, clock: Clock = NO_LIMIT
-) -> Constituents:
+    gains: FloatArray, length: int, tie: float = 1e-9
+) -> tuple[float, list[tuple[int, int]]]:
     """The tree T with the largest sum over its constituents of gains[|T| - 1], the root always among them.
 
     ``gains`` are by size and by cell (charts.base.span_summary), for sizes from 1 to length - 1; over
     single terminals they are not asked for. Of equal trees the one with fewer constituents, then the one
-    that splits first. Raises TimeLimitError where the clock's time is up.
-
+    that splits first.
     >>> gains = np.array([[0, 0, 0.5, 0, 0, 0], [0, 0.1, 0.3, 0, 0.3, 0]])
-    >>> found = best_of_any_size(gains, 3)
-    >>> round(found.score, 9), found.starts.tolist(), found.ends.tolist()
-    (0.6, [0, 1], [3, 3])
+    >>> score, spans = best_of_any_size(gains, 3)
+    >>> round(score, 9), spans
+    (0.6, [(0, 3), (1, 3)])
     """
     best = np.zeros((length, length + 1, length))
     gains = np.ascontiguousarray(gains, np.float64)
     score, size = 0.0, 0
     for count in range(1, length):
-        fill_best(gains[count - 1], count, best, clock.stop)
-        clock.check()
+        fill_best(gains[count - 1], count, best)
         reached = float(best[0, length, count])
         if not size or reached > score + tie * abs(score):
             score, size = reached, count
     if size:
-        fill_best(gains[size - 1], size, best, clock.stop)
-        clock.check()
-    spans = _read_off(gains[size - 1], best, size, tie) if size else []
-    return Constituents(score, *np.array(spans, np.int32).reshape(-1, 2).T.copy())
+        fill_best(gains[size - 1], size, best)
+    return score, _read_off(gains[size - 1], best, size, tie) if size else []
 
 
 def _read_off(gains: FloatArray, best: FloatArray, size: int, tie: float) -> list[tuple[int, int]]:
@@ -155,7 +147,7 @@ class ExactFDecoder:
         self._counted = ~continuations(charts.labels)[charts.label]
 
     def decode(self, chart: Chart, posteriors: Posteriors) -> list[Decoded]:
-        """The best trees; raises ChartOverflowError, MemoryError, TimeLimitError where limits are reached."""
+        """The best trees; raises ChartOverflowError or MemoryError where memory does not suffice."""
         preterminals = best_preterminals(posteriors)
         expected = posteriors.expected_nary_constituents()
         if chart.length == 1:
@@ -188,13 +180,13 @@ class ExactFDecoder:
             earned[:, cell] = (
                 by_label * np.maximum.reduceat(gains, first) + by_span * np.add.reduceat(gains, first)
             ).T
-        tree = best_of_any_size(earned, length, _TIE, self._charts.clock)
+        score, tree = best_of_any_size(earned, length, _TIE)
         # The best label depends on the size; for brackets alone it is the most probable one.
-        worth = gains[:, len(tree.starts) - 1] if by_label else known.g.sum(axis=1)
+        worth = gains[:, len(tree) - 1] if by_label else known.g.sum(axis=1)
         spans = []
         last = np.append(first[1:], len(cells))
         place_of = {int(one): place for place, one in enumerate(cell)}
-        for start, end in zip(tree.starts.tolist(), tree.ends.tolist(), strict=True):
+        for start, end in tree:
             place = place_of.get(int(cell_of(length, start, end)))
             label = self._root
             if place is not None:
@@ -203,4 +195,4 @@ class ExactFDecoder:
                 chosen = first[place] + int(np.argmax(here >= here.max() * (1 - _TIE)))
                 label = self._charts.labels[known.label_ids[chosen]]
             spans.append((start, end, label))
-        return Decoded(spans, preterminals, tree.score, constituents=expected)
+        return Decoded(spans, preterminals, score, constituents=expected)

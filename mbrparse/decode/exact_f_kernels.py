@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mbrparse.charts.base.packed_forest import ONE, Forest, Index, forest_cell
-from mbrparse.charts.base.rule_tables import Ints, SparseTables
+from mbrparse.charts.base.rule_tables import SparseTables
 from mbrparse.charts.kernel import kernel
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def counting_outside(
 
 
 @kernel
-def fill_best(gains: FloatArray, most: int, best: FloatArray, stop: Ints) -> None:
+def fill_best(gains: FloatArray, most: int, best: FloatArray) -> None:
     """Fill best[start, end, c], the most that c constituents gain over a span, itself perhaps among them.
 
     There are up to ``most`` constituents; one of the whole sentence's is the root. ``gains`` are by cell.
@@ -102,8 +102,6 @@ def fill_best(gains: FloatArray, most: int, best: FloatArray, stop: Ints) -> Non
     for start in range(length - 1, -1, -1):
         row = start * length - start * (start - 1) // 2 - start - 1
         for end in range(start + 2, length + 1):
-            if stop[0]:
-                return
             width = end - start
             below[:width] = -np.inf
             for split in range(start + 1, end):

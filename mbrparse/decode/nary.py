@@ -17,51 +17,22 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from mbrparse.charts.base.clock import NO_LIMIT, Clock
 from mbrparse.charts.base.columns import NO_LABEL, begins, rows
 from mbrparse.charts.base.rule_tables import Ints
 from mbrparse.charts.base.span_summary import cell_of
-from mbrparse.decode.bracketing import SpanTable, search_constituents
+from mbrparse.decode.bracketing import Bracketing, best_constituents
 from mbrparse.decode.decoders import Decoded
 from mbrparse.decode.free import UNLABELLED, best_preterminals
 from mbrparse.decode.label_order import LabelOrder
 from mbrparse.decode.objectives import Item, Objective
 from mbrparse.decode.spans import Posteriors
 from mbrparse.decode.trees import LabelledSpans
-from mbrparse.grammar.pcfg import FloatArray, IntArray
+from mbrparse.grammar.pcfg import FloatArray
 
 FIRST_F = 0.5
 # Growth of F below this is rounding; two or three rounds are usual.
 GROWTH = 1e-12
 _NONE = np.zeros(0, np.int64)
-
-
-class Constituents(NamedTuple):
-    """The spans of a tree's constituents in preorder, the whole sentence first, and what they gain."""
-
-    score: float
-    starts: IntArray
-    ends: IntArray
-
-
-def best_constituents(
-    gains: FloatArray, length: int, tie: float = 1e-9, clock: Clock = NO_LIMIT
-) -> Constituents:
-    """The tree with the largest sum of gains, which are by cell (charts.base.span_summary).
-
-    A single terminal has no root above it but where that gains. Of equal trees the one with fewer
-    constituents, then the one that splits first. Raises TimeLimitError.
-
-    >>> gains = np.array([0.0, 0.5, -0.1, 0.0, 0.2, 0.0])  # (0,1) (0,2) (0,3) (1,2) (1,3) (2,3)
-    >>> found = best_constituents(gains, 3)
-    >>> round(found.score, 9), found.starts.tolist(), found.ends.tolist()
-    (0.4, [0, 0], [3, 2])
-    """
-    table, kept = SpanTable.of_length(length), np.zeros((length, length + 1), np.bool_)
-    gains = gains.astype(np.float64, copy=False)
-    found = search_constituents(gains, length, tie, table, kept, clock.stop)
-    clock.check()
-    return Constituents(*found)
 
 
 class ConstituentSummary(NamedTuple):
@@ -144,7 +115,7 @@ class _Found(NamedTuple):
     ``more`` are entries that are not the first of their cell.
     """
 
-    tree: Constituents
+    tree: Bracketing
     score: float
     matches: float
     size: int
@@ -159,7 +130,6 @@ class NaryDecoder:
         objectives: Sequence[Objective],
         tie: float,
         root: str,
-        clock: Clock = NO_LIMIT,
         order: LabelOrder | None = None,
     ) -> None:
         """``root`` labels a whole sentence of which no label is known.
@@ -169,14 +139,13 @@ class NaryDecoder:
         """
         self._objectives = objectives
         self._tie = tie
-        self._clock = clock
         self._root = root
         self._order = order
 
     def decode(self, chart: object, posteriors: Posteriors) -> list[Decoded]:
         """The best trees; their spans are those of constituents, none of a continuation.
 
-        A single sentence has no pooled F: it is decoded for its own. Raises TimeLimitError.
+        A single sentence has no pooled F: it is decoded for its own.
         """
         preterminals = best_preterminals(posteriors)
         summed = self.summary(posteriors)
@@ -242,7 +211,7 @@ class NaryDecoder:
             # Were constituents free, all labels of a span would be kept.
             more = np.flatnonzero(~first & (gains > 0) & (constant < 0))
             by_cell += np.bincount(summed.cells[more], gains[more], len(by_cell))
-        tree = best_constituents(by_cell, summed.length, self._tie, self._clock)
+        tree = best_constituents(by_cell, summed.length, self._tie)
         size = len(tree.starts)
         if len(more):
             cells = cell_of(summed.length, tree.starts, tree.ends)

@@ -12,14 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import grammars, sentences
 
-from mbrparse.charts.base.clock import Clock
 from mbrparse.charts.base.span_summary import cell_of
 from mbrparse.charts.forest_charts import ForestCharts
 from mbrparse.decode.exact_f import best_of_any_size, size_posteriors
 from mbrparse.decode.objectives import OBJECTIVES
 from mbrparse.decode.parser.parser import Parser
 from mbrparse.decode.spans import Posteriors
-from mbrparse.errors import ObjectiveError, TimeLimitError
+from mbrparse.errors import ObjectiveError
 from mbrparse.training.count import train
 from mbrparse.treebank.brackets import read_tree
 
@@ -96,12 +95,12 @@ def test_the_search_for_any_gains(n: int, data: st.DataObject) -> None:
     for size, row in gains.items():
         for (i, j), value in row.items():
             table[size - 1, cell_of(n, i, j)] = value
-    found = best_of_any_size(table, n)
-    tree = frozenset(zip(found.starts.tolist(), found.ends.tolist(), strict=True))
+    score, spans_of_tree = best_of_any_size(table, n)
+    tree = frozenset(spans_of_tree)
     assert tree in naive_nary.trees(n, False)
-    assert len(tree) == len(found.starts)
-    assert found.score == pytest.approx(naive_nary.optimum_by_size(gains, n), abs=1e-9)
-    assert sum(gains[len(tree)][span] for span in tree) == pytest.approx(found.score, abs=1e-9)
+    assert len(tree) == len(spans_of_tree)
+    assert score == pytest.approx(naive_nary.optimum_by_size(gains, n), abs=1e-9)
+    assert sum(gains[len(tree)][span] for span in tree) == pytest.approx(score, abs=1e-9)
 
 
 def test_long_sentences_add_up_to_their_posteriors() -> None:
@@ -124,19 +123,6 @@ def test_long_sentences_add_up_to_their_posteriors() -> None:
             g = posteriors.labelled(int(start), int(end), grammar.labels[label])
             assert row.sum() == pytest.approx(g, abs=1e-12)
             assert (row > -1e-12).all()
-
-
-def test_a_clock_is_heard() -> None:
-    late = Clock(1e-9)
-    late.stop[0] = 1
-    with pytest.raises(TimeLimitError):
-        best_of_any_size(np.ones((2, 6)), 3, clock=late)
-    grammar = train([read_tree("(S (A a b) (S_Cont c d))")])
-    charts = ForestCharts(grammar)
-    [chart] = charts.charts([grammar.encode(["a", "b", "c", "d"])])
-    charts.clock = late
-    with pytest.raises(TimeLimitError):
-        size_posteriors(chart, charts, np.ones(len(grammar.symbols), np.bool_))
 
 
 def test_one_word_and_a_fall_back() -> None:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mbrparse.charts.base.span_summary import cell_of, entries_without_unaries
-from mbrparse.decode.free import best_bracketing
+from mbrparse.decode.bracketing import best_bracketing
 from mbrparse.decode.spans import Posteriors
 
 

@@ -18,11 +18,11 @@ from unary_strategies import unary_cases
 
 from mbrparse.charts.crossing.consistency import Consistency
 from mbrparse.charts.forest_charts import ForestCharts
-from mbrparse.decode.free import best_bracketing
+from mbrparse.decode.bracketing import best_bracketing
 from mbrparse.decode.parser.parser import Parser
 from mbrparse.decode.tree_probability import TreeProbability
 from mbrparse.decode.whole_trees.agreements import Bracket, SameTree, Uncrossed
-from mbrparse.decode.whole_trees.branch_and_bound import Limit, best_tree
+from mbrparse.decode.whole_trees.branch_and_bound import best_tree
 from mbrparse.errors import GrammarError
 
 NAMES = {"A": "S_Cont", "B": "S_Cont>NP", "C": "NP"}
@@ -58,7 +58,7 @@ def test_certificates_are_never_wrong(data: st.DataObject) -> None:
         first = best_bracketing(agreement.start().joint, n)
         candidate: list[Bracket] = list(zip(first.starts.tolist(), first.ends.tolist(), strict=True))
         work = data.draw(st.sampled_from([0.0, 50.0, 1e9]))
-        found = best_tree(agreement, [candidate], Limit(work))
+        found = best_tree(agreement, [candidate], work)
         spans = frozenset((start, end) for start, end in found.tree)
         assert found.mass == pytest.approx(masses[spans], abs=1e-9)
         assert found.bound >= optimum - 1e-9
@@ -74,7 +74,7 @@ def test_certificates_are_never_wrong(data: st.DataObject) -> None:
                 optimum = most_probable(grammar, words)
             same_tree = SameTree(consistency.forest(charts, ids), label)
             trees_of = same_tree.brackets(same_tree.start(), candidate, frozenset())
-            best = best_tree(same_tree, [trees_of], Limit(work))
+            best = best_tree(same_tree, [trees_of], work)
             assert best.bound >= optimum - 1e-9
             assert best.mass <= optimum + 1e-9
             if best.certified:
@@ -147,7 +147,7 @@ def test_details_and_the_count_of_the_certified(toy_folder: Path) -> None:
 
 
 @pytest.mark.usefixtures("toy_folder")
-def test_other_engines_precisions_and_sources() -> None:
+def test_other_engines_and_sources() -> None:
     plain = run("parse", "-g", "grammar.txt", "tags.txt", "--objective", "bracketed-tree")
     for options in (("--jobs", "2"),):
         result = run("parse", "-g", "grammar.txt", "tags.txt", "--objective", "bracketed-tree", *options)

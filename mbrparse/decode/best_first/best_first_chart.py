@@ -49,9 +49,8 @@ class BestFirstChart:
         search: Search,
         outcome: int,
         seconds: float,
-        time_up: str | None = None,
     ) -> None:
-        """``outcome`` is why it stopped (search_kernels), ``time_up`` the message where time ran out."""
+        """``outcome`` is why it stopped (search_kernels)."""
         self.grammar = grammar
         self.search = search
         self.terminal_ids = terminal_ids
@@ -59,8 +58,6 @@ class BestFirstChart:
         self.limited = outcome == LIMIT
         """Whether the search stopped at the limit of edges."""
         self.spent = 0.0
-        """Seconds that count towards the time limit; 0 where the search ran out of time."""
-        self._time_up = time_up
         self.seconds = seconds
         """CPU seconds of the search, without the passes over its result."""
         self.popped = int(search.counts[POPPED])
@@ -81,14 +78,12 @@ class BestFirstChart:
     @property
     def failure(self) -> str:
         """Why there is no parse, where there is none."""
-        if self._time_up is not None:
-            return self._time_up
         return f"no parse within {self.search.control.max_edges} edges" if self.limited else "no parse"
 
     @property
     def unfinished(self) -> bool:
-        """Whether the search ran out of time, so that the chart is partial."""
-        return self._time_up is not None
+        """Whether the search ran out of time."""
+        return False
 
     @cached_property
     def inside(self) -> FloatArray:

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from mbrparse.charts.base.clock import NO_LIMIT, Clock
 from mbrparse.charts.base.rule_tables import starts
 from mbrparse.charts.factory import ChartFactory
 from mbrparse.decode.best_first.best_first import FROM_STATISTICS, BestFirst
@@ -22,7 +21,6 @@ from mbrparse.decode.best_first.search_kernels import (
     FULL_CONSTITUENTS,
     FULL_EDGES,
     SLICE_OVER,
-    TIME_UP,
     propose_terminals,
     run_slice,
 )
@@ -121,15 +119,11 @@ def refuse_unary_rules(grammar: PCFG, source: str | None = None) -> None:
 class BestFirstCharts:
     """Makes best-first charts for one grammar, as ChartFactory does exhaustive ones."""
 
-    def __init__(self, grammar: PCFG, options: BestFirst, clock: Clock = NO_LIMIT) -> None:
-        """``clock`` limits the time of each search.
-
-        Raises MbrparseError for unary rules, and for a merit whose statistics are missing.
-        """
+    def __init__(self, grammar: PCFG, options: BestFirst) -> None:
+        """Raises MbrparseError for unary rules, and for a merit whose statistics are missing."""
         refuse_unary_rules(grammar)
         self.grammar = grammar
         self.options = options
-        self.clock = clock
         factors = options.figure.factors
         self._tables: StatisticsTables | None = None
         if factors & FROM_STATISTICS:
@@ -143,20 +137,16 @@ class BestFirstCharts:
         self._corners = left_corners(grammar) if factors & PREFIX else None
         self._rules = rules_of(grammar)
         self._lexical_first = starts(grammar.lexical_terminal, len(grammar.terminals)).astype(np.int32)
-        self._exhaustive = ChartFactory(grammar, clock=clock) if options.until.name == "mass" else None
+        self._exhaustive = ChartFactory(grammar) if options.until.name == "mass" else None
 
     def charts(self, sentences: Iterable[IntArray]) -> Iterator[BestFirstChart]:
         """Yield one chart per sentence of known terminals: one at a time, to save memory."""
         for terminal_ids in sentences:
-            with self.clock.running():
-                log_mass = math.inf
-                if self._exhaustive is not None:
-                    log_prob = self._exhaustive.charts([terminal_ids])[0].log_prob
-                    log_mass = log_prob + math.log(self.options.until.mass)
-                chart = self.chart(terminal_ids, log_mass)
-            if not chart.unfinished:
-                chart.spent = self.clock.counted
-            yield chart
+            log_mass = math.inf
+            if self._exhaustive is not None:
+                log_prob = self._exhaustive.charts([terminal_ids])[0].log_prob
+                log_mass = log_prob + math.log(self.options.until.mass)
+            yield self.chart(terminal_ids, log_mass)
 
     def chart(self, terminal_ids: IntArray, log_mass: float = math.inf) -> BestFirstChart:
         """One sentence's chart; the search stops when its log probability reaches ``log_mass``."""
@@ -164,15 +154,13 @@ class BestFirstCharts:
         search, tables = self._begin(terminal_ids, log_mass)
         outcome = SLICE_OVER
         while outcome in (SLICE_OVER, FULL_EDGES, FULL_CONSTITUENTS):
-            outcome = run_slice(search, tables, SLICE, self.clock.stop)
+            outcome = run_slice(search, tables, SLICE)
             if outcome == FULL_EDGES:
                 search = with_more_edges(search)
             elif outcome == FULL_CONSTITUENTS:
                 search = with_more_constituents(search)
-        self.clock.check_interrupted()
-        time_up = self.clock.reason if outcome == TIME_UP else None
         seconds = time.process_time() - began
-        return BestFirstChart(self.grammar, terminal_ids, search, outcome, seconds, time_up)
+        return BestFirstChart(self.grammar, terminal_ids, search, outcome, seconds)
 
     def _begin(self, terminal_ids: IntArray, log_mass: float) -> tuple[Search, MeritTables]:
         """A search with the terminals' symbols on its agenda."""

@@ -62,7 +62,7 @@ if TYPE_CHECKING:
 
 
 # Why the kernel returned.
-SLICE_OVER, FOUND, EXHAUSTED, LIMIT, FULL_EDGES, FULL_CONSTITUENTS, TIME_UP = range(7)
+SLICE_OVER, FOUND, EXHAUSTED, LIMIT, FULL_EDGES, FULL_CONSTITUENTS = range(6)
 # When the log mass found is this close to the target, the increments that are still pending may reach it:
 # they are all passed on, again whenever the number of edges has grown by a twentieth.
 WITHHELD = 0.1
@@ -88,8 +88,8 @@ def propose_terminals(
 
 
 @kernel
-def run_slice(search: Search, tables: MeritTables, steps: int, stop: IntArray) -> int:
-    """Search on, for about ``steps`` pops and edges, but not after ``stop`` (``Clock.stop``).
+def run_slice(search: Search, tables: MeritTables, steps: int) -> int:
+    """Search on, for about ``steps`` pops and edges.
 
     Returns why it stopped.
     """
@@ -98,13 +98,11 @@ def run_slice(search: Search, tables: MeritTables, steps: int, stop: IntArray) -
     while counts[POPPED] + counts[EDGES] < last:
         if control.first_parse and counts[PARSES] > 0:
             return FOUND
-        if stop[0]:
-            return TIME_UP
         if search.log_mass[0] >= control.log_mass:
             return FOUND
         if search.log_mass[0] >= control.log_mass - WITHHELD and counts[EDGES] >= counts[NEXT_DRAIN]:
             counts[NEXT_DRAIN] = counts[EDGES] + counts[EDGES] // 20 + 1
-            drain(search, tables, stop)
+            drain(search, tables)
             continue
         if counts[AGENDA] == 0:
             return EXHAUSTED
@@ -118,7 +116,7 @@ def run_slice(search: Search, tables: MeritTables, steps: int, stop: IntArray) -
         enter_chart(search, item)
         counts[EDGES] = new
         link(search, tables, old, new)
-        pass_increments(search, tables, stop)
+        pass_increments(search, tables)
         if control.factors & PREFIX:
             above = search.prefix[PREFIX_PASSED, search.items[item, START]]
             extend_prefix(search, tables, item, search.logs[item, INSIDE], above)
@@ -221,13 +219,13 @@ def add_inside(search: Search, tables: MeritTables, item: int, gain: float) -> N
 
 
 @kernel
-def pass_increments(search: Search, tables: MeritTables, stop: IntArray) -> None:
+def pass_increments(search: Search, tables: MeritTables) -> None:
     """Pass the increments that wait up through the edges, narrow constituents first."""
     items, logs, edges, heads = search.items, search.logs, search.edges, search.heads
     for width in range(1, heads.shape[1]):
         item = heads[WAITING, width]
         heads[WAITING, width] = NONE
-        while item != NONE and not stop[0]:
+        while item != NONE:
             following = items[item, NEXT_WAITING]
             items[item, NEXT_WAITING] = NOT_WAITING
             gain = logs[item, PENDING]
@@ -246,7 +244,7 @@ def pass_increments(search: Search, tables: MeritTables, stop: IntArray) -> None
 
 
 @kernel
-def drain(search: Search, tables: MeritTables, stop: IntArray) -> None:
+def drain(search: Search, tables: MeritTables) -> None:
     """Pass all increments on, however small."""
     items, heads = search.items, search.heads
     for item in range(search.counts[CONSTITUENTS]):
@@ -255,5 +253,5 @@ def drain(search: Search, tables: MeritTables, stop: IntArray) -> None:
             items[item, NEXT_WAITING] = heads[WAITING, width]
             heads[WAITING, width] = item
     search.counts[DRAINING] = 1
-    pass_increments(search, tables, stop)
+    pass_increments(search, tables)
     search.counts[DRAINING] = 0

@@ -38,8 +38,6 @@ def best_derivations(
     for cell in range(len(forest.node_first) - 1):
         first, last = forest.node_first[cell], forest.node_first[cell + 1]
         cyclic = False
-        if forest.stop[0]:
-            return
         for node in range(first, last):
             for way in range(way_first[node], way_first[node + 1]):
                 to = way_to[way]
@@ -106,8 +104,6 @@ def draw(
     stack = np.empty(n + 1, np.int32)
     place = 0
     for derivation in range(count):
-        if forest.stop[0]:
-            break
         stack[0] = drawn_place(roots, 0, len(roots), random.random())
         height = 1
         while height:
@@ -135,17 +131,13 @@ def draw(
 
 
 @kernel
-def add_uncrossed(
-    first: Ints, starts: Ints, ends: Ints, count: Ints, n: int, uncrossed: Ints, stop: Ints
-) -> None:
+def add_uncrossed(first: Ints, starts: Ints, ends: Ints, count: Ints, n: int, uncrossed: Ints) -> None:
     """Add the trees' counts to the cells (span_summary) that nothing of it crosses.
 
     The brackets of tree t are ``first[t]`` up to ``first[t + 1]``.
     """
     crossed = np.full(len(uncrossed), -1, np.int32)
     for tree in range(len(count)):
-        if stop[0]:
-            return
         for node in range(first[tree], first[tree + 1]):
             low, high = starts[node], ends[node]
             # One end of what crosses it lies within it, the other beyond.

@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbrparse.charts.base.clock import NO_LIMIT, Clock
 from mbrparse.charts.forest_charts import ForestCharts
 from mbrparse.decode.candidates.k_best import KBest, KBestSearch
 from mbrparse.decode.candidates.samples import Sampler, Samples
@@ -50,7 +49,6 @@ class CandidateTrees:
         samples: Callable[[IntArray, int, int], Samples],
         probability: Probability,
         options: ParserOptions,
-        clock: Clock = NO_LIMIT,
     ) -> None:
         """``k_best`` and ``samples`` list a sentence's derivations, ``grammar`` has their symbols."""
         self._options = options
@@ -58,7 +56,6 @@ class CandidateTrees:
         self._probability = probability
         self._labels = grammar.labels
         self._label_ids = grammar.label_ids
-        self.clock = clock
         self._hidden = [options.debinarized and is_continuation_label(label) for label in grammar.labels]
         # Those of the last sentence: the parser and the objective that chooses among them both need them.
         self._held: tuple[IntArray, list[Candidate]] | None = None
@@ -68,12 +65,12 @@ class CandidateTrees:
         """Those of a PCFG's forests."""
         grammar, probability = charts.grammar, TreeProbability(charts.grammar)
         k_best, samples = KBestSearch(charts).k_best, Sampler(charts).samples
-        return cls(grammar, k_best, samples, probability, options, charts.clock)
+        return cls(grammar, k_best, samples, probability, options)
 
     def of_sentence(self, terminal_ids: IntArray) -> list[Candidate]:
         """The candidates of a sentence that has a derivation.
 
-        Raises ChartOverflowError or MemoryError where its forest does not fit, TimeLimitError.
+        Raises ChartOverflowError or MemoryError where its forest does not fit.
         """
         if self._held is None or self._held[0] is not terminal_ids:
             self._held = terminal_ids, self._listed(terminal_ids)
@@ -88,7 +85,6 @@ class CandidateTrees:
         exact = self._probability.serves_nary or not options.debinarized
         found: dict[tuple[tuple[int, int, str], ...], Candidate] = {}
         for nodes, first in derivations.trees(self._label_ids):
-            self.clock.check()
             binary = nodes.tolist()
             # The root is shown, whatever it is.
             shown = binary[:1] + [node for node in binary[1:] if not self._hidden[node[2]]]
@@ -126,15 +122,10 @@ def shares(log_probs: FloatArray) -> FloatArray:
     return found
 
 
-def expected_scores(
-    trees: Sequence[Tree], log_probs: FloatArray, risk: Risk, clock: Clock = NO_LIMIT
-) -> FloatArray:
-    """What each of a sentence's candidates is expected to score against the others; raises TimeLimitError."""
-    weights, scores = shares(log_probs), []
-    for row in risk(trees):
-        clock.check()
-        scores.append(row @ weights)
-    return np.array(scores)
+def expected_scores(trees: Sequence[Tree], log_probs: FloatArray, risk: Risk) -> FloatArray:
+    """What each of a sentence's candidates is expected to score against the others."""
+    weights = shares(log_probs)
+    return np.array([row @ weights for row in risk(trees)])
 
 
 def first_best(scores: FloatArray, tie: float) -> int:
@@ -163,7 +154,7 @@ class RiskDecoder:
         candidates = self._candidates.of_sentence(chart.terminal_ids)
         trees = [self._tree(candidate, len(chart.terminal_ids)) for candidate in candidates]
         log_probs = np.array([candidate.log_prob for candidate in candidates])
-        expected = expected_scores(trees, log_probs, self._risk, self._candidates.clock)
+        expected = expected_scores(trees, log_probs, self._risk)
         best = first_best(expected, self._tie)
         chosen = candidates[best]
         constituents = posteriors.expected_nary_constituents() if self._expectations else None

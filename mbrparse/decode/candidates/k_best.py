@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbrparse.charts.base.clock import Clock
 from mbrparse.charts.forest.top_down import top_down_forest
 from mbrparse.charts.forest.top_down_kernels import LEXICAL, UNARY, TopDownForest
 from mbrparse.charts.forest_charts import ForestCharts
@@ -45,11 +44,10 @@ class KBestSearch:
         """The k most probable derivations of a sentence, or all if there are fewer.
 
         Those that are less probable than ``LEAST_SHARE`` of the best one are none. Raises ChartOverflowError
-        or MemoryError where its forest does not fit, ValueError where it has none, NumberRangeError,
-        TimeLimitError.
+        or MemoryError where its forest does not fit, ValueError where it has none, NumberRangeError.
         """
         forest = top_down_forest(self._charts, terminal_ids)
-        search = _ForestSearch(forest, *self._scores, self._charts.clock)
+        search = _ForestSearch(forest, *self._scores)
         found = search.root(k)
         most = min((one.cost for one in found), default=0) - int(scores_of(np.log(LEAST_SHARE)))
         found = [one for one in found if one.cost <= most]
@@ -62,23 +60,20 @@ class KBestSearch:
         columns = forest.node_start[listed], forest.node_end[listed], forest.node_symbol[listed]
         # Inside values of a forest are scaled, and so is the probability of a derivation.
         scaled = np.array([-one.cost for one in found], np.float64) / SCALE
-        return KBest(Samples(first, *columns, self._charts.clock), scaled - self._charts.forests.log_scale)
+        return KBest(Samples(first, *columns), scaled - self._charts.forests.log_scale)
 
 
 class _ForestSearch(LazySearch[int]):
     """The derivations of one sentence; vertices are its forest's nodes, then its groups, then the root."""
 
-    def __init__(
-        self, forest: TopDownForest, rules: Scores, unaries: Scores, roots: Scores, clock: Clock
-    ) -> None:
+    def __init__(self, forest: TopDownForest, rules: Scores, unaries: Scores, roots: Scores) -> None:
         self.nodes = len(forest.node_symbol)
         count = self.nodes + len(forest.edge_first) - 1
-        super().__init__(count, clock)
+        super().__init__(count)
         self._forest, self._rules, self._unaries, self._roots = forest, rules, unaries, roots
         self._top = Best(np.full(count, NONE, np.int64), np.full(count, -1, np.int32))
         self._lexical = _of_probabilities(forest.lexical)
         best_derivations(forest, rules, unaries, self._lexical, self._top)
-        clock.check()
 
     def _best(self, vertex: int) -> tuple[int, Order]:
         cost = -int(self._top.score[vertex])

@@ -17,8 +17,6 @@ from typing import Generic, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from mbrparse.charts.base.clock import Clock
-
 #: Costs are whole numbers, negative natural logarithms in units of 2 ** -40: sums of them do not depend on
 #: the order, so that derivations by the same rules tie exactly.
 SCALE = 2.0**40
@@ -75,9 +73,8 @@ class _Vertex(Generic[VertexT]):
 class LazySearch(ABC, Generic[VertexT]):
     """The derivations of one sentence; subclasses define what vertices are made of."""
 
-    def __init__(self, root: VertexT, clock: Clock) -> None:
+    def __init__(self, root: VertexT) -> None:
         self._root = root
-        self._clock = clock
         self._vertices: dict[VertexT, _Vertex[VertexT]] = {}
 
     @abstractmethod
@@ -92,17 +89,13 @@ class LazySearch(ABC, Generic[VertexT]):
         """The cost and the order of a vertex's best derivation."""
 
     def root(self, k: int) -> list[Found]:
-        """The k best derivations of the sentence, or all; raises TimeLimitError."""
+        """The k best derivations of the sentence, or all."""
         if k > 0:
             self._reach(self._root, k - 1)
         return self._vertex(self._root).found[:k]
 
     def vertices(self, rank: int) -> Iterator[tuple[VertexT, int]]:
-        """The vertices of the derivation of this rank in preorder, with their numbers of children.
-
-        Raises TimeLimitError.
-        """
-        self._clock.check()
+        """The vertices of the derivation of this rank in preorder, with their numbers of children."""
         stack = [(self._root, rank)]
         while stack:
             vertex, rank = stack.pop()
@@ -138,7 +131,6 @@ class LazySearch(ABC, Generic[VertexT]):
         """Find the derivations of a vertex up to this rank, as far as there are any."""
         stack = [(vertex, rank)]
         while stack:
-            self._clock.check()
             vertex, rank = stack[-1]
             state = self._vertex(vertex)
             if state.is_settled(rank):

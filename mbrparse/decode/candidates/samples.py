@@ -13,7 +13,6 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from mbrparse.charts.base.clock import NO_LIMIT, Clock
 from mbrparse.charts.base.rule_tables import Ints
 from mbrparse.charts.base.span_summary import SpanEntries, cell_of, entries_without_unaries
 from mbrparse.charts.forest.top_down import top_down_forest
@@ -28,15 +27,13 @@ class Samples(NamedTuple):
 
     The nodes of derivation d are those from ``first[d]`` up to ``first[d + 1]``, in preorder, preterminals
     included: node ``symbol`` ids over ``start`` .. ``end``. Of several nodes over one span the upper ones
-    come first; over a single terminal the lowest is the preterminal. The ``clock`` limits the time of what is
-    done with them, which raises TimeLimitError.
+    come first; over a single terminal the lowest is the preterminal.
     """
 
     first: Ints
     start: Ints
     end: Ints
     symbol: Ints
-    clock: Clock = NO_LIMIT
 
     def constituents(self) -> npt.NDArray[np.bool_]:
         """Which nodes are constituents: all but the preterminals."""
@@ -56,7 +53,6 @@ class Samples(NamedTuple):
         bounds = np.concatenate([[0], np.cumsum(shown)])[self.first].tolist()
         found: dict[bytes, list[int]] = {}
         for derivation, (begin, last) in enumerate(itertools.pairwise(bounds)):
-            self.clock.check()
             found.setdefault(rows[begin:last].tobytes(), []).append(derivation)
         trees = [
             SampledTree(rows[bounds[drawn[0]] : bounds[drawn[0] + 1]], drawn) for drawn in found.values()
@@ -84,10 +80,7 @@ class Samples(NamedTuple):
         nodes = np.concatenate([tree.nodes for tree in trees])
         counts = np.array([len(tree.drawn) for tree in trees], np.int32)
         uncrossed = np.zeros(length * (length + 1) // 2, np.int32)
-        add_uncrossed(
-            first, nodes[:, 0].copy(), nodes[:, 1].copy(), counts, length, uncrossed, self.clock.stop
-        )
-        self.clock.check()
+        add_uncrossed(first, nodes[:, 0].copy(), nodes[:, 1].copy(), counts, length, uncrossed)
         # Divided at the end: a sum of shares may be more than one.
         return uncrossed / (len(self.first) - 1)
 
@@ -112,15 +105,14 @@ class Sampler:
         """So many derivations of a sentence which has one.
 
         The answer depends on the grammar, the sentence and the seed (zero or more), and on nothing else.
-        Raises ChartOverflowError or MemoryError where its forest does not fit, TimeLimitError, ValueError
+        Raises ChartOverflowError or MemoryError where its forest does not fit, ValueError
         where it has none.
         """
         forest = top_down_forest(self._charts, terminal_ids)
         sum_up(forest.way_first, forest.way_share)
         sum_up(forest.edge_first, forest.edge_share)
         drawn = draw(forest, np.cumsum(forest.root), count, generator(terminal_ids, seed))
-        self._charts.clock.check()
-        return Samples(*drawn, self._charts.clock)
+        return Samples(*drawn)
 
 
 def generator(terminal_ids: IntArray, seed: int) -> np.random.Generator:

@@ -11,7 +11,6 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from mbrparse.charts.base.clock import Clock
 from mbrparse.charts.base.columns import rows
 from mbrparse.charts.dop.dop_charts import DopCharts, Filled
 from mbrparse.charts.dop.dop_descent import BEGINS, DopDescent
@@ -40,21 +39,21 @@ class DopKBestSearch:
         there is no derivation.
         """
         filled = self._charts.filled(terminal_ids, best=True)
-        search = _DopSearch(filled, k, self._charts.clock)
+        search = _DopSearch(filled, k)
         found = search.root(k)
         # A fragment that begins has its node from the address that it begins with.
         nodes = [
             vertex[0] for rank in range(len(found)) for vertex, parts in search.vertices(rank) if parts != 1
         ]
-        samples = _samples(filled, np.array(nodes, np.int32), len(terminal_ids), self._charts.clock)
+        samples = _samples(filled, np.array(nodes, np.int32), len(terminal_ids))
         return KBest(samples, np.array([-one.cost for one in found], np.float64) / SCALE)
 
 
 class _DopSearch(LazySearch[_Vertex]):
     """The derivations of one sentence."""
 
-    def __init__(self, filled: Filled, k: int, clock: Clock) -> None:
-        super().__init__(_ROOT, clock)
+    def __init__(self, filled: Filled, k: int) -> None:
+        super().__init__(_ROOT)
         self._descent = DopDescent(filled.tables, filled.forest, filled.values)
         self._most = k
         self._costs: dict[_Vertex, int] = {}  # of the best derivations of vertices that some alternative has
@@ -137,16 +136,16 @@ class DopSampler:
             drawn = np.empty((count, 2 * length - 1), np.int32)
             dop_draw(tables, forest, values, sums, drawn, random, clock.stop)
             clock.check()
-            return _samples(filled, drawn.ravel(), length, clock)
+            return _samples(filled, drawn.ravel(), length)
 
         return draw
 
 
-def _samples(filled: Filled, nodes: IntArray, length: int, clock: Clock) -> Samples:
+def _samples(filled: Filled, nodes: IntArray, length: int) -> Samples:
     """Derivations of nodes one after the other; each has 2 n - 1."""
     first = np.arange(0, len(nodes) + 1, 2 * length - 1, dtype=np.int32)
     forest = filled.forest
-    return Samples(first, forest.start[nodes], forest.end[nodes], filled.symbols[nodes], clock)
+    return Samples(first, forest.start[nodes], forest.end[nodes], filled.symbols[nodes])
 
 
 def _cost(log: float) -> int:

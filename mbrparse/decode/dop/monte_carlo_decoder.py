@@ -23,11 +23,11 @@ from mbrparse.charts.base.rule_tables import Ints
 from mbrparse.decode.candidates.samples import Samples
 from mbrparse.decode.decoders import Decoded, Estimate
 from mbrparse.decode.dop.dop_derivations import DopSampler
-from mbrparse.decode.free import LEAST, best_preterminals
+from mbrparse.decode.free import LEAST, best_preterminals, bracketing, spans_of
 from mbrparse.decode.objectives import Item, Objective
 from mbrparse.decode.parser_options import ParserOptions
 from mbrparse.decode.spans import Posteriors, SentenceChart
-from mbrparse.decode.whole_trees.whole_tree_decoder import bracketing, completions, spans_of
+from mbrparse.decode.whole_trees.whole_tree_decoder import completions
 from mbrparse.grammar.pcfg import PCFG, FloatArray, IntArray
 
 MAX_SAMPLES = 1000
@@ -137,7 +137,7 @@ class MonteCarloDecoder:
         tree, share = bracketing(gains, length), 1.0
         drawn = len(samples.first) - 1
         if length > 2:
-            tree, uncrossed = completions(samples.trees(self._constituent), gains, length, samples.clock)[0]
+            tree, uncrossed = completions(samples.trees(self._constituent), gains, length)[0]
             share = uncrossed / drawn
         spans = spans_of(tree, length, posteriors)
         return Decoded(spans, best_preterminals(posteriors), share, estimate=_estimate(share, None, drawn))

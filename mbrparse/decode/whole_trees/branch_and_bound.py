@@ -13,19 +13,15 @@ from __future__ import annotations
 import heapq
 import itertools
 import math
-import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from mbrparse.charts.base.clock import NO_LIMIT, Clock
 from mbrparse.charts.base.span_summary import cell_of
-from mbrparse.decode.free import best_bracketing
+from mbrparse.decode.free import bracketing
 from mbrparse.decode.whole_trees.agreements import Agreement, Bracket
 from mbrparse.decode.whole_trees.whole_tree_kernels import largest_smallest
-from mbrparse.errors import TimeLimitError
 from mbrparse.grammar.pcfg import FloatArray
 
 # Found and bound are equal where they differ by no more than this, relative.
@@ -62,28 +58,12 @@ class _State(NamedTuple):
     masses: FloatArray
 
 
-@dataclass(slots=True)
-class Limit:
-    """How long to search: so much work or, where ``clock`` has a limit, its time, so many seconds at most."""
-
-    work: float
-    clock: Clock = NO_LIMIT
-    seconds: float = math.inf
-    _began: float = field(default_factory=time.monotonic)
-
-    def passed(self, done: float) -> bool:
-        """Whether that much work is too much."""
-        if self.clock.seconds is None:
-            return done >= self.work
-        return bool(self.clock.stop[0]) or time.monotonic() - self._began >= self.seconds
-
-
 class _Search:
     """What has been found so far."""
 
-    def __init__(self, agreement: Agreement[Any], limit: Limit) -> None:
+    def __init__(self, agreement: Agreement[Any], work: float) -> None:
         self._agreement = agreement
-        self._limit = limit
+        self._work = work
         self._judged: set[tuple[Bracket, ...]] = set()
         self.best: list[Bracket] = []
         self.most = -1.0
@@ -91,7 +71,7 @@ class _Search:
 
     def is_over(self, bound: float) -> bool:
         """Whether no tree can be better than the best, or the limit is reached."""
-        return self.most >= bound * (1 - EQUAL) or self._limit.passed(self._agreement.work)
+        return self.most >= bound * (1 - EQUAL) or self._agreement.work >= self._work
 
     def judge(self, tree: list[Bracket], known: Any) -> None:
         """Take a tree if it is better than all before it."""
@@ -110,11 +90,12 @@ class _Search:
         # Of the trees whose spans all reach the bound, that with the largest product of masses.
         reached = masses >= bound * (1 - _ROUNDING)
         gains = np.where(reached, np.log(np.maximum(masses, _LEAST)), _FORBIDDEN)
-        found = best_bracketing(gains, length)
-        spans = zip(found.starts.tolist(), found.ends.tolist(), strict=True)
+        spans = bracketing(gains, length)
         brackets = self._agreement.brackets(known, spans, forbidden)
         self.judge(brackets, known)
-        return list(zip(masses[cell_of(length, found.starts, found.ends)].tolist(), brackets, strict=True))
+        return list(
+            zip(masses[[cell_of(length, start, end) for start, end in spans]].tolist(), brackets, strict=True)
+        )
 
     def dive(self, known: Any) -> None:
         """Fix what is most probable given what is fixed already, bracket by bracket, up to a whole tree."""
@@ -137,17 +118,12 @@ def best_bound(masses: FloatArray, length: int) -> float:
     return float(largest_smallest(masses, length, np.zeros((length, length + 1))))
 
 
-def best_tree(agreement: Agreement[Any], candidates: Sequence[list[Bracket]], limit: Limit) -> Found:
-    """The best tree of all that are judged; there is one candidate at least.
-
-    Raises TimeLimitError where the time is up before one is judged.
-    """
-    search = _Search(agreement, limit)
-    try:
-        _judge(search, agreement, candidates)
-    except TimeLimitError:
-        if not search.best:
-            raise
+def best_tree(
+    agreement: Agreement[Any], candidates: Sequence[list[Bracket]], work: float = math.inf
+) -> Found:
+    """The best tree of all that are judged before so much work is done; one candidate at least is given."""
+    search = _Search(agreement, work)
+    _judge(search, agreement, candidates)
     return Found(search.best, search.most, max(search.bound, search.most))
 
 

@@ -13,24 +13,17 @@ from collections.abc import Sequence
 import numpy as np
 
 from mbrparse.charts.base.chart import Chart
-from mbrparse.charts.base.clock import NO_LIMIT, Clock
 from mbrparse.charts.base.span_summary import cell_of
 from mbrparse.charts.crossing.consistency import Consistency
 from mbrparse.charts.forest_charts import ForestCharts
 from mbrparse.decode.candidates.samples import SampledTree, Sampler, Samples
 from mbrparse.decode.decoders import Certificate, Decoded
-from mbrparse.decode.free import (
-    LEAST,
-    BracketingSearch,
-    best_bracketing,
-    best_preterminals,
-    labelled,
-)
+from mbrparse.decode.free import LEAST, best_preterminals, bracketing, spans_of
 from mbrparse.decode.objectives import Item, Objective
 from mbrparse.decode.spans import Posteriors
 from mbrparse.decode.trees import LabelledSpans
 from mbrparse.decode.whole_trees.agreements import Bracket, SameTree, Uncrossed, crossing_table
-from mbrparse.decode.whole_trees.branch_and_bound import Found, Limit, best_tree
+from mbrparse.decode.whole_trees.branch_and_bound import Found, best_tree
 from mbrparse.errors import GrammarError
 from mbrparse.grammar.pcfg import PCFG, FloatArray, IntArray
 
@@ -40,18 +33,12 @@ JUDGED = 20
 _CROSSED = -1e6
 
 
-def bracketing(gains: FloatArray, length: int, clock: Clock = NO_LIMIT) -> list[Bracket]:
-    """The binary tree with the largest sum of gains, which are by cell."""
-    found = best_bracketing(gains, length, clock=clock)
-    return list(zip(found.starts.tolist(), found.ends.tolist(), strict=True))
-
-
 def completions(
-    trees: list[SampledTree], gains: FloatArray, length: int, clock: Clock = NO_LIMIT
+    trees: list[SampledTree], gains: FloatArray, length: int
 ) -> list[tuple[list[Bracket], float]]:
     """Binary trees that have all brackets of a sampled tree, those first that fewest samples cross.
 
-    Each comes with the number of samples that do not. Raises TimeLimitError where the clock's time is up.
+    Each comes with the number of samples that do not.
     """
     weights = np.array([len(tree.drawn) for tree in trees], np.float32)
     crossing = crossing_table(length).astype(np.float32)
@@ -59,7 +46,7 @@ def completions(
     for row, tree in enumerate(trees):
         brackets[row, cell_of(length, tree.nodes[:, 0], tree.nodes[:, 1])] = 1.0
     forbidden = brackets[:COMPLETED] @ crossing > 0
-    found = {tuple(bracketing(np.where(row, _CROSSED, gains), length, clock)): None for row in forbidden}
+    found = {tuple(bracketing(np.where(row, _CROSSED, gains), length)): None for row in forbidden}
     spans = np.array(list(found))
     held = np.zeros((len(found), len(gains)), np.float32)
     np.put_along_axis(held, cell_of(length, spans[:, :, 0], spans[:, :, 1]), 1.0, axis=1)
@@ -68,16 +55,9 @@ def completions(
     return [(list(map(tuple, spans[place].tolist())), float(estimate[place])) for place in order]
 
 
-def spans_of(tree: Sequence[Bracket], length: int, posteriors: Posteriors) -> LabelledSpans:
-    """The tree with the most probable label on each span."""
-    chosen = np.zeros(length * (length + 1) // 2)
-    chosen[[cell_of(length, start, end) for start, end, *_ in tree]] = 1.0
-    return labelled(BracketingSearch().best([chosen], [length]), posteriors)
-
-
 SAMPLES = 1000
 SEED = 0
-# Edges that may be looked at without a limit of time: some tenths of a second.
+# Edges that may be looked at: some tenths of a second.
 WORK = 3e7
 
 
@@ -89,9 +69,7 @@ class WholeTreeDecoder:
         grammar: PCFG,
         objectives: Sequence[Objective],
         forests: ForestCharts,
-        clock: Clock = NO_LIMIT,
     ) -> None:
-        """The ``clock`` limits the search, a fixed amount of work where it has no limit."""
         self._objectives = objectives
         if grammar.has_unaries and any(o.weight(Item.PROJECTED_TREE) for o in objectives):
             raise GrammarError(
@@ -99,7 +77,6 @@ class WholeTreeDecoder:
                 remedy="train on trees without: mbrparse binarize --unary top, bottom or join",
             )
         self._forests, self._sampler = forests, Sampler(forests)
-        self._clock = clock
         self._labels = grammar.labels
         nothing = np.zeros(len(grammar.symbols), np.bool_)
         self._of_constituents = Consistency(grammar)
@@ -115,13 +92,11 @@ class WholeTreeDecoder:
         samples = self._sampler.samples(chart.terminal_ids, SAMPLES, SEED) if chart.length > 2 else None
         decoded = []
         for objective in self._objectives:
-            share = (self._clock.seconds or 0.0) / len(self._objectives)
-            limit = Limit(WORK, self._clock, share)
             if objective.weight(Item.CONSISTENT_TREE):
-                found = self._uncrossed(chart, samples, limit)
+                found = self._uncrossed(chart, samples)
             else:
                 label = self._label if objective.weight(Item.PROJECTED_TREE) else self._bracket
-                found = self._same(chart, samples, label, limit)
+                found = self._same(chart, samples, label)
             if objective.weight(Item.PROJECTED_TREE):
                 spans: LabelledSpans = [(start, end, self._labels[shown]) for start, end, shown in found.tree]
             else:
@@ -130,18 +105,18 @@ class WholeTreeDecoder:
             decoded.append(Decoded(spans, preterminals, found.mass, certificate=certificate))
         return decoded
 
-    def _uncrossed(self, chart: Chart, samples: Samples | None, limit: Limit) -> Found:
+    def _uncrossed(self, chart: Chart, samples: Samples | None) -> Found:
         """The tree that the true one most probably does not cross."""
         forest = self._of_constituents.forest(self._forests, chart.terminal_ids)
         agreement = Uncrossed(self._of_constituents, forest)
         gains = np.log(np.maximum(agreement.start().joint, LEAST))
         candidates = [bracketing(gains, chart.length)]
         if samples is not None:
-            completed = completions(samples.trees(self._constituent), gains, chart.length, self._clock)
+            completed = completions(samples.trees(self._constituent), gains, chart.length)
             candidates += [tree for tree, _ in completed]
-        return best_tree(agreement, candidates, limit)
+        return best_tree(agreement, candidates, WORK)
 
-    def _same(self, chart: Chart, samples: Samples | None, label: IntArray, limit: Limit) -> Found:
+    def _same(self, chart: Chart, samples: Samples | None, label: IntArray) -> Found:
         """The most probable tree, of which ``label`` [symbol] is seen."""
         same = SameTree(self._of_nodes.forest(self._forests, chart.terminal_ids), label)
         start = same.start()
@@ -149,4 +124,4 @@ class WholeTreeDecoder:
         candidates = [same.brackets(start, bracketing(gains, chart.length), frozenset())]
         if samples is not None:
             candidates += [list(map(tuple, tree.nodes.tolist())) for tree in samples.trees(label)[:JUDGED]]
-        return best_tree(same, candidates, limit)
+        return best_tree(same, candidates, WORK)
