@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from mbrparse.decode.posteriors.posteriors_arrays import posteriors
     from mbrparse.decode.posteriors.posteriors_file import read_posteriors
     from mbrparse.decode.posteriors.span_marginals import span_marginals
-    from mbrparse.decode.spans import Posteriors
+    from mbrparse.decode.span_posteriors import Posteriors
     from mbrparse.decode.words.word_probabilities import surprisal
     from mbrparse.errors import MbrparseError
     from mbrparse.evaluate.compare.candidates import TreeRates
@@ -107,7 +107,7 @@ _MODULES = {
     "MbrparseError": "errors",
     "Objective": "decode.objectives",
     "Parser": "decode.parser.parser",
-    "Posteriors": "decode.spans",
+    "Posteriors": "decode.span_posteriors",
     "Space": "decode.objectives",
     "Tree": "treebank.tree",
     "TreeRates": "evaluate.compare.candidates",

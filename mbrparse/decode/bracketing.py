@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from mbrparse.charts.base.rule_tables import Ints
 from mbrparse.charts.kernel import kernel
+from mbrparse.charts.rule_tables import Ints
 
 if TYPE_CHECKING:
     from mbrparse.grammar.pcfg import FloatArray
@@ -45,7 +45,7 @@ class _Table(NamedTuple):
 
 
 def best_bracketing(gains: FloatArray, length: int, tie: float = TIE) -> Bracketing:
-    """The binary tree with the largest sum of gains, which are by cell (charts.base.span_summary).
+    """The binary tree with the largest sum of gains, which are by cell (charts.spans).
 
     Of those within ``tie`` (relative) of each other the one that splits first.
     """

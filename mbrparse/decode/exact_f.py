@@ -18,11 +18,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbrparse.charts.base.chart import Chart
-from mbrparse.charts.base.rule_tables import Ints
-from mbrparse.charts.base.span_summary import cell_of
+from mbrparse.charts.chart import Chart
 from mbrparse.charts.factory import TIE
 from mbrparse.charts.forest_charts import ForestCharts
+from mbrparse.charts.rule_tables import Ints
+from mbrparse.charts.spans import cell_of
 from mbrparse.decode.decoders import Decoded
 from mbrparse.decode.exact_f_kernels import (
     Flags,
@@ -33,7 +33,7 @@ from mbrparse.decode.exact_f_kernels import (
 )
 from mbrparse.decode.free import best_preterminals
 from mbrparse.decode.objectives import Item, Objective
-from mbrparse.decode.spans import Posteriors, continuations
+from mbrparse.decode.span_posteriors import Posteriors, continuations
 from mbrparse.errors import ObjectiveError
 from mbrparse.grammar.pcfg import FloatArray
 
@@ -82,7 +82,7 @@ def best_of_any_size(
 ) -> tuple[float, list[tuple[int, int]]]:
     """The tree T with the largest sum over its constituents of gains[|T| - 1], the root always among them.
 
-    ``gains`` are by size and by cell (charts.base.span_summary), for sizes from 1 to length - 1; over
+    ``gains`` are by size and by cell (charts.spans), for sizes from 1 to length - 1; over
     single terminals they are not asked for. Of equal trees the one with fewer constituents, then the one
     that splits first.
     >>> gains = np.array([[0, 0, 0.5, 0, 0, 0], [0, 0.1, 0.3, 0, 0.3, 0]])

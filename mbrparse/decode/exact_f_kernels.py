@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from mbrparse.charts.base.packed_forest import ONE, Forest, Index, forest_cell
-from mbrparse.charts.base.rule_tables import SparseTables
 from mbrparse.charts.kernel import kernel
+from mbrparse.charts.rule_tables import SparseTables
 
 if TYPE_CHECKING:
     from mbrparse.grammar.pcfg import FloatArray

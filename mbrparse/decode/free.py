@@ -9,12 +9,11 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from mbrparse.charts.base.columns import NO_LABEL
-from mbrparse.charts.base.span_summary import cell_of, word_cells
+from mbrparse.charts.spans import NO_LABEL, cell_of, word_cells
 from mbrparse.decode.bracketing import TIE, Bracketing, best_bracketing
 from mbrparse.decode.decoders import Decoded
 from mbrparse.decode.objectives import Item, Objective
-from mbrparse.decode.spans import Posteriors
+from mbrparse.decode.span_posteriors import Posteriors
 from mbrparse.decode.trees import LabelledSpans
 from mbrparse.grammar.pcfg import FloatArray
 from mbrparse.treebank.labels import continuation_of

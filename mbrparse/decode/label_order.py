@@ -10,7 +10,7 @@ from itertools import combinations
 
 import numpy as np
 
-from mbrparse.charts.base.columns import rows
+from mbrparse.charts.spans import rows
 from mbrparse.grammar.grammar_kinds import Grammar
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.projection import expected_symbols

@@ -17,15 +17,14 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from mbrparse.charts.base.columns import NO_LABEL, begins, rows
-from mbrparse.charts.base.rule_tables import Ints
-from mbrparse.charts.base.span_summary import cell_of
+from mbrparse.charts.rule_tables import Ints
+from mbrparse.charts.spans import NO_LABEL, begins, cell_of, rows
 from mbrparse.decode.bracketing import Bracketing, best_constituents
 from mbrparse.decode.decoders import Decoded
 from mbrparse.decode.free import UNLABELLED, best_preterminals
 from mbrparse.decode.label_order import LabelOrder
 from mbrparse.decode.objectives import Item, Objective
-from mbrparse.decode.spans import Posteriors
+from mbrparse.decode.span_posteriors import Posteriors
 from mbrparse.decode.trees import LabelledSpans
 from mbrparse.grammar.pcfg import FloatArray
 

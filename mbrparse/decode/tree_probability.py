@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any, Protocol, cast
 
-from mbrparse.charts.base.columns import rows
+from mbrparse.charts.spans import rows
 from mbrparse.decode.trees import LabelledSpans
 from mbrparse.grammar.grammar_kinds import Grammar
 from mbrparse.grammar.pcfg import PCFG, IntArray

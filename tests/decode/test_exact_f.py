@@ -17,7 +17,7 @@ from mbrparse.charts.forest_charts import ForestCharts
 from mbrparse.decode.exact_f import best_of_any_size, size_posteriors
 from mbrparse.decode.objectives import OBJECTIVES
 from mbrparse.decode.parser.parser import Parser
-from mbrparse.decode.spans import Posteriors
+from mbrparse.decode.span_posteriors import Posteriors
 from mbrparse.errors import ObjectiveError
 from mbrparse.training.count import train
 from mbrparse.treebank.brackets import read_tree

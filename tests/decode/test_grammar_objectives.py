@@ -33,7 +33,7 @@ from mbrparse.decode.free import best_preterminals
 from mbrparse.decode.objectives import OBJECTIVES, Item, Objective, Space
 from mbrparse.decode.parser.parser import Parser
 from mbrparse.decode.parser_options import Items
-from mbrparse.decode.spans import Posteriors
+from mbrparse.decode.span_posteriors import Posteriors
 from mbrparse.errors import ObjectiveError
 from mbrparse.grammar.pcfg import PCFG
 

@@ -20,7 +20,7 @@ from mbrparse.decode.label_order import LabelOrder
 from mbrparse.decode.nary import NaryDecoder
 from mbrparse.decode.objectives import OBJECTIVES, Item, Objective, Space
 from mbrparse.decode.parser.parser import Parser
-from mbrparse.decode.spans import Posteriors
+from mbrparse.decode.span_posteriors import Posteriors
 from mbrparse.errors import ObjectiveError
 from mbrparse.treebank.binarize import debinarize
 from mbrparse.treebank.brackets import read_tree

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from mbrparse.charts.base.span_summary import cell_of, entries_without_unaries
 from mbrparse.decode.bracketing import best_bracketing
-from mbrparse.decode.spans import Posteriors
+from mbrparse.decode.span_posteriors import Posteriors
 
 
 @given(st.integers(2, 7), st.integers(0, 2**32 - 1), st.booleans())

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from naive_votes import Brackets, items, numbered, sentence_trees, text, votes
 
 from mbrparse.decode.posteriors.tree_posteriors import SentenceTree, TreeItems
-from mbrparse.decode.spans import Posteriors
+from mbrparse.decode.span_posteriors import Posteriors
 from mbrparse.errors import InputMismatchError, LabelError, OptionsError
 from mbrparse.treebank.brackets import read_tree
 from mbrparse.treebank.labels import escape

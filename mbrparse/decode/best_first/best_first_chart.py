@@ -1,6 +1,6 @@
 """The chart of a best-first search.
 
-It has the methods of the exhaustive chart (charts.base.chart), computed from the constituents and
+It has the methods of the exhaustive chart (charts.chart), computed from the constituents and
 edges that the search has made: sentence probability, posteriors and best derivation are those of a partial
 chart.
 """
@@ -12,8 +12,8 @@ from functools import cached_property
 
 import numpy as np
 
-from mbrparse.charts.base.chart import Derivation
-from mbrparse.charts.base.span_summary import (
+from mbrparse.charts.chart import Derivation
+from mbrparse.charts.spans import (
     SpanEntries,
     SpanSummary,
     entries_without_unaries,

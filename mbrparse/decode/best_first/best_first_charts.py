@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from mbrparse.charts.base.rule_tables import starts
 from mbrparse.charts.factory import ChartFactory
+from mbrparse.charts.rule_tables import starts
 from mbrparse.decode.best_first.best_first import FROM_STATISTICS, BestFirst
 from mbrparse.decode.best_first.best_first_chart import BestFirstChart
 from mbrparse.decode.best_first.merit_kernels import PREFIX, closure_row

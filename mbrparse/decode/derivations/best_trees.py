@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 from mbrparse.charts.base.packed_forest import Forest, forest_cell
-from mbrparse.charts.base.rule_tables import Floats, Ints
 from mbrparse.charts.kernel import kernel
+from mbrparse.charts.rule_tables import Floats, Ints
 from mbrparse.decode.derivations.gains import CHILD, LOG_NODE, PRODUCTION, RULE, SPAN, EdgeGains, Gains
 from mbrparse.decode.derivations.unary_chains import ChainScratch, read_chain
 

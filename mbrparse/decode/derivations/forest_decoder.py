@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mbrparse.charts.base.chart import Chart
-from mbrparse.charts.base.columns import Labels, Spans
-from mbrparse.charts.base.rule_tables import Ints
+from mbrparse.charts.chart import Chart
 from mbrparse.charts.factory import TIE
 from mbrparse.charts.forest_charts import ForestCharts
+from mbrparse.charts.rule_tables import Ints
+from mbrparse.charts.spans import Labels, Spans
 from mbrparse.decode.decoders import Decoded
 from mbrparse.decode.derivations.gains import LANES
 from mbrparse.decode.derivations.item_posteriors import ItemPosteriors, item_nodes, item_tables

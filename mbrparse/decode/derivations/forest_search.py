@@ -9,8 +9,9 @@ from __future__ import annotations
 import numpy as np
 
 from mbrparse.charts.base.packed_forest import ONE, Index, forest_cell
-from mbrparse.charts.base.rule_tables import Ints
-from mbrparse.charts.base.vector import (
+from mbrparse.charts.kernel import kernel
+from mbrparse.charts.rule_tables import Ints
+from mbrparse.charts.vector import (
     add,
     largest_of,
     load,
@@ -21,7 +22,6 @@ from mbrparse.charts.base.vector import (
     spread,
     store,
 )
-from mbrparse.charts.kernel import kernel
 from mbrparse.decode.derivations.best_trees import SearchState, best_trees
 from mbrparse.decode.derivations.gains import (
     CHILD,

@@ -1,6 +1,6 @@
 """What the nodes, productions and unary rules of a forest earn by the posteriors of their items.
 
-Gains are rows of eight lanes (charts.base.vector), a lane for each of eight objectives.
+Gains are rows of eight lanes (charts.vector), a lane for each of eight objectives.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from mbrparse.charts.base.packed_forest import Forest, Index, forest_cell
-from mbrparse.charts.base.rule_tables import Floats, Indices, Ints
-from mbrparse.charts.base.vector import load, multiply_add, repeated, spread, store
 from mbrparse.charts.kernel import kernel
+from mbrparse.charts.rule_tables import Floats, Indices, Ints
+from mbrparse.charts.vector import load, multiply_add, repeated, spread, store
 
 Booleans = npt.NDArray[np.bool_]
 LANES = 8

@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from mbrparse.charts.base.rule_tables import Floats, Indices, Ints
 from mbrparse.charts.forest.forests import Forests
+from mbrparse.charts.rule_tables import Floats, Indices, Ints
 from mbrparse.decode.derivations.gains import ItemTables
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import is_terminal

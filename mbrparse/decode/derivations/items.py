@@ -13,10 +13,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mbrparse.charts.base.chart import Chart
 from mbrparse.charts.base.packed_forest import forest_cell
-from mbrparse.charts.base.rule_tables import Floats
+from mbrparse.charts.chart import Chart
 from mbrparse.charts.forest_charts import ForestCharts
+from mbrparse.charts.rule_tables import Floats
 from mbrparse.decode.derivations.gains import (
     CHILD,
     CONSTANT,

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mbrparse.charts.base.columns import Labels, Spans
 from mbrparse.charts.base.memory import empty_forest
 from mbrparse.charts.base.packed_forest import Forest
-from mbrparse.charts.base.rule_tables import Floats
 from mbrparse.charts.factory import TIE
 from mbrparse.charts.forest_charts import ForestCharts
+from mbrparse.charts.rule_tables import Floats
+from mbrparse.charts.spans import Labels, Spans
 from mbrparse.decode.decoders import Decoded
 from mbrparse.decode.derivations.gains import ItemTables
 from mbrparse.decode.derivations.item_posteriors import item_tables, numbered_rows

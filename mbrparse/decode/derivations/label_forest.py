@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from mbrparse.charts.base.packed_forest import ONE, Forest, Index, forest_cell
-from mbrparse.charts.base.rule_tables import Floats, Ints
 from mbrparse.charts.kernel import kernel
+from mbrparse.charts.rule_tables import Floats, Ints
 from mbrparse.decode.derivations.gains import LANES, Booleans, EdgeGains, Gains, ItemTables
 
 

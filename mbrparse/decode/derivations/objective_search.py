@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mbrparse.charts.base.columns import SYMBOL_IDS, Spans
 from mbrparse.charts.base.packed_forest import Forest
-from mbrparse.charts.base.rule_tables import Floats, Ints
 from mbrparse.charts.forest.forests import Forests
+from mbrparse.charts.rule_tables import Floats, Ints
+from mbrparse.charts.spans import SYMBOL_IDS, Spans
 from mbrparse.decode.derivations.best_trees import BestTrees, SearchState
 from mbrparse.decode.derivations.forest_search import search_derivations, search_labels
 from mbrparse.decode.derivations.gains import LANES, LOG_NODE, RULE, SPLIT, EdgeGains, ItemTables

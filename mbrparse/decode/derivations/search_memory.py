@@ -9,8 +9,8 @@ import numpy as np
 from mbrparse.charts.base.clock import Clock
 from mbrparse.charts.base.memory import empty_forest, new_floats, new_ints
 from mbrparse.charts.base.packed_forest import EDGES, Forest
-from mbrparse.charts.base.rule_tables import Floats, Ints
 from mbrparse.charts.forest.forests import MAX_SIZE
+from mbrparse.charts.rule_tables import Floats, Ints
 from mbrparse.decode.derivations.best_trees import BestTrees, BestValues
 from mbrparse.decode.derivations.gains import LANES, Gains, ItemSums, ItemTables
 from mbrparse.decode.derivations.label_forest import LabelForest, ProjectionScratch, project_forest

@@ -14,9 +14,9 @@ from typing import NamedTuple
 import numpy as np
 
 from mbrparse.charts.base.packed_forest import Forest, forest_cell
-from mbrparse.charts.base.rule_tables import Floats, Ints
-from mbrparse.charts.base.vector import add, load, maximum, multiply, repeated, spread, store
 from mbrparse.charts.kernel import kernel
+from mbrparse.charts.rule_tables import Floats, Ints
+from mbrparse.charts.vector import add, load, maximum, multiply, repeated, spread, store
 from mbrparse.decode.derivations.gains import LANES, SPAN, Gains
 
 SMALL = 4  # a component of so many nodes has too few paths for bounds to pay

@@ -26,7 +26,7 @@ from mbrparse.decode.dop.dop_derivations import DopSampler
 from mbrparse.decode.free import LEAST, best_preterminals, bracketing, spans_of
 from mbrparse.decode.objectives import Item, Objective
 from mbrparse.decode.parser_options import ParserOptions
-from mbrparse.decode.spans import Posteriors, SentenceChart
+from mbrparse.decode.span_posteriors import Posteriors, SentenceChart
 from mbrparse.decode.whole_trees.whole_tree_decoder import completions
 from mbrparse.grammar.pcfg import PCFG, FloatArray, IntArray
 

@@ -12,7 +12,7 @@ from mbrparse.decode.explain.page import Explanation, Reading
 from mbrparse.decode.objectives import Objective
 from mbrparse.decode.parser.parser import Parse, Parser
 from mbrparse.decode.parser.sentences import sentences_from
-from mbrparse.decode.spans import Posteriors
+from mbrparse.decode.span_posteriors import Posteriors
 from mbrparse.errors import MbrparseError, OptionsError, shortened
 from mbrparse.grammar.grammar_kinds import Grammar
 from mbrparse.grammar.pcfg import PCFG, UNKNOWN_TERMINAL

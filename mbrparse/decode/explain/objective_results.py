@@ -10,7 +10,7 @@ from mbrparse.charts.chart import Chart
 from mbrparse.charts.spans import cell_of
 from mbrparse.decode.objectives import Item, Objective
 from mbrparse.decode.parser.parser import Parse
-from mbrparse.decode.spans import Posteriors
+from mbrparse.decode.span_posteriors import Posteriors
 from mbrparse.decode.trees import LabelledSpans, build_tree
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.treebank.tree import Tree

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from mbrparse.decode.explain.chart_cells import Cell, Entry
 from mbrparse.decode.explain.objective_results import Result
 from mbrparse.decode.objectives import Item
-from mbrparse.decode.spans import Posteriors
+from mbrparse.decode.span_posteriors import Posteriors
 from mbrparse.decode.trees import LabelledSpans
 from mbrparse.errors import visible
 from mbrparse.files import open_output

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from mbrparse.decode.decoders import Decoded
 from mbrparse.decode.parser.parser import Parse
-from mbrparse.decode.spans import Posteriors
+from mbrparse.decode.span_posteriors import Posteriors
 from mbrparse.decode.tree_probability import probability_of
 from mbrparse.decode.trees import LabelledSpans
 from mbrparse.grammar.grammar_kinds import Grammar

@@ -17,7 +17,7 @@ from mbrparse.decode.decoders import Decoder
 from mbrparse.decode.objectives import Item, Kind, Objective
 from mbrparse.decode.parser.grammar_decoders import GrammarDecoders, Maker
 from mbrparse.decode.parser_options import ParserOptions
-from mbrparse.decode.spans import Posteriors, SentenceChart, continuations
+from mbrparse.decode.span_posteriors import Posteriors, SentenceChart, continuations
 from mbrparse.grammar.dop.dop_grammar import DopGrammar
 from mbrparse.grammar.grammar_kinds import Grammar
 from mbrparse.grammar.pcfg import FloatArray, IntArray

@@ -14,7 +14,7 @@ from mbrparse.decode.decoders import Decoded, Decoder, DecoderSlot
 from mbrparse.decode.free import FreeDecoder
 from mbrparse.decode.objectives import Kind, Objective
 from mbrparse.decode.parser_options import ParserOptions
-from mbrparse.decode.spans import Posteriors, SentenceChart
+from mbrparse.decode.span_posteriors import Posteriors, SentenceChart
 from mbrparse.errors import OptionsError
 from mbrparse.grammar.grammar_kinds import Grammar
 from mbrparse.grammar.pcfg import PCFG, FloatArray

@@ -21,7 +21,7 @@ from mbrparse.decode.parser.sentences import Evidence, Sentence
 from mbrparse.decode.parser_options import ParserOptions
 from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors
 from mbrparse.decode.posteriors.mixture import checked_weights, mix_posteriors
-from mbrparse.decode.spans import Posteriors
+from mbrparse.decode.span_posteriors import Posteriors
 from mbrparse.errors import GrammarError, OptionsError
 from mbrparse.grammar.grammar_kinds import Grammar
 from mbrparse.grammar.pcfg import FloatArray

@@ -15,7 +15,7 @@ from mbrparse.decode.objectives import Objective
 from mbrparse.decode.parser.grammar_source import GrammarSource
 from mbrparse.decode.parser.sentences import Evidence, Sentence, sentences_from
 from mbrparse.decode.parser_options import ParserOptions, Settings, objective_of
-from mbrparse.decode.spans import Posteriors, SentenceChart
+from mbrparse.decode.span_posteriors import Posteriors, SentenceChart
 from mbrparse.decode.trees import LabelledSpans, TreeForm, TreeParts, fallback_spans
 from mbrparse.errors import ChartOverflowError, NumberRangeError, ObjectiveError, OptionsError
 from mbrparse.grammar.grammar_kinds import Grammar

@@ -18,7 +18,7 @@ from mbrparse.decode.objectives import OBJECTIVES, Kind
 from mbrparse.decode.parser.sentences import Evidence, Sentence
 from mbrparse.decode.parser_options import ParserOptions
 from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors
-from mbrparse.decode.spans import Posteriors
+from mbrparse.decode.span_posteriors import Posteriors
 from mbrparse.decode.trees import tagged
 from mbrparse.errors import InputMismatchError, OptionsError
 from mbrparse.grammar.pcfg import UNKNOWN_TERMINAL, IntArray

@@ -18,7 +18,7 @@ from mbrparse.decode.parser.posteriors_source import PosteriorsSource
 from mbrparse.decode.parser.sentences import Evidence, Sentence
 from mbrparse.decode.parser_options import ParserOptions
 from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors
-from mbrparse.decode.spans import Posteriors
+from mbrparse.decode.span_posteriors import Posteriors
 from mbrparse.decode.tree_probability import TreeProbability
 from mbrparse.decode.trees import LabelledSpans
 from mbrparse.errors import ChartOverflowError, NumberRangeError

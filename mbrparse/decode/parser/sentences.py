@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple, cast
 
 from mbrparse.decode.parser.tokenization import tokenize
-from mbrparse.decode.spans import Posteriors, SentenceChart
+from mbrparse.decode.span_posteriors import Posteriors, SentenceChart
 from mbrparse.errors import CorpusError
 from mbrparse.files import read_lines, source_name
 from mbrparse.grammar.pcfg import IntArray

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mbrparse.charts.base.span_summary import cell_of
+from mbrparse.charts.spans import cell_of
 from mbrparse.decode.free import bracketing
 from mbrparse.decode.whole_trees.agreements import Agreement, Bracket
 from mbrparse.decode.whole_trees.whole_tree_kernels import largest_smallest

@@ -12,15 +12,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mbrparse.charts.base.chart import Chart
-from mbrparse.charts.base.span_summary import cell_of
+from mbrparse.charts.chart import Chart
 from mbrparse.charts.crossing.consistency import Consistency
 from mbrparse.charts.forest_charts import ForestCharts
+from mbrparse.charts.spans import cell_of
 from mbrparse.decode.candidates.samples import SampledTree, Sampler, Samples
 from mbrparse.decode.decoders import Certificate, Decoded
 from mbrparse.decode.free import LEAST, best_preterminals, bracketing, spans_of
 from mbrparse.decode.objectives import Item, Objective
-from mbrparse.decode.spans import Posteriors
+from mbrparse.decode.span_posteriors import Posteriors
 from mbrparse.decode.trees import LabelledSpans
 from mbrparse.decode.whole_trees.agreements import Bracket, SameTree, Uncrossed, crossing_table
 from mbrparse.decode.whole_trees.branch_and_bound import Found, best_tree

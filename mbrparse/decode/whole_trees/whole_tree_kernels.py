@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mbrparse.charts.base.rule_tables import Floats, Ints
 from mbrparse.charts.crossing.crossing_kernels import Booleans
 from mbrparse.charts.kernel import kernel
+from mbrparse.charts.rule_tables import Floats, Ints
 
 if TYPE_CHECKING:
     from mbrparse.grammar.pcfg import FloatArray

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from mbrparse.charts.base.columns import rows
-from mbrparse.charts.base.span_summary import SpanEntries, SpanSummary, cell_of, summarize_entries
+from mbrparse.charts.spans import SpanEntries, SpanSummary, cell_of, rows, summarize_entries
 from mbrparse.errors import PosteriorsError
 from mbrparse.grammar.pcfg import FloatArray, IntArray
 from mbrparse.treebank.labels import is_continuation_label
