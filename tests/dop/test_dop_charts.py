@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from naive_dop import NaiveDop, Node, fragments, inner_nodes, spans, words_of
 
 from mbrparse.charts.base.chart import Wanted
-from mbrparse.charts.base.clock import NO_LIMIT
 from mbrparse.charts.base.span_summary import SpanEntries
 from mbrparse.charts.dop.dop_charts import DopCharts, DopTreeProbability
 from mbrparse.charts.dop.dop_forest import Memory, dop_forest, inside_pass, outside_pass
@@ -256,8 +255,8 @@ def test_a_dead_root_of_an_improbable_sentence_has_no_posterior() -> None:
     starts, ends, labels = np.array([rows[0], (0, length, 1), *rows[1:]], np.int32).T.copy()
     forest = dop_forest(tables, ids, starts, ends, labels)
     values = Memory(tables).values(forest, outside=True)
-    assert -math.inf < inside_pass(tables, forest, values, False, NO_LIMIT.stop) < math.log(5e-324)
-    outside_pass(tables, forest, values, NO_LIMIT.stop)
+    assert -math.inf < inside_pass(tables, forest, values, False) < math.log(5e-324)
+    outside_pass(tables, forest, values)
     roots = np.flatnonzero(forest.end - forest.start == length)
     assert values.posterior[roots] == pytest.approx([1, 0])
 

@@ -142,8 +142,6 @@ OUT_OF_RANGE = 4
 
 # What may be too small.
 NODES, GROUPS, EDGES, PRODUCTIONS, UNARIES, PARTNERS = range(6)
-# What the way up says where nothing is, but the time is up.
-STOPPED = 6
 
 
 @kernel

@@ -23,7 +23,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbrparse.charts.base.clock import Clock
 from mbrparse.charts.base.closure import Closure, unary_closure
 from mbrparse.charts.base.span_summary import cell_of
 from mbrparse.charts.crossing.crossing_kernels import (
@@ -50,13 +49,9 @@ class Chains(NamedTuple):
 
 
 class MaskedForest:
-    """One sentence's forest, and the memory to compute probabilities in it again and again.
+    """One sentence's forest, and the memory to compute probabilities in it again and again."""
 
-    Methods that compute some raise TimeLimitError where the clock's time is up.
-    """
-
-    def __init__(self, crossing: CrossingForest, clock: Clock) -> None:
-        self.clock = clock
+    def __init__(self, crossing: CrossingForest) -> None:
         forest = self.forest = crossing.forest
         self.crossing = crossing
         self.length = forest.length
@@ -67,9 +62,7 @@ class MaskedForest:
         self._cell_start, self._cell_end = rows - columns, rows + 1
 
     @classmethod
-    def of(
-        cls, forest: TopDownForest, continuation: Booleans, chains: Chains | None, clock: Clock
-    ) -> MaskedForest:
+    def of(cls, forest: TopDownForest, continuation: Booleans, chains: Chains | None) -> MaskedForest:
         """A sentence's forest; ``continuation`` is by symbol, ``chains`` None without unary rules."""
         g_bottom, wide = forest.node_g, forest.node_end - forest.node_start > 1
         first, nodes = np.zeros(len(forest.node_first), np.int32), np.zeros((2, 0), np.int32)
@@ -81,7 +74,7 @@ class MaskedForest:
             bottoms = np.flatnonzero(wide & (g_bottom > 0)).astype(np.int32)
             first, nodes, shares = _chains(forest, bottoms, chains)
         may_close = continuation[forest.node_symbol]
-        return cls(CrossingForest(forest, may_close, g_bottom, first, *nodes, *shares), clock)
+        return cls(CrossingForest(forest, may_close, g_bottom, first, *nodes, *shares))
 
     @property
     def has_chains(self) -> bool:
@@ -114,9 +107,7 @@ class MaskedForest:
             return 1.0
         if alive is None:
             alive = ~np.repeat(closed, np.diff(self.forest.node_first)) | self.crossing.continuation
-        mass = float(masked_inside(self.crossing, closed, alive, self._values))
-        self.clock.check()
-        return mass
+        return float(masked_inside(self.crossing, closed, alive, self._values))
 
     def conditioned(self, closed: Booleans, alive: Booleans | None = None) -> tuple[float, Conditioned]:
         """The same, and what is probable given this."""
@@ -127,7 +118,6 @@ class MaskedForest:
         given = Conditioned(*map(np.zeros, sizes))
         if mass > 0 and self.length > 1:
             masked_outside(crossing, closed, self._values, mass, given)
-            self.clock.check()
         return mass, given
 
     def restricted(self, given: Conditioned) -> MaskedForest:
@@ -148,7 +138,7 @@ class MaskedForest:
             edge_right=forest.edge_right[edges],
             edge_share=given.edge_share[edges],
         )
-        return MaskedForest(self.crossing._replace(forest=left, g_bottom=given.g_bottom), self.clock)
+        return MaskedForest(self.crossing._replace(forest=left, g_bottom=given.g_bottom))
 
 
 def _chains(
@@ -209,7 +199,7 @@ class Consistency:
     def forest(self, charts: ForestSource, terminal_ids: IntArray) -> MaskedForest:
         """The derivations of a sentence; raises as ``top_down_forest`` does."""
         forest = top_down_forest(charts, terminal_ids, NEGLIGIBLE)
-        return MaskedForest.of(forest, self.continuation, self._chains, charts.forests.clock)
+        return MaskedForest.of(forest, self.continuation, self._chains)
 
     def of_sentence(self, charts: ForestSource, terminal_ids: IntArray) -> FloatArray:
         """c by cell (charts.base.span_summary)."""
@@ -242,7 +232,6 @@ class Consistency:
         found = consistent_spans(
             masked.crossing, given, self.mirrored, node_first[cells], node_first[cells + 1]
         )
-        masked.clock.check()
         found[np.cumsum(np.append(0, np.arange(n, 1, -1)))] = 1.0  # nothing crosses a single terminal
         # What differs from one by rounding is one: logarithms of it would tell equal trees apart.
         found[found > 1 - ROUNDING] = 1.0

@@ -69,8 +69,6 @@ def masked_inside(crossing: CrossingForest, closed: Booleans, alive: Booleans, v
     way_share, edge_share = forest.way_share, forest.edge_share
     value[:] = -1.0
     for cell in range(len(node_first) - 1):
-        if forest.stop[0]:
-            return 0.0
         first, last = node_first[cell], node_first[cell + 1]
         if first < last and forest.node_end[first] - forest.node_start[first] == 1:
             top[first:last] = 1.0
@@ -113,8 +111,6 @@ def masked_outside(
         g_top[node] = forest.root[node] * top[node] / mass
     # A node's g_top is its probability to be entered, and in all chains from it those below add up.
     for cell in range(cells - 1, -1, -1):
-        if forest.stop[0]:
-            return
         first, last = forest.node_first[cell], forest.node_first[cell + 1]
         if crossing.chain_first[cell] < crossing.chain_first[cell + 1]:
             share = crossing.chain_closed if closed[cell] else crossing.chain_share
@@ -204,8 +200,6 @@ def consistent_spans(
     for start in range(n):
         row = start * n - start * (start - 1) // 2 - start - 1
         for end in range(start + 2, n + 1):
-            if forest.stop[0]:
-                return consistent
             live = False
             for node in range(cell_first[row + end], cell_last[row + end]):
                 value = g_bottom[node]

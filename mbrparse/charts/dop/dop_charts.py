@@ -165,8 +165,7 @@ class DopCharts:
         if wanted.summaries or wanted.entries:
             filled = self._inside(chart.terminal_ids, best=False, kept=False)
             if filled.log_prob > -math.inf:
-                outside_pass(self._tables, filled.forest, filled.values, self.clock.stop)
-                self.clock.check()
+                outside_pass(self._tables, filled.forest, filled.values)
             entries = self._entries(filled)
             summary = summarize_entries(chart.length, entries, self._tie)
             chart.put(log_prob=filled.log_prob, summary=summary, entries=entries)
@@ -207,10 +206,9 @@ class DopCharts:
             chosen = (ends - starts > 1) & (g > threshold)
             labels = self._label_of[label_ids[chosen]]
             wide = starts[chosen], ends[chosen], labels
-            forest = dop_forest(self._tables, terminal_ids, *wide, self.clock)
+            forest = dop_forest(self._tables, terminal_ids, *wide)
             values = self._memory.values(forest, kept, outside=not kept)
-            log_prob = inside_pass(self._tables, forest, values, best, self.clock.stop)
-            self.clock.check()
+            log_prob = inside_pass(self._tables, forest, values, best)
             if log_prob > -math.inf or threshold == 0:
                 symbols = self._symbol_of[forest.group]
                 return Filled(terminal_ids, self._tables, forest, values, log_prob, best, symbols)
@@ -261,6 +259,4 @@ class DopTreeProbability:
             return -math.inf
         forest = dop_forest(self._tables, terminal_ids, starts, ends, labels)
         values = self._memory.values(forest)
-        log_prob = inside_pass(self._tables, forest, values, False, NO_LIMIT.stop)
-        NO_LIMIT.check()
-        return log_prob
+        return inside_pass(self._tables, forest, values, False)

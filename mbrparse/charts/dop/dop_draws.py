@@ -45,7 +45,6 @@ def dop_draw(
     sums: Sums,
     drawn: Ints,
     random: np.random.Generator,
-    stop: Ints,
 ) -> None:
     """Draw a derivation for each row of ``drawn`` [derivation, node]: its 2 n - 1 nodes in preorder.
 
@@ -64,8 +63,6 @@ def dop_draw(
     # A node, and the address that its fragment goes on with.
     stack = np.empty((forest.n + 1, 2), np.int64)
     for derivation in range(len(drawn)):
-        if stop[0]:
-            break
         stack[0, 0] = sums.roots[drawn_place(sums.by_root, 0, len(sums.roots), random.random())]
         stack[0, 1] = _NONE
         height, place = 1, 0

@@ -6,9 +6,7 @@ import math
 
 import numpy as np
 
-from mbrparse.charts.base.clock import NO_LIMIT, Clock
 from mbrparse.charts.base.memory import aligned_rows
-from mbrparse.charts.base.rule_tables import Ints
 from mbrparse.charts.dop.dop_forest_kernels import (
     BITS,
     Alive,
@@ -35,12 +33,10 @@ def dop_forest(
     starts: IntArray,
     ends: IntArray,
     labels: IntArray,
-    clock: Clock = NO_LIMIT,
 ) -> DopForest:
     """The forest of labels over spans of two terminals and more, in the order of start, end, label.
 
-    Labels over one terminal are its own. Raises ChartOverflowError for a forest that is too large,
-    TimeLimitError.
+    Labels over one terminal are its own. Raises ChartOverflowError for a forest that is too large.
     """
     n = len(terminals)
     n_words = tables.word_start[terminals + 1] - tables.word_start[terminals]
@@ -50,7 +46,7 @@ def dop_forest(
     number = np.full(len(tables.uses), -1, np.int32)
     first = np.zeros(tables.n_labels + 1, np.int32)
     rule, left, right = np.empty((3, len(tables.first)), np.int32)
-    rules = Rules(first, rule, left, right, clock.stop)
+    rules = Rules(first, rule, left, right)
     groups = arrange(tables, terminals, (starts, ends, labels), nodes, number, rules)
     n_cells = n * (n + 1) // 2
     if n_cells * groups > MAX_PRODUCTIONS:
@@ -59,11 +55,9 @@ def dop_forest(
     alive = Alive(np.full((n_cells, groups), -1, np.int32), masks[0], masks[1])
     expansion_start = np.empty(size + 1, np.int64)
     count = count_productions(n, nodes, number, rules, alive, expansion_start)
-    clock.check()
     if count > MAX_PRODUCTIONS:
         raise ChartOverflowError(f"a chart of {count} productions")
     listed = list_productions(tables, n, nodes, rules, alive, expansion_start, count)
-    clock.check()
     expansions, productions, vectors = listed
     return DopForest(n, *nodes, expansion_start, *expansions, *productions, vectors)
 
@@ -97,25 +91,25 @@ class Memory:
         return DopValues(inside, outsides, posterior, exponent, value, rows, adjoint, *of_node)
 
 
-def inside_pass(tables: DopTables, forest: DopForest, values: DopValues, best: bool, stop: Ints) -> float:
+def inside_pass(tables: DopTables, forest: DopForest, values: DopValues, best: bool) -> float:
     """Fill inside values; returns the natural logarithm of the sentence's probability.
 
     With ``best`` it is that of the most probable derivation, and values are those of best derivations.
     """
-    dop_inside(tables, forest, values, best, stop)
+    dop_inside(tables, forest, values, best)
     _, masses, exponent = root_masses(tables, forest, values)
     if not len(masses):
         return -math.inf
     return math.log(masses.max() if best else masses.sum()) + exponent * math.log(2.0)
 
 
-def outside_pass(tables: DopTables, forest: DopForest, values: DopValues, stop: Ints) -> None:
+def outside_pass(tables: DopTables, forest: DopForest, values: DopValues) -> None:
     """Fill outside values and posteriors of a sentence that has a parse."""
     nodes, masses, exponent = root_masses(tables, forest, values)
     weights = tables.root[forest.group[nodes]] / masses.sum()
     values.outside[:] = 0
     values.outside[nodes] = np.ldexp(weights, values.exponent[nodes] - exponent)
-    dop_outside(tables, forest, values, stop)
+    dop_outside(tables, forest, values)
 
 
 def root_masses(tables: DopTables, forest: DopForest, values: DopValues) -> tuple[IntArray, FloatArray, int]:

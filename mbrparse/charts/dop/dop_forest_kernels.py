@@ -30,7 +30,6 @@ class Rules(NamedTuple):
     rule: Ints
     left: Ints  # a number
     right: Ints
-    stop: Ints  # as Clock.stop
 
 
 class Alive(NamedTuple):
@@ -131,8 +130,6 @@ def count_productions(
     starts, ends, groups, _ = nodes
     count = expansions = 0
     for node in range(len(groups)):
-        if rules.stop[0]:
-            break
         start, end, group = starts[node], ends[node], groups[node]
         expansion_start[node] = expansions
         if end - start > 1:
@@ -175,8 +172,6 @@ def list_productions(
     known = np.full(known_start[size], -1, np.int32)
     place = expansion = vector = n_rows = 0
     for node in range(size):
-        if rules.stop[0]:
-            break
         if expansion_start[node] == expansion_start[node + 1]:
             continue
         start, end, label = starts[node], ends[node], group[node]

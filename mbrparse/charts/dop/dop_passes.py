@@ -58,7 +58,7 @@ class DopValues(NamedTuple):
 
 
 @kernel
-def dop_inside(tables: DopTables, forest: DopForest, values: DopValues, best: bool, stop: Ints) -> None:
+def dop_inside(tables: DopTables, forest: DopForest, values: DopValues, best: bool) -> None:
     """Fill the values of all nodes; with ``best`` with maxima for sums."""
     # Taken out of their tuples before the loops.
     inside, exponent, value = values.inside, values.exponent, values.value
@@ -72,8 +72,6 @@ def dop_inside(tables: DopTables, forest: DopForest, values: DopValues, best: bo
     first, children, cuts, ups, keeps = tables.first, tables.child, tables.cut, tables.up, tables.keep
     zero = zeros(node_rows)
     for node in range(len(words)):
-        if stop[0]:
-            return
         begin, end, word = expansions[node], expansions[node + 1], words[node]
         exponent[node] = 0
         scale = 1.0
@@ -155,7 +153,7 @@ def power(exponent: int) -> float:
 
 
 @kernel
-def dop_outside(tables: DopTables, forest: DopForest, values: DopValues, stop: Ints) -> None:
+def dop_outside(tables: DopTables, forest: DopForest, values: DopValues) -> None:
     """Fill outside values and posteriors of a sentence with a parse, whose inside values are filled.
 
     ``outside`` is before what nodes have as roots, otherwise zero.
@@ -172,8 +170,6 @@ def dop_outside(tables: DopTables, forest: DopForest, values: DopValues, stop: I
     for row in range(vectors.n_rows):
         store(adjoints, row, 0, zero)
     for node in range(len(group) - 1, -1, -1):
-        if stop[0]:
-            return
         begin, end = expansions[node], expansions[node + 1]
         # Places of other rules hold what nodes before left there, and are not read.
         for expansion in range(begin, end):

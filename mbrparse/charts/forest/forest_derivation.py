@@ -97,11 +97,10 @@ def split_of(forest: Forest, best: BestPaths, node: int) -> int:
 
 
 @kernel
-def best_of_forest(state: ForestState, best: BestPaths, bound: float, n: int, stop: Ints) -> float:
+def best_of_forest(state: ForestState, best: BestPaths, bound: float, n: int) -> float:
     """Find the best derivations among the nodes of a filled forest that have a posterior of ``bound``.
 
-    Returns the value of the sentence's best one, scaled as inside values are; 0 where it has none of them,
-    and at ``stop``.
+    Returns the value of the sentence's best one, scaled as inside values are; 0 where it has none of them.
     """
     tables, forest, columns = state.tables, state.forest, state.columns
     value, group_value, node_group = best.value, best.group_value, best.node_group
@@ -115,8 +114,6 @@ def best_of_forest(state: ForestState, best: BestPaths, bound: float, n: int, st
     group_value[: columns.counts[2]] = 0
     for end in range(1, n + 1):
         for start in range(end - 1, -1, -1):
-            if stop[0]:
-                return 0.0
             cell = forest_cell(start, end)
             begin, last = node_first[cell], node_first[cell + 1]
             for node in range(begin, last):

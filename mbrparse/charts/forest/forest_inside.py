@@ -23,7 +23,6 @@ from mbrparse.charts.base.packed_forest import (
     OUT_OF_RANGE,
     PARTNERS,
     PRODUCTIONS,
-    STOPPED,
     UNARIES,
     Alive,
     Bits,
@@ -114,7 +113,6 @@ def forest_inside(
     alive: Alive | None,
     best: BestPaths | None,
     keep_all: bool,
-    stop: Ints,
 ) -> int:
     """Fill the forest from the words up; returns -1, or which of its parts is too small.
 
@@ -125,9 +123,8 @@ def forest_inside(
     Groups, edges and productions of a column take the place of those before it, unless all are to be kept,
     and unary rules are not listed.
 
-    STOPPED is what it returns where ``stop`` (``Clock.stop``) is set. ``counts[OUT_OF_RANGE]`` says whether
-    a value left the range of ``LEAST_VALUE`` to ``MOST_VALUE``; the structure of the forest is complete all
-    the same.
+    ``counts[OUT_OF_RANGE]`` says whether a value left the range of ``LEAST_VALUE`` to ``MOST_VALUE``; the
+    structure of the forest is complete all the same.
     """
     # All loops are here, and all arrays have names: a call for each cell would count references to each.
     unary, forest, partners, columns = state.unary, state.forest, state.partners, state.columns
@@ -177,8 +174,6 @@ def forest_inside(
         column = groups
         cell_group[forest_cell(end - 1, end) : forest_cell(0, end) + 1] = -1
         for start in range(end - 1, -1, -1):
-            if stop[0]:
-                return STOPPED
             # The cell's nodes: of its words, then of its groups, whose edges are all found.
             cell, begin = forest_cell(start, end), count
             may_begin = predicted[start]

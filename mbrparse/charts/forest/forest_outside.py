@@ -20,10 +20,10 @@ from mbrparse.charts.kernel import kernel
 
 
 @kernel
-def forest_outside(state: ForestState, n: int, stop: Ints) -> float:
+def forest_outside(state: ForestState, n: int) -> float:
     """Fill ``forest.outside`` from the root down; returns the scaled probability of the sentence.
 
-    0 where there is no parse, and at ``stop``.
+    0 where there is no parse.
     """
     tables, forest, partners, weight = state.tables, state.forest, state.partners, state.weight
     inside, outside = forest.inside, forest.outside
@@ -47,8 +47,6 @@ def forest_outside(state: ForestState, n: int, stop: Ints) -> float:
         if end < n:
             _pass_to_left(forest, partners, end)
         for start in range(end):
-            if stop[0]:
-                return 0.0
             cell = forest_cell(start, end)
             for right in range(node_first[cell], node_first[cell + 1]):
                 value = inside[right]

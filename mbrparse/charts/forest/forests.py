@@ -145,12 +145,11 @@ class Forests:
         then such that inside * outside are the posteriors, and of no other use.
 
         Raises ChartOverflowError where the forest would have more than ``MAX_SIZE``, and MemoryError where
-        there is not so much memory, TimeLimitError where it takes too long; the next sentence may do.
+        there is not so much memory; the next sentence may do.
         """
         length = len(terminal_ids)
         self._inside(terminal_ids, alive, None, everything)
-        total = forest_outside(self._state, length, self.clock.stop)
-        self.clock.check()
+        total = forest_outside(self._state, length)
         nodes = self.forest.node_first[length * (length + 1) // 2]
         exact = 0 < total < math.inf and np.isfinite(self.forest.outside[:nodes]).all()
         if not self._holds_tree(length):
@@ -198,7 +197,7 @@ class Forests:
         return self._by_logarithms(length, self._in_logarithms(terminal_ids, alive))
 
     def _in_logarithms(self, terminal_ids: IntArray, alive: Alive | None) -> LogForest:
-        return LogForest(self._state, self._words(terminal_ids, alive, scaled=False), self.clock)
+        return LogForest(self._state, self._words(terminal_ids, alive, scaled=False))
 
     def derivation(self, terminal_ids: IntArray, alive: Alive | None = None) -> Derivation:
         """The most probable derivation of the sentence whose forest was filled last, which has a parse.
@@ -221,8 +220,7 @@ class Forests:
 
     def _reached(self, terminal_ids: IntArray, best: BestPaths, bound: float) -> float:
         """The posterior, or a little less, of the best derivation among the nodes that reach a bound."""
-        top = best_of_forest(self._state, best, bound, len(terminal_ids), self.clock.stop)
-        self.clock.check()
+        top = best_of_forest(self._state, best, bound, len(terminal_ids))
         return float(top / math.exp(self.log_total) * (1 - _SLACK))
 
     def _read_off(self, terminal_ids: IntArray, values: Floats) -> Derivation | None:
@@ -267,11 +265,10 @@ class Forests:
             state = self._state
             if everything:
                 state = state._replace(prediction=self._prediction._replace(is_selective=False))
-            full = int(forest_inside(state, words, alive, best, keep_all, self.clock.stop))
+            full = int(forest_inside(state, words, alive, best, keep_all))
             if full < 0:
                 self.has_sums = chains is None
                 return
-            self.clock.check()
             self._enlarge(full)
 
     def _words(self, terminal_ids: IntArray, alive: Alive | None, scaled: bool = True) -> Words:

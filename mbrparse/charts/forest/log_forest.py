@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from mbrparse.charts.base.clock import Clock
 from mbrparse.charts.base.packed_forest import ForestState, forest_cell
 from mbrparse.charts.base.rule_tables import Floats, Words
 from mbrparse.charts.forest.forest_derivation import BestPaths
@@ -29,16 +28,15 @@ _ROUNDING = 1e-10
 class LogForest:
     """The values of one sentence's forest."""
 
-    def __init__(self, state: ForestState, words: Words, clock: Clock) -> None:
-        """``words`` have unscaled probabilities. Raises TimeLimitError."""
-        self._state, self._words, self._clock = state, words, clock
+    def __init__(self, state: ForestState, words: Words) -> None:
+        """``words`` have unscaled probabilities."""
+        self._state, self._words = state, words
         self._n = len(words.entry_start) - 1
         self._tables = _tables(state, state.unary.closure_value)
         #: Logarithms of inside and outside probabilities, by node.
         self.values = self._inside(self._tables, maximize=False)
         #: The natural logarithm of the sentence's probability.
-        self.log_prob = float(log_outside(state, self._tables, self.values, self._n, clock.stop))
-        clock.check()
+        self.log_prob = float(log_outside(state, self._tables, self.values, self._n))
 
     def agrees(self) -> bool:
         """Whether the forest's own values give the same posteriors."""
@@ -65,12 +63,11 @@ class LogForest:
         return int(roots[equal[np.argmin(symbols[equal])]]), float(scores.max())
 
     def _inside(self, tables: LogTables, maximize: bool) -> LogValues:
-        state, stop = self._state, self._clock.stop
+        state = self._state
         nodes, groups = len(state.forest.inside), len(state.forest.group_sum)
         inside, outside, lexical, own = np.zeros((4, nodes))
         values = LogValues(inside, outside, lexical, own, *np.zeros((2, groups)))
-        log_inside(state, tables, self._words, values, maximize, stop)
-        self._clock.check()
+        log_inside(state, tables, self._words, values, maximize)
         return values
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mbrparse.charts.base.packed_forest import Forest, ForestState, forest_cell
-from mbrparse.charts.base.rule_tables import Floats, Ints, Words
+from mbrparse.charts.base.rule_tables import Floats, Words
 from mbrparse.charts.forest.forest_derivation import BestPaths, comes_before, split_of
 from mbrparse.charts.kernel import kernel
 
@@ -41,9 +41,9 @@ def _plus(first: float, second: float, maximize: bool) -> float:
 
 @kernel
 def log_inside(
-    state: ForestState, tables: LogTables, words: Words, values: LogValues, maximize: bool, stop: Ints
+    state: ForestState, tables: LogTables, words: Words, values: LogValues, maximize: bool
 ) -> None:
-    """Fill ``inside``, ``lexical``, ``own`` and ``group`` of a forest's nodes and groups, until ``stop``.
+    """Fill ``inside``, ``lexical``, ``own`` and ``group`` of a forest's nodes and groups.
 
     The words' probabilities are unscaled. Nothing but the structure of the forest is looked at.
     """
@@ -54,8 +54,6 @@ def log_inside(
     group_value[: state.columns.counts[2]] = -np.inf
     for end in range(1, n + 1):
         for start in range(end - 1, -1, -1):
-            if stop[0]:
-                return
             cell = forest_cell(start, end)
             first, last = forest.node_first[cell], forest.node_first[cell + 1]
             if end - start == 1:
@@ -107,7 +105,7 @@ def _close(state: ForestState, tables: LogTables, values: LogValues, cell: int, 
 
 
 @kernel
-def log_outside(state: ForestState, tables: LogTables, values: LogValues, n: int, stop: Ints) -> float:
+def log_outside(state: ForestState, tables: LogTables, values: LogValues, n: int) -> float:
     """Fill ``outside`` from the root down; returns the log probability of the sentence."""
     forest, unary, slot = state.forest, state.unary, state.columns.node_slot
     inside, outside, weight, own = values.inside, values.outside, values.weight, values.own
@@ -120,8 +118,6 @@ def log_outside(state: ForestState, tables: LogTables, values: LogValues, n: int
         total = _plus(total, outside[node] + inside[node], False)
     for end in range(n, 0, -1):
         for start in range(end):
-            if stop[0]:
-                return total
             cell = forest_cell(start, end)
             first, last = forest.node_first[cell], forest.node_first[cell + 1]
             for right in range(first, last):

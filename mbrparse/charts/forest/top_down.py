@@ -69,11 +69,9 @@ def top_down_forest(charts: ForestSource, terminal_ids: IntArray, least: float =
         edge_left=new_ints(edges),
         edge_right=new_ints(edges),
         edge_share=new_floats(edges),
-        stop=forests.clock.stop,
     )
     sort_ways(forest, forests.tables.rule_prob, forests.unaries.rule_prob, number, view, cells)
     sort_edges(forest, number, np.zeros(forests.groups, np.uint8), view, cells)
-    forests.clock.check()
     ways, used = view.way_first[len(symbols)], view.edge_first[forests.groups]
     return view._replace(
         way_first=view.way_first[:-1],

@@ -41,7 +41,6 @@ class TopDownForest(NamedTuple):
     edge_left: Ints
     edge_right: Ints
     edge_share: Floats
-    stop: Ints  # as Clock.stop: kernels look at it
 
 
 @kernel
@@ -105,8 +104,6 @@ def sort_edges(forest: Forest, number: Ints, wanted: Flags, view: TopDownForest,
                 first[group + 2] += first[group + 1]
         # Of nodes with one end those of the last start come first.
         for node in range(nodes - 1, -1, -1):
-            if view.stop[0]:
-                return
             begin = forest.edge_first[node]
             partner = forest.left_first[node] - begin
             for edge in range(begin, forest.edge_first[node + 1] if number[node] >= 0 else begin):

@@ -124,7 +124,7 @@ class DopSampler:
 
         What is drawn is the same however it is divided. Raises as ``samples``.
         """
-        filled, clock, length = self._charts.filled(terminal_ids), self._charts.clock, len(terminal_ids)
+        filled, length = self._charts.filled(terminal_ids), len(terminal_ids)
         tables, forest, values = filled.tables, filled.forest, filled.values
         nodes, masses, _ = root_masses(tables, forest, values)
         visited = np.zeros(len(forest.group), np.bool_)
@@ -134,8 +134,7 @@ class DopSampler:
 
         def draw(count: int) -> Samples:
             drawn = np.empty((count, 2 * length - 1), np.int32)
-            dop_draw(tables, forest, values, sums, drawn, random, clock.stop)
-            clock.check()
+            dop_draw(tables, forest, values, sums, drawn, random)
             return _samples(filled, drawn.ravel(), length)
 
         return draw
