@@ -24,8 +24,8 @@ from mbrparse.grammar.pcfg import PCFG, IntArray
 from mbrparse.training.count import induce
 from mbrparse.training.tag_statistics import Statistics, count_statistics
 from mbrparse.treebank.binarize import Binarization
-from mbrparse.treebank.corpora import read_corpus
-from mbrparse.treebank.prepare import Preparation, PreparationStatistics, prepare
+from mbrparse.treebank.corpora.prepare import Preparation, PreparationStatistics, prepare
+from mbrparse.treebank.corpora.reading import read_corpus
 
 SMALL = Binarization()
 LARGE = Binarization(hmarkov=math.inf, vmarkov=2)

@@ -37,7 +37,7 @@ from mbrparse.charts.base.chart import Wanted
 from mbrparse.charts.factory import ChartFactory
 from mbrparse.grammar.pcfg import PCFG, IntArray
 from mbrparse.training.count import induce
-from mbrparse.treebank.corpora import SourceTree
+from mbrparse.treebank.corpora.reading import SourceTree
 from mbrparse.treebank.splits import split_fraction
 
 START = "ROOT"

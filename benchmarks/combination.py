@@ -15,8 +15,8 @@ from pathlib import Path
 from commands import run
 
 from mbrparse.treebank.binarize import debinarize
+from mbrparse.treebank.corpora.prepare import read_trees
 from mbrparse.treebank.tree import Tree
-from mbrparse.treebank.tree_lists import read_trees
 
 SETTINGS = (
     "--objective labelled-f",

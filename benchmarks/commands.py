@@ -13,8 +13,8 @@ import pinned
 from samples import SMALL
 
 from mbrparse.treebank.brackets import write_tree
-from mbrparse.treebank.corpora import read_corpus
-from mbrparse.treebank.prepare import PreparationStatistics
+from mbrparse.treebank.corpora.prepare import PreparationStatistics
+from mbrparse.treebank.corpora.reading import read_corpus
 from mbrparse.treebank.tree import Tree
 
 LAUNCHER = Path(__file__).with_name("launched.py")

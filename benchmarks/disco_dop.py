@@ -27,9 +27,9 @@ from mbrparse.experiments.dop.model_trial import Model, Search, timed_parses
 from mbrparse.experiments.trial_runs import HeldOut
 from mbrparse.grammar.dop.addressed_treebank import Weighting, address_trees
 from mbrparse.treebank.brackets import read_tree
-from mbrparse.treebank.corpora import SourceTree, read_corpus
+from mbrparse.treebank.corpora.prepare import Preparation, PreparationStatistics, prepare
+from mbrparse.treebank.corpora.reading import SourceTree, read_corpus
 from mbrparse.treebank.outlines import constituents
-from mbrparse.treebank.prepare import Preparation, PreparationStatistics, prepare
 from mbrparse.treebank.tree import Tree
 
 #: What ends a continuation's label in their files, where _ has a meaning.

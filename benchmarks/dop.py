@@ -23,8 +23,8 @@ from mbrparse.grammar.dop.addressed_treebank import Weighting, address_trees
 from mbrparse.grammar.dop.dop_grammar import DopGrammar
 from mbrparse.grammar.dop.reduction import reduced_grammar
 from mbrparse.grammar.pcfg import IntArray
-from mbrparse.treebank.corpora import read_corpus
-from mbrparse.treebank.prepare import Preparation, PreparationStatistics, prepare
+from mbrparse.treebank.corpora.prepare import Preparation, PreparationStatistics, prepare
+from mbrparse.treebank.corpora.reading import read_corpus
 
 BATCH = 25
 THRESHOLDS = (0.0, 1e-5, 1e-4, 1e-3)

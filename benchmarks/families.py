@@ -8,7 +8,7 @@ from itertools import product
 
 from mbrparse.grammar.rules import Rule, RuleSet, Weight, is_terminal, relative_frequencies
 from mbrparse.training.count import induce
-from mbrparse.treebank.corpora import SourceTree
+from mbrparse.treebank.corpora.reading import SourceTree
 from mbrparse.treebank.tree import Tree
 
 #: What part of the training trees a grammar is counted from.

@@ -29,9 +29,9 @@ from mbrparse.decode.parser.sentences import Sentence
 from mbrparse.training.count import induce
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.treebank.binarize import Binarization, HeadDriven
-from mbrparse.treebank.corpora import SourceTree, read_corpus
+from mbrparse.treebank.corpora.reading import SourceTree, read_corpus
 from mbrparse.treebank.heads import head_rules
-from mbrparse.treebank.prepare import PreparationStatistics, Preparation, prepare
+from mbrparse.treebank.corpora.prepare import PreparationStatistics, Preparation, prepare
 from mbrparse.treebank.splits import split_fraction
 from mbrparse.treebank.tree import Tree
 from samples import default_corpus

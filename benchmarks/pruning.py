@@ -28,10 +28,10 @@ from mbrparse.grammar.files.grammars import read_grammar
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.training.count import train
 from mbrparse.treebank.binarize import Binarization, HeadDriven, debinarize
-from mbrparse.treebank.corpora import read_corpus
+from mbrparse.treebank.corpora.prepare import Preparation, PreparationStatistics, prepare
+from mbrparse.treebank.corpora.reading import read_corpus
 from mbrparse.treebank.heads import head_rules
 from mbrparse.treebank.outlines import constituents
-from mbrparse.treebank.prepare import Preparation, PreparationStatistics, prepare
 from mbrparse.treebank.splits import split_fraction
 from mbrparse.treebank.tree import Tree
 

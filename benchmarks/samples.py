@@ -14,8 +14,8 @@ from mbrparse.grammar.pcfg import PCFG, IntArray
 from mbrparse.training.count import induce
 from mbrparse.treebank.binarize import Binarization
 from mbrparse.treebank.brackets import write_tree
-from mbrparse.treebank.corpora import SourceTree, read_corpus
-from mbrparse.treebank.prepare import Preparation, PreparationStatistics, prepare
+from mbrparse.treebank.corpora.prepare import Preparation, PreparationStatistics, prepare
+from mbrparse.treebank.corpora.reading import SourceTree, read_corpus
 from mbrparse.treebank.splits import split_fraction
 from mbrparse.treebank.tree import Tree
 

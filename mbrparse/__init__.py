@@ -45,12 +45,12 @@ if TYPE_CHECKING:
     from mbrparse.treebank.baselines import baseline_trees
     from mbrparse.treebank.binarize import Binarization, binarize, debinarize
     from mbrparse.treebank.brackets import read_tree
-    from mbrparse.treebank.conventions import CorpusReading
+    from mbrparse.treebank.corpora.prepare import read_parses, read_trees
+    from mbrparse.treebank.corpora.treebank_statistics import treebank_statistics
+    from mbrparse.treebank.formats.conventions import CorpusReading
     from mbrparse.treebank.labels import LabelMarks
     from mbrparse.treebank.splits import split
     from mbrparse.treebank.tree import Tree
-    from mbrparse.treebank.tree_lists import read_parses, read_trees
-    from mbrparse.treebank.treebank_statistics import treebank_statistics
 
 __all__ = [
     "OBJECTIVES",
@@ -102,7 +102,7 @@ _MODULES = {
     "Binarization": "treebank.binarize",
     "Grammars": "decode.parser.grammars_source",
     "Item": "decode.objectives",
-    "CorpusReading": "treebank.conventions",
+    "CorpusReading": "treebank.formats.conventions",
     "LabelMarks": "treebank.labels",
     "MbrparseError": "errors",
     "Objective": "decode.objectives",
@@ -123,8 +123,8 @@ _MODULES = {
     "read_grammar": "grammar.files.grammars",
     "read_posteriors": "decode.posteriors.posteriors_file",
     "read_tree": "treebank.brackets",
-    "read_parses": "treebank.tree_lists",
-    "read_trees": "treebank.tree_lists",
+    "read_parses": "treebank.corpora.prepare",
+    "read_trees": "treebank.corpora.prepare",
     "report": "evaluate.compare.comparison",
     "rerank": "decode.parser.rerank",
     "score": "decode.parser.scoring",
@@ -133,7 +133,7 @@ _MODULES = {
     "surprisal": "decode.words.word_probabilities",
     "tokenize": "decode.parser.tokenization",
     "train": "training.count",
-    "treebank_statistics": "treebank.treebank_statistics",
+    "treebank_statistics": "treebank.corpora.treebank_statistics",
     "write_grammar": "grammar.files.grammars",
 }
 

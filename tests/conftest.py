@@ -9,7 +9,7 @@ from commandline import Command, run
 from hypothesis import HealthCheck, settings
 
 from mbrparse.errors import CorpusError
-from mbrparse.treebank.corpora import read_corpus
+from mbrparse.treebank.corpora.reading import read_corpus
 from mbrparse.treebank.tree import Tree
 
 # make test draws the same examples each time, few of each property: it passes for everyone or for nobody.

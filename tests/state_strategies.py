@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from mbrparse.grammar.rules import TerminalKind, is_terminal
 from mbrparse.training.split_merge.state_grammar import Layout, StateGrammar
 from mbrparse.training.split_merge.tree_arrays import ObservedTrees, observe
-from mbrparse.treebank.corpora import SourceTree
+from mbrparse.treebank.corpora.reading import SourceTree
 from mbrparse.treebank.tree import Tree
 
 PHRASES = ("S", "A", "S_Cont", "A^S")

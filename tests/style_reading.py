@@ -1,10 +1,16 @@
 """Reading text of a style, without files."""
 
 from mbrparse.treebank.brackets import ReadTree
-from mbrparse.treebank.conforming import conformed
-from mbrparse.treebank.conventions import AS_USUAL, CorpusReading, ErrorHandler, Reading, Removals
-from mbrparse.treebank.known_corpora import StyleName
-from mbrparse.treebank.styles import STYLES
+from mbrparse.treebank.corpora.known_corpora import StyleName
+from mbrparse.treebank.formats.conventions import (
+    AS_USUAL,
+    CorpusReading,
+    ErrorHandler,
+    Reading,
+    Removals,
+    conformed,
+)
+from mbrparse.treebank.formats.styles import STYLES
 
 
 def read_style(

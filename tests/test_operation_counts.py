@@ -27,8 +27,8 @@ from mbrparse.charts.forest import forests
 from mbrparse.grammar.pcfg import PCFG, IntArray
 from mbrparse.training.count import induce
 from mbrparse.treebank.binarize import Binarization
-from mbrparse.treebank.corpora import read_corpus
-from mbrparse.treebank.prepare import Preparation, PreparationStatistics, prepare
+from mbrparse.treebank.corpora.prepare import Preparation, PreparationStatistics, prepare
+from mbrparse.treebank.corpora.reading import read_corpus
 
 LENGTH = 10
 EVERYTHING = Wanted(summaries=True, derivations=True)

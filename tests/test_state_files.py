@@ -35,7 +35,7 @@ from mbrparse.training.em.inside_outside import random_grammar
 from mbrparse.training.em.iterations import Trained, train
 from mbrparse.training.tag_statistics import count_statistics, read_statistics, write_statistics
 from mbrparse.treebank.brackets import read_tree
-from mbrparse.treebank.corpora import SourceTree
+from mbrparse.treebank.corpora.reading import SourceTree
 
 TREES = ["(S (NP DT NN) VB)", "(S NN VB)"]
 COUNTED = [SourceTree("text", line, read_tree(text)) for line, text in enumerate(TREES, start=1)]

@@ -52,7 +52,7 @@ def _annotations(text: str) -> frozenset[str]:
 
 def _is_plain(spec: str) -> bool:
     """Whether an input is a file of trees, which binarized ones may replace: a corpus is more than those."""
-    from mbrparse.treebank.known_corpora import corpus_path
+    from mbrparse.treebank.corpora.known_corpora import corpus_path
 
     return corpus_path(spec) == spec and not spec.lower().endswith(".zip")
 
@@ -144,10 +144,10 @@ def binarize(
     penn-historical:PATH, wsj:DIR (LDC layout, see --sections) or embedded:flights: mbrparse corpora
     lists them all.
     """
-    from mbrparse.treebank.categories import read_label_map
-    from mbrparse.treebank.known_corpora import corpus_path, known_corpus
-    from mbrparse.treebank.places import write_trees
-    from mbrparse.treebank.prepare import Preparation, PreparationStatistics, prepare_corpora
+    from mbrparse.treebank.clean import read_label_map
+    from mbrparse.treebank.corpora.known_corpora import corpus_path, known_corpus
+    from mbrparse.treebank.corpora.places import write_trees
+    from mbrparse.treebank.corpora.prepare import Preparation, PreparationStatistics, prepare_corpora
 
     if sections is not None and not any(spec.startswith("wsj:") for spec in inputs):
         raise click.UsageError("--sections goes with wsj:DIR.")
@@ -192,9 +192,9 @@ def debinarize(inputs: tuple[str, ...], output: str, encoding: str, foreign: Lab
     from mbrparse.errors import CorpusError, LabelError
     from mbrparse.files import source_name
     from mbrparse.treebank.binarize import debinarize as undo
+    from mbrparse.treebank.binarize import phrase_labels, translated, watched
     from mbrparse.treebank.brackets import read_parse_file
-    from mbrparse.treebank.foreign_trees import phrase_labels, translated, watched
-    from mbrparse.treebank.places import Places, open_trees
+    from mbrparse.treebank.corpora.places import Places, open_trees
 
     check_outputs(with_places([("--output", output)]), rewritten=[("INPUT", path) for path in inputs])
     marks = foreign.marks()

@@ -29,7 +29,7 @@ def check(treebanks: tuple[str, ...], format: Any, reading: CorpusOptions, outpu
     """
     from pathlib import Path
 
-    from mbrparse.treebank.treebank_check import check_treebank, likely_reader
+    from mbrparse.treebank.corpora.treebank_statistics import check_treebank, likely_reader
 
     check_outputs([("--output", output)], [("TREEBANK", path) for path in treebanks])
     malformed = 0

@@ -124,9 +124,9 @@ def _votes(files: tuple[str, ...], voting: VoteOptions, marks: LabelMarks | None
     from mbrparse.decode.parser.combination import Votes, Weights, precision
     from mbrparse.decode.posteriors.mixture import checked_weights
     from mbrparse.files import source_name
+    from mbrparse.treebank.binarize import our_trees
     from mbrparse.treebank.brackets import read_parse_file
     from mbrparse.treebank.candidate_files import read_candidates
-    from mbrparse.treebank.foreign_trees import our_trees
 
     def read(path: str) -> tuple[str, list[ReadTree]]:
         trees = with_progress(read_parse_file(path, voting.encoding), f"reading {path}")

@@ -10,7 +10,7 @@ import click
 from mbrparse.cli.option_types import Text
 from mbrparse.cli.options import option
 from mbrparse.errors import MbrparseError
-from mbrparse.treebank.conventions import CorpusReading
+from mbrparse.treebank.formats.conventions import CorpusReading
 
 
 def _text(name: str, metavar: str, help: str) -> Any:

@@ -162,7 +162,7 @@ def prune_option() -> Any:
 
 
 def _functions(text: str) -> str:
-    from mbrparse.treebank.categories import categories
+    from mbrparse.treebank.clean import categories
 
     try:
         categories(text)
@@ -293,7 +293,7 @@ def check_outputs(
 
 def with_places(outputs: Sequence[Named], no_ids: bool = False) -> list[Named]:
     """Outputs that are files of trees, and the sidecars that are written with them."""
-    from mbrparse.treebank.places import sidecar
+    from mbrparse.treebank.corpora.places import sidecar
 
     beside = [(f"the places of {name}", sidecar(path)) for name, path in outputs if path is not None]
     return [*outputs, *([] if no_ids else beside)]

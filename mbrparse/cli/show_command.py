@@ -76,7 +76,7 @@ def show(
     from mbrparse.errors import FileError
     from mbrparse.evaluate.drawing import read_sentences
     from mbrparse.evaluate.tree_differences import write_differences
-    from mbrparse.treebank.places import Places
+    from mbrparse.treebank.corpora.places import Places
 
     if files.count(STANDARD) > 1:
         raise click.UsageError("standard input (-) can be read only once.")

@@ -24,7 +24,7 @@ from mbrparse.cli.options import (
     with_progress,
 )
 from mbrparse.files import open_output
-from mbrparse.treebank.treebank_statistics import FILE_FIGURES, TABLES, treebank_statistics
+from mbrparse.treebank.corpora.treebank_statistics import FILE_FIGURES, TABLES, treebank_statistics
 
 FIGURES, FILES = "figures", "files"
 #: How many rows of each table are shown where all are.

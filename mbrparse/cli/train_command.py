@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from mbrparse.grammar.dop.addressed_treebank import Weighting
     from mbrparse.grammar.rules import TerminalKind
-    from mbrparse.treebank.corpora import SourceTree
+    from mbrparse.treebank.corpora.reading import SourceTree
 
 
 @click.command(cls=SectionedCommand)
@@ -114,7 +114,7 @@ def train(
     if not iterates:
         unused = [field.name for field in fields(IterationOptions)]
         refuse_options([*unused, "scheduler"], "--method inside-outside or split-merge")
-    from mbrparse.treebank.corpora import read_inputs
+    from mbrparse.treebank.corpora.reading import read_inputs
 
     trees = read_inputs(inputs, encoding)
     if method == "split-merge":

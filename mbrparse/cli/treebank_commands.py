@@ -37,9 +37,9 @@ def corpora(paths: tuple[str, ...], check: bool) -> None:
     Of a PATH (a file, a folder, a zip, or a folder of zips) say what it seems to be, how it is read and what
     is in it, what is removed or cut.
     """
-    from mbrparse.treebank.corpora import find_corpora
-    from mbrparse.treebank.known_corpora import CORPORA
-    from mbrparse.treebank.treebank_check import readers_at
+    from mbrparse.treebank.corpora.known_corpora import CORPORA
+    from mbrparse.treebank.corpora.reading import find_corpora
+    from mbrparse.treebank.corpora.treebank_statistics import readers_at
 
     for spec in [spec for path in paths for spec in readers_at(path)]:
         _describe(spec)
@@ -61,9 +61,9 @@ def corpora(paths: tuple[str, ...], check: bool) -> None:
 
 def _describe(spec: str) -> None:
     """Print what a treebank seems to be, and how it is read."""
-    from mbrparse.treebank.categories import PENN
-    from mbrparse.treebank.known_corpora import known_corpus
-    from mbrparse.treebank.treebank_statistics import treebank_statistics
+    from mbrparse.treebank.clean import PENN
+    from mbrparse.treebank.corpora.known_corpora import known_corpus
+    from mbrparse.treebank.corpora.treebank_statistics import treebank_statistics
 
     found = treebank_statistics(spec, on_error="skip", progress=lambda trees: with_progress(trees, spec))
     figures, counts, corpus = found.figures(), found.counts(), known_corpus(spec)
@@ -123,8 +123,8 @@ def split(
     from mbrparse.files import atomic_outputs, source_name
     from mbrparse.treebank import splits
     from mbrparse.treebank.brackets import read_tree_file
-    from mbrparse.treebank.corpora import no_trees
-    from mbrparse.treebank.places import Places, open_trees
+    from mbrparse.treebank.corpora.places import Places, open_trees
+    from mbrparse.treebank.corpora.reading import no_trees
 
     if sum(option is not None for option in (test_fraction, test_last, test_random, fold)) != 1:
         raise click.UsageError("Give one of --test-fraction, --test-last, --test-random and --fold.")
@@ -285,7 +285,7 @@ def sample(
     from mbrparse.grammar.files.grammars import read_rules_of_any_format
     from mbrparse.grammar.sample import Sampler
     from mbrparse.treebank.brackets import write_tree
-    from mbrparse.treebank.corpora import embedded_grammar
+    from mbrparse.treebank.corpora.reading import embedded_grammar
 
     check_outputs([("--output", output)], [("GRAMMAR", grammar)])
     if seed is None:

@@ -16,9 +16,16 @@ from typing import Literal, NamedTuple, TypeVar
 from mbrparse.errors import CorpusError, InputMismatchError, MbrparseError
 from mbrparse.files import STANDARD, read_lines, source_name
 from mbrparse.log import Log
-from mbrparse.treebank.any_tree import AnyTree, any_trees
-from mbrparse.treebank.brackets import EMPTY_PARSE, ReadTree, read_parse_file, read_tree, without_mark
-from mbrparse.treebank.foreign_trees import our_trees, watched
+from mbrparse.treebank.binarize import our_trees, watched
+from mbrparse.treebank.brackets import (
+    EMPTY_PARSE,
+    AnyTree,
+    ReadTree,
+    any_trees,
+    read_parse_file,
+    read_tree,
+    without_mark,
+)
 from mbrparse.treebank.labels import LabelMarks, is_continuation_label
 from mbrparse.treebank.outlines import Outline, first_difference, outline, tree_digest, yields_agree
 from mbrparse.treebank.tree import Tree

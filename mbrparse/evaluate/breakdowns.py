@@ -17,7 +17,7 @@ from typing import Any, Literal, NamedTuple
 from mbrparse.evaluate.counts import Brackets, ComparedTrees, Tally, debinarized, parents
 from mbrparse.evaluate.criteria import Average, Columns, Criterion, rates, totals
 from mbrparse.evaluate.tables import LAYOUTS, Format, Grid, chosen, grid_of, number, prose, signature_line
-from mbrparse.treebank.categories import PENN_CATEGORIES
+from mbrparse.treebank.clean import PENN_CATEGORIES
 from mbrparse.treebank.outlines import Span
 
 

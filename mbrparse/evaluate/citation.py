@@ -15,7 +15,7 @@ from pathlib import Path
 from mbrparse.errors import MbrparseError
 from mbrparse.files import read_lines
 from mbrparse.latex import latex
-from mbrparse.treebank.known_corpora import CORPORA
+from mbrparse.treebank.corpora.known_corpora import CORPORA
 
 _ROW = re.compile(r"^%% (.*)\n((?:.+\n)+)", re.MULTILINE)
 _SIGNATURE = re.compile(r"(?:criteria|table):.*\|version:mbrparse-.*")

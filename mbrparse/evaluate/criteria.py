@@ -38,7 +38,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mbrparse.log import Log
-from mbrparse.treebank.places import COLUMNS, Places
+from mbrparse.treebank.corpora.places import COLUMNS, Places
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -13,9 +13,9 @@ from typing import Literal, NamedTuple, TextIO
 
 from mbrparse.errors import InputMismatchError, LabelError
 from mbrparse.treebank.clean import unwrap
+from mbrparse.treebank.corpora.places import COLUMNS, CorpusPlace
 from mbrparse.treebank.labels import project
 from mbrparse.treebank.outlines import Constituent, constituents, yields_agree
-from mbrparse.treebank.places import COLUMNS, CorpusPlace
 from mbrparse.treebank.tree import Tree
 
 #: Which constituents that the other tree lacks.

@@ -34,9 +34,9 @@ from mbrparse.run.results import claim_folder, clear_left_overs, fingerprint
 from mbrparse.training.split_merge.cycles import SplitMerge
 from mbrparse.training.split_merge.training import train_trees
 from mbrparse.treebank.binarize import debinarize
-from mbrparse.treebank.conventions import CorpusReading
-from mbrparse.treebank.corpora import SourceTree
-from mbrparse.treebank.places import write_trees
+from mbrparse.treebank.corpora.places import write_trees
+from mbrparse.treebank.corpora.reading import SourceTree
+from mbrparse.treebank.formats.conventions import CorpusReading
 from mbrparse.treebank.tree import Tree
 
 MOST_PROBABLE = "most-probable-tree"

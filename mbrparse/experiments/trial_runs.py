@@ -21,9 +21,9 @@ from mbrparse.local_settings import no_local_settings
 from mbrparse.log import Log, Progress, no_progress
 from mbrparse.program import signature
 from mbrparse.treebank.clean import UnaryPolicy
-from mbrparse.treebank.conventions import AS_USUAL, CorpusReading
-from mbrparse.treebank.corpora import SourceTree
-from mbrparse.treebank.prepare import OnError, Preparation, PreparationStatistics, prepare_corpora
+from mbrparse.treebank.corpora.prepare import OnError, Preparation, PreparationStatistics, prepare_corpora
+from mbrparse.treebank.corpora.reading import SourceTree
+from mbrparse.treebank.formats.conventions import AS_USUAL, CorpusReading
 from mbrparse.treebank.splits import split_fraction
 
 Item = TypeVar("Item")

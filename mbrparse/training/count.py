@@ -16,8 +16,8 @@ from mbrparse.grammar.rules import Rule, RuleSet, TerminalKind, is_terminal, quo
 from mbrparse.grammar.words.tagger import Tagger
 from mbrparse.grammar.words.unknown import MODELS, Collins, UnknownKind, UnknownWords
 from mbrparse.log import Log, Progress, counted, no_log, no_progress
-from mbrparse.treebank.any_tree import AnyTree, any_trees
-from mbrparse.treebank.corpora import SourceTree
+from mbrparse.treebank.brackets import AnyTree, any_trees
+from mbrparse.treebank.corpora.reading import SourceTree
 from mbrparse.treebank.labels import escape
 from mbrparse.treebank.tree import Tree
 

@@ -45,7 +45,7 @@ from mbrparse.files import open_output, read_lines, source_name
 from mbrparse.grammar.fields_file import FieldsReader, format_number, is_whole
 from mbrparse.grammar.pcfg import PCFG, FloatArray
 from mbrparse.grammar.rules import TERMINAL_KINDS, TerminalKind, is_terminal, quote
-from mbrparse.treebank.corpora import SourceTree
+from mbrparse.treebank.corpora.reading import SourceTree
 from mbrparse.treebank.labels import escape
 from mbrparse.treebank.outlines import constituents
 from mbrparse.treebank.tree import Tree

@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 
 from mbrparse.errors import MbrparseError
-from mbrparse.treebank.any_tree import AnyTree, any_trees
+from mbrparse.treebank.brackets import AnyTree, any_trees
 from mbrparse.treebank.clean import unwrap
 from mbrparse.treebank.tree import Tree
 

@@ -3,16 +3,20 @@
 A constituent with more than two children becomes a chain of continuations (Goodman 1996, section 5):
 to the right, X -> A B C D becomes X -> A X_Cont, X_Cont -> B X_Cont, X_Cont -> C D. Around a head H,
 X -> A H C D becomes X -> A X_Cont, X_Cont -> X_Cont D, X_Cont -> H C (Sima'an 2003).
+
+Trees of other programs, whose labels have marks of their own (``LabelMarks``).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, TypeVar
 
-from mbrparse.treebank.any_tree import AnyTree, any_tree
+from mbrparse.log import Log
+from mbrparse.treebank.brackets import AnyTree, ReadTree, any_tree
+from mbrparse.treebank.clean import unwrap
 from mbrparse.treebank.heads import HeadChoice, HeadRules, choose_heads
 from mbrparse.treebank.labels import (
     CONTINUATION,
@@ -21,7 +25,10 @@ from mbrparse.treebank.labels import (
     PARENT,
     SIBLING,
     TAG_JOIN,
+    LabelMarks,
+    continuation_of,
     escape,
+    foreign_note,
     frame,
     is_continuation,
     join_chain,
@@ -254,3 +261,68 @@ def _build(node: _Constituent, children: Sequence[_Built], how: Binarization) ->
 
     trees = [child.tree for child in children]
     return _Built(linearize(node.base + annotations, trees, head, label), node.base, head_tag)
+
+
+Item = TypeVar("Item")
+
+_LOOKED_AT = 1000  # trees: a binarizer's labels are in every few
+
+
+def translated(tree: Tree, marks: LabelMarks) -> Tree:
+    """A tree of another program with its constituents' labels as binarized trees have them here.
+
+    A null label becomes the continuation of the label above, but at the root.
+
+    >>> from mbrparse.treebank.brackets import read_tree
+    >>> marks = LabelMarks("::", "|<", "-")
+    >>> print(translated(read_tree("(S::VP (V a) (VP|<> (P b) (- (N c) (N d))))"), marks))
+    (S+VP (V a) (VP_Cont (P b) (VP_Cont (N c) (N d))))
+    """
+    found: list[tuple[Tree, str]] = []
+    stack = [(tree, "")]
+    while stack:
+        node, above = stack.pop()
+        label = node.label
+        if node.children:
+            label = continuation_of(above) if above and label in marks.null else marks.translate(label)
+        found.append((node, label))
+        stack.extend((child, label) for child in reversed(node.children))
+    built: list[Tree] = []
+    for node, label in reversed(found):
+        built.append(Tree(label, [built.pop() for _ in node.children], word=node.word))
+    return built[0]
+
+
+def translated_trees(trees: Iterable[ReadTree], marks: LabelMarks, nary: bool) -> Iterator[ReadTree]:
+    """Trees, those with ``marks`` in their labels ``translated``, and with ``nary`` debinarized."""
+    for line, tree, name in trees:
+        if tree is not None and any(map(marks.in_label, phrase_labels(tree))):
+            ours = translated(unwrap(tree), marks)
+            yield ReadTree(line, debinarize(ours) if nary else ours, name)
+        else:
+            yield ReadTree(line, tree, name)
+
+
+def our_trees(
+    trees: Iterable[ReadTree], marks: LabelMarks | None, nary: bool, source: str, log: Log
+) -> Iterator[ReadTree]:
+    """The same, or without marks trees as they are; ``log`` is told of labels that still look foreign."""
+    found = trees if marks is None else translated_trees(trees, marks, nary)
+    return watched(found, lambda read: phrase_labels(read.tree), source, log)
+
+
+def phrase_labels(tree: Tree | None) -> set[str]:
+    """The labels of a tree's constituents."""
+    return set() if tree is None else {node.label for node in unwrap(tree).preorder() if node.children}
+
+
+def watched(
+    items: Iterable[Item], labels_of: Callable[[Item], Iterable[str]], source: str, log: Log
+) -> Iterator[Item]:
+    """Trees or lines as they are; ``log`` is told once where labels look like another program's."""
+    told = False
+    for number, item in enumerate(items):
+        if not told and number < _LOOKED_AT and (found := foreign_note(labels_of(item))):
+            told = True
+            log(f"{source}: {found}")
+        yield item

@@ -5,18 +5,20 @@ outer bracket. ``(())``, and in a file of one tree a line an empty line too, is 
 without a parse. White space is blanks, tabs and line ends (a carriage return at the edge of a token
 belongs to one): whatever else some call white space (U+3000, no-break spaces, form feeds, U+0085 ...)
 is part of the label or word that holds it. Between trees, a line that begins with ``#`` is a comment.
+
+Trees as programs have them: a ``Tree``, a string of brackets, or an ``nltk.Tree``.
 """
 
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple, TextIO
+from typing import Any, NamedTuple, TextIO, TypeAlias
 
-from mbrparse.errors import BracketError
+from mbrparse.errors import BracketError, InputMismatchError
 from mbrparse.files import read_lines, source_name
-from mbrparse.treebank.leaf_scan import scan_leaves
 from mbrparse.treebank.tree import Tree
 
 EMPTY_PARSE = "(())"
@@ -81,27 +83,6 @@ def read_trees(
             raise error
         on_error(error)
         again.extend(reversed(reader.restart()))
-
-
-def read_leaves(
-    lines: Iterable[str], source: str = "<string>", first_line: int = 1
-) -> Iterator[tuple[Tree, ...]]:
-    """Yield the leaves of each tree that ``read_trees`` would (of an empty parse none); raises BracketError.
-
-    >>> [[leaf.word for leaf in leaves] for leaves in read_leaves(["(S (NN dog) (VB eats))", "(())"])]
-    [['dog', 'eats'], []]
-    """
-    reader = _Reader(source)
-    for number, line in enumerate(lines, start=first_line):
-        leaves = None if reader.depth else scan_leaves(line, reader.leaves)
-        if leaves is not None:
-            reader.passed_by(number, line)
-            yield leaves
-        else:
-            for _, tree, _ in reader.feed(number, line):
-                yield () if tree is None else tree.leaves()
-    if reader.depth:
-        raise reader.unclosed()
 
 
 def read_tree(text: str) -> Tree:
@@ -266,13 +247,6 @@ class _Reader:
         self.run += len(found)
         return found
 
-    def passed_by(self, number: int, line: str) -> None:
-        """Record a line with one tree that was read elsewhere."""
-        self._begin(number, line)
-        self.since.append((number, line))
-        self.one_a_line = True
-        self.run += 1
-
     def _go_on(self, number: int, line: str) -> None:
         """Where trees have a line of their own, an open one that closes brackets has lost one."""
         if self.one_a_line and line.startswith("(") and ")" in self.since[0][1]:
@@ -345,3 +319,55 @@ class _Reader:
             if line.startswith("("):
                 return later[position:]
         return []
+
+
+AnyTree: TypeAlias = Tree | str | Any  # an nltk.Tree, which has no types
+
+# A token of words stands by itself ("( see below )"), a tree's bracket before its label or another bracket.
+_BEGINNING = re.compile(r"\s*\((?:\S|\s*\()")
+
+
+def is_tree(given: object) -> bool:
+    """Whether it is a tree, or a string that begins as one.
+
+    >>> is_tree("(S a b)"), is_tree("( see below )")
+    (True, False)
+    """
+    if isinstance(given, str):
+        return _BEGINNING.match(given) is not None
+    return isinstance(given, Tree) or _is_nltk(given)
+
+
+def _is_nltk(given: object) -> bool:
+    return "nltk.tree" in sys.modules and isinstance(given, sys.modules["nltk.tree"].Tree)
+
+
+def any_tree(given: Any, source: str = "<tree>") -> Tree:
+    """A tree of any kind as a Tree; raises BracketError, InputMismatchError for what is none."""
+    if isinstance(given, Tree):
+        return given
+    if _is_nltk(given):
+        return Tree.from_nltk(given)
+    found = [one.tree for one in read_trees(given.split("\n"), source)] if is_tree(given) else []
+    if len(found) != 1 or found[0] is None:
+        raise InputMismatchError(
+            f"{len(found)} trees, not one" if found else f"a {type(given).__name__}, not a tree",
+            source=source,
+            remedy="give a Tree, an nltk.Tree, or brackets: '(S (NP it) (VP works))'",
+        )
+    return found[0]
+
+
+def any_trees(given: Any, source: str = "<trees>", *, words: bool = False) -> Iterator[Any]:
+    """Trees of any kind, or one of them, or a text of several; None, "" and "(())" are empty parses: None.
+
+    With ``words``, what is no tree is passed through. Raises as ``any_tree``, with the tree's number, from 1.
+    """
+    if isinstance(given, str):
+        yield from (tree for _, tree, _ in read_trees(given.split("\n"), source))
+        return
+    several = isinstance(given, Iterable) and not is_tree(given)
+    for number, one in enumerate(given if several else [any_tree(given, source)], start=1):
+        empty = one is None or (isinstance(one, str) and one.strip() in ("", EMPTY_PARSE))
+        passed = words and isinstance(one, Iterable) and not is_tree(one)
+        yield None if empty else one if passed else any_tree(one, f"{source}, sentence {number}")

@@ -1,4 +1,15 @@
-"""From a treebank's trees to the trees that are worked on: the *cleaned* form.
+r"""The parts of a treebank's labels: a category, functions before or after it, and new names from a file.
+
+The Penn Treebank writes ``NP-SBJ=1``, the functions behind the category; Floresta ``SUBJ+np``, the function
+before it, on tags too; others use other separators. A **convention** is written ``after:-=`` (what begins at
+the first of these characters is function) or ``before:+`` (what ends at the first of them is).
+
+A **label map** is a file with an old label and its new one on each line. In the old one ``*`` matches any
+characters and ``?`` one; ``*`` in the new one is what the old one's first, second ... ``*`` matched.
+``\`` before a character takes its meaning away. The first line that fits decides. Empty lines and lines
+that begin with ``#`` are passed over.
+
+From a treebank's trees to the trees that are worked on: the *cleaned* form.
 
 In this order: traces (``-NONE-``) and what they leave empty are removed, a wrapper around the root is
 removed, function tags are cut off, and the unary policy is applied.
@@ -7,11 +18,166 @@ removed, function tags are cut off, and the unary policy is applied.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Set
+import re
+from collections.abc import Callable, Iterable, Set
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
-from mbrparse.treebank.categories import STRIP, Categories, categories
+from mbrparse.errors import LabelError, MbrparseError
+from mbrparse.files import read_lines, source_name
 from mbrparse.treebank.tree import Tree
+
+_PARTS = re.compile(r"\\.|.", re.DOTALL)
+
+
+class LabelMap:
+    """The lines of a table; ``find`` applies it."""
+
+    def __init__(self, lines: Iterable[str], source: str = "<string>") -> None:
+        """Read a table. Raises LabelError at a line that is none.
+
+        >>> table = LabelMap(["grup.*.?? *", "sn* NP"])
+        >>> table.find("grup.nom.ms"), table.find("sn.co"), table.find("sp")
+        ('nom', 'NP', None)
+        """
+        self.source = source
+        self._rules: list[tuple[int, re.Pattern[str], list[str]]] = []
+        self._found: dict[str, str | None] = {}
+        self._unused: set[int] = set()
+        for number, line in enumerate(lines, start=1):
+            if not line.strip() or line.startswith("#"):
+                continue
+            fields = line.split()
+            if len(fields) != 2:
+                raise LabelError(
+                    f"an old label and a new one expected, {len(fields)} found", source=source, line=number
+                )
+            old, new = (_PARTS.findall(field) for field in fields)
+            if new.count("*") > old.count("*"):
+                raise LabelError("the new label has more * than the old one", source=source, line=number)
+            self._rules.append((number, re.compile("".join(map(_pattern, old)), re.DOTALL), new))
+            self._unused.add(number)
+
+    def find(self, label: str) -> str | None:
+        """The new name of a label, or None where no line fits."""
+        if label not in self._found:
+            self._found[label] = None
+            for number, pattern, new in self._rules:
+                match = pattern.fullmatch(label)
+                if match is not None:
+                    self._unused.discard(number)
+                    matched = iter(match.groups())
+                    parts = (next(matched) if part == "*" else part[-1] for part in new)
+                    self._found[label] = "".join(parts) or None
+                    break
+        return self._found[label]
+
+    def unused(self) -> list[int]:
+        """The lines that no label has been found by."""
+        return sorted(self._unused)
+
+
+def read_label_map(path: str | Path, encoding: str = "utf-8") -> LabelMap:
+    """Read a table from a file; raises LabelError, FileError."""
+    return LabelMap(read_lines(path, encoding), source_name(path))
+
+
+def _pattern(part: str) -> str:
+    if part == "*":
+        return "(.*)"
+    return "." if part == "?" else re.escape(part[-1])
+
+
+STRIP, KEEP = "strip", "keep"
+PENN = "after:-="
+
+
+@dataclass(frozen=True, slots=True)
+class Categories:
+    """How labels are read. With ``keep`` functions stay; ``label_map`` gives categories and tags new names.
+
+    The map is applied to the whole label first, then to its category.
+    """
+
+    separators: str = "-="
+    before: bool = False
+    keep: bool = False
+    label_map: LabelMap | None = None
+
+    @property
+    def is_identity(self) -> bool:
+        """Whether labels stay as they are."""
+        return self.keep and self.label_map is None
+
+    def category(self, label: str) -> str:
+        """The category of a constituent's label.
+
+        >>> Categories().category("NP-SBJ=1"), Categories("+", before=True).category("SUBJ+np")
+        ('NP', 'np')
+        """
+        return self._named(label, *self._parts(label))
+
+    def tag(self, label: str) -> str:
+        """The same of a tag: what follows a separator in it is no function, what goes before one is.
+
+        >>> Categories().tag("NS-D"), Categories("+", before=True).tag(">N+art")
+        ('NS-D', 'art')
+        """
+        return self._named(label, *(self._parts(label) if self.before else ("", label, "")))
+
+    def functions(self, label: str) -> frozenset[str]:
+        """The functions of a constituent's label.
+
+        >>> sorted(Categories().functions("NP-LOC-PRD=2")), sorted(Categories().functions("-LRB-"))
+        (['2', 'LOC', 'PRD'], [])
+        """
+        before, _, after = self._parts(label)
+        return frozenset(part for part in _one_of(self.separators).split(before + after) if part)
+
+    def _parts(self, label: str) -> tuple[str, str, str]:
+        """The part before the category, with its separator; the category; the part after it."""
+        match = _one_of(self.separators).search(label)
+        if match is None or match.start() == 0:  # -LRB- is a category
+            return "", label, ""
+        if not self.before:
+            return "", label[: match.start()], label[match.start() :]
+        return (
+            (label[: match.end()], label[match.end() :], "") if match.end() < len(label) else ("", label, "")
+        )
+
+    def _named(self, label: str, before: str, category: str, after: str) -> str:
+        if self.label_map is not None:
+            whole = self.label_map.find(label)
+            if whole is not None:
+                return whole
+            category = self.label_map.find(category) or category
+        return before + category + after if self.keep else category
+
+
+PENN_CATEGORIES = Categories()
+
+
+def categories(functions: str, convention: str = PENN, label_map: LabelMap | None = None) -> Categories:
+    """How labels are read: ``strip`` and ``keep`` use a corpus's convention, others are one themselves.
+
+    Raises MbrparseError where ``functions`` is none of this.
+
+    >>> categories("before:+").category("UTT+np"), categories("strip", "after:.").category("grup.nom.ms")
+    ('np', 'grup')
+    """
+    order, colon, separators = str(convention if functions in (STRIP, KEEP) else functions).partition(":")
+    if order not in ("after", "before") or not colon or not separators:
+        raise MbrparseError(
+            f"functions are strip, keep, after:CHARACTERS or before:CHARACTERS, not {functions!r}",
+            remedy="after:-= cuts NP-SBJ to NP, before:+ cuts UTT+np to np",
+        )
+    return Categories(separators, order == "before", functions == KEEP, label_map)
+
+
+def _one_of(characters: str) -> re.Pattern[str]:
+    return re.compile(f"[{re.escape(characters)}]")
+
 
 UnaryPolicy = Literal["top", "bottom", "join", "join-tags", "keep"]
 TRACE = "-NONE-"

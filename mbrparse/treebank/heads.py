@@ -39,7 +39,7 @@ from typing import Literal
 
 from mbrparse.errors import HeadRulesError
 from mbrparse.files import read_lines, source_name
-from mbrparse.treebank.categories import PENN_CATEGORIES, Categories
+from mbrparse.treebank.clean import PENN_CATEGORIES, Categories
 from mbrparse.treebank.tree import Tree
 
 Side = Literal["left", "right"]

@@ -144,7 +144,7 @@ def split(
     Raises:
         CorpusError: No sentences, fewer than the test part, or a share that is none.
 
-    >>> from mbrparse.treebank.tree_lists import read_trees
+    >>> from mbrparse.treebank.corpora.prepare import read_trees
     >>> train, test = split(read_trees("embedded:flights"), 0.1)
     >>> len(train), len(test)
     (1350, 149)

@@ -21,8 +21,8 @@ from mbrparse.errors import MbrparseError, OptionsError
 from mbrparse.grammar.pcfg import PCFG, IntArray
 from mbrparse.training.count import induce
 from mbrparse.training.tag_statistics import Statistics, count_statistics
-from mbrparse.treebank.corpora import read_corpus
-from mbrparse.treebank.prepare import Preparation, PreparationStatistics, prepare
+from mbrparse.treebank.corpora.prepare import Preparation, PreparationStatistics, prepare
+from mbrparse.treebank.corpora.reading import read_corpus
 
 NAMES = list(MERITS)
 NEAR = 1e-9

@@ -17,7 +17,7 @@ from mbrparse.grammar.rules import quote
 from mbrparse.training.count import induce
 from mbrparse.training.tag_statistics import BOUNDARY, count_statistics
 from mbrparse.treebank.brackets import read_tree
-from mbrparse.treebank.corpora import SourceTree
+from mbrparse.treebank.corpora.reading import SourceTree
 
 TEXT = ["(S (NP D N) (VP V (NP D N)))", "(S (NP D N) V)", "(S (NP D (NP N N)) (VP V N))", "(S N (VP V N))"]
 TREES = [SourceTree("here", line, read_tree(text)) for line, text in enumerate(TEXT, start=1)]

@@ -25,7 +25,7 @@ from mbrparse.training.tag_statistics import (
     write_statistics,
 )
 from mbrparse.treebank.brackets import read_tree
-from mbrparse.treebank.corpora import SourceTree
+from mbrparse.treebank.corpora.reading import SourceTree
 
 D, N, V = "'D'", "'N'", "'V'"
 

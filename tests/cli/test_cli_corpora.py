@@ -7,7 +7,7 @@ import nltk
 import pytest
 from commandline import Command
 
-from mbrparse.treebank.known_corpora import CORPORA
+from mbrparse.treebank.corpora.known_corpora import CORPORA
 
 HISTORICAL = """( (IP-MAT (NP-SBJ (NPR-N Hans-hans) (NP-PRN *ICH*-1)) (CODE <P_1>)
   (HVDI hafði-hafa) (. .-.)) (ID A,.1))

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mbrparse.decode.posteriors.posteriors_file import read_posteriors
-from mbrparse.treebank.binarize import debinarize
-from mbrparse.treebank.foreign_trees import translated
+from mbrparse.treebank.binarize import debinarize, translated
 from mbrparse.treebank.labels import LabelMarks
 from mbrparse.treebank.tree import Tree
 

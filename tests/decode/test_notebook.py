@@ -14,7 +14,7 @@ from tree_strategies import labels, trees
 
 import mbrparse as mp
 from mbrparse.errors import GrammarError, OptionsError
-from mbrparse.treebank.any_tree import any_tree, is_tree
+from mbrparse.treebank.brackets import any_tree, is_tree
 
 TOY = """
 S -> NP VP [1.0]

@@ -27,7 +27,7 @@ from mbrparse.grammar.dop.dop_grammar import DopGrammar, fragments_of, number_of
 from mbrparse.grammar.dop.reduction import reduced_rules
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import RuleSet, TerminalKind, Weight
-from mbrparse.treebank.corpora import SourceTree
+from mbrparse.treebank.corpora.reading import SourceTree
 from mbrparse.treebank.tree import Tree
 
 WEIGHTINGS: tuple[Weighting, ...] = ("plain", "equal", "bonnema")

@@ -14,7 +14,7 @@ from mbrparse.grammar.dop.reduction import reduced_rules
 from mbrparse.grammar.files.grammars import read_any_grammar
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.treebank.brackets import read_tree
-from mbrparse.treebank.corpora import SourceTree
+from mbrparse.treebank.corpora.reading import SourceTree
 
 TEXTS = "(S (NP DT NN) (VP VB (NP DT NN)))", "(S (NP DT NN) VB)", "(S (NP DT (NP_Cont JJ NN)) VB)"
 FILE = """mbrparse-dop 1

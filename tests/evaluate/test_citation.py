@@ -11,7 +11,7 @@ from mbrparse.decode.objectives import OBJECTIVES
 from mbrparse.evaluate.citation import citation
 from mbrparse.evaluate.compare.profiles import PROFILES
 from mbrparse.program import signature, sources
-from mbrparse.treebank.known_corpora import CORPORA
+from mbrparse.treebank.corpora.known_corpora import CORPORA
 
 TREES = "( (S (NP (DT the) (NN dog)) (VP (VBZ sees) (NP (DT a) (NN cat))) (. .)) )\n" * 12
 

@@ -11,10 +11,10 @@ from mbrparse.evaluate.align import Place
 from mbrparse.evaluate.counts import Comparison, GoldSentence, Matches
 from mbrparse.treebank.binarize import binarize, debinarize
 from mbrparse.treebank.clean import clean
-from mbrparse.treebank.corpora import SourceTree
+from mbrparse.treebank.corpora.prepare import Preparation, PreparationStatistics, prepare
+from mbrparse.treebank.corpora.reading import SourceTree
 from mbrparse.treebank.labels import project
 from mbrparse.treebank.outlines import outline
-from mbrparse.treebank.prepare import Preparation, PreparationStatistics, prepare
 from mbrparse.treebank.tree import Tree
 
 LENGTHS = st.integers(2, 9)

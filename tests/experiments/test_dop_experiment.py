@@ -18,8 +18,8 @@ from mbrparse.experiments.dop.fragment_speed import SpeedTrial
 from mbrparse.experiments.dop.model_tables import Row, comparisons, judge, paired_data
 from mbrparse.experiments.dop.model_trial import Design, Model
 from mbrparse.experiments.trial_runs import paired_test
-from mbrparse.treebank.corpora import SourceTree, read_corpus
-from mbrparse.treebank.prepare import Preparation, PreparationStatistics, prepare
+from mbrparse.treebank.corpora.prepare import Preparation, PreparationStatistics, prepare
+from mbrparse.treebank.corpora.reading import SourceTree, read_corpus
 
 Finished = tuple[Path, Outcome]
 SMALL = "--train 100 --test 0.01 --samples 20 --resamples 50 --fragments 3000"

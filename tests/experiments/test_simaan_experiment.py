@@ -19,7 +19,7 @@ from mbrparse.evaluate.evalb.parameters import COLLINS, NEVER, read_parameters, 
 from mbrparse.experiments.simaan import steps
 from mbrparse.experiments.simaan.parser_kinds import ALGORITHMS
 from mbrparse.treebank.brackets import read_tree_file
-from mbrparse.treebank.corpora import read_corpus
+from mbrparse.treebank.corpora.reading import read_corpus
 
 EVALB_FILES = Path(__file__).parent.parent / "data" / "evalb"
 Finished = tuple[Path, Outcome]

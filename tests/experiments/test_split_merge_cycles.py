@@ -11,7 +11,7 @@ from commandline import Command, Outcome
 
 from mbrparse.experiments import split_merge_cycles
 from mbrparse.experiments.kept_parses import parse_kept
-from mbrparse.treebank.corpora import read_corpus
+from mbrparse.treebank.corpora.reading import read_corpus
 
 OBJECTIVES = [
     "labelled-tree",

@@ -26,7 +26,7 @@ from mbrparse.grammar.rules import (
 )
 from mbrparse.training.count import induce
 from mbrparse.treebank.brackets import read_tree
-from mbrparse.treebank.corpora import SourceTree
+from mbrparse.treebank.corpora.reading import SourceTree
 
 # Goodman (1996), grammar (3), and the grammar of Sima'an (2003), section 4.
 FOUR_TREES = """

@@ -14,8 +14,8 @@ from mbrparse.training.count import induce
 from mbrparse.treebank.binarize import Binarization, binarize
 from mbrparse.treebank.brackets import read_tree
 from mbrparse.treebank.clean import clean
-from mbrparse.treebank.corpora import SourceTree
-from mbrparse.treebank.prepare import Preparation, PreparationStatistics, prepare
+from mbrparse.treebank.corpora.prepare import Preparation, PreparationStatistics, prepare
+from mbrparse.treebank.corpora.reading import SourceTree
 from mbrparse.treebank.tree import Tree
 
 TREES = (

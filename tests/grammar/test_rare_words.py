@@ -20,7 +20,7 @@ from mbrparse.training.split_merge.cycles import SplitMerge, cycle, first_gramma
 from mbrparse.training.split_merge.rare_words import RareWords
 from mbrparse.training.split_merge.training import train_trees
 from mbrparse.training.split_merge.tree_arrays import observe
-from mbrparse.treebank.corpora import SourceTree
+from mbrparse.treebank.corpora.reading import SourceTree
 from mbrparse.treebank.labels import escape
 from mbrparse.treebank.tree import Tree
 

@@ -18,8 +18,8 @@ from mbrparse.training.split_merge.splits import merge_losses, split
 from mbrparse.training.split_merge.state_grammar import Layout
 from mbrparse.training.split_merge.tree_arrays import ObservedTrees, observe
 from mbrparse.treebank.brackets import read_tree
-from mbrparse.treebank.corpora import SourceTree
-from mbrparse.treebank.tree_lists import read_trees
+from mbrparse.treebank.corpora.prepare import read_trees
+from mbrparse.treebank.corpora.reading import SourceTree
 
 
 @given(corpus=treebanks(), kind=kinds)

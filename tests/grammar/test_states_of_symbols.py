@@ -33,7 +33,7 @@ from mbrparse.training.split_merge.splits import (
 from mbrparse.training.split_merge.state_grammar import Layout, StateGrammar
 from mbrparse.training.split_merge.tree_arrays import ObservedTrees, observe
 from mbrparse.treebank.brackets import read_tree
-from mbrparse.treebank.corpora import SourceTree
+from mbrparse.treebank.corpora.reading import SourceTree
 from mbrparse.treebank.tree import Tree
 
 

@@ -31,7 +31,7 @@ from mbrparse.grammar.words.unknown import (
 from mbrparse.training.count import induce, train_by_counting
 from mbrparse.treebank.binarize import binarize
 from mbrparse.treebank.brackets import read_tree
-from mbrparse.treebank.corpora import SourceTree
+from mbrparse.treebank.corpora.reading import SourceTree
 from mbrparse.treebank.labels import escape
 from mbrparse.treebank.tree import Tree
 

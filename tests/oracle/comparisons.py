@@ -39,7 +39,7 @@ from mbrparse.grammar.dop.dop_grammar import DopGrammar
 from mbrparse.grammar.pcfg import PCFG, FloatArray
 from mbrparse.grammar.projection import has_annotations
 from mbrparse.grammar.rules import RuleSet, TerminalKind, is_terminal, unquote
-from mbrparse.treebank.corpora import SourceTree
+from mbrparse.treebank.corpora.reading import SourceTree
 from mbrparse.treebank.outlines import constituents
 from mbrparse.treebank.tree import Tree
 

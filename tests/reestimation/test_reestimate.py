@@ -27,7 +27,7 @@ from mbrparse.training.em.iterations import train
 from mbrparse.training.em.reestimate import first_estimate, reestimate, to_rules
 from mbrparse.treebank.binarize import Binarization, binarize
 from mbrparse.treebank.brackets import read_tree
-from mbrparse.treebank.corpora import SourceTree
+from mbrparse.treebank.corpora.reading import SourceTree
 
 
 def nested(half: int) -> BracketedSentence:

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from mbrparse.errors import LabelError, MbrparseError
 from mbrparse.treebank.brackets import read_tree
-from mbrparse.treebank.categories import LabelMap, categories, read_label_map
-from mbrparse.treebank.clean import clean, relabel
+from mbrparse.treebank.clean import LabelMap, categories, clean, read_label_map, relabel
 from mbrparse.treebank.heads import choose_heads, head_rules
 
 FLORESTA = "(UTT+np (>N+art Um) (H+n dia) (N<+pp (H+prp de) (P<+np (H+n sol) (N<+adj s))) (.+ .) (+ +) (? ?))"

@@ -5,10 +5,9 @@ from hypothesis import given
 from tree_strategies import tokens, trees
 
 from mbrparse.treebank.brackets import read_tree
-from mbrparse.treebank.categories import PENN_CATEGORIES
-from mbrparse.treebank.clean import UnaryPolicy, clean
-from mbrparse.treebank.corpora import SourceTree
-from mbrparse.treebank.prepare import Preparation, PreparationStatistics, prepare
+from mbrparse.treebank.clean import PENN_CATEGORIES, UnaryPolicy, clean
+from mbrparse.treebank.corpora.prepare import Preparation, PreparationStatistics, prepare
+from mbrparse.treebank.corpora.reading import SourceTree
 from mbrparse.treebank.tree import Tree
 
 

@@ -3,8 +3,7 @@
 import pytest
 
 from mbrparse.treebank.brackets import read_tree
-from mbrparse.treebank.categories import categories
-from mbrparse.treebank.clean import UnaryPolicy, simplify, without_traces
+from mbrparse.treebank.clean import UnaryPolicy, categories, simplify, without_traces
 from mbrparse.treebank.heads import HeadChoice, choose_heads, head_rules
 
 COLLINS = head_rules("collins")

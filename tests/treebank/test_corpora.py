@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from tree_strategies import is_binary
 
 from mbrparse.errors import BracketError, CorpusError, FileError, MbrparseError
-from mbrparse.treebank.conventions import CorpusReading, Removals
-from mbrparse.treebank.corpora import SourceTree, embedded_grammar, parse_sections, read_corpus
-from mbrparse.treebank.prepare import Preparation, PreparationStatistics, prepare
+from mbrparse.treebank.corpora.prepare import Preparation, PreparationStatistics, prepare
+from mbrparse.treebank.corpora.reading import SourceTree, embedded_grammar, parse_sections, read_corpus
+from mbrparse.treebank.formats.conventions import CorpusReading, Removals
 from mbrparse.treebank.tree import Tree
 
 NltkFolder = Callable[..., None]

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from mbrparse.errors import CorpusError, FileError
-from mbrparse.treebank.corpora import find_corpora, read_corpus
-from mbrparse.treebank.corpus_files import TreeFile, begins_with_bracket, tree_files
+from mbrparse.treebank.corpora.corpus_files import TreeFile, begins_with_bracket, tree_files
+from mbrparse.treebank.corpora.reading import find_corpora, read_corpus
 
 Place = Callable[[dict[str, str | bytes]], Path]
 

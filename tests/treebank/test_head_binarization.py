@@ -10,12 +10,11 @@ from tree_strategies import is_binary, labels, trees
 
 from mbrparse.treebank.binarize import Binarization, HeadDriven, binarize, debinarize
 from mbrparse.treebank.brackets import read_tree
-from mbrparse.treebank.categories import categories
-from mbrparse.treebank.clean import UnaryPolicy, clean, simplify, without_traces
-from mbrparse.treebank.corpora import SourceTree
+from mbrparse.treebank.clean import UnaryPolicy, categories, clean, simplify, without_traces
+from mbrparse.treebank.corpora.prepare import Preparation, PreparationStatistics, prepare
+from mbrparse.treebank.corpora.reading import SourceTree
 from mbrparse.treebank.heads import HeadRule, HeadRules, choose_heads, head_rules
 from mbrparse.treebank.labels import frame, parse_label, project, unescape
-from mbrparse.treebank.prepare import Preparation, PreparationStatistics, prepare
 from mbrparse.treebank.tree import Tree
 
 COLLINS = head_rules("collins")

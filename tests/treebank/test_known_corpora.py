@@ -7,12 +7,12 @@ import pytest
 from conftest import missing_data
 
 from mbrparse.errors import BracketError, CorpusError, MbrparseError
-from mbrparse.treebank.alpino import COINDEXED, LOWERED, RAISED
-from mbrparse.treebank.conventions import CorpusReading, Removals
-from mbrparse.treebank.corpora import find_corpora, read_corpus
-from mbrparse.treebank.known_corpora import BY_NAME, CORPORA, Corpus
-from mbrparse.treebank.prepare import Preparation, PreparationStatistics, Sanity, prepare_corpora
-from mbrparse.treebank.styles import STYLES
+from mbrparse.treebank.corpora.known_corpora import BY_NAME, CORPORA, Corpus
+from mbrparse.treebank.corpora.prepare import Preparation, PreparationStatistics, Sanity, prepare_corpora
+from mbrparse.treebank.corpora.reading import find_corpora, read_corpus
+from mbrparse.treebank.formats.alpino import COINDEXED, LOWERED, RAISED
+from mbrparse.treebank.formats.conventions import CorpusReading, Removals
+from mbrparse.treebank.formats.styles import STYLES
 from mbrparse.treebank.tree import Tree
 
 DOCS = Path(__file__).parents[2] / "docs" / "treebanks.md"

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 from style_reading import read_style
 
 from mbrparse.errors import MbrparseError
-from mbrparse.treebank.conventions import AS_USUAL, CorpusReading, Leaves, fitting
-from mbrparse.treebank.known_corpora import StyleName
+from mbrparse.treebank.corpora.known_corpora import StyleName
+from mbrparse.treebank.formats.conventions import AS_USUAL, CorpusReading, Leaves, fitting
 from mbrparse.treebank.tree import Tree
 
 GREYNIR = r"""( (META (ID-CORPUS a7c9.2)

@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 from style_reading import read_style
 
 from mbrparse.errors import BracketError
-from mbrparse.treebank.conventions import CorpusReading, Leaves
-from mbrparse.treebank.known_corpora import StyleName
-from mbrparse.treebank.penn_historical import split_lemma
+from mbrparse.treebank.corpora.known_corpora import StyleName
+from mbrparse.treebank.formats.conventions import CorpusReading, Leaves, split_lemma
 from mbrparse.treebank.tree import Tree
 
 

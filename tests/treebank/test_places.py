@@ -12,7 +12,7 @@ from commandline import Command
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mbrparse.treebank.places import CorpusPlace, Places, open_trees
+from mbrparse.treebank.corpora.places import CorpusPlace, Places, open_trees
 
 CORPUS = """( (IP-MAT (N hestr-hestur) (V kemr-koma)) (ID 1150.A,.1))
 ( (CODE <P_3>) (ID 1150.A,.2))

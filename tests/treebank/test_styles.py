@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from style_reading import read_style
 
 from mbrparse.errors import BracketError, MbrparseError
-from mbrparse.treebank.alpino import COINDEXED, LOWERED, RAISED
-from mbrparse.treebank.conventions import CorpusReading, Leaves
-from mbrparse.treebank.known_corpora import StyleName
-from mbrparse.treebank.styles import INDEX, PART
+from mbrparse.treebank.corpora.known_corpora import StyleName
+from mbrparse.treebank.formats.alpino import COINDEXED, LOWERED, RAISED
+from mbrparse.treebank.formats.conventions import CorpusReading, Leaves
+from mbrparse.treebank.formats.styles import INDEX, PART
 from mbrparse.treebank.tree import Tree
 
 

@@ -11,12 +11,11 @@ from commandline import Command
 
 from mbrparse.errors import BracketError, CorpusError, FileError, MbrparseError
 from mbrparse.treebank.binarize import Binarization, HeadDriven
-from mbrparse.treebank.conventions import CorpusReading
+from mbrparse.treebank.corpora.prepare import PreparationStatistics, read_parses, read_trees
+from mbrparse.treebank.formats.conventions import CorpusReading
 from mbrparse.treebank.heads import head_rules
-from mbrparse.treebank.prepare import PreparationStatistics
 from mbrparse.treebank.splits import split
 from mbrparse.treebank.tree import Tree
-from mbrparse.treebank.tree_lists import read_parses, read_trees
 
 TREES = """\
 ( (S (NP-SBJ (DT the) (JJ old) (NN dog)) (VP (VBZ barks) (ADVP-MNR (RB loudly)))) )

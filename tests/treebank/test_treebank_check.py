@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mbrparse.errors import MbrparseError
-from mbrparse.treebank.corpora import read_corpus
-from mbrparse.treebank.treebank_check import check_treebank
+from mbrparse.treebank.corpora.reading import read_corpus
+from mbrparse.treebank.corpora.treebank_statistics import check_treebank
 
 GOOD = b"(S (NP (N dogs)) (V bark))"
 #: Texts of one tree, and what is wrong with it.

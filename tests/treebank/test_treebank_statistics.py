@@ -13,10 +13,15 @@ from hypothesis import strategies as st
 from test_known_corpora import spec_of
 from tree_strategies import labels, trees
 
-from mbrparse.treebank.corpora import SourceTree
-from mbrparse.treebank.known_corpora import CORPORA, Corpus
+from mbrparse.treebank.corpora.known_corpora import CORPORA, Corpus
+from mbrparse.treebank.corpora.reading import SourceTree
+from mbrparse.treebank.corpora.treebank_statistics import (
+    NUMBERED,
+    TABLES,
+    TreebankStatistics,
+    treebank_statistics,
+)
 from mbrparse.treebank.tree import Tree
-from mbrparse.treebank.treebank_statistics import NUMBERED, TABLES, TreebankStatistics, treebank_statistics
 
 Nested = Any  # [label, child, ...], a leaf (tag, word)
 

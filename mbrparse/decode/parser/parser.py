@@ -20,7 +20,7 @@ from mbrparse.decode.trees import LabelledSpans, TreeForm, TreeParts, fallback_s
 from mbrparse.errors import ChartOverflowError, NumberRangeError, ObjectiveError, OptionsError
 from mbrparse.grammar.grammar_kinds import Grammar
 from mbrparse.grammar.pcfg import IntArray
-from mbrparse.treebank.any_tree import AnyTree
+from mbrparse.treebank.brackets import AnyTree
 from mbrparse.treebank.tree import Tree
 
 if TYPE_CHECKING:

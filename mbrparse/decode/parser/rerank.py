@@ -22,8 +22,7 @@ from mbrparse.decode.posteriors.tree_posteriors import SentenceTree, TreeItems
 from mbrparse.errors import OptionsError
 from mbrparse.files import source_name
 from mbrparse.grammar.pcfg import PCFG, FloatArray
-from mbrparse.treebank.any_tree import any_tree
-from mbrparse.treebank.brackets import EMPTY_PARSE
+from mbrparse.treebank.brackets import EMPTY_PARSE, any_tree
 from mbrparse.treebank.candidate_files import CandidateLine, read_candidates
 from mbrparse.treebank.tree import Tree
 

@@ -20,9 +20,9 @@ from mbrparse.grammar.words.unknown import UnknownKind
 from mbrparse.log import Log, Progress, no_progress
 from mbrparse.run.in_order import WORKER_DIED, Chunk, Part, Parts
 from mbrparse.training.count import train_by_counting
+from mbrparse.treebank.binarize import phrase_labels, translated_trees, watched
 from mbrparse.treebank.brackets import read_trees
-from mbrparse.treebank.corpora import SourceTree, no_trees
-from mbrparse.treebank.foreign_trees import phrase_labels, translated_trees, watched
+from mbrparse.treebank.corpora.reading import SourceTree, no_trees
 from mbrparse.treebank.labels import LabelMarks
 
 

@@ -23,7 +23,7 @@ from mbrparse.decode.tree_probability import TreeProbability
 from mbrparse.decode.trees import LabelledSpans
 from mbrparse.errors import ChartOverflowError, NumberRangeError
 from mbrparse.grammar.pcfg import PCFG
-from mbrparse.treebank.any_tree import AnyTree, any_trees
+from mbrparse.treebank.brackets import AnyTree, any_trees
 from mbrparse.treebank.labels import unescape
 from mbrparse.treebank.tree import Tree
 

@@ -13,10 +13,17 @@ from mbrparse.errors import CorpusError
 from mbrparse.files import read_lines, source_name
 from mbrparse.grammar.pcfg import IntArray
 from mbrparse.run.in_order import Chunk, Part
-from mbrparse.treebank.any_tree import AnyTree, any_trees, is_tree
-from mbrparse.treebank.brackets import WHITE, is_comment, parse_lines, read_leaves, without_carriages
+from mbrparse.treebank.brackets import (
+    WHITE,
+    AnyTree,
+    any_trees,
+    is_comment,
+    is_tree,
+    parse_lines,
+    without_carriages,
+)
 from mbrparse.treebank.clean import TRACE
-from mbrparse.treebank.corpora import no_trees
+from mbrparse.treebank.corpora.reading import no_trees
 from mbrparse.treebank.tree import Tree, bracket_free
 
 InputForm = Literal["trees", "tokens", "text"]
@@ -147,7 +154,8 @@ def sentences_of(chunk: Chunk) -> Iterator[Sentence]:
     An empty line and an empty parse are sentences without terminals.
     """
     if chunk.form == "trees":
-        for leaves in read_leaves(chunk.lines, chunk.source, chunk.first_line):
+        for _, tree, _ in read_trees(chunk.lines, chunk.source, first_line=chunk.first_line):
+            leaves = () if tree is None else tree.leaves()
             yield _terminals(leaves)
     elif chunk.form == "text":
         for line in chunk.lines:

@@ -15,7 +15,7 @@ from mbrparse.errors import InputMismatchError, shortened
 from mbrparse.files import ArrayColumn, as_temporary_errors, write_arrays
 from mbrparse.grammar.pcfg import PCFG, UNKNOWN_TERMINAL, FloatArray, IntArray
 from mbrparse.grammar.rules import TerminalKind, is_terminal, unquote
-from mbrparse.treebank.any_tree import AnyTree
+from mbrparse.treebank.brackets import AnyTree
 from mbrparse.treebank.labels import project, split_tag, unescape
 from mbrparse.treebank.tree import Tree
 

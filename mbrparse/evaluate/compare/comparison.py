@@ -15,7 +15,7 @@ from mbrparse.evaluate.compare.profiles import Profile, chosen_profile
 from mbrparse.evaluate.counts import Comparison, CrossingReference
 from mbrparse.evaluate.criteria import Average, Criterion
 from mbrparse.evaluate.evalb.parameters import EvalbParameters, read_parameters
-from mbrparse.treebank.any_tree import AnyTree, is_tree
+from mbrparse.treebank.brackets import AnyTree, is_tree
 from mbrparse.treebank.tree import Tree
 
 if TYPE_CHECKING:

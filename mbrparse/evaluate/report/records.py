@@ -44,7 +44,7 @@ from mbrparse.evaluate.report.judged_trees import GROUPS, JudgedTree, KeptCompar
 from mbrparse.evaluate.tables import letters
 from mbrparse.log import Log
 from mbrparse.run.manifest import file_digest
-from mbrparse.treebank.places import Places
+from mbrparse.treebank.corpora.places import Places
 
 #: Less probable spans are not drawn.
 THRESHOLD = 0.01

@@ -41,9 +41,9 @@ from mbrparse.run.jobs import Jobs
 from mbrparse.run.manifest import described
 from mbrparse.run.results import claim_folder, clear_left_overs, fingerprint
 from mbrparse.training.count import induce
-from mbrparse.treebank.conventions import AS_USUAL, CorpusReading
-from mbrparse.treebank.corpora import SourceTree
-from mbrparse.treebank.places import write_trees
+from mbrparse.treebank.corpora.places import write_trees
+from mbrparse.treebank.corpora.reading import SourceTree
+from mbrparse.treebank.formats.conventions import AS_USUAL, CorpusReading
 
 
 class ObjectiveParses:

@@ -35,8 +35,8 @@ from mbrparse.training.tag_statistics import (
     read_statistics,
 )
 from mbrparse.treebank.binarize import binarize, debinarize
-from mbrparse.treebank.conventions import AS_USUAL, CorpusReading
-from mbrparse.treebank.corpora import SourceTree
+from mbrparse.treebank.corpora.reading import SourceTree
+from mbrparse.treebank.formats.conventions import AS_USUAL, CorpusReading
 from mbrparse.treebank.tree import Tree
 
 

@@ -36,7 +36,7 @@ def explicit_fragments(treebank: AddressedTreebank, shared: bool = False) -> PCF
 
     >>> from mbrparse.grammar.dop.addressed_treebank import address_trees
     >>> from mbrparse.treebank.brackets import read_tree
-    >>> from mbrparse.treebank.corpora import SourceTree
+    >>> from mbrparse.treebank.corpora.reading import SourceTree
     >>> tree = SourceTree("", 1, read_tree("(S (NP a b) (VP c (NP a b)))"))
     >>> explicit_fragments(address_trees([tree], "tags"))
     <grammar over tags: 16 symbols, 22 rules>

@@ -34,7 +34,7 @@ from mbrparse.grammar.dop.reduction import reduced_grammar
 from mbrparse.grammar.grammar_kinds import Grammar
 from mbrparse.grammar.pcfg import PCFG, IntArray
 from mbrparse.state_files import Schema, number, optional, record, whole
-from mbrparse.treebank.corpora import SourceTree
+from mbrparse.treebank.corpora.reading import SourceTree
 
 EXPLICIT = "explicit fragments"
 SHARED = "their equal parts shared"

@@ -27,7 +27,7 @@ from mbrparse.log import Log, Progress, no_log, no_progress
 from mbrparse.run.jobs import Jobs
 from mbrparse.run.manifest import Settings
 from mbrparse.run.results import Result, fingerprint, run_all
-from mbrparse.treebank.conventions import AS_USUAL, CorpusReading
+from mbrparse.treebank.formats.conventions import AS_USUAL, CorpusReading
 from mbrparse.treebank.splits import part_size
 
 

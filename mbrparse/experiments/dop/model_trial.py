@@ -15,7 +15,7 @@ from mbrparse.grammar.dop.addressed_treebank import AddressedTreebank, Weighting
 from mbrparse.grammar.dop.dop_grammar import DopGrammar
 from mbrparse.grammar.grammar_kinds import Grammar
 from mbrparse.state_files import Schema, listed, number, parallel, record, whole
-from mbrparse.treebank.corpora import SourceTree
+from mbrparse.treebank.corpora.reading import SourceTree
 from mbrparse.treebank.tree import Tree
 
 #: The names of decoders in tables.

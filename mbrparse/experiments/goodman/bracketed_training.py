@@ -40,8 +40,8 @@ from mbrparse.training.em.expectation import expect
 from mbrparse.training.em.inside_outside import random_grammar
 from mbrparse.training.em.iterations import digest
 from mbrparse.training.em.reestimate import first_estimate, fit, reestimate, to_rules
-from mbrparse.treebank.conventions import AS_USUAL, CorpusReading
-from mbrparse.treebank.corpora import SourceTree
+from mbrparse.treebank.corpora.reading import SourceTree
+from mbrparse.treebank.formats.conventions import AS_USUAL, CorpusReading
 
 DECODERS = ("labelled-tree", "bracketed-recall")
 CRITERIA = {

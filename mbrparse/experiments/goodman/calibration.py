@@ -23,7 +23,7 @@ from mbrparse.log import Log, Progress, no_log, no_progress
 from mbrparse.program import signature
 from mbrparse.run.results import fingerprint
 from mbrparse.training.count import induce
-from mbrparse.treebank.conventions import AS_USUAL, CorpusReading
+from mbrparse.treebank.formats.conventions import AS_USUAL, CorpusReading
 from mbrparse.treebank.outlines import constituents
 from mbrparse.treebank.tree import Tree
 

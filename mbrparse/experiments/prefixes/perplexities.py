@@ -28,7 +28,7 @@ from mbrparse.run.jobs import Jobs
 from mbrparse.run.results import Result, fingerprint, run_all
 from mbrparse.state_files import Schema, listed, number, record, whole
 from mbrparse.training.count import train_by_counting
-from mbrparse.treebank.corpora import SourceTree
+from mbrparse.treebank.corpora.reading import SourceTree
 from mbrparse.treebank.tree import Tree
 
 #: Longer sentences are not tested: the charts of some samples are large.

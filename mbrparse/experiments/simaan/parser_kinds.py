@@ -10,10 +10,10 @@ from mbrparse.decode.objectives import OBJECTIVES, Objective, Space
 from mbrparse.experiments.trial_runs import hold_out
 from mbrparse.treebank.binarize import Binarization, HeadDriven
 from mbrparse.treebank.clean import UnaryPolicy
-from mbrparse.treebank.conventions import CorpusReading
-from mbrparse.treebank.corpora import SourceTree, no_trees, read_corpus
+from mbrparse.treebank.corpora.prepare import Preparation, PreparationStatistics
+from mbrparse.treebank.corpora.reading import SourceTree, no_trees, read_corpus
+from mbrparse.treebank.formats.conventions import CorpusReading
 from mbrparse.treebank.heads import head_rules
-from mbrparse.treebank.prepare import Preparation, PreparationStatistics
 
 #: His name of each algorithm, by the name of its objective here; all search the grammar's own trees.
 ALGORITHMS = {

@@ -27,10 +27,10 @@ from mbrparse.state_files import mapping, number, record, whole
 from mbrparse.training.count import train_by_counting
 from mbrparse.treebank.binarize import debinarize
 from mbrparse.treebank.brackets import read_tree
-from mbrparse.treebank.corpora import SourceTree
+from mbrparse.treebank.corpora.places import write_trees
+from mbrparse.treebank.corpora.prepare import PreparationStatistics, prepare
+from mbrparse.treebank.corpora.reading import SourceTree
 from mbrparse.treebank.labels import project
-from mbrparse.treebank.places import write_trees
-from mbrparse.treebank.prepare import PreparationStatistics, prepare
 from mbrparse.treebank.tree import Tree
 
 #: Sentences that a process gets at a time.

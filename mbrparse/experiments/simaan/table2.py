@@ -46,8 +46,8 @@ from mbrparse.log import Log, counted, no_log
 from mbrparse.program import signature
 from mbrparse.run.jobs import Jobs
 from mbrparse.run.results import claim_folder, fingerprint
-from mbrparse.treebank.conventions import AS_USUAL, CorpusReading
-from mbrparse.treebank.prepare import PreparationStatistics
+from mbrparse.treebank.corpora.prepare import PreparationStatistics
+from mbrparse.treebank.formats.conventions import AS_USUAL, CorpusReading
 
 #: His criteria, as he calls them, among EVALB's.
 CRITERIA = {

@@ -18,7 +18,7 @@ from mbrparse.errors import GrammarError
 from mbrparse.grammar.pcfg import FloatArray, IntArray
 from mbrparse.grammar.rules import Rule, RuleSet, TerminalKind, is_terminal, quote, relative_frequencies
 from mbrparse.grammar.words.unknown import UnknownWords
-from mbrparse.treebank.corpora import SourceTree
+from mbrparse.treebank.corpora.reading import SourceTree
 from mbrparse.treebank.labels import escape
 from mbrparse.treebank.tree import Tree
 

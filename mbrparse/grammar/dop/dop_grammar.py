@@ -149,7 +149,7 @@ class DopGrammar:
 
         >>> from mbrparse.grammar.dop.addressed_treebank import address_trees
         >>> from mbrparse.treebank.brackets import read_tree
-        >>> from mbrparse.treebank.corpora import SourceTree
+        >>> from mbrparse.treebank.corpora.reading import SourceTree
         >>> tree = SourceTree("", 1, read_tree("(S (NP a b) (VP c (NP a b)))"))
         >>> DopGrammar.of_treebank(address_trees([tree], "tags"))
         <DOP grammar over tags: 1 trees, 4 nodes, 3 addresses>

@@ -51,7 +51,7 @@ from mbrparse.treebank.tree import Tree, bracket_free
 
 if TYPE_CHECKING:
     from mbrparse.grammar.words.tagger import Tagger
-    from mbrparse.treebank.corpora import SourceTree
+    from mbrparse.treebank.corpora.reading import SourceTree
 
 
 class Occurrence(NamedTuple):

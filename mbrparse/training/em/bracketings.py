@@ -18,7 +18,7 @@ from mbrparse.grammar.pcfg import PCFG, IntArray
 from mbrparse.grammar.rules import TerminalKind
 from mbrparse.training.em.expectation_kernels import BracketedCorpus
 from mbrparse.treebank.clean import clean
-from mbrparse.treebank.corpora import SourceTree
+from mbrparse.treebank.corpora.reading import SourceTree
 from mbrparse.treebank.labels import is_continuation_label
 from mbrparse.treebank.outlines import constituents
 

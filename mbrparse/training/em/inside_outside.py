@@ -29,7 +29,7 @@ from mbrparse.training.em.bracketings import (
 )
 from mbrparse.training.em.iterations import Interrupted, Trained, digest, train, write_curve
 from mbrparse.training.tag_statistics import expect_statistics, write_statistics
-from mbrparse.treebank.corpora import read_inputs
+from mbrparse.treebank.corpora.reading import read_inputs
 
 
 @dataclass(frozen=True)

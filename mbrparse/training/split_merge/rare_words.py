@@ -28,7 +28,7 @@ from mbrparse.grammar.words.unknown import (
     unknown_terminal,
 )
 from mbrparse.training.split_merge.state_grammar import rounded, split_state
-from mbrparse.treebank.corpora import SourceTree
+from mbrparse.treebank.corpora.reading import SourceTree
 from mbrparse.treebank.labels import escape
 
 #: Words seen fewer times are rare.

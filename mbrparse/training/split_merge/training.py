@@ -27,7 +27,7 @@ from mbrparse.training.split_merge.rare_words import RARE, RareWords
 from mbrparse.training.split_merge.splits import bytes_of_split
 from mbrparse.training.split_merge.state_grammar import StateGrammar, split_state
 from mbrparse.training.split_merge.tree_arrays import observe
-from mbrparse.treebank.corpora import SourceTree
+from mbrparse.treebank.corpora.reading import SourceTree
 
 VERSION = 1
 _ANEW = "leave --resume out to begin anew"

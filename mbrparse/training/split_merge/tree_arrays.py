@@ -12,7 +12,7 @@ from mbrparse.charts.base.rule_tables import Ints
 from mbrparse.errors import GrammarError
 from mbrparse.grammar.rules import Rule, TerminalKind, is_terminal, quote
 from mbrparse.training.count import checked_children, rule_name
-from mbrparse.treebank.corpora import SourceTree
+from mbrparse.treebank.corpora.reading import SourceTree
 from mbrparse.treebank.labels import escape
 from mbrparse.treebank.tree import Tree
 

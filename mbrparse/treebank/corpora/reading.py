@@ -15,17 +15,17 @@ from typing import Any, NamedTuple
 
 from mbrparse.errors import CorpusError, FileError
 from mbrparse.files import bad_bytes, decode_lines, holds_bad_bytes, source_name
-from mbrparse.treebank.conforming import conformed
-from mbrparse.treebank.conventions import (
+from mbrparse.treebank.corpora.corpus_files import TREE_SUFFIXES, TreeFile, tree_files
+from mbrparse.treebank.corpora.known_corpora import CORPORA, Corpus, StyleName, corpus_path, known_corpus
+from mbrparse.treebank.formats.conventions import (
     AS_USUAL,
     CorpusReading,
     ErrorHandler,
     Reading,
     Removals,
+    conformed,
 )
-from mbrparse.treebank.corpus_files import TREE_SUFFIXES, TreeFile, tree_files
-from mbrparse.treebank.known_corpora import CORPORA, Corpus, StyleName, corpus_path, known_corpus
-from mbrparse.treebank.styles import STYLES, is_plain, nltk_corpus, nltk_files, nltk_trees
+from mbrparse.treebank.formats.styles import STYLES, is_plain, nltk_corpus, nltk_files, nltk_trees
 from mbrparse.treebank.tree import Tree
 
 EMBEDDED = ("flights",)

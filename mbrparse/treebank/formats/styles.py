@@ -12,11 +12,10 @@ from itertools import chain, count
 from typing import Any, BinaryIO
 
 from mbrparse.errors import BracketError, CorpusError
-from mbrparse.treebank.alpino import read_alpino
 from mbrparse.treebank.brackets import ReadTree, read_trees
-from mbrparse.treebank.conventions import Conventions, Reading
-from mbrparse.treebank.known_corpora import StyleName
-from mbrparse.treebank.penn_historical import EMPTY, NO_TEXT
+from mbrparse.treebank.corpora.known_corpora import StyleName
+from mbrparse.treebank.formats.alpino import read_alpino
+from mbrparse.treebank.formats.conventions import EMPTY, NO_TEXT, Conventions, Reading
 from mbrparse.treebank.tree import Tree
 
 COMMENT = "#"

@@ -18,11 +18,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from mbrparse.errors import BracketError
 from mbrparse.treebank.brackets import ReadTree
-from mbrparse.treebank.conventions import Reading, leaf_word
+from mbrparse.treebank.formats.conventions import Reading, leaf_word
 from mbrparse.treebank.tree import Tree
 
 if TYPE_CHECKING:
     from xml.etree import ElementTree
+
 
 HEAD = "hd"
 LOWERED = "mark of punctuation put lower"

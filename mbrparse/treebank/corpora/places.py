@@ -20,7 +20,7 @@ from mbrparse.errors import MbrparseError, visible
 from mbrparse.files import SIDECAR, atomic_outputs, is_file, open_input, open_output, read_lines
 from mbrparse.log import Log
 from mbrparse.treebank.brackets import EMPTY_PARSE
-from mbrparse.treebank.corpora import SourceTree
+from mbrparse.treebank.corpora.reading import SourceTree
 from mbrparse.treebank.tree import Tree
 
 #: The names of a place's columns.

@@ -22,6 +22,7 @@ from mbrparse.files import SIDECAR, STANDARD, decode_lines, open_input, source_n
 if TYPE_CHECKING:
     import zipfile
 
+
 TREE_SUFFIXES = (".mrg", ".ptb", ".tree", ".psd", ".parse", ".tbf")
 
 # A byte-order mark, white space, lines of comments, and then a bracket; in UTF-16 with zeros between.
