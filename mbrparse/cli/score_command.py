@@ -98,7 +98,7 @@ def score(
     from mbrparse.decode.parser.sentences import read_files
     from mbrparse.decode.parser.stored_lines import BLOCK
     from mbrparse.files import open_output, source_name
-    from mbrparse.treebank.corpora import places
+    from mbrparse.treebank.corpora.reading import places
     from mbrparse.treebank.labels import PLAIN
 
     machines.part()

@@ -26,8 +26,7 @@ from mbrparse.decode.posteriors.tree_posteriors import SentenceTree, TreeItems
 from mbrparse.errors import CorpusError, InputMismatchError, OptionsError
 from mbrparse.grammar.pcfg import FloatArray
 from mbrparse.log import Progress, no_progress
-from mbrparse.treebank.brackets import AnyTree, any_trees
-from mbrparse.treebank.brackets import EMPTY_PARSE, ReadTree, read_trees
+from mbrparse.treebank.brackets import EMPTY_PARSE, AnyTree, ReadTree, any_trees, read_trees
 from mbrparse.treebank.candidate_files import CandidateLine
 from mbrparse.treebank.labels import is_continuation_label, unescape
 from mbrparse.treebank.tree import Tree

@@ -20,6 +20,7 @@ from mbrparse.treebank.brackets import (
     is_comment,
     is_tree,
     parse_lines,
+    read_trees,
     without_carriages,
 )
 from mbrparse.treebank.clean import TRACE
