@@ -24,7 +24,7 @@ import pinned
 from mbrparse.decode.parser.details import Details
 from mbrparse.decode.parser.parser import Parse, Parser
 from mbrparse.experiments.trial_runs import panels
-from mbrparse.grammar.files.grammars import read_grammar
+from mbrparse.grammar.grammar_files import read_grammar
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.training.count import train
 from mbrparse.treebank.binarize import Binarization, HeadDriven, debinarize

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from mbrparse.evaluate.compare.candidates import TreeRates
     from mbrparse.evaluate.compare.comparison import compare, report
     from mbrparse.evaluate.compare.profiles import PROFILES
-    from mbrparse.grammar.files.grammars import grammar, read_grammar, write_grammar
+    from mbrparse.grammar.grammar_files import grammar, read_grammar, write_grammar
     from mbrparse.grammar.pcfg import PCFG
     from mbrparse.training.count import train
     from mbrparse.treebank.baselines import baseline_trees
@@ -120,7 +120,7 @@ _MODULES = {
     "explain": "decode.explain.explanation",
     "mix_posteriors": "decode.posteriors.mixture",
     "posteriors": "decode.posteriors.posteriors_arrays",
-    "read_grammar": "grammar.files.grammars",
+    "read_grammar": "grammar.grammar_files",
     "read_posteriors": "decode.posteriors.posteriors_file",
     "read_tree": "treebank.brackets",
     "read_parses": "treebank.corpora.prepare",
@@ -134,7 +134,7 @@ _MODULES = {
     "tokenize": "decode.parser.tokenization",
     "train": "training.count",
     "treebank_statistics": "treebank.corpora.treebank_statistics",
-    "write_grammar": "grammar.files.grammars",
+    "write_grammar": "grammar.grammar_files",
 }
 
 

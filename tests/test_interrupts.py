@@ -19,7 +19,7 @@ from mbrparse.charts.base.clock import NO_LIMIT, Clock
 from mbrparse.charts.base.rule_tables import Ints
 from mbrparse.charts.kernel import kernel
 from mbrparse.cli.interrupts import interruptible
-from mbrparse.grammar.grammar_file import read_rules
+from mbrparse.grammar.grammar_files import read_rules
 
 ROUNDS = np.zeros(1, np.int32)
 LINE = "mbrparse: interrupted\n"

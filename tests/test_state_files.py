@@ -24,7 +24,7 @@ from mbrparse.experiments.goodman.bracketed_training import BracketedTrial, Desi
 from mbrparse.experiments.palindromes import PalindromeTrial
 from mbrparse.experiments.prefixes.perplexities import PerplexityTrial
 from mbrparse.grammar.pcfg import PCFG
-from mbrparse.grammar.words.tagger import Tagger, tagger_path
+from mbrparse.grammar.tagger import Tagger, tagger_path
 from mbrparse.program import program
 from mbrparse.run.manifest import PROGRAM
 from mbrparse.run.results import run_all

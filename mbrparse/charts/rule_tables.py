@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mbrparse.errors import GrammarError
-from mbrparse.grammar.unary_cycles import UnaryRules, component_closure, components
+from mbrparse.grammar.unaries import UnaryRules, component_closure, components
 
 if TYPE_CHECKING:
     from mbrparse.grammar.pcfg import PCFG, IntArray

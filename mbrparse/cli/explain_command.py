@@ -58,7 +58,7 @@ def explain(
     from mbrparse.decode.parser.sentences import sentence_of_line, sentences_from
     from mbrparse.decode.parser.tokenization import tokenize as read_words
     from mbrparse.decode.parser.tokenization import untokenized
-    from mbrparse.grammar.files.grammars import read_any_grammar
+    from mbrparse.grammar.grammar_files import read_any_grammar
 
     if bool(words) == (input is not None):
         raise click.UsageError("Give either a SENTENCE or --file.")

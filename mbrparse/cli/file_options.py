@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     from mbrparse.decode.parser_options import ParserOptions
     from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors
     from mbrparse.decode.posteriors.posteriors_writer import PosteriorsWriter
-    from mbrparse.grammar.grammar_kinds import Grammar
-    from mbrparse.grammar.pcfg import PCFG
+    from mbrparse.grammar.pcfg import PCFG, Grammar
     from mbrparse.treebank.labels import LabelMarks
 
 # They need charts, which given posteriors replace.
@@ -124,7 +123,7 @@ class InputOptions(LabelOptions):
     def read_grammars(self) -> Grammar:
         """The grammar, or several as one."""
         from mbrparse.decode.posteriors.mixture import checked_weights
-        from mbrparse.grammar.files.grammars import read_any_grammar
+        from mbrparse.grammar.grammar_files import read_any_grammar
 
         if self.grammars.count(STANDARD) > 1:
             raise click.UsageError("--grammar cannot be standard input twice.")
@@ -147,7 +146,7 @@ class InputOptions(LabelOptions):
 
     def model(self) -> PCFG | GivenPosteriors:
         """The grammar, with its tagger, or the posteriors: what ``score`` scores with."""
-        from mbrparse.grammar.files.grammars import read_grammar
+        from mbrparse.grammar.grammar_files import read_grammar
 
         if self.grammar is None:
             return self.given()

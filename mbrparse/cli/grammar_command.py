@@ -1,4 +1,4 @@
-"""``mbrparse grammar``: the contents of a grammar, and conversion to other programs' formats."""
+"""``mbrparse grammar``: the contents of a grammar, and conversion to other programs' grammar_formats."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def info(
 
     Several grammars with --states (the checkpoints of train --method split-merge) are shown together.
     """
-    from mbrparse.grammar.files.grammars import describe, describe_treebank, read_rules_or_treebank
+    from mbrparse.grammar.grammar_files import describe, describe_treebank, read_rules_or_treebank
     from mbrparse.grammar.rules import RuleSet
 
     refuse_options([] if entropy else ["lengths"], "--entropy")
@@ -81,7 +81,7 @@ def info(
 
 def _states(files: Sequence[str], label: str, top: int, format: str, images: dict[str, str | None]) -> None:
     from mbrparse.decode.latent_states import distinctive, draw_states, state_table
-    from mbrparse.grammar.files.grammars import read_any_grammar
+    from mbrparse.grammar.grammar_files import read_any_grammar
 
     outputs = [("the list", STANDARD), *((f"--{form}", path) for form, path in images.items())]
     check_outputs(outputs, [("FILE", file) for file in files])
@@ -107,7 +107,7 @@ def _entropy(file: str, longest: int, format: str) -> None:
     import pandas as pd
 
     from mbrparse.decode.words.conditioned import length_masses
-    from mbrparse.grammar.files.grammars import read_grammar
+    from mbrparse.grammar.grammar_files import read_grammar
     from mbrparse.grammar.tree_statistics import MEANS, tree_statistics
 
     read = read_grammar(file, log=note)
@@ -162,11 +162,10 @@ def convert(
     """
     from mbrparse.errors import GrammarError
     from mbrparse.files import read_lines, source_name
+    from mbrparse.grammar import grammar_formats
     from mbrparse.grammar.dop.addressed_treebank import AddressedTreebank
     from mbrparse.grammar.dop.reduction import write_reduction
-    from mbrparse.grammar.files import formats, nltk_format
-    from mbrparse.grammar.files.grammars import read_rules_or_treebank
-    from mbrparse.grammar.grammar_file import write_rules
+    from mbrparse.grammar.grammar_files import read_rules_or_treebank, write_rules
     from mbrparse.grammar.rules import RuleSet, binarize_rules
 
     if (source == "bitpar") != (lexicon is not None):
@@ -179,9 +178,9 @@ def convert(
         [("FILE", file)],
     )
     if lexicon is not None:
-        found: RuleSet | AddressedTreebank = formats.read_bitpar(file, lexicon, root)
+        found: RuleSet | AddressedTreebank = grammar_formats.read_bitpar(file, lexicon, root)
     elif source == "nltk":
-        found = nltk_format.read_nltk(
+        found = grammar_formats.read_nltk(
             read_lines(file), source_name(file), terminals, root, normalize=normalize, log=note
         )
     else:
@@ -198,9 +197,9 @@ def convert(
         assert lexicon_output is not None
         write_reduction(found, output, lexicon_output, root)
     elif lexicon_output is not None:
-        formats.write_bitpar(found, output, lexicon_output, root)
+        grammar_formats.write_bitpar(found, output, lexicon_output, root)
     elif target == "nltk":
-        nltk_format.write_nltk(found, output, root)
+        grammar_formats.write_nltk(found, output, root)
     else:
         binary = binarize_rules(found)
         write_rules(binary.rules, output)

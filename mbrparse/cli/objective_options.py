@@ -16,7 +16,7 @@ from mbrparse.errors import ObjectiveError, OptionsError
 
 if TYPE_CHECKING:
     from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors
-    from mbrparse.grammar.grammar_kinds import Grammar
+    from mbrparse.grammar.pcfg import Grammar
 
 GENERAL = "general-recall"
 WEIGHTS = {"labelled": Item.LABELLED_SPAN, "bracketed": Item.SPAN}

@@ -17,7 +17,7 @@ from mbrparse.cli.work_options import WorkOptions
 
 if TYPE_CHECKING:
     from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors
-    from mbrparse.grammar.grammar_kinds import Grammar
+    from mbrparse.grammar.pcfg import Grammar
 
 
 @click.command(cls=SectionedCommand)

@@ -126,9 +126,9 @@ def train(
 
 
 def _count(trees: Iterable[SourceTree], output: str, words: WordOptions, statistics: str | None) -> None:
-    from mbrparse.grammar.grammar_file import write_rules
+    from mbrparse.grammar.grammar_files import write_rules
     from mbrparse.grammar.rules import unquote
-    from mbrparse.grammar.words.unknown import is_unknown
+    from mbrparse.grammar.unknown_words import is_unknown
     from mbrparse.training.count import train_by_counting
 
     rules, counts = train_by_counting(
@@ -159,7 +159,7 @@ def _split_merge(
     splits: SplitOptions,
     runs: IterationOptions,
 ) -> None:
-    from mbrparse.grammar.grammar_file import write_rules
+    from mbrparse.grammar.grammar_files import write_rules
     from mbrparse.training.split_merge.cycles import SplitMerge
     from mbrparse.training.split_merge.training import train_trees
 

@@ -12,7 +12,7 @@ from mbrparse.cli.options import Finite, count_option, jobs_option, option, refu
 from mbrparse.files import is_file
 
 if TYPE_CHECKING:
-    from mbrparse.grammar.words.unknown import UnknownKind
+    from mbrparse.grammar.unknown_words import UnknownKind
 
 
 @dataclass(frozen=True)

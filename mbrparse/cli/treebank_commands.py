@@ -282,7 +282,7 @@ def sample(
     GRAMMAR is a file in mbrparse's format or in NLTK's, or embedded:flights.
     """
     from mbrparse.files import open_output
-    from mbrparse.grammar.files.grammars import read_rules_of_any_format
+    from mbrparse.grammar.grammar_files import read_rules
     from mbrparse.grammar.sample import Sampler
     from mbrparse.treebank.brackets import write_tree
     from mbrparse.treebank.corpora.reading import embedded_grammar
@@ -290,7 +290,7 @@ def sample(
     check_outputs([("--output", output)], [("GRAMMAR", grammar)])
     if seed is None:
         seed = secrets.randbelow(2**31)
-    rules = read_rules_of_any_format(embedded_grammar(grammar), normalize=normalize, log=note)
+    rules = read_rules(embedded_grammar(grammar), normalize=normalize, log=note)
     sampler = Sampler(rules, seed)
     if conditioned or lengths:
         from mbrparse.decode.words.conditioned import ConditionedSampler

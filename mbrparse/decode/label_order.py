@@ -11,8 +11,7 @@ from itertools import combinations
 import numpy as np
 
 from mbrparse.charts.spans import rows
-from mbrparse.grammar.grammar_kinds import Grammar
-from mbrparse.grammar.pcfg import PCFG
+from mbrparse.grammar.pcfg import PCFG, Grammar
 from mbrparse.grammar.projection import expected_symbols
 from mbrparse.treebank.labels import JOIN, project
 

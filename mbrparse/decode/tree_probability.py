@@ -9,8 +9,7 @@ from typing import Any, Protocol, cast
 
 from mbrparse.charts.spans import rows
 from mbrparse.decode.trees import LabelledSpans
-from mbrparse.grammar.grammar_kinds import Grammar
-from mbrparse.grammar.pcfg import PCFG, IntArray
+from mbrparse.grammar.pcfg import PCFG, Grammar, IntArray
 from mbrparse.grammar.rules import quote
 from mbrparse.training.count import rule_name
 from mbrparse.treebank.labels import continuation_of, escape, is_continuation_label

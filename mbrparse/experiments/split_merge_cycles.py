@@ -23,8 +23,7 @@ from mbrparse.evaluate.tables import LEGEND, Cell, Grid, Summary, cells, grid_of
 from mbrparse.experiments.kept_parses import parse_kept
 from mbrparse.experiments.trial_runs import Tables, hold_out, panels, read_treebanks
 from mbrparse.files import atomic_outputs, make_folder
-from mbrparse.grammar.files.grammars import read_grammar
-from mbrparse.grammar.grammar_file import write_rules
+from mbrparse.grammar.grammar_files import read_grammar, write_rules
 from mbrparse.grammar.pcfg import FloatArray
 from mbrparse.grammar.projection import has_annotations
 from mbrparse.log import Log, Progress, no_log, no_progress

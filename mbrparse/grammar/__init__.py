@@ -1,6 +1,6 @@
 """A PCFG and all that makes one or follows from one alone.
 
-The package can be called, as the function ``files.grammars.grammar``: ``mbrparse.grammar("S -> ...")``.
+The package can be called, as the function ``grammar_files.grammar``: ``mbrparse.grammar("S -> ...")``.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from typing import Any
 class _Package(ModuleType):
     def __call__(self, source: Any, *, normalize: bool = False) -> Any:
         """A PCFG of a text of rules, a path, or an ``nltk.PCFG``."""
-        from mbrparse.grammar.files import grammars
+        from mbrparse.grammar import grammar_files
 
-        return grammars.grammar(source, normalize=normalize)
+        return grammar_files.grammar(source, normalize=normalize)
 
 
 grammar = sys.modules[__name__]  # which the public name is

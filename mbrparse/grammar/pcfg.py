@@ -8,19 +8,51 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise, repeat
-from typing import Any, Literal
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
-from mbrparse.grammar.rule_columns import NO_CHILD, Integers, RuleColumns, row_keys
-from mbrparse.grammar.rules import SUM_TOLERANCE, RuleSet, TerminalKind, is_terminal, unquote
-from mbrparse.grammar.words.unknown import UnknownWords
+from mbrparse.errors import GrammarError
+from mbrparse.grammar.rules import (
+    NO_CHILD,
+    SUM_TOLERANCE,
+    Integers,
+    RuleSet,
+    RuleTable,
+    TerminalKind,
+    is_terminal,
+    row_keys,
+    unquote,
+)
+from mbrparse.grammar.unknown_words import UnknownWords
 from mbrparse.treebank.labels import project
 
 IntArray = npt.NDArray[np.int32]
 FloatArray = npt.NDArray[np.float64]
 UNKNOWN_TERMINAL = -1
+#: Each kind of grammar has charts, decoders and options of its own.
+Kind = Literal["pcfg", "dop", "several"]
+
+
+@runtime_checkable
+class Grammar(Protocol):
+    """A grammar of any kind."""
+
+    @property
+    def kind(self) -> Kind:
+        """Which one it is."""
+        ...
+
+    @property
+    def pcfg(self) -> PCFG:
+        """A PCFG with its labels, terminals and model of unknown words; a PCFG itself."""
+        ...
+
+    @property
+    def content(self) -> Any:
+        """What it was read from, as far as that is known."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +90,7 @@ class PCFG:
     root_log_prob: FloatArray
     unknown: UnknownWords | None = None
     usual_tags: tuple[str | None, ...] = ()
-    source: RuleSet | RuleColumns | None = field(default=None, repr=False)
+    source: RuleSet | RuleTable | None = field(default=None, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
         """Worker processes need the arrays only."""
@@ -67,7 +99,7 @@ class PCFG:
     @cached_property
     def rules(self) -> RuleSet | None:
         """The rules that it was made from, if they are known."""
-        return self.source.rules() if isinstance(self.source, RuleColumns) else self.source
+        return self.source.rules() if isinstance(self.source, RuleTable) else self.source
 
     @property
     def kind(self) -> Literal["pcfg"]:
@@ -131,16 +163,25 @@ class PCFG:
     @classmethod
     def from_rules(cls, rules: RuleSet) -> PCFG:
         """Build the arrays; raises GrammarError for rules of three children or more."""
-        return replace(cls.from_columns(RuleColumns.of_rules(rules)), source=rules)
+        return replace(cls.from_table(RuleTable.of_rules(rules)), source=rules)
 
     @classmethod
-    def from_columns(cls, rules: RuleColumns) -> PCFG:
-        """Build the arrays.
+    def from_table(cls, rules: RuleTable) -> PCFG:
+        """Build the arrays; raises GrammarError for rules of three children or more.
 
-        Probabilities that sum to one within the tolerance of ``RuleSet.check``, but not to the last digits,
+        Probabilities that sum to one within the tolerance of ``RuleTable.check``, but not to the last digits,
         are divided by their sum, so that no sentence has a probability above one.
         """
-        names, over, first, second = rules.names, rules.parent, rules.left, rules.right
+        longer = rules.children[:, 2:].max(axis=1, initial=NO_CHILD) != NO_CHILD
+        if (longer & (rules.probability != 0)).any():
+            first = int(np.flatnonzero(longer & (rules.probability != 0))[0])
+            rule = list(rules.rules().rules)[first]
+            raise GrammarError(
+                f"{len(rule.children)}-ary rule {rule}: charts take rules of one or two children only",
+                remedy="train on binarized trees (mbrparse binarize), or binarize the rules: mbrparse "
+                "grammar convert",
+            )
+        names, over, (first, second) = rules.names, rules.parent, rules.children.T[:2]
         mass = _masses(rules)
         possible, single = rules.probability != 0, second == NO_CHILD
         over_terminal = single & rules.terminal[first]
@@ -181,7 +222,7 @@ class PCFG:
         )
 
 
-def _usual_tags(rules: RuleColumns, lexical: Integers) -> dict[int, str]:
+def _usual_tags(rules: RuleTable, lexical: Integers) -> dict[int, str]:
     """By counts, or by probabilities if a count is unknown; ties go to the first in text order."""
     counts, parent = rules.count[lexical], rules.parent[lexical]
     projected = {place: project(rules.names[place]) for place in _distinct(parent)}
@@ -189,7 +230,7 @@ def _usual_tags(rules: RuleColumns, lexical: Integers) -> dict[int, str]:
     ids = {label: number for number, label in enumerate(labels)}
     tag_of = np.zeros(len(rules.names), np.int64)
     tag_of[list(projected)] = [ids[label] for label in projected.values()]
-    keys = rules.left[lexical] * len(labels) + tag_of[parent]
+    keys = rules.children[lexical, 0] * len(labels) + tag_of[parent]
     pairs, place = np.unique(keys, return_inverse=True)
     weights = rules.probability[lexical] if np.isnan(counts).any() else counts
     mass = np.bincount(place, weights, len(pairs))
@@ -204,7 +245,7 @@ def _distinct(*places: Integers) -> list[int]:
     return list(np.flatnonzero(counts).tolist())
 
 
-def _masses(rules: RuleColumns) -> FloatArray:
+def _masses(rules: RuleTable) -> FloatArray:
     values = rules.probability[np.argsort(rules.parent, kind="stable")].tolist()
     bounds = pairwise((0, *np.cumsum(np.bincount(rules.parent)).tolist()))
     sums = np.array([_sum(values[begin:end]) for begin, end in bounds])

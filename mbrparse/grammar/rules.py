@@ -1,4 +1,4 @@
-"""Weighted rules of any length, as in grammar files; trees are sampled from them.
+"""Weighted rules of any length, as in grammar files: a mapping of rules, or a table of columns.
 
 A rule's symbols are names. A plain name is a nonterminal's (a binarized label); a name in single
 quotes, such as ``'DT'``, is a terminal: a tag or a word.
@@ -6,15 +6,19 @@ quotes, such as ``'DT'``, is a terminal: a tag or a word.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import defaultdict
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Literal, NamedTuple, TypeVar
+from functools import cached_property
+from typing import Any, Literal, NamedTuple, TypeVar
+
+import numpy as np
+import numpy.typing as npt
 
 from mbrparse.errors import GrammarError, LabelError
-from mbrparse.grammar.unary_cycles import check_unary_rules
-from mbrparse.grammar.words.unknown import UnknownWords
+from mbrparse.grammar.unaries import check_unary_rules
+from mbrparse.grammar.unknown_words import UnknownWords
 from mbrparse.log import Log, no_log
 from mbrparse.treebank.labels import SIBLING, Symbol, escape, parse_label
 
@@ -22,6 +26,8 @@ TerminalKind = Literal["tags", "words"]
 #: The kinds by their names in files.
 TERMINAL_KINDS: dict[str, TerminalKind] = {"tags": "tags", "words": "words"}
 SUM_TOLERANCE = 1e-6
+NO_CHILD = -1
+Integers = npt.NDArray[np.integer[Any]]
 Key = TypeVar("Key", str, "Rule")
 
 
@@ -56,40 +62,8 @@ class RuleSet:
     unknown: UnknownWords | None = None
 
     def check(self, source: str | None = None) -> None:
-        """Raise GrammarError for a grammar that charts cannot be computed with.
-
-        Checks that nonterminals are labels, that probabilities sum to one, that each nonterminal has a rule,
-        and that each cycle of unary rules can be left.
-        """
-        for parent in {rule.parent for rule in self.rules}:
-            try:
-                parse_label(parent)
-            except LabelError as error:
-                raise GrammarError(
-                    error.message, source=source, remedy=f"call it otherwise: {escape(parent)}, say"
-                ) from None
-        _check_sum("the start distribution", self.start.values(), source)
-        groups: dict[str, list[Weight]] = {}
-        for rule, weight in self.rules.items():
-            groups.setdefault(rule.parent, []).append(weight)
-        for parent, weights in groups.items():
-            _check_sum(f"the rules of {parent}", weights, source)
-        used = set(self.start)
-        used.update(child for rule in self.rules for child in rule.children if not is_terminal(child))
-        for name in sorted(used - groups.keys()):
-            raise GrammarError(
-                f"nonterminal {name} has no rule",
-                source=source,
-                remedy=f"give it one, or write it as a terminal: {quote(name)}",
-            )
-        unary: dict[str, dict[str, float]] = {}
-        others: dict[str, float] = {}
-        for (parent, children), weight in self.rules.items():
-            if len(children) > 1 or is_terminal(children[0]):
-                others[parent] = others.get(parent, 0.0) + weight.probability
-            elif weight.probability > 0:
-                unary.setdefault(parent, {})[children[0]] = weight.probability
-        check_unary_rules(unary, others, str, source)
+        """Raise GrammarError for a grammar that charts cannot be computed with (``RuleTable.check``)."""
+        RuleTable.of_rules(self).check(source)
 
     def normalized(self, source: str, log: Log = no_log) -> RuleSet:
         """The same with the probabilities of each left-hand side divided by their sum, which is logged."""
@@ -99,6 +73,125 @@ class RuleSet:
             self,
             start=_normalized(self.start, starts, source, log),
             rules=_normalized(self.rules, what, source, log),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class RuleTable:
+    """Rules of any length as columns, in the order of their file.
+
+    header       the rest of the grammar: a rule set without rules
+    names        the symbols, terminals in quotes: those of the start distribution, then any others
+    parent       int [rules]: places in ``names``
+    children     int [rules, 2 or more]: places in ``names``, NO_CHILD (-1) behind the last child
+    probability  float64 [rules]
+    count        float64 [rules]; a count that is not known is NaN
+    """
+
+    header: RuleSet
+    names: list[str]
+    parent: Integers
+    children: Integers
+    probability: npt.NDArray[np.float64]
+    count: npt.NDArray[np.float64]
+
+    @classmethod
+    def of_rules(cls, rules: RuleSet) -> RuleTable:
+        """The columns of a rule set."""
+        place = defaultdict[str, int](itertools.count().__next__)
+        list(map(place.__getitem__, rules.start))
+        places = np.array(
+            [place[name] for rule in rules.rules for name in (rule.parent, *rule.children)], np.int64
+        )
+        width = np.array([len(rule.children) for rule in rules.rules], np.int64)
+        weights = rules.rules.values()
+        return cls(
+            replace(rules, rules={}),
+            list(place),
+            *rows_of_places(places, width),
+            np.array([weight.probability for weight in weights], np.float64),
+            np.array([math.nan if weight.count is None else weight.count for weight in weights], np.float64),
+        )
+
+    def rules(self) -> RuleSet:
+        """The same as a rule set."""
+        names = self.names
+        columns = (self.parent, self.probability, self.count, *self.children.T)
+        rules: dict[Rule, Weight] = {}
+        for parent, mass, counted, *places in zip(*(each.tolist() for each in columns), strict=True):
+            children = tuple([names[place] for place in places if place != NO_CHILD])
+            rules[Rule(names[parent], children)] = Weight(mass, None if math.isnan(counted) else counted)
+        return replace(self.header, rules=rules)
+
+    @cached_property
+    def terminal(self) -> npt.NDArray[np.bool_]:
+        """Whether a name is a terminal's [names]."""
+        return np.array([is_terminal(name) for name in self.names], np.bool_)
+
+    def check(self, source: str | None = None) -> None:
+        """Raise GrammarError for a grammar that charts cannot be computed with.
+
+        Checks that nonterminals are labels, that probabilities sum to one, that each nonterminal has a rule,
+        and that each cycle of unary rules can be left.
+        """
+        names, parent, probability = self.names, self.parent, self.probability
+        sizes = np.bincount(parent, minlength=len(names))
+        for place in np.flatnonzero(sizes).tolist():
+            try:
+                parse_label(names[place])
+            except LabelError as error:
+                remedy = f"call it otherwise: {escape(names[place])}, say"
+                raise GrammarError(error.message, source=source, remedy=remedy) from None
+        start = [weight.probability for weight in self.header.start.values()]
+        _check_sum("the start distribution", start, source)
+        off = ~(np.abs(np.bincount(parent, probability, len(names)) - 1) <= SUM_TOLERANCE / 2)
+        off[parent[(probability < 0) | (probability > 1)]] = True
+        for place in np.flatnonzero(off & (sizes > 0)).tolist():
+            _check_sum(f"the rules of {names[place]}", probability[parent == place].tolist(), source)
+        for name in sorted(name for name, size in zip(names, sizes, strict=True) if not size):
+            if not is_terminal(name) or name in self.header.start:
+                raise GrammarError(
+                    f"nonterminal {name} has no rule",
+                    source=source,
+                    remedy=f"give it one, or write it as a terminal: {quote(name)}",
+                )
+        single = (self.children[:, 1] == NO_CHILD) & ~self.terminal[self.children[:, 0]]
+        others = np.bincount(parent[~single], probability[~single], len(names)).tolist()
+        single &= probability > 0
+        unary: dict[str, dict[str, float]] = {}
+        columns = (parent[single], self.children[single, 0], probability[single])
+        for above, below, mass in zip(*(column.tolist() for column in columns), strict=True):
+            unary.setdefault(names[above], {})[names[below]] = mass
+        check_unary_rules(unary, dict(zip(names, others, strict=True)), str, source)
+
+
+def rows_of_places(places: Integers, width: Integers) -> tuple[Integers, Integers]:
+    """The parents [rules] and children [rules, 2 or more] of rules of these widths, one after the other."""
+    children = np.full((len(width), max(2, width.max(initial=2))), NO_CHILD)
+    first = np.cumsum(width + 1) - width  # of each rule's children
+    parents = np.zeros(len(places), np.bool_)
+    parents[first - 1] = True
+    children[np.arange(children.shape[1]) < width[:, None]] = places[~parents]
+    return places[parents], children
+
+
+def row_keys(*columns: Integers) -> npt.NDArray[np.int64]:
+    """A number for each row of ids, in the order of rows; equal for equal rows alone."""
+    key = columns[0].astype(np.int64)
+    for column in columns[1:]:
+        key = np.unique(key, return_inverse=True)[1] * (column.max(initial=0) + 1) + column
+    return key
+
+
+def _check_sum(what: str, probabilities: list[float], source: str | None) -> None:
+    total = math.fsum(probabilities)
+    if any(not 0 <= probability <= 1 + SUM_TOLERANCE for probability in probabilities):
+        raise GrammarError(f"{what} have a probability outside of 0 to 1", source=source)
+    if not abs(total - 1) <= SUM_TOLERANCE:
+        raise GrammarError(
+            f"{what} have probabilities that sum to {total:.6g}, not 1",
+            source=source,
+            remedy="mend the numbers, or write - for the probabilities and give counts",
         )
 
 
@@ -157,19 +250,6 @@ def relative_frequencies(
         {name: weight(count, starts) for name, count in start.items()},
         {rule: weight(count, totals[rule.parent]) for rule, count in counts.items()},
     )
-
-
-def _check_sum(what: str, weights: Iterable[Weight], source: str | None) -> None:
-    probabilities = [weight.probability for weight in weights]
-    total = math.fsum(probabilities)
-    if any(not 0 <= probability <= 1 + SUM_TOLERANCE for probability in probabilities):
-        raise GrammarError(f"{what} have a probability outside of 0 to 1", source=source)
-    if not abs(total - 1) <= SUM_TOLERANCE:
-        raise GrammarError(
-            f"{what} have probabilities that sum to {total:.6g}, not 1",
-            source=source,
-            remedy="mend the numbers, or write - for the probabilities and give counts",
-        )
 
 
 class BinaryRules(NamedTuple):

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 from mbrparse.errors import GrammarError
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import Rule, RuleSet, TerminalKind, is_terminal, quote, relative_frequencies
-from mbrparse.grammar.words.tagger import Tagger
-from mbrparse.grammar.words.unknown import MODELS, Collins, UnknownKind, UnknownWords
+from mbrparse.grammar.tagger import Tagger
+from mbrparse.grammar.unknown_words import MODELS, Collins, UnknownKind, UnknownWords
 from mbrparse.log import Log, Progress, counted, no_log, no_progress
 from mbrparse.treebank.brackets import AnyTree, any_trees
 from mbrparse.treebank.corpora.reading import SourceTree

@@ -42,7 +42,7 @@ import numpy as np
 from mbrparse.charts.factory import ChartFactory
 from mbrparse.errors import GrammarError
 from mbrparse.files import open_output, read_lines, source_name
-from mbrparse.grammar.fields_file import FieldsReader, format_number, is_whole
+from mbrparse.grammar.fields import FieldsReader, format_number, is_whole
 from mbrparse.grammar.pcfg import PCFG, FloatArray
 from mbrparse.grammar.rules import TERMINAL_KINDS, TerminalKind, is_terminal, quote
 from mbrparse.treebank.corpora.reading import SourceTree

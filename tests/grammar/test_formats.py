@@ -11,9 +11,8 @@ from tree_strategies import tokens
 
 from mbrparse.errors import GrammarError, MbrparseError
 from mbrparse.files import read_lines
-from mbrparse.grammar.files import nltk_format
-from mbrparse.grammar.files.formats import read_bitpar, write_bitpar
-from mbrparse.grammar.files.nltk_format import write_nltk
+from mbrparse.grammar import grammar_formats
+from mbrparse.grammar.grammar_formats import read_bitpar, write_bitpar, write_nltk
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import (
     Rule,
@@ -60,7 +59,7 @@ nltk_terminals = tokens.filter(lambda text: not ("'" in text and '"' in text))
 
 
 def read_nltk(path: Path, *options: TerminalKind, **named: str) -> RuleSet:
-    return nltk_format.read_nltk(read_lines(path), str(path), *options, **named)  # type: ignore[arg-type]
+    return grammar_formats.read_nltk(read_lines(path), str(path), *options, **named)  # type: ignore[arg-type]
 
 
 def read(tmp_path: Path, text: str, **options: str) -> RuleSet:

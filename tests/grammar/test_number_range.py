@@ -159,7 +159,7 @@ OPTIONS: list[list[str]] = [
 @pytest.mark.parametrize("options", OPTIONS, ids=" ".join)
 @pytest.mark.parametrize("name", ["two ways", "low and high", "75"])
 def test_no_command_ends_in_a_traceback(name: str, options: list[str], tmp_path: Path) -> None:
-    from mbrparse.grammar.files.grammars import write_grammar
+    from mbrparse.grammar.grammar_files import write_grammar
 
     pcfg = pcfg_of(GRAMMARS[name])
     if pcfg.has_unaries and {"most-probable-tree", "--exact"} & set(options):

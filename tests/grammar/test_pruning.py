@@ -30,7 +30,7 @@ from mbrparse.decode.parser.details import Details
 from mbrparse.decode.parser.parser import Parser
 from mbrparse.decode.parser_options import Settings
 from mbrparse.errors import OptionsError
-from mbrparse.grammar.grammar_file import write_rules
+from mbrparse.grammar.grammar_files import write_rules
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.projection import expected_symbols, projected_grammar
 from mbrparse.grammar.rules import Rule, RuleSet, quote, relative_frequencies

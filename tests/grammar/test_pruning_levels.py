@@ -24,7 +24,7 @@ from mbrparse.charts.forest import forests
 from mbrparse.charts.pruning import Mask, PrunedChart, PrunedCharts, Pruning
 from mbrparse.decode.parser.details import Details
 from mbrparse.decode.parser.parser import Parser
-from mbrparse.grammar.grammar_file import write_rules
+from mbrparse.grammar.grammar_files import write_rules
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.projection import projected_grammar
 from mbrparse.grammar.rules import Rule, RuleSet, quote, relative_frequencies

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from state_strategies import sourced
 from tree_strategies import tokens
 
-from mbrparse.grammar.grammar_file import read_rules, write_rules
+from mbrparse.grammar.grammar_files import read_rules, write_rules
 from mbrparse.grammar.rules import Rule, RuleSet, is_terminal, unquote
-from mbrparse.grammar.words.unknown import Signatures, classes
+from mbrparse.grammar.unknown_words import Signatures, classes
 from mbrparse.run.jobs import open_pool
 from mbrparse.training.split_merge.cycles import SplitMerge, cycle, first_grammar
 from mbrparse.training.split_merge.rare_words import RareWords

@@ -14,12 +14,11 @@ from hypothesis import strategies as st
 from tree_strategies import labels, tokens
 
 from mbrparse.errors import FileError, GrammarError
-from mbrparse.grammar.files.grammars import read_grammar, write_grammar
-from mbrparse.grammar.grammar_file import read_rules, write_rules
+from mbrparse.grammar.grammar_files import read_grammar, read_rules, write_grammar, write_rules
 from mbrparse.grammar.pcfg import PCFG, UNKNOWN_TERMINAL
 from mbrparse.grammar.rules import RuleSet, is_terminal, unquote
-from mbrparse.grammar.words.tagger import Tagger, tagger_path
-from mbrparse.grammar.words.unknown import (
+from mbrparse.grammar.tagger import Tagger, tagger_path
+from mbrparse.grammar.unknown_words import (
     ENOUGH,
     MODELS,
     Collins,

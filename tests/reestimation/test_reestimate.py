@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from strategies import grammars, sentences
 
 from mbrparse.errors import CorpusError, GrammarError, InputMismatchError
-from mbrparse.grammar.grammar_file import read_rules, write_rules
+from mbrparse.grammar.grammar_files import read_rules, write_rules
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import TerminalKind
 from mbrparse.training.count import induce

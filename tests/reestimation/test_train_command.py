@@ -10,7 +10,7 @@ import pytest
 from children import started
 from commandline import Command
 
-from mbrparse.grammar.grammar_file import read_rules
+from mbrparse.grammar.grammar_files import read_rules
 
 TREES = """(S (NP a b) (VP c (NP a b)))
 (S (NP a b) c)

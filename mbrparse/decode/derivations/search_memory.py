@@ -16,7 +16,7 @@ from mbrparse.decode.derivations.gains import LANES, Gains, ItemSums, ItemTables
 from mbrparse.decode.derivations.label_forest import LabelForest, ProjectionScratch, project_forest
 from mbrparse.decode.derivations.unary_chains import ChainScratch
 from mbrparse.errors import ChartOverflowError
-from mbrparse.grammar.unary_cycles import components
+from mbrparse.grammar.unaries import components
 
 
 class LabelForests:

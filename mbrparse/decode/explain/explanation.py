@@ -14,8 +14,7 @@ from mbrparse.decode.parser.parser import Parse, Parser
 from mbrparse.decode.parser.sentences import sentences_from
 from mbrparse.decode.span_posteriors import Posteriors
 from mbrparse.errors import MbrparseError, OptionsError, shortened
-from mbrparse.grammar.grammar_kinds import Grammar
-from mbrparse.grammar.pcfg import PCFG, UNKNOWN_TERMINAL
+from mbrparse.grammar.pcfg import PCFG, UNKNOWN_TERMINAL, Grammar
 from mbrparse.treebank.outlines import constituents
 from mbrparse.treebank.tree import Tree
 
@@ -37,7 +36,7 @@ def explain(
     the most probable derivations are listed as trees. Raises MbrparseError where the grammar derives no tree
     of the sentence, or the sentence has more words than ``LONGEST``; ObjectiveError and OptionsError.
 
-    >>> from mbrparse.grammar.files.grammars import train
+    >>> from mbrparse.grammar.grammar_files import train
     >>> from mbrparse.treebank.brackets import read_tree
     >>> grammar = train([read_tree("(S (NP DT NN) VB)"), read_tree("(S DT (X NN VB))")])
     >>> [round(reading.posterior, 3) for reading in explain(grammar, "DT NN VB").readings]

@@ -11,7 +11,7 @@ from mbrparse.decode.parser.parser import Parse
 from mbrparse.decode.span_posteriors import Posteriors
 from mbrparse.decode.tree_probability import probability_of
 from mbrparse.decode.trees import LabelledSpans
-from mbrparse.grammar.grammar_kinds import Grammar
+from mbrparse.grammar.pcfg import Grammar
 
 if TYPE_CHECKING:
     from mbrparse.charts.chart import Pruned

@@ -19,8 +19,7 @@ from mbrparse.decode.parser.grammar_decoders import GrammarDecoders, Maker
 from mbrparse.decode.parser_options import ParserOptions
 from mbrparse.decode.span_posteriors import Posteriors, SentenceChart, continuations
 from mbrparse.grammar.dop.dop_grammar import DopGrammar
-from mbrparse.grammar.grammar_kinds import Grammar
-from mbrparse.grammar.pcfg import FloatArray, IntArray
+from mbrparse.grammar.pcfg import FloatArray, Grammar, IntArray
 
 if TYPE_CHECKING:
     from mbrparse.decode.candidates.candidate_trees import CandidateTrees

@@ -16,8 +16,7 @@ from mbrparse.decode.objectives import Kind, Objective
 from mbrparse.decode.parser_options import ParserOptions
 from mbrparse.decode.span_posteriors import Posteriors, SentenceChart
 from mbrparse.errors import OptionsError
-from mbrparse.grammar.grammar_kinds import Grammar
-from mbrparse.grammar.pcfg import PCFG, FloatArray
+from mbrparse.grammar.pcfg import PCFG, FloatArray, Grammar
 
 # Kernels take a while to load: those that most runs do not need are imported where they are used.
 if TYPE_CHECKING:

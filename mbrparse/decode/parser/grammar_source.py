@@ -10,8 +10,7 @@ from mbrparse.decode.parser.grammar_decoders import GrammarDecoders
 from mbrparse.decode.parser.sentences import Evidence, Sentence
 from mbrparse.decode.parser_options import ParserOptions
 from mbrparse.errors import InputMismatchError, shortened
-from mbrparse.grammar.grammar_kinds import Grammar
-from mbrparse.grammar.pcfg import PCFG, UNKNOWN_TERMINAL
+from mbrparse.grammar.pcfg import PCFG, UNKNOWN_TERMINAL, Grammar
 from mbrparse.grammar.rules import is_terminal, unquote
 from mbrparse.treebank.labels import split_tag, unescape
 from mbrparse.treebank.tree import Tree

@@ -23,8 +23,7 @@ from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors
 from mbrparse.decode.posteriors.mixture import checked_weights, mix_posteriors
 from mbrparse.decode.span_posteriors import Posteriors
 from mbrparse.errors import GrammarError, OptionsError
-from mbrparse.grammar.grammar_kinds import Grammar
-from mbrparse.grammar.pcfg import FloatArray
+from mbrparse.grammar.pcfg import FloatArray, Grammar
 
 
 class Grammars:
@@ -33,7 +32,7 @@ class Grammars:
     Raises OptionsError for weights that are none, GrammarError for grammars of words and of tags, by the
     ``names`` of their files.
 
-    >>> from mbrparse.grammar.files.grammars import grammar
+    >>> from mbrparse.grammar.grammar_files import grammar
     >>> Grammars([grammar("S -> 'a' [1.0]"), grammar("T -> 'a' [1.0]")]).labels
     ('S', 'T')
     """

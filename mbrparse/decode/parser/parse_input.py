@@ -18,7 +18,7 @@ from mbrparse.decode.parser.sentences import Sentence, sentence_ends, sentences_
 from mbrparse.decode.parser.tokenization import untokenized
 from mbrparse.decode.parser_options import ParserOptions
 from mbrparse.errors import ChartOverflowError
-from mbrparse.grammar.grammar_kinds import Grammar
+from mbrparse.grammar.pcfg import Grammar
 from mbrparse.log import Log, Progress, ProgressState, no_log, no_progress
 from mbrparse.run.in_order import WORKER_DIED, Chunk, Part, Parts, Task, in_order
 from mbrparse.run.jobs import Jobs, open_pool

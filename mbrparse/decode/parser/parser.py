@@ -18,8 +18,7 @@ from mbrparse.decode.parser_options import ParserOptions, Settings, objective_of
 from mbrparse.decode.span_posteriors import Posteriors, SentenceChart
 from mbrparse.decode.trees import LabelledSpans, TreeForm, TreeParts, fallback_spans
 from mbrparse.errors import ChartOverflowError, NumberRangeError, ObjectiveError, OptionsError
-from mbrparse.grammar.grammar_kinds import Grammar
-from mbrparse.grammar.pcfg import IntArray
+from mbrparse.grammar.pcfg import Grammar, IntArray
 from mbrparse.treebank.brackets import AnyTree
 from mbrparse.treebank.tree import Tree
 
@@ -190,7 +189,7 @@ class Parser:
     ``sampled_posteriors`` (see ``ParserOptions``, which may be handed over whole, as ``options``). Raises
     ObjectiveError or OptionsError for what has no meaning.
 
-    >>> from mbrparse.grammar.files.grammars import train
+    >>> from mbrparse.grammar.grammar_files import train
     >>> from mbrparse.treebank.brackets import read_tree
     >>> texts = "(S (NP DT NN) VB)", "(S (NP DT NN) VB)", "(S DT (S_Cont NN VB))"
     >>> grammar = train([read_tree(text) for text in texts])

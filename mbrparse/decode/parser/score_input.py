@@ -16,7 +16,7 @@ from mbrparse.decode.parser.sentences import Sentence
 from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import TerminalKind
-from mbrparse.grammar.words.unknown import UnknownKind
+from mbrparse.grammar.unknown_words import UnknownKind
 from mbrparse.log import Log, Progress, no_progress
 from mbrparse.run.in_order import WORKER_DIED, Chunk, Part, Parts
 from mbrparse.training.count import train_by_counting

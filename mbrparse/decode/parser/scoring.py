@@ -262,7 +262,7 @@ def score(
         InputMismatchError: A tree is not of the form or has traces, or the grammar knows none of the words.
         LabelError: A label that no binarizing wrote.
 
-    >>> from mbrparse.grammar.files.grammars import train
+    >>> from mbrparse.grammar.grammar_files import train
     >>> from mbrparse.treebank.brackets import read_tree
     >>> known, other = read_tree("(S (NP DT NN) VB)"), read_tree("(S DT (S_Cont NN VB))")
     >>> found = score(train([known, known, other]), [known, other])

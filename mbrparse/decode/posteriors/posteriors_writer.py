@@ -11,8 +11,7 @@ from mbrparse.charts.base.span_summary import SpanEntries
 from mbrparse.decode.label_order import LabelOrder
 from mbrparse.decode.posteriors.given_posteriors import added_up, parted
 from mbrparse.files import ArrayColumn, as_temporary_errors, write_arrays
-from mbrparse.grammar.grammar_kinds import Grammar
-from mbrparse.grammar.pcfg import FloatArray, IntArray
+from mbrparse.grammar.pcfg import FloatArray, Grammar, IntArray
 from mbrparse.treebank.labels import JOIN, MARKS, PLAIN, LabelMarks
 
 _ROUNDED = 1e-12  # of a tag, what rounding leaves beside it

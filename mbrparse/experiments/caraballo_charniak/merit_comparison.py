@@ -20,7 +20,7 @@ from mbrparse.experiments.caraballo_charniak.merit_tables import (
 from mbrparse.experiments.caraballo_charniak.merit_trial import MeritTrial
 from mbrparse.experiments.trial_runs import Tables, hold_out, published, read_treebanks
 from mbrparse.files import atomic_outputs, open_output
-from mbrparse.grammar.files.grammars import read_grammar
+from mbrparse.grammar.grammar_files import read_grammar
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import RuleSet
 from mbrparse.log import Log, counted, no_log

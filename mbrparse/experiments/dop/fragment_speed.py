@@ -31,8 +31,7 @@ from mbrparse.experiments.trial_runs import published
 from mbrparse.grammar.dop.addressed_treebank import AddressedTreebank, address_trees
 from mbrparse.grammar.dop.dop_grammar import DopGrammar, number_of_fragments
 from mbrparse.grammar.dop.reduction import reduced_grammar
-from mbrparse.grammar.grammar_kinds import Grammar
-from mbrparse.grammar.pcfg import PCFG, IntArray
+from mbrparse.grammar.pcfg import PCFG, Grammar, IntArray
 from mbrparse.state_files import Schema, number, optional, record, whole
 from mbrparse.treebank.corpora.reading import SourceTree
 

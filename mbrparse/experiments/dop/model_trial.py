@@ -13,7 +13,7 @@ from mbrparse.evaluate.counts import SentenceCounts
 from mbrparse.experiments.trial_runs import HeldOut
 from mbrparse.grammar.dop.addressed_treebank import AddressedTreebank, Weighting, address_trees
 from mbrparse.grammar.dop.dop_grammar import DopGrammar
-from mbrparse.grammar.grammar_kinds import Grammar
+from mbrparse.grammar.pcfg import Grammar
 from mbrparse.state_files import Schema, listed, number, parallel, record, whole
 from mbrparse.treebank.corpora.reading import SourceTree
 from mbrparse.treebank.tree import Tree

@@ -16,10 +16,9 @@ from mbrparse.decode.parser_options import ParserOptions
 from mbrparse.errors import CorpusError
 from mbrparse.experiments.simaan.parser_kinds import ALGORITHMS, ParserKind, Parts, objectives
 from mbrparse.files import make_folder
-from mbrparse.grammar.files.grammars import read_grammar
-from mbrparse.grammar.grammar_file import write_rules
-from mbrparse.grammar.words.tagger import tagger_path
-from mbrparse.grammar.words.unknown import UnknownKind
+from mbrparse.grammar.grammar_files import read_grammar, write_rules
+from mbrparse.grammar.tagger import tagger_path
+from mbrparse.grammar.unknown_words import UnknownKind
 from mbrparse.log import Log, counted
 from mbrparse.run.jobs import Jobs
 from mbrparse.run.results import clear_left_overs, read_json, write_json

@@ -41,7 +41,7 @@ from mbrparse.experiments.simaan.parser_kinds import (
 from mbrparse.experiments.simaan.steps import Parsing, Steps
 from mbrparse.experiments.trial_runs import published
 from mbrparse.files import atomic_outputs, open_output
-from mbrparse.grammar.words.unknown import UnknownKind
+from mbrparse.grammar.unknown_words import UnknownKind
 from mbrparse.log import Log, counted, no_log
 from mbrparse.program import signature
 from mbrparse.run.jobs import Jobs

@@ -17,7 +17,7 @@ import numpy as np
 from mbrparse.errors import GrammarError
 from mbrparse.grammar.pcfg import FloatArray, IntArray
 from mbrparse.grammar.rules import Rule, RuleSet, TerminalKind, is_terminal, quote, relative_frequencies
-from mbrparse.grammar.words.unknown import UnknownWords
+from mbrparse.grammar.unknown_words import UnknownWords
 from mbrparse.treebank.corpora.reading import SourceTree
 from mbrparse.treebank.labels import escape
 from mbrparse.treebank.tree import Tree

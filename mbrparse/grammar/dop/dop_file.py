@@ -28,10 +28,9 @@ import numpy as np
 from mbrparse.errors import shortened
 from mbrparse.files import atomic_outputs, open_output, source_name
 from mbrparse.grammar.dop.addressed_treebank import NO_CHILD, AddressedTreebank, Weighting, addresses_of
-from mbrparse.grammar.fields_file import FieldsReader, format_number, is_whole, read_number
-from mbrparse.grammar.grammar_file import DOP_MAGIC
+from mbrparse.grammar.fields import DOP_MAGIC, FieldsReader, format_number, is_whole, read_number
 from mbrparse.grammar.rules import TERMINAL_KINDS, TerminalKind, is_terminal, quote, unquote
-from mbrparse.grammar.words.unknown import Collins, UnknownWords, read_fields
+from mbrparse.grammar.unknown_words import Collins, UnknownWords, read_fields
 
 VERSION = 1
 

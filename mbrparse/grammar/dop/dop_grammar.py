@@ -30,8 +30,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mbrparse.grammar.dop.addressed_treebank import NO_CHILD, AddressedTreebank
-from mbrparse.grammar.grammar_kinds import Kind
-from mbrparse.grammar.pcfg import PCFG, FloatArray, IntArray
+from mbrparse.grammar.pcfg import PCFG, FloatArray, IntArray, Kind
 
 #: The least weight: fragments that are rarer among their label's count as so rare. Products of four
 #: are numbers still, whatever the treebank's number of fragments.

@@ -17,7 +17,7 @@ from mbrparse.errors import GrammarError
 from mbrparse.files import atomic_outputs, open_output
 from mbrparse.grammar.dop.addressed_treebank import NO_CHILD, AddressedTreebank
 from mbrparse.grammar.dop.dop_grammar import DopGrammar
-from mbrparse.grammar.fields_file import format_number
+from mbrparse.grammar.fields import format_number
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import Rule, RuleSet, Weight, is_terminal, quote, unquote
 

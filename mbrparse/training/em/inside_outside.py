@@ -13,7 +13,7 @@ from pathlib import Path
 
 from mbrparse.errors import GrammarError, InputMismatchError
 from mbrparse.files import atomic_outputs, is_file
-from mbrparse.grammar.grammar_file import read_rules, write_rules
+from mbrparse.grammar.grammar_files import read_rules, write_rules
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import Rule, RuleSet, TerminalKind, Weight, quote
 from mbrparse.log import Log, Progress, counted, no_log, no_progress

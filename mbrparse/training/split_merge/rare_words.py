@@ -1,6 +1,6 @@
 """The lexicon of split-merge training: rare words share states, and lend them to unseen words.
 
-A word seen fewer than ``rare`` times is trained as the class of its signature (grammar.words.unknown). The
+A word seen fewer than ``rare`` times is trained as the class of its signature (grammar.unknown_words). The
 trained grammar spreads the probability of a class, given a tag's state, over the class's words as they were
 seen with the tag, and keeps types / (types + tokens) of it for unseen words (Witten & Bell 1991). Rare words
 and classes also take, with little probability, the tags that other rare words have (Petrov et al. 2006).
@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from mbrparse.grammar.rules import Rule, RuleSet, Weight, is_terminal, quote, unquote
-from mbrparse.grammar.words.unknown import (
+from mbrparse.grammar.unknown_words import (
     ENOUGH,
     Occurrence,
     Signatures,

@@ -16,7 +16,7 @@ import numpy as np
 from mbrparse.charts.base.rule_tables import Floats, Ints
 from mbrparse.errors import GrammarError
 from mbrparse.grammar.rules import Rule, RuleSet, TerminalKind, Weight, is_terminal
-from mbrparse.grammar.words.unknown import UnknownWords
+from mbrparse.grammar.unknown_words import UnknownWords
 from mbrparse.training.split_merge.state_kernels import LANES, StateTables
 from mbrparse.training.split_merge.tree_arrays import ROOT, inner_children
 from mbrparse.treebank.labels import STATE

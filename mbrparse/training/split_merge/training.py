@@ -14,9 +14,9 @@ from pathlib import Path
 
 from mbrparse.errors import FileError, GrammarError
 from mbrparse.files import atomic_outputs
-from mbrparse.grammar.grammar_file import read_rules, write_rules
+from mbrparse.grammar.grammar_files import read_rules, write_rules
 from mbrparse.grammar.rules import RuleSet, TerminalKind
-from mbrparse.grammar.words.unknown import Signatures
+from mbrparse.grammar.unknown_words import Signatures
 from mbrparse.log import Log, Progress, no_log, no_progress
 from mbrparse.program import program
 from mbrparse.run.jobs import Jobs, open_pool

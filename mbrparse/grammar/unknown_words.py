@@ -50,7 +50,7 @@ from mbrparse.treebank.labels import escape
 from mbrparse.treebank.tree import Tree, bracket_free
 
 if TYPE_CHECKING:
-    from mbrparse.grammar.words.tagger import Tagger
+    from mbrparse.grammar.tagger import Tagger
     from mbrparse.treebank.corpora.reading import SourceTree
 
 

@@ -11,6 +11,8 @@ from collections.abc import Iterable, Iterator
 from mbrparse.errors import GrammarError, shortened
 
 LARGEST_NUMBER = 1e300
+#: What files of DOP grammars begin with (grammar.dop).
+DOP_MAGIC = "mbrparse-dop"
 
 
 class FieldsReader:

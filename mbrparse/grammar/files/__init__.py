@@ -1,1 +1,0 @@
-"""Grammars of any kind in files, and other programs' formats of them."""

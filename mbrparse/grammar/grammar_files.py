@@ -1,0 +1,477 @@
+"""Grammar files: mbrparse's own format, and whole grammars in files of any kind.
+
+mbrparse's own files are plain text, versioned, one rule a line, in a fixed order::
+
+    mbrparse-grammar 1
+    terminals tags
+    start S 0.75 3
+    start NP 0.25 1
+    rules 2
+    0.5 2 NP -> 'DT' 'NN'
+    - 2 NP -> 'DT' NP_Cont
+    end
+
+Fields are separated by blanks: probability, count, parent, ``->``, children. Either of the two numbers
+may be ``-``: a missing count is unknown, a missing probability is the count's share among the rules
+of its parent, which then must all have counts. Equal rules are added up. Empty lines and lines that begin
+with ``#`` are skipped.
+
+A header line ``unknown signature 2`` or ``unknown collins 6 DIGEST`` names a model of unknown words (see
+grammar.unknown_words); the latter's tagger is a separate file beside the grammar's. With signatures,
+lines ``word WORD TERMINAL`` name the terminals of rare words that have one in common.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+import re
+from collections import Counter, defaultdict
+from dataclasses import replace
+from decimal import Decimal
+from itertools import compress, count
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mbrparse.errors import GrammarError
+from mbrparse.files import atomic_outputs, decode_lines, open_input, open_output, source_name
+from mbrparse.grammar.fields import (
+    DOP_MAGIC,
+    LARGEST_NUMBER,
+    FieldsReader,
+    fields_of,
+    format_number,
+    is_whole,
+)
+from mbrparse.grammar.grammar_formats import is_nltk, read_nltk, rules_of_nltk
+from mbrparse.grammar.pcfg import PCFG, FloatArray, Grammar
+from mbrparse.grammar.rules import (
+    NO_CHILD,
+    SUM_TOLERANCE,
+    TERMINAL_KINDS,
+    Integers,
+    RuleSet,
+    RuleTable,
+    TerminalKind,
+    Weight,
+    binarize_rules,
+    is_terminal,
+    row_keys,
+    rows_of_places,
+)
+from mbrparse.grammar.unknown_words import Collins, Signatures, UnknownWords, read_fields
+from mbrparse.log import Log, counted, no_log
+
+if TYPE_CHECKING:
+    import nltk
+
+    from mbrparse.grammar.dop.addressed_treebank import AddressedTreebank
+
+MAGIC = "mbrparse-grammar"
+VERSION = 1
+
+
+def read_grammar(path: str | Path, *, normalize: bool = False, log: Log = no_log) -> PCFG:
+    """Read a grammar file, with the tagger beside it if it has one (``-``: standard input).
+
+    The file is mbrparse's, or a grammar in NLTK's format (``S -> NP VP [1.0]``), whose longer rules are
+    binarized.
+
+    Parameters
+    ----------
+    path
+        The file's name.
+    normalize
+        Divide the probabilities of each left-hand side by their sum.
+    log
+        Gets a line for what was changed.
+
+    Raises
+    ------
+    FileError
+        The file cannot be read.
+    GrammarError
+        It is no grammar, or one that charts cannot be computed with; with file, line and remedy.
+    """
+    return _pcfg(_rule_table(_read_text(path), path, normalize, log), path, log)
+
+
+def grammar(source: str | Path | nltk.PCFG, *, normalize: bool = False) -> PCFG:
+    """A grammar of a text of rules, of a file, or of an ``nltk.PCFG``.
+
+    A text is in NLTK's format or in mbrparse's; rules of three children or more are binarized. ``normalize``
+    is that of ``read_grammar``. Raises GrammarError, FileError.
+
+    >>> grammar("S -> NP V [1.0]\\nNP -> 'she' [0.5] | 'it' [0.5]\\nV -> 'works' [1.0]")
+    <grammar over words: 3 symbols, 4 rules>
+    """
+    place = "<grammar>"
+    if isinstance(source, str) and ("\n" in source or is_nltk(source)):
+        return _pcfg(_rule_table(source, place, normalize, no_log), place, no_log)
+    if isinstance(source, (str, Path)):
+        return read_grammar(source, normalize=normalize)
+    if hasattr(source, "productions"):
+        return _pcfg(RuleTable.of_rules(rules_of_nltk(source, normalize=normalize)), place, no_log)
+    remedy = "give a text of rules, a path, or an nltk.PCFG"
+    raise GrammarError(f"a {type(source).__name__}, not a grammar", remedy=remedy)
+
+
+def read_any_grammar(path: str | Path, *, normalize: bool = False, log: Log = no_log) -> Grammar:
+    """Read a grammar file of any kind, a PCFG's or a DOP grammar's; raises as ``read_grammar``."""
+    found = _content(_read_text(path), path, normalize, log)
+    if isinstance(found, RuleTable):
+        return _pcfg(found, path, log)
+    from mbrparse.grammar.dop.dop_grammar import DopGrammar
+
+    return DopGrammar.of_treebank(replace(found, unknown=_with_tagger(found.unknown, path)))
+
+
+def read_rules(path: str | Path, *, normalize: bool = False, log: Log = no_log) -> RuleSet:
+    """The rules of a PCFG's file, in mbrparse's format or in NLTK's, without the tagger beside it.
+
+    Raises as ``read_grammar``.
+    """
+    return _rule_table(_read_text(path), path, normalize, log).rules()
+
+
+def read_rules_or_treebank(
+    path: str | Path, *, normalize: bool = False, log: Log = no_log
+) -> RuleSet | AddressedTreebank:
+    """What a grammar file of any kind holds; raises as ``read_grammar``."""
+    found = _content(_read_text(path), path, normalize, log)
+    return found.rules() if isinstance(found, RuleTable) else found
+
+
+def _read_text(path: str | Path) -> str:
+    with open_input(path) as stream:
+        data = stream.read()
+    try:
+        return data.decode().removeprefix("\ufeff")
+    except UnicodeDecodeError:  # UTF-16 with its mark, or bytes that are no text
+        return "".join(decode_lines(io.BytesIO(data), source_name(path)))
+
+
+def _content(text: str, path: str | Path, normalize: bool, log: Log) -> RuleTable | AddressedTreebank:
+    """What the text of a grammar file holds, checked."""
+    first = next(filter(fields_of, io.StringIO(text)), "")
+    magic, source = fields_of(first)[:1], source_name(path)
+    if magic == [DOP_MAGIC]:
+        from mbrparse.grammar.dop.dop_file import read_treebank
+
+        return read_treebank(io.StringIO(text), path)
+    if is_nltk(first) or (Path(path).suffix in (".nltk", ".pcfg") and magic != [MAGIC]):
+        return RuleTable.of_rules(read_nltk(io.StringIO(text), source, normalize=normalize, log=log))
+    table = _GrammarReader(source).read(text)
+    if normalize:
+        table = RuleTable.of_rules(table.rules().normalized(source, log))
+    table.check(source)
+    return table
+
+
+def _rule_table(text: str, path: str | Path, normalize: bool, log: Log) -> RuleTable:
+    found = _content(text, path, normalize, log)
+    if not isinstance(found, RuleTable):
+        raise GrammarError(
+            "a DOP grammar, whose rules are not written out; this needs a PCFG",
+            source=source_name(path),
+            line=1,
+            remedy="mbrparse train --method counting makes one; parse, posteriors, grammar info and "
+            "grammar convert --to bitpar take DOP grammars",
+        )
+    return found
+
+
+def _pcfg(rules: RuleTable, path: str | Path, log: Log) -> PCFG:
+    if rules.header.unknown is not None:
+        unknown = _with_tagger(rules.header.unknown, path)
+        rules = replace(rules, header=replace(rules.header, unknown=unknown))
+    if rules.children.shape[1] == 2:
+        return PCFG.from_table(rules)
+    binary = binarize_rules(rules.rules())
+    log(f"{counted(binary.changed, 'rule')} of three children or more binarized (see parse --debinarize)")
+    return PCFG.from_rules(binary.rules)
+
+
+def _with_tagger(unknown: UnknownWords | None, path: str | Path) -> UnknownWords | None:
+    """A model of unknown words with the tagger that it needs, which is read from beside the grammar."""
+    if not isinstance(unknown, Collins):
+        return unknown
+    from mbrparse.grammar.tagger import Tagger
+
+    return unknown.with_tagger(Tagger.read(path, unknown.digest))
+
+
+def write_rules(rules: RuleSet, path: str | Path) -> None:
+    """Write a grammar file (``-``: standard output), complete or not at all.
+
+    Its tagger, if any, is written beside it, and first, so that no grammar file lacks its tagger.
+    """
+    with atomic_outputs():
+        if isinstance(rules.unknown, Collins) and rules.unknown.tagger is not None:
+            rules.unknown.tagger.write(path)
+        with open_output(path) as stream:
+            stream.write(f"{MAGIC} {VERSION}\nterminals {rules.terminal_kind}\n")
+            if rules.unknown is not None:
+                stream.write(f"unknown {' '.join(rules.unknown.fields)}\n")
+            if isinstance(rules.unknown, Signatures):
+                for word, terminal in sorted(rules.unknown.words.items()):
+                    stream.write(f"word {word} {terminal}\n")
+            for name, weight in sorted(rules.start.items()):
+                stream.write(f"start {name} {_numbers(weight)}\n")
+            stream.write(f"rules {len(rules.rules)}\n")
+            for rule, weight in sorted(rules.rules.items()):
+                stream.write(f"{_numbers(weight)} {rule}\n")
+            stream.write("end\n")
+
+
+def _numbers(weight: Weight) -> str:
+    written = "-" if weight.count is None else format_number(weight.count)
+    return f"{format_number(weight.probability)} {written}"
+
+
+class _GrammarReader(FieldsReader):
+    """Reads a grammar in mbrparse's format: header lines one by one, the rules all at once."""
+
+    def __init__(self, source: str) -> None:
+        super().__init__(source)
+        self._kind: TerminalKind | None = None
+        self._unknown: UnknownWords | None = None
+        self._words: dict[str, str] = {}
+        self._announced: int | None = None
+        # Of each line "start": the name, the probability, the count, and the line's number.
+        self._start: list[tuple[bytes, bytes, bytes, int]] = []
+
+    def read(self, text: str) -> RuleTable:
+        """The rules of a file's text."""
+        fields, first, size, lines = _rows(text)
+        ends = (row for row in np.flatnonzero(size == 1).tolist() if fields[first[row]] == b"end")
+        end = next(ends, len(size))
+        is_rule = (size > 4) & (np.arange(len(size)) < end)
+        is_rule[is_rule] = [fields[place] == b"->" for place in (first[is_rule] + 3).tolist()]
+        self.line = 1
+        self._check_magic([field.decode() for field in fields[: size[:1].sum()]])
+        for row in np.flatnonzero(~is_rule[:end]).tolist()[1:]:
+            self.line = int(lines[row])
+            self._header_line(fields[first[row] : first[row] + size[row]])
+
+        begin = first[is_rule]
+        numbers = ([fields[place] for place in (begin + at).tolist()] for at in (0, 1))
+        rules = zip(*numbers, lines[is_rule].tolist(), strict=True)
+        probability, counts = self._numbers([*(row[1:] for row in self._start), *rules])
+        self.line = int(lines[-1])
+        if end == len(size):
+            raise self.error("the file ends before its line 'end'", "it was cut off: write it again")
+        if end < len(size) - 1:
+            raise self.error("text after the line 'end'")
+        if self._kind is None or not self._start or self._announced is None:
+            raise self.error("the header lacks 'terminals', 'start' or 'rules'")
+        if self._unknown is not None and self._kind != "words":
+            raise self.error("a model of unknown words, but terminals are tags", "remove the line 'unknown'")
+        self.check_announced(self._announced, len(begin), "rules")
+
+        # A start symbol is the child of a rule that has no parent.
+        place = defaultdict[bytes, int](count().__next__)
+        starts = [number for name, *_ in self._start for number in (NO_CHILD, place[name])]
+        is_symbol = np.repeat(is_rule, size)
+        is_symbol[np.concatenate((begin, begin + 1, begin + 3))] = False
+        places = np.fromiter(map(place.__getitem__, compress(fields, is_symbol.tobytes())), np.int64)
+        width = np.append(np.ones(len(self._start), np.int64), size[is_rule] - 4)
+        parent, children = rows_of_places(np.append(starts, places), width)
+        unknown = self._unknown
+        if isinstance(unknown, Signatures):
+            unknown = replace(unknown, words=self._words)
+        header = RuleSet(self._kind, {}, {}, unknown)
+        names = [name.decode() for name in place]
+        return self._completed(RuleTable(header, names, parent, children, probability, counts))
+
+    def _check_magic(self, fields: list[str]) -> None:
+        if fields[:1] != [MAGIC]:
+            raise self.error(
+                f"not a grammar file (its first line is not '{MAGIC} {VERSION}')",
+                "other formats are read by: mbrparse grammar convert",
+            )
+        if fields != [MAGIC, str(VERSION)]:
+            raise self.error(
+                f"grammar file version {' '.join(fields[1:])}, but this program reads {VERSION}",
+                "a newer mbrparse wrote it: update this one",
+            )
+
+    def _header_line(self, fields: list[bytes]) -> None:
+        match [field.decode() for field in fields]:
+            case ["terminals", name] if name in TERMINAL_KINDS:
+                self._kind = TERMINAL_KINDS[name]
+            case ["unknown", *model]:
+                if self._unknown is not None:
+                    raise self.error("a second line 'unknown'")
+                self._unknown = read_fields(model)
+                if self._unknown is None:
+                    raise self.error(
+                        f"not a model of unknown words: {' '.join(model)!r}",
+                        "it reads: unknown signature NUMBER, or: unknown collins NUMBER DIGEST (NUMBER: 2 or "
+                        "more)",
+                    )
+            case ["word", word, terminal] if isinstance(self._unknown, Signatures):
+                self._words[word] = terminal
+            case ["start", _, _, _]:
+                self._start.append((fields[1], fields[2], fields[3], self.line))
+            case ["rules", number] if is_whole(number):
+                self._announced = int(number)
+            case _:
+                raise self.error(
+                    "not a line of a grammar file", "rules read: PROBABILITY COUNT PARENT -> CHILDREN"
+                )
+
+    def _numbers(self, rows: list[tuple[bytes, bytes, int]]) -> tuple[FloatArray, FloatArray]:
+        """Probabilities and counts; NaN for ``-``."""
+        *texts, lines = zip(*rows, strict=True) if rows else ((), (), ())
+        columns = []
+        for column in texts:
+            try:
+                values = np.array([math.nan if text == b"-" else float(text) for text in column]) + 0.0  # -0
+            except ValueError:
+                values = np.full(len(column), -1.0)
+            # Python reads 1_000 and "nan", too.
+            odd = b" ".join(column).translate(None, b"0123456789.eE+- ")
+            if odd or (values < 0).any() or (values > LARGEST_NUMBER).any():
+                for text, self.line in zip(column, lines, strict=True):
+                    if text != b"-":
+                        self.number(text.decode())
+            columns.append(values)
+        for row in np.flatnonzero(np.isnan(columns[0]) & np.isnan(columns[1])).tolist():
+            self.line = lines[row]
+            raise self.error("neither a probability nor a count")
+        return columns[0], columns[1]
+
+    def _completed(self, rules: RuleTable) -> RuleTable:
+        """Compute missing probabilities from counts, add equal rules up; start symbols go to the header."""
+        names, parent, children, mass = rules.names, rules.parent, rules.children, rules.probability
+        with np.errstate(divide="ignore", invalid="ignore"):
+            # Not a number where a count of the parent is unknown.
+            share = rules.count / np.bincount(parent + 1, rules.count)[parent + 1]
+        lacking = np.isnan(mass) & np.isnan(share)
+        for row in np.flatnonzero(lacking | (np.abs(share - mass) > SUM_TOLERANCE)).tolist():
+            above = "the start distribution" if parent[row] < 0 else f"the rules of {names[parent[row]]}"
+            if lacking[row]:
+                raise self.error(f"{above} give neither all probabilities nor all counts")
+            below = " ".join(names[place] for place in children[row].tolist() if place != NO_CHILD)
+            key = below if parent[row] < 0 else f"{names[parent[row]]} -> {below}"
+            raise self.error(
+                f"{above} have counts and probabilities that disagree: {key} has {mass[row]:.6g}, but "
+                f"{rules.count[row]:g} of {rules.count[parent == parent[row]].sum():g}",
+                "write - for those that are to be computed",
+            )
+        mass = np.where(np.isnan(mass), share, mass)
+        keys = row_keys(parent + 1, *children.T + 1)
+        _, first, equal = np.unique(keys, return_index=True, return_inverse=True)
+        order = np.argsort(first)
+        kept = first[order]
+        mass, counts = (np.bincount(equal, each)[order].astype(np.float64) for each in (mass, rules.count))
+        parent, children = parent[kept], children[kept]
+        roots = int((parent < 0).sum())
+        start = {
+            names[place]: Weight(value, None if math.isnan(number) else number)
+            for place, value, number in zip(
+                children[:roots, 0].tolist(), mass[:roots].tolist(), counts[:roots].tolist(), strict=True
+            )
+        }
+        header = replace(rules.header, start=start)
+        return RuleTable(header, names, parent[roots:], children[roots:], mass[roots:], counts[roots:])
+
+
+def _rows(text: str) -> tuple[list[bytes], Integers, Integers, Integers]:
+    """The fields of a text, and by line that has some: the first of them, how many, and the line's number."""
+    data = text.encode()
+    if b"\r" in data:
+        data = re.sub(rb"\r+(?=\n|\Z)", b"", data)
+    codes = np.frombuffer(data, np.uint8)
+    newline = codes == ord("\n")
+    blank = newline | (codes == ord(" ")) | (codes == ord("\t"))
+    begin = np.flatnonzero(~blank & np.append(True, blank[:-1])[: len(blank)])
+    bounds = np.concatenate(([0], np.searchsorted(begin, np.flatnonzero(newline)), [len(begin)]))
+    # A word may hold other white space.
+    plain = not any(other in data for other in (b"\r", b"\v", b"\f"))
+    fields = data.split() if plain else re.split(rb"[ \t\n]+", data.strip(b" \t\n"))
+    size = np.diff(bounds)
+    kept = size > 0
+    kept[kept] = codes[begin[bounds[:-1][kept]]] != ord("#")
+    fields = list(compress(fields, np.repeat(kept, size).tobytes()))  # no comments
+    size = size[kept]
+    return fields, np.cumsum(size) - size, size, np.flatnonzero(kept) + 1
+
+
+def write_grammar(grammar: PCFG, path: str | Path) -> None:
+    """Write a grammar file (``-``: standard output), complete or not at all, with its tagger beside it.
+
+    Raises FileError, and GrammarError for a grammar that was not made of rules.
+
+    >>> write_grammar(grammar("S -> NP 'c' [1.0]\\nNP -> 'a' 'b' [1.0]"), "-")
+    mbrparse-grammar 1
+    terminals tags
+    start S 1 -
+    rules 2
+    1 - NP -> 'a' 'b'
+    1 - S -> NP 'c'
+    end
+    """
+    if grammar.rules is None:
+        raise GrammarError("the rules of this grammar are not known", remedy="train it, or read it, here")
+    write_rules(grammar.rules, path)
+
+
+def describe(rules: RuleSet) -> dict[str, str]:
+    """Name each figure that ``mbrparse grammar info`` prints.
+
+    Symbols are what rules rewrite or combine: nonterminals, and tags that stand in binary rules.
+    """
+    arity = Counter(_kind(rule.children) for rule in rules.rules)
+    terminals = {child for rule in rules.rules for child in rule.children if is_terminal(child)}
+    nonterminals = {rule.parent for rule in rules.rules} | rules.start.keys()
+    combined = {child for rule in rules.rules if len(rule.children) > 1 for child in rule.children}
+    start = sorted(rules.start.items(), key=lambda item: (-item[1].probability, item[0]))
+    return {
+        "terminals": f"{rules.terminal_kind}, {len(terminals)}",
+        **({"unknown words": _unknown(rules.unknown)} if rules.terminal_kind == "words" else {}),
+        "nonterminals": str(len(nonterminals)),
+        "symbols": str(len(nonterminals | combined)),
+        "rules": str(len(rules.rules)),
+        **{f"  {kind}": str(count) for kind, count in sorted(arity.items())},
+        "start": ", ".join(f"{name} {weight.probability:.4f}" for name, weight in start),
+    }
+
+
+def describe_treebank(treebank: AddressedTreebank) -> dict[str, str]:
+    """The same of a DOP grammar.
+
+    Fragments are counted at every node that has them; the reduction's rules are those of ``grammar convert``.
+    """
+    from mbrparse.grammar.dop.dop_grammar import DopGrammar, number_of_fragments
+    from mbrparse.grammar.dop.reduction import reduced_rules
+
+    fragments = number_of_fragments(treebank)
+    start = sorted(treebank.start.items(), key=lambda item: (-item[1], item[0]))
+    return {
+        "method": "dop",
+        "weights": treebank.weighting,
+        "depth of fragments": "any" if treebank.max_depth is None else f"at most {treebank.max_depth}",
+        "terminals": f"{treebank.terminal_kind}, {len(treebank.terminals)}",
+        **({"unknown words": _unknown(treebank.unknown)} if treebank.terminal_kind == "words" else {}),
+        "labels": str(len(treebank.labels)),
+        "trees": format_number(treebank.trees),
+        "nodes": format_number(float(treebank.count.sum())),
+        "addresses": str(len(treebank.count)),
+        "fragments": str(fragments) if fragments < 10**15 else f"{Decimal(fragments):.3e}",
+        "rules of the reduction": str(sum(1 for _ in reduced_rules(DopGrammar.of_treebank(treebank)))),
+        "start": ", ".join(f"{name} {count / treebank.trees:.4f}" for name, count in start),
+    }
+
+
+def _unknown(model: UnknownWords | None) -> str:
+    return "none" if model is None else f"{model.kind}, of words seen fewer than {model.rare} times"
+
+
+def _kind(children: tuple[str, ...]) -> str:
+    if len(children) == 1:
+        return "lexical" if is_terminal(children[0]) else "unary"
+    return "binary" if len(children) == 2 else "longer"

@@ -1,1 +1,0 @@
-"""Words as terminals: rare words, unknown words, and the tagger that tags them."""
