@@ -14,10 +14,10 @@ import click
 
 from mbrparse.cli.option_types import ImageFile, InputFile
 from mbrparse.cli.options import check_outputs, count_option, encoding_option, note, option
-from mbrparse.files import STANDARD, atomic_outputs, open_output, open_output_bytes, source_name
+from mbrparse.files import STANDARD, atomic_outputs, open_output, source_name
 
 if TYPE_CHECKING:
-    from mbrparse.evaluate.tree_differences import Kind, Sentence
+    from mbrparse.evaluate.differences import Kind, Sentence
 
 
 @click.command()
@@ -49,8 +49,6 @@ if TYPE_CHECKING:
     help="The binarized or split file that was parsed: its trees' places in their corpus are shown.",
 )
 @option("--svg", type=ImageFile("svg"), help="Also write the drawing as an SVG image.")
-@option("--png", type=ImageFile("png"), help="Also write the drawing as a PNG image.")
-@option("--pdf", type=ImageFile("pdf"), help="Also write the drawing as a PDF page.")
 @option("--latex", type=ImageFile("tex"), help="Also write the trees for LaTeX's package forest.")
 @encoding_option()
 def show(
@@ -74,8 +72,7 @@ def show(
     terminal are folded.
     """
     from mbrparse.errors import FileError
-    from mbrparse.evaluate.drawing import read_sentences
-    from mbrparse.evaluate.tree_differences import write_differences
+    from mbrparse.evaluate.differences import read_sentences, write_differences
     from mbrparse.treebank.corpora.places import Places
 
     if files.count(STANDARD) > 1:
@@ -130,31 +127,24 @@ def _chosen(
 
 
 def _write(sentences: list[Sentence], numbered: bool, drawing: str | None, images: dict[str, str]) -> None:
-    from mbrparse.evaluate.drawing import draw_picture, latex_trees
-    from mbrparse.evaluate.text_drawing import draw_text
-    from mbrparse.treebank.tree_drawing import svg as as_svg
+    from mbrparse.evaluate.differences import latex_of, svg_of, text_of
 
-    # What goes elsewhere than to a terminal stays whole.
-    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-    coloured = sys.stdout.isatty() and "NO_COLOR" not in os.environ
-    text = draw_text(sentences, coloured, _takes_lines(), width, numbered)
-    picture = draw_picture(sentences, numbered) if images else None
-    missing = {}
+    terminal = sys.stdout.isatty()
+    text = text_of(
+        sentences,
+        numbered,
+        colours=terminal and "NO_COLOR" not in os.environ,
+        unicode_lines=_takes_lines(),
+        # What goes elsewhere than to a terminal stays whole.
+        width=shutil.get_terminal_size().columns if terminal else None,
+    )
     with ExitStack() as outputs:
         outputs.enter_context(atomic_outputs())
         for form, path in images.items():
-            if form in ("png", "pdf") and picture is not None:
-                from mbrparse.treebank.tree_png import write_image
-
-                missing[path] = write_image(picture, outputs.enter_context(open_output_bytes(path)), form)
-            elif picture is not None:
-                text_of = latex_trees(sentences, numbered) if form == "latex" else as_svg(picture)
-                outputs.enter_context(open_output(path)).write(f"{text_of}\n")
+            image = latex_of(sentences, numbered) if form == "latex" else svg_of(sentences, numbered)
+            outputs.enter_context(open_output(path)).write(f"{image}\n")
         if drawing is not None:
             outputs.enter_context(open_output(drawing)).write(text)
-    for path, glyphs in missing.items():
-        if glyphs:
-            note(f"{path}: no font here has {glyphs}, drawn as boxes; with --svg the viewer has fonts")
 
 
 def _takes_lines() -> bool:

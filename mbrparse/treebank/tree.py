@@ -147,7 +147,7 @@ class Tree:
 
     def _repr_svg_(self) -> str | None:
         """The tree as a notebook shows it; None (it then shows the brackets) where it is too deep."""
-        from mbrparse.treebank.tree_drawing import draw_tree
+        from mbrparse.treebank.drawing import draw_tree
 
         return draw_tree(self)
 

@@ -21,7 +21,7 @@ from mbrparse.errors import CorpusError, InputMismatchError
 from mbrparse.evaluate.align import distinct_names, gold_file, parse_files
 from mbrparse.evaluate.counts import Comparison, SentenceCounts, count_matches, counts_table
 from mbrparse.evaluate.criteria import COVERAGE, MORE, PAPER, Average, Columns, Criterion, rates, totals
-from mbrparse.evaluate.drawing import read_sentences
+from mbrparse.evaluate.differences import read_sentences
 
 CRITERIA = PAPER + MORE
 PRM = Path(__file__).parent.parent / "data" / "evalb" / "sample.prm"

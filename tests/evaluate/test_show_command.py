@@ -1,23 +1,23 @@
-"""``mbrparse show``: drawings, marks, and what cannot be drawn."""
+"""``mbrparse show``: drawings and marks, and with ``--compare A B`` two files of parses, gold aside."""
 
+import csv
+import io
 import re
-import sys
+from collections import Counter
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
 import pytest
-from children import finished
 from commandline import Command
-from evaluation_cases import write
+from evaluation_cases import nary_trees, write
 from hypothesis import given
 from hypothesis import strategies as st
-from matplotlib.image import imread
 
-from mbrparse.evaluate import text_drawing
-from mbrparse.evaluate.tree_differences import NamedTree, Sentence, mark
+from mbrparse.evaluate.differences import NamedTree, Sentence, mark, text_of, write_differences
 from mbrparse.treebank.brackets import read_tree
-from mbrparse.treebank.tree_drawing import MAX_DEPTH
+from mbrparse.treebank.drawing import MAX_DEPTH
+from mbrparse.treebank.tree import Tree
 
 GOLD = "(S (NP (DT the) (NN dog)) (VP (VB eats) (VP_Cont (NN meat) (RB now))))\n(S p q)\n"
 PARSE = "(S (S_Cont (NP (DT the) (NN dog)) (VB eats)) (NP (NN meat) (RB now)))\n\n"
@@ -26,10 +26,6 @@ PARSE = "(S (S_Cont (NP (DT the) (NN dog)) (VB eats)) (NP (NN meat) (RB now)))\n
 @pytest.fixture(autouse=True)
 def files() -> None:
     write(gold=GOLD, parse=PARSE)
-
-
-def draw_text(trees: list[NamedTree], colours: bool = False, unicode_lines: bool = True) -> str:
-    return text_drawing.draw_text([Sentence(1, trees)], colours, unicode_lines)
 
 
 def test_one_tree(command: Command) -> None:
@@ -68,39 +64,18 @@ def test_svg(command: Command) -> None:
 def test_colours() -> None:
     gold = read_tree(GOLD.partition("\n")[0])
     trees = [NamedTree("gold", gold), NamedTree("parse", read_tree(PARSE))]
-    drawn = draw_text(mark(trees), colours=True)
+    drawn = text_of([Sentence(1, mark(trees))], colours=True)
     assert drawn.count("\x1b[31;1m") == 2
     assert "NP *\x1b[0m" in drawn
-    assert drawn.replace("\x1b[31;1m", "").replace("\x1b[0m", "") == draw_text(mark(trees))
-
-
-def test_lines_without_unicode() -> None:
-    draw_text(mark([NamedTree("gold", read_tree("(S (A a b) c)"))]), unicode_lines=False).encode("ascii")
+    assert drawn.replace("\x1b[31;1m", "").replace("\x1b[0m", "") == text_of([Sentence(1, mark(trees))])
 
 
 def test_wide_characters_keep_their_columns() -> None:
-    wide = draw_text(mark([NamedTree("wide", read_tree("(S (NP (N 東京) (N x)) (V y))"))]))
-    narrow = draw_text(mark([NamedTree("narrow", read_tree("(S (NP (N abcd) (N x)) (V y))"))]))
-    assert wide.replace("東京", "abcd") == narrow
-
-
-def test_annotations_make_no_difference() -> None:
-    trees = [
-        NamedTree("gold", read_tree("(S^TOP a (S_Cont>c b c))")),
-        NamedTree("parse", read_tree("(S a (S_Cont b c))")),
+    drawn = [
+        text_of([Sentence(1, [NamedTree(word, read_tree(f"(S (NP (N {word}) (N x)) (V y))"))])])
+        for word in ("東京", "abcd")
     ]
-    assert not mark(trees)[1].marks
-
-
-def test_a_nameless_root_is_not_drawn() -> None:
-    assert draw_text(mark([NamedTree("gold", read_tree("( (S a b))"))])).split()[0] == "S"
-
-
-@given(st.integers(0, 3), st.integers(0, 3))
-def test_chains_are_marked_one_for_one(first: int, second: int) -> None:
-    chains = ["(A " * count + "(S x y)" + ")" * count for count in (first, second)]
-    trees = [NamedTree(text, read_tree(text)) for text in chains]
-    assert len(mark(trees)[1].marks) == max(0, second - first)
+    assert drawn[0].replace("東京", "abcd") == drawn[1]
 
 
 def test_the_deepest_that_is_drawn(command: Command) -> None:
@@ -125,13 +100,11 @@ def test_the_deepest_that_is_drawn(command: Command) -> None:
         ("gold.mrg other.mrg", "their terminals differ"),
         ("gold.mrg --svg nowhere/trees.svg", "cannot be written"),
         ("gold.mrg gold.mrg --differing", "the trees of all files are alike from tree 1 on"),
-        ("wide.mrg --png image.png", "65535 at most each way; write it with --svg"),
     ],
 )
 def test_what_cannot_be_drawn(command: Command, line: str, message: str) -> None:
-    write(empty="", other="(S p r)", wide="(S " + "(NN interesting) " * 500 + ")")
+    write(empty="", other="(S p r)")
     assert message in command(f"show {line}").error
-    assert not Path("image.png").exists()
 
 
 def test_differing(command: Command) -> None:
@@ -158,8 +131,8 @@ def test_a_wide_tree_is_folded() -> None:
     tree = read_tree("(S " + " ".join(f"(NP_Cont (DT the) (NN dog{number}))" for number in range(9)) + ")")
     for unicode_lines in (True, False):
         sentences = [Sentence(1, mark([NamedTree("wide", tree)]))]
-        whole = text_drawing.draw_text(sentences, unicode_lines=unicode_lines)
-        folded = text_drawing.draw_text(sentences, unicode_lines=unicode_lines, width=30)
+        whole = text_of(sentences, unicode_lines=unicode_lines)
+        folded = text_of(sentences, unicode_lines=unicode_lines, width=30)
         assert max(map(len, folded.splitlines())) == 30
         strips = folded.split("." * 30 + "\n")
         assert len(strips) > 3
@@ -175,86 +148,212 @@ def test_piped_drawings_stay_whole(command: Command, monkeypatch: pytest.MonkeyP
     assert max(map(len, command("show wide.mrg").output.splitlines())) > 100
 
 
-def test_png(command: Command) -> None:
-    """An image whose pixels are white, black and the marks' red; the same input gives the same bytes."""
-    for name in ("one.png", "two.png"):
-        assert command(f"show gold.mrg parse.mrg --png {name}").code == 0
-    assert Path("one.png").read_bytes() == Path("two.png").read_bytes()
-    pixels = imread("one.png")[:, :, :3]
-    assert (pixels[0] == 1).all()
-    red = (pixels[:, :, 0] > 0.8) & (pixels[:, :, 1] < 0.2)
-    assert red.any()
-    assert (pixels.max(axis=2) < 0.1).any()
-    assert not red[: len(red) // 3].any()  # the first tree has no marks
-
-
-def test_png_of_what_no_font_has(command: Command) -> None:
-    write(odd="(S (X \U0001f9ff) (Y $x_1$))")
-    done = command("show odd.mrg --png image.png")
-    assert done.code == 0
-    assert "no font here has \U0001f9ff, drawn as boxes" in done.err
-    assert Path("image.png").read_bytes().startswith(b"\x89PNG")
-
-
-def test_pdf(command: Command) -> None:
-    """A page, the same for the same input; a wide drawing fits, too."""
-    write(wide="(S " + "(NN interesting) " * 500 + ")")
-    for name in ("one.pdf", "two.pdf"):
-        assert command(f"show gold.mrg parse.mrg --pdf {name}").code == 0
-    data = Path("one.pdf").read_bytes()
-    assert data == Path("two.pdf").read_bytes()
-    assert data.startswith(b"%PDF-")
-    assert data.count(b"/Type /Page ") == 1
-    write(wide="(S " + "(NN interesting) " * 500 + "(NN \ufeffx))")
-    assert command("show wide.mrg --pdf wide.pdf").code == 0
-
-
-@pytest.mark.parametrize(("form", "begins"), [("pdf", b"%PDF-"), ("png", b"\x89PNG"), ("latex", b"% needs ")])
-def test_images_on_standard_output(form: str, begins: bytes) -> None:
-    """A child of its own: its standard output takes bytes."""
-    line = f'"{sys.executable}" -m mbrparse show gold.mrg --{form} - > written'
-    assert finished("sh", "-c", line).returncode == 0
-    assert Path("written").read_bytes().startswith(begins)
-    assert not Path("-").exists()
-
-
-def read_forest(text: str) -> list[Any]:
-    """What forest's brackets hold: a node's content, its options, its children."""
-    text = "".join(text.split("\n"))
-    stack: list[list[Any]] = [[]]
-    place = 0
-    while place < len(text):
-        if text[place] == "[":
-            assert text[place + 1] == "{"
-            end, depth = place + 2, 1
-            while depth:  # LaTeX's braces, of which escaped ones are text
-                depth += {"{": 1, "}": -1}.get(text[end], 0) if text[end - 1] != "\\" else 0
-                end += 1
-            after = min(text.find(mark, end) % (len(text) + 1) for mark in "[]")
-            stack.append([text[place + 2 : end - 1], text[end:after]])
-            place = after
-        else:
-            assert text[place] == "]", text[place:]
-            node = stack.pop()
-            stack[-1].append(node)
-            place += 1
-    [[root]] = stack
-    return root  # type: ignore[no-any-return]
-
-
 def test_latex(command: Command) -> None:
     odd = r"(S[1] (A{ $x_1) (B \ (C 50%)) (D -LRB-))"
-    write(odd=odd, other=odd.replace("(B", "(E"))
-    done = command("show odd.mrg other.mrg --latex -")
-    head, *parts = re.split(r"\\begin\{forest\}\n|\n\\end\{forest\}\n", done.output)
-    assert head == "% needs \\usepackage{forest}\n% odd.mrg\n"
-    content = ["A\\{", "", ["\\$x\\_1", ""]]
-    below: list[Any] = [["\\textbackslash{}", ""], ["C", "", ["50\\%", ""]]]
-    assert read_forest(parts[0])[:3] == ["S[1]", "", content]
-    assert read_forest(parts[0])[3] == ["B", "", *below]
-    assert read_forest(parts[2])[3] == ["E *", ",text=red", *below]
-    assert parts[1] == "% other.mrg\n"
-    write(deep="(S " * 500 + "(A a) b" + ")" * 500, none="(())\n")
+    write(odd=odd, other=odd.replace("(B", "(E"), deep="(S " * 500 + "(A a) b" + ")" * 500, none="(())\n")
+    lines = command("show odd.mrg other.mrg --latex -").output.splitlines()
+    assert lines[:3] == ["% needs \\usepackage{forest}", "% odd.mrg", "\\begin{forest}"]
+    assert lines[3] == r"[{S[1]}[{A\{}[{\$x\_1}]][{B}[{\textbackslash{}}][{C}[{50\%}]]][{D}[{-LRB-}]]]"
+    assert lines[7] == lines[3].replace("[{B}", "[{E *},text=red")
     assert "too deep to be drawn" in command("show deep.mrg --latex deep.tex").error
     assert command("show none.mrg --latex none.tex").code == 0
     assert Path("none.tex").read_text() == "% needs \\usepackage{forest}\n% (no parse)\n"
+
+
+A = """\
+(S (NP (DT the) (NN dog)) (VP (VB eats) (NP (NN meat))))
+(S (NP (DT the) (NN dog)) (VP (VB eats) (ADVP (RB now))))
+(S (NP (PRP he)) (VP (VB saw) (NP (NP (DT a) (NN man)) (PP (IN with) (NP (NNS eyes))))))
+(S p q)
+
+"""
+B = """\
+(S (NP (DT the) (NN dog)) (VP (VB eats) (NP (NN meat))))
+(S (NP (DT the) (NN dog)) (VP (VB eats) (NP (RB now))))
+(S (NP (PRP he)) (S (VB saw) (NP (DT a) (NN man)) (PP (IN with) (NP (NNS eyes)))))
+(S p q)
+(S p q)
+"""
+COMPARE = "show --compare A.mrg B.mrg"
+
+
+@pytest.fixture(autouse=True)
+def compared_files() -> None:
+    write(A=A, B=B)
+
+
+def rows(text: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+def numbers(text: str) -> list[str]:
+    return re.findall(r"^sentence (\d+)$", text, flags=re.MULTILINE)
+
+
+def test_only_sentences_that_differ_and_both_sides_marked(command: Command) -> None:
+    text = command(COMPARE).output
+    assert numbers(text) == ["2", "3", "5"]
+    second = text[text.index("sentence 2") : text.index("sentence 3")]
+    first_file, other_file = second.split("B.mrg")
+    assert re.findall(r"\S+(?= \*)", first_file.replace("\u00a0", " ")) == ["ADVP"]
+    assert re.findall(r"\S+(?= \*)", other_file.replace("\u00a0", " ")) == ["NP"]
+    assert text.endswith("* a constituent that the other file does not have\n")
+    assert numbers(command(f"{COMPARE} --count 1").output) == ["2"]
+    assert numbers(command(f"{COMPARE} --line 3").output) == ["3", "5"]
+    assert numbers(command("show A.mrg --compare -", stdin=B).output) == ["2", "3", "5"]
+
+
+def test_the_numbers_places_and_words_as_csv(command: Command) -> None:
+    found = rows(command(f"{COMPARE} --format csv").output)
+    assert [(row["sentence"], row["source"], row["line"], row["length"]) for row in found] == [
+        ("2", "A.mrg", "2", "4"),
+        ("3", "A.mrg", "3", "6"),
+        ("5", "A.mrg", "5", "2"),
+    ]
+    assert found[0]["words"] == "the dog eats now"
+    assert [(row["first_only"], row["second_only"]) for row in found] == [
+        ("ADVP 3-4", "NP 3-4"),
+        ("VP 1-6; NP 2-6", "S 1-6"),
+        ("", "S 0-2"),
+    ]
+
+
+def test_ids_of_the_corpus_as_csv(command: Command) -> None:
+    """From the sidecar of the file that was parsed, or of the first file where it has one."""
+    Path("a.psd").write_text(
+        "( (CODE x) (ID T,.1))\n"
+        "( (IP (NP (D the-the) (N dog-dog)) (V eats-eat)) (ID T,.2))\n"
+        "( (IP (NP (D a-a) (N cat-cat)) (V sees-see)) (ID T,.3))\n",
+        "utf-8",
+    )
+    assert command("binarize icepahc:a.psd -o test.mrg").code == 0
+    first, second = Path("test.mrg").read_text("utf-8").splitlines()
+    write(one=f"{first}\n{second}\n", two=f"{first}\n{second.replace('(NP', '(QP')}\n")
+    command_line = "show --compare one.mrg two.mrg --format csv"
+    for options, expected in (("", ("one.mrg", "2", "")), ("--places test.mrg", ("a.psd", "3", "T,.3"))):
+        [row] = rows(command(f"{command_line} {options}").output)
+        assert (row["source"], row["line"], row["id"]) == expected
+        assert row["words"] == "a cat sees"
+    [row] = rows(command("show --compare test.mrg two.mrg --format csv").output)
+    assert row["id"] == "T,.3"
+    assert "one.mrg: no places beside it" in command(f"{command_line} --places one.mrg").error
+    # In drawings too; without a sidecar there is nothing to tell.
+    for options, heading in (
+        ("test.mrg --line 2", "a.psd:3 T,.3"),
+        ("test.mrg --count 2", "sentence 1, a.psd:2 T,.2"),
+        ("one.mrg test.mrg", "a.psd:2 T,.2\none.mrg"),
+        ("one.mrg two.mrg --differing --places test.mrg", "sentence 2, a.psd:3 T,.3\none.mrg"),
+        ("one.mrg two.mrg --differing", "sentence 2\none.mrg"),
+        ("one.mrg two.mrg", "one.mrg"),
+    ):
+        assert command(f"show {options} --svg x.svg --latex x.tex").output.startswith(f"{heading}\n")
+        told = heading.splitlines()[0]
+        assert f"% {told}\n" in Path("x.tex").read_text("utf-8")
+        assert told in Path("x.svg").read_text("utf-8")
+    Path("test.mrg.places").write_bytes(b"\xff")
+    outcome = command("show test.mrg --line 2")
+    assert outcome.err.startswith("mbrparse: test.mrg.places:1: bytes that are not utf-8; not used: ")
+    assert outcome.output == command("show one.mrg --line 2").output
+
+
+def test_labels_only_and_spans_only(command: Command) -> None:
+    for option, expected in (
+        ("--labels-only", [("2", "ADVP 3-4", "NP 3-4"), ("3", "VP 1-6", "S 1-6")]),
+        ("--spans-only", [("3", "NP 2-6", ""), ("5", "", "S 0-2")]),
+    ):
+        found = rows(command(f"{COMPARE} {option} --format csv").output)
+        assert [(row["sentence"], row["first_only"], row["second_only"]) for row in found] == expected
+        assert numbers(command(f"{COMPARE} {option}").output) == [number for number, *_ in expected]
+
+
+def test_binarized_trees_as_original_ones(command: Command) -> None:
+    write(right="(S a (S_Cont b c))\n(S (A^S a b) c)\n", left="(S (S_Cont a b) c)\n(S a b c)\n")
+    assert numbers(command("show --compare right.mrg left.mrg").output) == ["1", "2"]
+    text = command("show --compare right.mrg left.mrg --debinarize").output
+    assert numbers(text) == ["2"]
+    assert "A\u00a0*" in text or "A *" in text
+    assert "^" not in text
+    assert "S_Cont" not in command("show right.mrg --debinarize").output
+    write(odd="(S (& a b) c)\n")
+    assert command("show odd.mrg --debinarize").error.startswith("odd.mrg:1: label '&' has no base")
+
+
+def test_the_best_of_candidates_is_compared(command: Command) -> None:
+    write(one="(S (A a b) c)\n", two="1\t-1.5\t(S a b c)\n1\t-2\t(S (A a b) c)\n")
+    [row] = rows(command("show --compare one.mrg two.mrg --format csv").output)
+    assert (row["first_only"], row["second_only"]) == ("A 0-2", "")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("A.mrg A.mrg", "the trees of all files are alike from tree 1 on; leave out --compare to draw them"),
+        ("A.mrg A.mrg --labels-only", "the labels of equal brackets of all files are alike from tree 1 on"),
+        ("A.mrg B.mrg --spans-only --line 6", "no tree 6: the file holds 5"),
+        ("A.mrg short.mrg", "short.mrg: ends after tree 1, A.mrg goes on"),
+        ("short.mrg A.mrg --format csv", "short.mrg: ends after tree 1, A.mrg goes on"),
+        ("A.mrg other.mrg", "other.mrg: not the sentence of A.mrg: their terminals differ"),
+        ("A.mrg nowhere.mrg", "nowhere.mrg: no such file"),
+        ("A.mrg empty.mrg", "empty.mrg: holds no trees"),
+    ],
+)
+def test_what_cannot_be_compared(command: Command, options: str, message: str) -> None:
+    write(short=A.partition("\n")[0], other=A.replace("meat", "fish"), empty="")
+    assert message in command(f"show --compare {options}").error
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("--compare A.mrg", "--compare takes two files, not 1."),
+        ("A.mrg B.mrg --labels-only", "--labels-only goes with --compare."),
+        ("A.mrg B.mrg --format csv", "--format csv goes with --compare."),
+        ("--compare A.mrg B.mrg --labels-only --spans-only", "Give --labels-only or --spans-only, not both."),
+        ("--compare A.mrg B.mrg --format csv --svg x.svg", "--format csv draws no images."),
+    ],
+)
+def test_what_does_not_go_together(command: Command, options: str, message: str) -> None:
+    assert message in command(f"show {options}").usage_error
+
+
+def brackets(tree: Tree) -> tuple[list[tuple[int, int, str]], int]:
+    """By recursion: a tree's constituents, and its number of words."""
+
+    def below(node: Tree, start: int) -> tuple[list[tuple[int, int, str]], int]:
+        if not node.children:
+            return [], start + 1
+        found, end = [], start
+        for child in node.children:
+            more, end = below(child, end)
+            found += more
+        return [(start, end, node.label), *found], end
+
+    return below(tree, 0)
+
+
+pairs: Any = st.integers(2, 6).flatmap(lambda words: st.tuples(nary_trees(words), nary_trees(words)))
+
+
+@given(pairs)
+def test_against_counting_every_constituent(pair: tuple[Tree, Tree]) -> None:
+    """The naive twin: multisets of labelled and of bare spans, subtracted."""
+    trees = [brackets(tree)[0] for tree in pair]
+    for kind in ("all", "labels", "spans"):
+        named = [NamedTree(name, tree) for name, tree in zip("ab", pair, strict=True)]
+        stream = io.StringIO()
+        write_differences([Sentence(1, mark(named, kind), kind)], "a", stream)
+        [row] = rows(stream.getvalue())
+        for mine, column in ((0, "first_only"), (1, "second_only")):
+            alone, theirs = (Counter(trees[one]) - Counter(trees[1 - one]) for one in (mine, 1 - mine))
+            told = Counter(
+                (int(start), int(end), label)
+                for label, start, end in re.findall(r"(\S+) (\d+)-(\d+)", row[column])
+            )
+            assert told <= alone
+            for span in {one[:2] for one in alone}:
+                ours, others = (
+                    sum(count for one, count in of.items() if one[:2] == span) for of in (alone, theirs)
+                )
+                relabelled = min(ours, others)
+                expected = {"all": ours, "labels": relabelled, "spans": ours - relabelled}[kind]
+                assert sum(count for one, count in told.items() if one[:2] == span) == expected

@@ -18,8 +18,8 @@ from mbrparse.decode.span_posteriors import Posteriors
 from mbrparse.decode.trees import LabelledSpans
 from mbrparse.errors import visible
 from mbrparse.files import open_output
+from mbrparse.treebank.drawing import draw_tree
 from mbrparse.treebank.tree import Tree
-from mbrparse.treebank.tree_drawing import draw_tree
 
 #: A label's ways beyond these are counted only.
 _MOST_WAYS = 100
