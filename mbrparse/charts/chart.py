@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
-from mbrparse.charts.rule_tables import Ints
+import numpy as np
+
+from mbrparse.charts.rule_tables import Floats, Ints
 from mbrparse.charts.spans import SYMBOL_IDS, SpanEntries, Spans, SpanSummary
-from mbrparse.errors import ChartOverflowError, NumberRangeError
+from mbrparse.errors import NumberRangeError
 
 if TYPE_CHECKING:
-    from mbrparse.charts.base.inside_nodes import InsideNodes
     from mbrparse.charts.base.packed_forest import Alive, Forest
     from mbrparse.grammar.pcfg import FloatArray, IntArray
 
 TOO_LARGE = "chart too large for memory"
 TOO_IMPROBABLE = "too improbable for a forest"
+
+Answer = TypeVar("Answer")
 
 
 class Derivation(NamedTuple):
@@ -52,16 +55,6 @@ class Pruned(NamedTuple):
     left_out: float
 
 
-class Wanted(NamedTuple):
-    """What is to be computed of every sentence of a batch; the rest is computed when asked for."""
-
-    summaries: bool = True
-    derivations: bool = False
-    entries: bool = False
-    forest: bool = False
-    nodes: Literal["", "predicted", "all"] = ""  # all that derive words, or that their left context predicts
-
-
 class Cell(NamedTuple):
     """Symbol ids and log probabilities of one span."""
 
@@ -69,39 +62,76 @@ class Cell(NamedTuple):
     outside: tuple[IntArray, FloatArray]
 
 
-class Filler(Protocol):
-    """Computes what a chart is asked for (charts.factory)."""
+def log_cell(
+    symbols: Ints, inside: Floats, log_inside: float, outside: Floats, log_outside: float
+) -> Cell:
+    """The cell of these symbols; values are to be multiplied by the exponentials of ``log_inside`` .."""
+    derive, occur = inside > 0, (inside > 0) & (outside > 0)
+    return Cell(
+        (symbols[derive], np.log(inside[derive]) + log_inside),
+        (symbols[occur], np.log(outside[occur]) + log_outside),
+    )
 
-    def fill(self, charts: Sequence[Chart], wanted: Wanted) -> None: ...
+
+class ChartAnswers(Protocol):
+    """Computes what charts of one grammar are asked for (dense charts, forests).
+
+    Raises NumberRangeError where values leave the range of its numbers, and ChartOverflowError where memory
+    does not suffice.
+    """
+
+    def log_prob(self, chart: Chart) -> float: ...
+
+    def summary(self, chart: Chart) -> SpanSummary: ...
+
+    def entries(self, chart: Chart) -> SpanEntries: ...
+
+    def viterbi(self, chart: Chart) -> Derivation: ...
 
     def cell(self, chart: Chart, start: int, end: int) -> Cell: ...
+
+
+class ForestMaker(ChartAnswers, Protocol):
+    """Computes them of forests."""
 
     def forest(self, chart: Chart) -> Forest: ...
 
 
 class Chart:
-    """The chart of one sentence. What its batch did not ask for is computed at the first question."""
+    """The chart of one sentence. Each answer is computed at the first question, and kept.
 
-    def __init__(self, factory: Filler, terminal_ids: IntArray) -> None:
-        self._factory = factory
+    Answers raise ChartOverflowError where memory does not suffice for them.
+    """
+
+    def __init__(
+        self,
+        forests: ForestMaker,
+        terminal_ids: IntArray,
+        dense: ChartAnswers | None = None,
+        alive: Alive | None = None,
+    ) -> None:
+        """``dense`` is asked before ``forests``; ``alive`` are the labels of its spans (None: any)."""
         self.terminal_ids = terminal_ids
         self.length = len(terminal_ids)
-        self.alive: Alive | None = None
-        """The labels that may stand over its spans (None: any)."""
-        self.raises = False
-        """Whether a question raises an error that the sentence does not fit, instead of ``give_up``."""
-        self.refusal: str | None = None
-        """Why the chart was given up (memory, time); it is then without a parse."""
+        self.alive = alive
         self.in_logarithms = False
         """Whether its values left the range of numbers, and were computed in logarithms."""
-        self.spent = 0.0
-        """What a limit of time counts for it, in seconds: its share of the group that it was filled with."""
+        self._forests = forests
+        self._dense = dense
         self._log_prob: float | None = None
         self._summary: SpanSummary | None = None
         self._derivation: Derivation | None = None
         self._entries: SpanEntries | None = None
-        self.nodes: InsideNodes | None = None
-        """The inside values of its spans, where its batch asked for them, and they stayed in range."""
+        self.refusal: str | None = None
+        self.spent = 0.0
+
+    def _ask(self, question: Callable[[ChartAnswers], Answer]) -> Answer:
+        if self._dense is not None:
+            try:
+                return question(self._dense)
+            except NumberRangeError:
+                self._dense = None
+        return question(self._forests)
 
     @property
     def has_parse(self) -> bool:
@@ -129,22 +159,19 @@ class Chart:
     def log_prob(self) -> float:
         """The natural logarithm of the sentence's probability, -inf without a parse."""
         if self._log_prob is None:
-            self._factory.fill([self], Wanted())
-            assert self._log_prob is not None
+            self._log_prob = self._ask(lambda answers: answers.log_prob(self))
         return self._log_prob
 
     def span_summary(self) -> SpanSummary:
         """Best label, its posterior, and the sum of posteriors, by cell (over one terminal: of tags)."""
         if self._summary is None:
-            self._factory.fill([self], Wanted())
-            assert self._summary is not None
+            self._summary = self._ask(lambda answers: answers.summary(self))
         return self._summary
 
     def viterbi(self) -> Derivation:
         """The most probable derivation; its log probability is -inf without a parse."""
         if self._derivation is None:
-            self._factory.fill([self], Wanted(summaries=False, derivations=True))
-            assert self._derivation is not None
+            self._derivation = self._ask(lambda answers: answers.viterbi(self))
         return self._derivation
 
     def span_posteriors(self) -> SpanEntries:
@@ -153,32 +180,31 @@ class Chart:
         With unary rules g is how often the label is expected over the span, which may exceed one.
         """
         if self._entries is None:
-            self._factory.fill([self], Wanted(summaries=False, entries=True))
-            assert self._entries is not None
+            self._entries = self._ask(lambda answers: answers.entries(self))
         return self._entries
 
     def forest(self) -> Forest:
-        """The forest, which stands until another chart is asked for its own.
+        """The forest.
 
-        Raises ChartOverflowError if memory does not suffice (any longer), TimeLimitError, and
-        NumberRangeError where the values of the sentence leave the range of a forest's numbers.
+        Raises NumberRangeError where the values of the sentence leave the range of a forest's numbers.
         """
-        return self._factory.forest(self)
+        return self._forests.forest(self)
 
     def inside(self, start: int, end: int) -> tuple[IntArray, FloatArray]:
         """The symbols that derive the span, and the logarithms of their inside probabilities."""
-        return self._factory.cell(self, start, end).inside
+        return self._ask(lambda answers: answers.cell(self, start, end)).inside
 
     def outside(self, start: int, end: int) -> tuple[IntArray, FloatArray]:
         """The symbols that derive the span and occur in a parse, and their log outside probabilities."""
-        return self._factory.cell(self, start, end).outside
+        return self._ask(lambda answers: answers.cell(self, start, end)).outside
 
     def give_up(self, reason: str) -> None:
         """Leave the chart without a parse."""
-        if self.raises:
-            raise (ChartOverflowError if reason == TOO_LARGE else NumberRangeError)(reason)
         self.refusal = reason
-        self.put(log_prob=-math.inf, derivation=Derivation(-math.inf, [], []))
+        self._log_prob = -math.inf
+        self._derivation = Derivation(-math.inf, [], [])
+
+    # What stands below is for callers that fill charts in batches; it goes with them.
 
     def put(
         self,
@@ -192,3 +218,13 @@ class Chart:
         self._summary = summary or self._summary
         self._derivation = derivation or self._derivation
         self._entries = entries or self._entries
+
+
+class Wanted(NamedTuple):
+    """Of no effect: charts compute what they are asked for."""
+
+    summaries: bool = True
+    derivations: bool = False
+    entries: bool = False
+    forest: bool = False
+    nodes: str = ""

@@ -16,7 +16,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from llvmlite import ir
+from numpy.typing import NDArray
 
 from mbrparse.charts.kernel import intrinsic
 from mbrparse.local_settings import no_local_settings
@@ -27,6 +29,14 @@ with no_local_settings():
     from numba.extending import register_model
 
 VECTOR_BYTES = 64  # a cache line, and one AVX-512 register
+LANES = VECTOR_BYTES // 8  # numbers in double precision
+
+
+def aligned_floats(count: int) -> NDArray[Any]:
+    """Zeros, which begin on a cache line."""
+    raw = np.zeros(count + LANES)
+    offset = -raw.ctypes.data % VECTOR_BYTES // 8
+    return raw[offset : offset + count]
 
 
 class Vector(types.Type):

@@ -1,1 +1,1 @@
-"""Charts whose cells hold every symbol: groups of sentences, one a lane."""
+"""Charts whose cells hold every symbol."""

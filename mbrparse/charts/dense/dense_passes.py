@@ -1,346 +1,419 @@
-"""Passes over dense charts: inside values or those of the best derivations; outside values.
+"""Passes over the dense chart of a sentence: inside values or those of the best derivations; outside values.
 
-What the wide children give comes from ``dense_splits``, which also says how one text serves both semirings.
-Rules with a narrow child (a tag) depend on the lane's word and are applied lane by lane.
+All products of a pair of wide children are summed over the splits first, TILE pairs with the same left child
+side by side; then each rule is applied once a cell. One text serves both semirings: where ``maximize`` is
+None products are added up, else their maximum is taken. numba compiles it once for each, and drops the
+branches that are not its own.
 
-Kernels that run once a cell take only the arrays that they read: each array of a tuple costs a count of
-references at every call.
+Values are multiplied by a power of two for each word that they span (``rule_tables.token_shift``), so that
+they stay near one. Over many words small differences add up: when the cells that end in one block are
+complete and the widest of them have left [1 / FAR, FAR], they are brought back to one by the powers of their
+last words. All readers find words and cells in one scale.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import math
+from typing import Any
 
 import numpy as np
 
-from mbrparse.charts.dense.dense_derivation import LaneNodes, Places, read_derivations
-from mbrparse.charts.dense.dense_splits import (
-    Families,
-    Splits,
-    apply_rules,
-    pass_splits,
-    plus,
-    sum_splits,
+from mbrparse.charts.dense.dense_tables import (
+    TILE,
+    DenseSentence,
+    DenseTables,
+    RulesOfPairs,
+    RulesOfWords,
+    Tiles,
 )
-from mbrparse.charts.dense.dense_state import DenseState, Entries, Group
-from mbrparse.charts.dense.dense_summary import WideLabels, dense_summary
 from mbrparse.charts.kernel import kernel
-from mbrparse.charts.rule_tables import Floats, Ints, Offsets, RulesByChild
-from mbrparse.charts.spans import SpanSummary
-from mbrparse.charts.vector import add, any_positive, load, maximum, multiply, store, zeros
+from mbrparse.charts.rule_tables import Floats, Ints
+from mbrparse.charts.vector import (
+    LANES,
+    add,
+    any_positive,
+    choose_greater,
+    load_from,
+    maximum,
+    multiply,
+    multiply_add,
+    repeated,
+    spread,
+    store_to,
+    zeros,
+)
 
-
-class Cells(NamedTuple):
-    """Where cells are: the cell (start, end) has the rows from offsets[start] + end * n_wide."""
-
-    offsets: Offsets
-    n_wide: int
-    least: int  # the width of the narrowest cells with wide symbols
-
-
-class GroupCharts(NamedTuple):
-    """The charts of a group, and scratch."""
-
-    inside: Floats  # [rows, lanes]
-    outside: Floats  # with a row more for each wide symbol and each end from 0 on
-    peak: Floats  # [1, lanes]: the largest outside value of each lane
-    rows: Floats  # scratch of three rows
-
-
-@kernel
-def enter_words(entries: Entries, tokens: Ints, group: Group) -> int:
-    """Enter the words of sentences whose lengths are there, one after the other; returns their entries."""
-    first, symbols, probs, wide, shifts = entries
-    length, entry_start, entry_symbol, entry_prob, entry_wide, shift, power = group
-    word, entry = 0, 0
-    for lane in range(len(length)):
-        power[lane] = 0
-        for position in range(entry_start.shape[1]):
-            entry_start[lane, position] = entry
-            if position >= length[lane]:
-                continue
-            token = tokens[word]
-            shift[word] = shifts[token]
-            power[lane] += shifts[token]
-            word += 1
-            for rule in range(first[token], first[token + 1]):
-                entry_symbol[entry] = symbols[rule]
-                entry_prob[entry] = probs[rule]
-                entry_wide[entry] = wide[rule]
-                entry += 1
-    return entry
+# Powers of two: what the widest cells may leave one by, and what a word's own may be.
+FAR, MOST_POWER = 30, 256
 
 
 @kernel
-def dense_posteriors(
-    state: DenseState, labels: WideLabels, charts: GroupCharts, summary: SpanSummary, stop: Ints
-) -> Floats:
-    """Fill the charts of a group (zero before), and the summary of its cells as ``dense_summary`` does.
+def plus_product(first: Any, second: Any, total: Any, maximize: bool | None) -> Any:
+    """``total`` plus a product, of vectors."""
+    if maximize is None:
+        return multiply_add(first, second, total)
+    return maximum(total, multiply(first, second))
 
-    Returns the scaled probability of each sentence. Ends early where ``stop`` (``Clock.stop``) is set.
+
+@kernel
+def dense_inside(
+    tables: DenseTables, sentence: DenseSentence, chart: Floats, maximize: bool | None
+) -> tuple[float, float]:
+    """Fill a chart with inside values or, to ``maximize``, the probability of each node's best derivation.
+
+    Returns the least and the largest value that is not zero; infinity where no power of two keeps them
+    finite.
     """
-    inside, outside, peak, rows = charts
-    dense_inside(state, inside, None, stop)
-    total = _roots(state, inside)
-    dense_outside(state, inside, outside, total, peak, stop)
-    dense_summary(state, labels, inside, outside, summary, rows)
+    n_wide, least, scratch = tables.n_wide, tables.least, sentence.scratch
+    pad, pitch, plane = sentence.pad, sentence.pitch, sentence.plane
+    clear(tables, sentence, chart)
+    for entry in range(len(sentence.entry_end)):
+        place = pitch + pad + sentence.entry_end[entry]
+        chart[sentence.base[sentence.entry_slot[entry]] + place] = sentence.entry_prob[entry]
+    smallest, largest, drift = math.inf, 0.0, 0
+    for first in range((pad + 1) // LANES * LANES, pad + sentence.length + 1, LANES):
+        drift = _expect_drift(sentence, chart, first, drift)
+        widest = first + LANES - 1 - pad
+        for width in range(2, widest + 1):
+            here = width * pitch + first
+            below = here - pitch  # the cells of the next smaller width
+            if width == 2:
+                _join_words(tables.two_words, sentence, chart, here, pitch + first - 1, below, maximize)
+            if width > least:
+                _join_words(
+                    tables.first_word, sentence, chart, here, pitch + first - width + 1, below, maximize
+                )
+                _join_words(tables.last_word, sentence, chart, here, pitch + first, below - 1, maximize)
+            if width >= 2 * least:
+                _sum_splits(tables.tiles, sentence, chart, first, width, least, maximize)
+                start, pairs, prob = tables.by_parent
+                for parent in range(n_wide):
+                    total = load_from(chart, parent * plane, here)
+                    for rule in range(start[parent], start[parent + 1]):
+                        value = load_from(scratch, pairs[rule] * LANES, 0)
+                        total = plus_product(spread(prob, rule), value, total, maximize)
+                    store_to(chart, parent * plane, here, total)
+        low, high, drift = _rescale(tables, sentence, chart, first, drift)
+        smallest, largest = min(smallest, low), max(largest, high)
+        if not largest < math.inf:
+            break
+    return smallest, largest
+
+
+@kernel
+def clear(tables: DenseTables, sentence: DenseSentence, chart: Floats) -> None:
+    """Set all to zero that is read of a chart: its cells, and those before the sentence beside them."""
+    pad, pitch, plane, nothing = sentence.pad, sentence.pitch, sentence.plane, zeros(chart)
+    for symbol in range(tables.n_wide):
+        for width in range(1, sentence.length + 1):
+            place = symbol * plane + width * pitch
+            # The block before the first that has a cell of this width is read too.
+            for first in range((pad + width) // LANES * LANES - LANES, pad + sentence.length + 1, LANES):
+                store_to(chart, place, first, nothing)
+    narrow = tables.n_wide * plane
+    chart[narrow : narrow + (len(tables.symbol) - tables.n_wide) * pitch] = 0
+
+
+@kernel
+def _sum_splits(
+    tiles: Tiles,
+    sentence: DenseSentence,
+    chart: Floats,
+    first: int,
+    width: int,
+    least: int,
+    maximize: bool | None,
+) -> None:
+    """Sum the products of each pair of children over the splits of a block's cells, into ``scratch``."""
+    tile_left, tile_right = tiles
+    pitch, plane, scratch = sentence.pitch, sentence.plane, sentence.scratch
+    left_begin, right_begin = least * pitch + first - width + least, (width - least) * pitch + first
+    for tile in range(len(tile_left)):
+        slot = TILE * tile
+        left = tile_left[tile] * plane
+        right0 = tile_right[slot] * plane
+        right1 = tile_right[slot + 1] * plane
+        right2 = tile_right[slot + 2] * plane
+        right3 = tile_right[slot + 3] * plane
+        sum0 = zeros(scratch)
+        sum1 = sum0
+        sum2 = sum0
+        sum3 = sum0
+        here, there = left_begin, right_begin
+        for _ in range(width - 2 * least + 1):
+            value = load_from(chart, here, left)
+            sum0 = plus_product(value, load_from(chart, there, right0), sum0, maximize)
+            sum1 = plus_product(value, load_from(chart, there, right1), sum1, maximize)
+            sum2 = plus_product(value, load_from(chart, there, right2), sum2, maximize)
+            sum3 = plus_product(value, load_from(chart, there, right3), sum3, maximize)
+            here += pitch + 1
+            there -= pitch
+        store_to(scratch, slot * LANES, 0, sum0)
+        store_to(scratch, slot * LANES, LANES, sum1)
+        store_to(scratch, slot * LANES, 2 * LANES, sum2)
+        store_to(scratch, slot * LANES, 3 * LANES, sum3)
+
+
+@kernel
+def _join_words(
+    rules: RulesOfWords,
+    sentence: DenseSentence,
+    chart: Floats,
+    here: int,
+    word_place: int,
+    other_place: int,
+    maximize: bool | None,
+) -> None:
+    """Combine words with what stands beside them, in the cells at ``here``."""
+    start, parents, others, prob = rules
+    base, nothing = sentence.base, zeros(chart)
+    for slot in sentence.word_slot:
+        if start[slot] == start[slot + 1]:
+            continue
+        word = load_from(chart, base[slot], word_place)
+        if not any_positive(word):
+            continue
+        for rule in range(start[slot], start[slot + 1]):
+            value = load_from(chart, base[others[rule]], other_place)
+            parent = base[parents[rule]]
+            product = plus_product(spread(prob, rule), word, nothing, None)
+            total = load_from(chart, parent, here)
+            store_to(chart, parent, here, plus_product(product, value, total, maximize))
+
+
+@kernel
+def _expect_drift(sentence: DenseSentence, chart: Floats, first: int, drift: int) -> int:
+    """Give the words that end in a block the mean power of those before, which add up to ``drift``.
+
+    Returns what they add up to with these.
+    """
+    before = first - sentence.pad - 1  # how many words
+    if before <= 0 or drift == 0:
+        return drift
+    pace = int(round(drift / before))  # noqa: RUF046  # within a kernel it is a float
+    factor = repeated(chart, math.ldexp(1.0, pace))
+    place = sentence.pitch + first
+    for slot in sentence.word_slot:
+        value = load_from(chart, sentence.base[slot], place)
+        store_to(chart, sentence.base[slot], place, multiply(value, factor))
+    for lane in range(LANES):
+        sentence.power[before + lane] += pace
+    total: int = drift + LANES * pace
     return total
 
 
 @kernel
-def dense_derivations(
-    state: DenseState, best: Floats, tolerance: float, stack: Ints, nodes: LaneNodes, stop: Ints
-) -> None:
-    """Fill ``best`` (zero before) with the probabilities of nodes' best derivations, and read off the best.
+def _rescale(
+    tables: DenseTables, sentence: DenseSentence, chart: Floats, first: int, drift: int
+) -> tuple[float, float, int]:
+    """Rescale the cells that end in a block, and its words, where they need it.
 
-    Those of all lanes go into ``nodes``; ``stack`` is scratch. Ends early where ``stop`` is set.
+    Returns the least and the largest value, and what all words' powers of two, but their first ones, add up
+    to.
     """
-    dense_inside(state, best, True, stop)
-    lanes, row = best.shape[1], state.n_wide * best.shape[1]
-    places = Places(-row, (state.longest - 1) * row, row, row, lanes)
-    if not stop[0]:
-        read_derivations(state, best.reshape(-1), places, tolerance, stack, nodes)
+    base, pad, pitch, plane = sentence.base, sentence.pad, sentence.pitch, sentence.plane
+    figures, powers = np.zeros(3 * LANES), np.zeros(LANES, np.int32)
+    nothing = zeros(chart)
+    top, peak, low = nothing, nothing, repeated(chart, math.inf)
+    for width in range(first + LANES - 1 - pad, tables.least - 1, -1):
+        widest = nothing
+        for symbol in range(tables.n_wide):
+            value = load_from(chart, symbol * plane, width * pitch + first)
+            widest = maximum(widest, value)
+            value = choose_greater(value, nothing, value, low)
+            low = choose_greater(low, value, value, low)
+        peak = maximum(peak, widest)
+        top = choose_greater(top, nothing, top, widest)
+    store_to(figures, 0, 0, top)
+    store_to(figures, LANES, 0, peak)
+    store_to(figures, 2 * LANES, 0, low)
+    least, most = figures[2 * LANES :].min(), figures[LANES : 2 * LANES].max()
+    if not most < math.inf:
+        return least, most, drift
+    before, moved = 0, False
+    for lane in range(LANES):
+        end = first + lane - pad
+        power = before
+        if end >= 1 and figures[lane] > 0:
+            exponent, highest = math.frexp(figures[lane])[1], math.frexp(figures[LANES + lane])[1]
+            if abs(exponent + before) > FAR or highest + before > MOST_POWER:
+                power = min(-exponent, MOST_POWER - highest)
+        # Too large values would show as infinite ones; of too small ones some may be zero.
+        if max(power, power - before) > MOST_POWER or min(power, power - before) < -2 * MOST_POWER:
+            return least, math.inf, drift
+        moved = moved or power != 0
+        powers[lane] = power
+        if end >= 1:
+            sentence.power[end - 1] += power - before
+        before = power
+    if not moved:
+        return least, most, drift
+    low, peak = repeated(chart, least), repeated(chart, most)
+    for width in range(1, first + LANES - pad):
+        if width <= LANES:  # from then on no cell begins in this block
+            for lane in range(LANES):
+                power = powers[lane] - (powers[lane - width] if lane >= width else 0)
+                figures[lane] = math.ldexp(1.0, power)
+        factor, place = load_from(figures, 0, 0), width * pitch + first
+        if width == 1:
+            for slot in sentence.word_slot:
+                if slot >= tables.n_wide:
+                    value = multiply(load_from(chart, base[slot], place), factor)
+                    store_to(chart, base[slot], place, value)
+        for symbol in range(tables.n_wide):
+            value = multiply(load_from(chart, symbol * plane, place), factor)
+            store_to(chart, symbol * plane, place, value)
+            peak = maximum(peak, value)
+            value = choose_greater(value, nothing, value, low)
+            low = choose_greater(low, value, value, low)
+    store_to(figures, LANES, 0, peak)
+    store_to(figures, 2 * LANES, 0, low)
+    return figures[2 * LANES :].min(), figures[LANES : 2 * LANES].max(), drift + before
 
 
 @kernel
-def dense_inside(state: DenseState, chart: Floats, maximize: bool | None, stop: Ints) -> None:
-    """Fill ``chart`` [rows, lanes], zero before, until ``stop``.
-
-    With inside values or, to ``maximize``, the probability of each node's best derivation.
-    """
-    tables, group, scratch = state.tables, state.group, state.scratch
-    tiles, rules, right = tables.tiles, tables.by_parent, tables.narrow_right
-    offsets, n_wide, least, lanes = state.offsets, state.n_wide, state.least, state.scratch.shape[1]
-    cells = Cells(offsets, n_wide, least)
-    for start in range(state.longest - 1, -1, -1):
-        if tables.wide_at_one:
-            _fill_words(group, chart, start, offsets[start] + (start + 1) * n_wide)
-        _join_narrow_left(tables.narrow_left, tables.narrow_both, group, cells, chart, start, maximize)
-        for end in range(start + 2, state.longest + 1):
-            if stop[0]:
-                return
-            if end - start > least:
-                _join_narrow_right(right, group, chart, offsets[start] + end * n_wide, n_wide, end, maximize)
-            if end - start >= 2 * least:
-                sum_splits(tiles, scratch, chart, chart, _splits_of(cells, lanes, start, end), maximize)
-                base = offsets[start] + end * n_wide
-                for parent in range(n_wide):
-                    total = apply_rules(rules, scratch, parent, load(chart, base, parent), maximize)
-                    store(chart, base, parent, total)
-
-
-@kernel
-def _splits_of(cells: Cells, lanes: int, start: int, end: int) -> Splits:
-    """The splits of a cell into two that hold wide symbols; there may be none."""
-    offsets, n_wide, least = cells
-    first = start + least
-    return Splits(
-        end - start - 2 * least + 1,
-        (offsets[start] + first * n_wide) * lanes,
-        n_wide * lanes,
-        lanes,
-        (offsets[first] + end * n_wide) * lanes,
-        (offsets[first + 1] - offsets[first]) * lanes,
-        n_wide * lanes,  # the rows of the triangle grow shorter
-        lanes,
-    )
-
-
-@kernel
-def _fill_words(group: Group, chart: Floats, position: int, base: int) -> None:
-    """Enter the symbols that a word may have and that also have binary rules."""
-    entry_start, entry_prob, entry_wide = group.entry_start, group.entry_prob, group.entry_wide
-    for lane in range(len(group.length)):
-        for entry in range(entry_start[lane, position], entry_start[lane, position + 1]):
-            if entry_wide[entry] >= 0:
-                chart[base + entry_wide[entry], lane] = entry_prob[entry]
-
-
-@kernel
-def _join_narrow_left(
-    rules: RulesByChild,
-    rules_of_two: RulesByChild,
-    group: Group,
-    cells: Cells,
-    chart: Floats,
-    start: int,
-    maximize: bool | None,
-) -> None:
-    """Combine the word at ``start`` with all that follows it."""
-    length, entry_start, entry_symbol, entry_prob, entry_wide, _, _ = group
-    first, parent, other, prob = rules
-    first_of_two, parent_of_two, second_of_two, prob_of_two = rules_of_two
-    offsets, n_wide, least = cells
-    step = np.uint64(n_wide)
-    for lane in range(len(length)):
-        room = length[lane] - start - least  # how many ends there are
-        column = np.uint64(lane)
-        for entry in range(entry_start[lane, start], entry_start[lane, start + 1]):
-            if entry_wide[entry] >= 0:
-                continue
-            symbol = entry_symbol[entry]
-            end = start + 1 + least
-            base = np.uint64(offsets[start] + end * n_wide)
-            rest = np.uint64(offsets[start + 1] + end * n_wide)
-            for rule in range(first[symbol], first[symbol + 1]):
-                weight = entry_prob[entry] * prob[rule]
-                here = base + parent[rule]
-                there = rest + other[rule]
-                for _ in range(room):
-                    chart[here, column] = plus(chart[here, column], weight * chart[there, column], maximize)
-                    here += step
-                    there += step
-            if start + 1 < length[lane]:
-                base = np.uint64(offsets[start] + (start + 2) * n_wide)
-                for rule in range(first_of_two[symbol], first_of_two[symbol + 1]):
-                    for second in range(entry_start[lane, start + 1], entry_start[lane, start + 2]):
-                        if entry_symbol[second] == second_of_two[rule]:
-                            weight = prob_of_two[rule] * entry_prob[second]
-                            here = base + parent_of_two[rule]
-                            value = entry_prob[entry] * weight
-                            chart[here, column] = plus(chart[here, column], value, maximize)
-
-
-@kernel
-def _join_narrow_right(
-    rules: RulesByChild, group: Group, chart: Floats, row: int, n_wide: int, end: int, maximize: bool | None
-) -> None:
-    """Combine what goes before with the last word, in the cell at ``row``."""
-    length, entry_start, entry_symbol, entry_prob, entry_wide, _, _ = group
-    first, parent, other, prob = rules
-    base = np.uint64(row)
-    front = base - np.uint64(n_wide)
-    for lane in range(len(length)):
-        if end > length[lane]:
-            continue
-        column = np.uint64(lane)
-        for entry in range(entry_start[lane, end - 1], entry_start[lane, end]):
-            if entry_wide[entry] >= 0:
-                continue
-            symbol = entry_symbol[entry]
-            for rule in range(first[symbol], first[symbol + 1]):
-                weight = entry_prob[entry] * prob[rule]
-                here = base + parent[rule]
-                value = weight * chart[front + other[rule], column]
-                chart[here, column] = plus(chart[here, column], value, maximize)
-
-
-@kernel
-def _roots(state: DenseState, inside: Floats) -> Floats:
-    """The scaled probability of each sentence (narrow symbols as roots apart)."""
-    root, length = state.tables.root, state.group.length
-    total = np.zeros(len(length), inside.dtype)
-    for lane in range(len(length)):
-        if length[lane] > 1 or (length[lane] == 1 and state.tables.wide_at_one):
-            base = state.offsets[0] + length[lane] * state.n_wide
-            for symbol in range(state.n_wide):
-                total[lane] += root[symbol] * inside[base + symbol, lane]
+def dense_root(tables: DenseTables, sentence: DenseSentence, chart: Floats) -> float:
+    """The scaled probability of the sentence."""
+    place, total = sentence.length * sentence.pitch + sentence.pad + sentence.length, 0.0
+    for symbol in range(tables.n_wide):
+        total += tables.root[symbol] * chart[symbol * sentence.plane + place]
     return total
 
 
 @kernel
 def dense_outside(
-    state: DenseState, inside: Floats, outside: Floats, total: Floats, peak: Floats, stop: Ints
-) -> None:
-    """Fill ``outside`` (zero before) with outside / probability of the sentence, until ``stop``.
+    tables: DenseTables,
+    sentence: DenseSentence,
+    inside: Floats,
+    outside: Floats,
+    total: float,
+    with_words: bool,
+) -> float:
+    """Fill a chart with outside / probability of the sentence (``total``): inside * outside is a posterior.
 
-    inside * outside is then the posterior of a node. Nodes without an inside value pass nothing on; a lane
-    without a parse stays zero. The largest outside values, in ``peak`` (zero before), show that nothing of
-    weight underflowed where they are far below the largest number.
+    Of narrow symbols ``with_words`` alone. Returns the largest value: where it is far below the largest
+    number, nothing of weight was lost to zero among inside values.
     """
-    tables, group, root = state.tables, state.group, state.tables.root
-    tiles, rules, left, right = tables.tiles, tables.by_pair, tables.narrow_left, tables.narrow_right
-    offsets, longest, n_wide, least = state.offsets, state.longest, state.n_wide, state.least
-    cells, lanes = Cells(offsets, n_wide, least), inside.shape[1]
-    # What a node has as a right child is complete before any comes to it as a left one: the two are summed
-    # apart, so that the sums are the same in whichever order cells are visited. A cell (start, end) has the
-    # rows from as_left + end * n_wide for what its nodes have as left children.
-    as_left = longest * (longest + 1) // 2 * n_wide
-    for lane in range(len(total)):
-        if total[lane] > 0:
-            base = offsets[0] + group.length[lane] * n_wide
-            for symbol in range(n_wide):
-                outside[base + symbol, lane] = root[symbol] / total[lane]
-    for start in range(longest - 1):
-        family = Families(inside, inside, outside, outside, (as_left - offsets[start]) * lanes)
-        for end in range(longest, start + least - 1, -1):
-            if stop[0]:
-                return
-            base, above = offsets[start] + end * n_wide, as_left + end * n_wide
-            live = _complete(inside, outside, peak, n_wide, base, above)
-            if end == start + 1:
-                continue
-            if live and end - start >= 2 * least:
-                splits = _splits_of(cells, lanes, start, end)
-                pass_splits(tiles, rules, family, outside, base * lanes, lanes, splits)
-            if end - start > least:
-                _pass_narrow_right(right, group, outside, base, above - n_wide, end)
-        _pass_narrow_left(left, group, cells, outside, start)
-
-
-@kernel
-def _complete(inside: Floats, outside: Floats, peak: Floats, n_wide: int, base: int, as_left: int) -> bool:
-    """Add what a cell's nodes have as left children; returns whether some node is part of a parse."""
-    live = False
-    largest = load(peak, 0, 0)
-    nothing = zeros(peak)
+    n_wide, least, pad = tables.n_wide, tables.least, sentence.pad
+    pitch, plane, n = sentence.pitch, sentence.plane, sentence.length
+    clear(tables, sentence, outside)
     for symbol in range(n_wide):
-        value = add(load(outside, base, symbol), load(outside, as_left, symbol))
-        store(outside, as_left, symbol, nothing)
-        store(outside, base, symbol, value)
-        largest = maximum(largest, value)
-        if any_positive(multiply(value, load(inside, base, symbol))):
-            live = True
-    store(peak, 0, 0, largest)
-    return live
-
-
-@kernel
-def _pass_narrow_left(rules: RulesByChild, group: Group, cells: Cells, outside: Floats, start: int) -> None:
-    """Pass to all that follows the word at ``start`` what the cells have that begin there."""
-    length, entry_start, entry_symbol, entry_prob, entry_wide, _, _ = group
-    first, parent, other, prob = rules
-    offsets, n_wide, least = cells
-    step = np.uint64(n_wide)
-    for lane in range(len(length)):
-        room = length[lane] - start - least
-        if room <= 0:
-            continue
-        column = np.uint64(lane)
-        end = start + 1 + least
-        base = np.uint64(offsets[start] + end * n_wide)
-        rest = np.uint64(offsets[start + 1] + end * n_wide)
-        for entry in range(entry_start[lane, start], entry_start[lane, start + 1]):
-            if entry_wide[entry] >= 0:
+        outside[symbol * plane + n * pitch + pad + n] = tables.root[symbol] / total
+    peak = zeros(outside)
+    for first in range((pad + n) // LANES * LANES, (pad + 1) // LANES * LANES - 1, -LANES):
+        for width in range(first + LANES - 1 - pad, least - 1, -1):
+            here, live = width * pitch + first, False
+            for symbol in range(n_wide):
+                value = load_from(outside, symbol * plane, here)
+                peak = maximum(peak, value)
+                if any_positive(multiply(value, load_from(inside, symbol * plane, here))):
+                    live = True
+            if not live or width == 1:
                 continue
-            symbol = entry_symbol[entry]
-            for rule in range(first[symbol], first[symbol + 1]):
-                weight = entry_prob[entry] * prob[rule]
-                here = base + parent[rule]
-                there = rest + other[rule]
-                for _ in range(room):
-                    outside[there, column] += weight * outside[here, column]
-                    here += step
-                    there += step
+            below = here - pitch
+            if width >= 2 * least:
+                _pass_splits(tables.tiles, tables.by_pair, sentence, inside, outside, first, width, least)
+            if width > least:
+                places = here, pitch + first - width + 1, below
+                _pass_words(tables.first_word, sentence, inside, outside, places, with_words)
+                places = here, pitch + first, below - 1
+                _pass_words(tables.last_word, sentence, inside, outside, places, with_words)
+            if width == 2 and with_words:
+                places = here, pitch + first - 1, below
+                _pass_words(tables.two_words, sentence, inside, outside, places, with_words)
+    figures = np.zeros(LANES)
+    store_to(figures, 0, 0, peak)
+    return float(figures.max())
 
 
 @kernel
-def _pass_narrow_right(
-    rules: RulesByChild, group: Group, outside: Floats, row: int, before: int, end: int
+def _pass_splits(
+    tiles: Tiles,
+    rules: RulesOfPairs,
+    sentence: DenseSentence,
+    inside: Floats,
+    outside: Floats,
+    first: int,
+    width: int,
+    least: int,
 ) -> None:
-    """Pass what the cell at ``row`` has to what goes before its last word, whose rows begin at ``before``."""
-    length, entry_start, entry_symbol, entry_prob, entry_wide, _, _ = group
-    first, parent, other, prob = rules
-    base, front = np.uint64(row), np.uint64(before)
-    for lane in range(len(length)):
-        if end > length[lane]:
+    """Pass to all pairs of wide children what the nodes of a block's cells have."""
+    tile_left, tile_right = tiles
+    pitch, plane, cell = sentence.pitch, sentence.plane, width * sentence.pitch + first
+    left_begin, right_begin = least * pitch + first - width + least, (width - least) * pitch + first
+    for tile in range(len(tile_left)):
+        slot = TILE * tile
+        weight0 = _receive(rules, outside, cell, plane, slot)
+        weight1 = _receive(rules, outside, cell, plane, slot + 1)
+        weight2 = _receive(rules, outside, cell, plane, slot + 2)
+        weight3 = _receive(rules, outside, cell, plane, slot + 3)
+        if not any_positive(add(add(weight0, weight1), add(weight2, weight3))):
             continue
-        column = np.uint64(lane)
-        for entry in range(entry_start[lane, end - 1], entry_start[lane, end]):
-            if entry_wide[entry] >= 0:
-                continue
-            symbol = entry_symbol[entry]
-            for rule in range(first[symbol], first[symbol + 1]):
-                outside[front + other[rule], column] += (
-                    entry_prob[entry] * prob[rule] * outside[base + parent[rule], column]
-                )
+        left = tile_left[tile] * plane
+        right0 = tile_right[slot] * plane
+        right1 = tile_right[slot + 1] * plane
+        right2 = tile_right[slot + 2] * plane
+        right3 = tile_right[slot + 3] * plane
+        here, there = left_begin, right_begin
+        for _ in range(width - 2 * least + 1):
+            value = load_from(inside, here, left)
+            total = load_from(outside, here, left)
+            total = multiply_add(weight0, load_from(inside, there, right0), total)
+            total = multiply_add(weight1, load_from(inside, there, right1), total)
+            total = multiply_add(weight2, load_from(inside, there, right2), total)
+            total = multiply_add(weight3, load_from(inside, there, right3), total)
+            store_to(outside, here, left, total)
+            _add_product(outside, there, right0, weight0, value)
+            _add_product(outside, there, right1, weight1, value)
+            _add_product(outside, there, right2, weight2, value)
+            _add_product(outside, there, right3, weight3, value)
+            here += pitch + 1
+            there -= pitch
+
+
+@kernel
+def _add_product(array: Floats, place: int, offset: int, weight: Any, value: Any) -> None:
+    store_to(array, place, offset, multiply_add(weight, value, load_from(array, place, offset)))
+
+
+@kernel
+def _receive(rules: RulesOfPairs, outside: Floats, cell: int, plane: int, pair: int) -> Any:
+    """What a pair of children receives from its parents in a block's cells."""
+    start, parents, prob = rules
+    total = zeros(outside)
+    for rule in range(start[pair], start[pair + 1]):
+        total = multiply_add(spread(prob, rule), load_from(outside, cell, parents[rule] * plane), total)
+    return total
+
+
+@kernel
+def _pass_words(
+    rules: RulesOfWords,
+    sentence: DenseSentence,
+    inside: Floats,
+    outside: Floats,
+    places: tuple[int, int, int],
+    with_words: bool,
+) -> None:
+    """Pass to words, and to what stands beside them, what the nodes of a block's cells have.
+
+    ``places`` are those of the cells, of the words, and of the others.
+    """
+    here, word_place, other_place = places
+    start, parents, others, prob = rules
+    base = sentence.base
+    for slot in sentence.word_slot:
+        if start[slot] == start[slot + 1]:
+            continue
+        word = load_from(inside, base[slot], word_place)
+        if not any_positive(word):
+            continue
+        to_word = zeros(outside)
+        for rule in range(start[slot], start[slot + 1]):
+            other = base[others[rule]]
+            weight = multiply(spread(prob, rule), load_from(outside, base[parents[rule]], here))
+            if with_words:
+                to_word = multiply_add(weight, load_from(inside, other, other_place), to_word)
+            _add_product(outside, other, other_place, weight, word)
+        if with_words:
+            _add_product(outside, base[slot], word_place, to_word, repeated(outside, 1.0))

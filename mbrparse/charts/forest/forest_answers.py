@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from mbrparse.charts.base.chart import TOO_IMPROBABLE, TOO_LARGE, Chart, Derivation, Wanted
-from mbrparse.charts.base.clock import Clock
+from mbrparse.charts.base.inside_nodes import InsideNodes
 from mbrparse.charts.base.packed_forest import Alive, Forest, forest_cell
-from mbrparse.charts.base.rule_tables import Ints
-from mbrparse.charts.base.span_summary import SpanEntries, empty_summary, no_entries
+from mbrparse.charts.chart import TOO_IMPROBABLE, Cell, Chart, Derivation, log_cell
 from mbrparse.charts.forest.forest_outside import list_forest_entries, summarize_forest
 from mbrparse.charts.forest.forests import Forests
-from mbrparse.errors import ChartOverflowError, NumberRangeError
+from mbrparse.charts.rule_tables import Floats, Ints
+from mbrparse.charts.spans import SpanEntries, SpanSummary, empty_summary, no_entries
+from mbrparse.errors import NumberRangeError
 from mbrparse.grammar.pcfg import PCFG, IntArray
-
-Scaled = tuple[npt.NDArray[np.float64], float]
 
 
 class _Held(NamedTuple):
@@ -36,71 +32,73 @@ class _Held(NamedTuple):
 
 
 class ForestAnswers:
-    """Fills charts for one grammar by forests; ``label`` [symbol] are those that posteriors are of."""
+    """Answers for charts of one grammar by forests; ``label`` [symbol] are those that posteriors are of.
 
-    def __init__(self, grammar: PCFG, label: Ints, n_labels: int, tie: float, clock: Clock) -> None:
-        self.forests = Forests(grammar, clock=clock, tie=tie)
+    What is asked raises ChartOverflowError where memory does not suffice.
+    """
+
+    def __init__(self, grammar: PCFG, label: Ints, n_labels: int, tie: float) -> None:
+        self.forests = Forests(grammar, tie=tie)
         self._tie = tie
         self._label, self._n_labels = label, n_labels
         self._held: _Held | None = None
 
-    def groups(self, charts: Sequence[Chart]) -> Iterator[list[Chart]]:
-        """Each chart by itself."""
-        for chart in charts:
-            yield [chart]
+    def log_prob(self, chart: Chart) -> float:
+        """The natural logarithm of the sentence's probability, -inf without a parse."""
+        self._filled(chart)
+        assert self._held is not None
+        return self._held.log_prob
 
-    def fill(self, charts: Sequence[Chart], wanted: Wanted) -> Sequence[Chart]:
-        """Fill charts; one that does not fit is left without a parse. Raises TimeLimitError."""
-        for chart in charts:
-            try:
-                self._fill(chart, wanted)
-            except ChartOverflowError:
-                chart.give_up(TOO_LARGE)
-        return []
-
-    def _fill(self, chart: Chart, wanted: Wanted) -> None:
-        if wanted.nodes:
-            self._held = None
-            chart.nodes = self.forests.inside_nodes(chart.terminal_ids, wanted.nodes == "all")
-            if chart.nodes is None:
-                chart.give_up(TOO_IMPROBABLE)
-            return
-        is_held = self._held is not None and self._held.is_of(chart)
-        if wanted == Wanted(summaries=False, derivations=True) and not is_held:
-            self._held = None
-            chart.put(derivation=self.forests.viterbi(chart.terminal_ids, chart.alive))
-            return
+    def summary(self, chart: Chart) -> SpanSummary:
+        """The best label of each cell, its posterior, and the sum of all."""
         forest, n = self._filled(chart), chart.length
-        chart.in_logarithms = self.forests.logarithms is not None and chart.has_parse
-        # Posteriors do not depend on what was lost, but what searches all derivations may.
-        if wanted.forest and (chart.in_logarithms or (chart.has_parse and self.forests.lost_values)):
-            chart.give_up(TOO_IMPROBABLE)
-            return
+        summary = empty_summary(n)  # over single terminals preterminals alone count
+        if chart.has_parse:
+            summarize_forest(forest, self._label, self._n_labels, n, self._tie, summary)
+        return summary
+
+    def entries(self, chart: Chart) -> SpanEntries:
+        """Expected numbers above zero of labels over spans, single terminals included; labels in order."""
+        forest, n = self._filled(chart), chart.length
         if not chart.has_parse:
-            chart.put(None, empty_summary(n), Derivation(-math.inf, [], []), no_entries())
-            return
-        label, count = self._label, self._n_labels
-        if wanted.summaries:
-            summary = empty_summary(n)  # over single terminals preterminals alone count
-            summarize_forest(forest, label, count, n, self._tie, summary)
-            chart.put(summary=summary)
-        if wanted.entries:
-            chart.put(entries=_forest_entries(forest, label, count, n))
-        if wanted.derivations:
-            held, self._held = self._held, None  # what ends this early may leave maxima behind
-            chart.put(derivation=self.forests.derivation(chart.terminal_ids, chart.alive))
-            self._held = held if self.forests.has_sums else None
+            return no_entries()
+        count = int(forest.node_first[n * (n + 1) // 2])
+        starts, ends, label_ids = (np.empty(count, np.int32) for _ in range(3))
+        room = SpanEntries(starts, ends, label_ids, np.empty(count), np.zeros(count))
+        listed = list_forest_entries(forest, self._label, self._n_labels, n, room)
+        return SpanEntries(*(values[:listed].copy() for values in room))
+
+    def viterbi(self, chart: Chart) -> Derivation:
+        """The most probable derivation."""
+        held, self._held = self._held, None  # what ends this early may leave maxima behind
+        if held is None or not held.is_of(chart):
+            return self.forests.viterbi(chart.terminal_ids, chart.alive)
+        if held.log_prob == -math.inf:
+            return Derivation(-math.inf, [], [])
+        if held.everything:
+            self._filled(chart)
+            held, self._held = self._held, None
+        derivation = self.forests.derivation(chart.terminal_ids, chart.alive)
+        self._held = held if self.forests.has_sums else None
+        return derivation
 
     def forest(self, chart: Chart) -> Forest:
-        """The forest of a chart, which stands until another is asked for.
-
-        Raises ChartOverflowError if memory does not suffice (any longer), TimeLimitError, and
-        NumberRangeError.
-        """
+        """The forest of a chart, which stands until another is asked for; raises NumberRangeError."""
         forest = self._filled(chart)
         if self.forests.lost_values or self.forests.logarithms is not None:
             raise NumberRangeError(TOO_IMPROBABLE)
         return forest
+
+    def inside_nodes(self, terminal_ids: IntArray, everything: bool) -> InsideNodes:
+        """The inside values of a sentence; of what its left context predicts, or ``everything``.
+
+        Raises NumberRangeError.
+        """
+        self._held = None
+        nodes = self.forests.inside_nodes(terminal_ids, everything)
+        if nodes is None:
+            raise NumberRangeError(TOO_IMPROBABLE)
+        return nodes
 
     def _filled(self, chart: Chart, everything: bool = False) -> Forest:
         """Fill the forest if it is another's: without what is not predicted, or with ``everything``."""
@@ -113,37 +111,28 @@ class ForestAnswers:
             self._held = held = _Held(chart.terminal_ids, chart.alive, everything, log_prob)
         if not everything:
             chart.put(log_prob=held.log_prob)
+            chart.in_logarithms = self.forests.logarithms is not None and held.log_prob > -math.inf
         return self.forests.forest
 
-    def cell(self, chart: Chart, start: int, end: int) -> tuple[IntArray, Scaled, Scaled]:
-        """Symbols of a span, in some tree or not, their inside and outside values, each with its scale."""
+    def cell(self, chart: Chart, start: int, end: int) -> Cell:
+        """Symbols of a span, in some tree or not."""
         forest = self._filled(chart, everything=True)
         cell = forest_cell(start, end)
-        found = slice(forest.node_first[cell], forest.node_first[cell + 1])
-        order = np.argsort(forest.node_symbol[found])
+        nodes = slice(forest.node_first[cell], forest.node_first[cell + 1])
+        order = np.argsort(forest.node_symbol[nodes])
+        symbols = forest.node_symbol[nodes][order]
         if self.forests.logarithms is not None:
             values = self.forests.logarithms.values
-            inside, outside = values.inside[found][order], values.outside[found][order]
-            return forest.node_symbol[found][order], _scaled(inside), _scaled(outside)
+            inside, log_inside = _scaled(values.inside[nodes][order])
+            outside, log_outside = _scaled(values.outside[nodes][order])
+            return log_cell(symbols, inside, log_inside, outside, log_outside)
         scale = self.forests.log_scale_of(chart.terminal_ids, start, end)
         log_prob = self._held.log_prob if self._held is not None else -math.inf
-        return (
-            forest.node_symbol[found][order],
-            (forest.inside[found][order], -scale),
-            (forest.outside[found][order], scale + log_prob),
-        )
+        inside, outside = forest.inside[nodes][order], forest.outside[nodes][order]
+        return log_cell(symbols, inside, -scale, outside, scale + log_prob)
 
 
-def _scaled(logs: npt.NDArray[np.float64]) -> Scaled:
+def _scaled(logs: Floats) -> tuple[Floats, float]:
     """Values whose logarithms these are, over the largest, and its logarithm."""
     largest = float(logs.max(initial=-math.inf))
     return (np.exp(logs - largest), largest) if largest > -math.inf else (np.zeros_like(logs), 0.0)
-
-
-def _forest_entries(forest: Forest, label: Ints, n_labels: int, n: int) -> SpanEntries:
-    """Expected numbers above zero of labels over spans, single terminals included; labels in order."""
-    count = int(forest.node_first[n * (n + 1) // 2])
-    starts, ends, label_ids = np.empty(count, np.int32), np.empty(count, np.int32), np.empty(count, np.int32)
-    room = SpanEntries(starts, ends, label_ids, np.empty(count), np.zeros(count))
-    found = list_forest_entries(forest, label, n_labels, n, room)
-    return SpanEntries(*(values[:found].copy() for values in room))
