@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from mbrparse.decode.posteriors.posteriors_file import read_posteriors
     from mbrparse.decode.posteriors.span_marginals import span_marginals
     from mbrparse.decode.span_posteriors import Posteriors
-    from mbrparse.decode.words.word_probabilities import surprisal
+    from mbrparse.decode.words.surprisal import surprisal
     from mbrparse.errors import MbrparseError
     from mbrparse.evaluate.compare.candidates import TreeRates
     from mbrparse.evaluate.compare.comparison import compare, report
@@ -130,7 +130,7 @@ _MODULES = {
     "score": "decode.parser.scoring",
     "span_marginals": "decode.posteriors.span_marginals",
     "split": "treebank.splits",
-    "surprisal": "decode.words.word_probabilities",
+    "surprisal": "decode.words.surprisal",
     "tokenize": "decode.parser.tokenization",
     "train": "training.count",
     "treebank_statistics": "treebank.corpora.treebank_statistics",

@@ -62,9 +62,7 @@ class Cell(NamedTuple):
     outside: tuple[IntArray, FloatArray]
 
 
-def log_cell(
-    symbols: Ints, inside: Floats, log_inside: float, outside: Floats, log_outside: float
-) -> Cell:
+def log_cell(symbols: Ints, inside: Floats, log_inside: float, outside: Floats, log_outside: float) -> Cell:
     """The cell of these symbols; values are to be multiplied by the exponentials of ``log_inside`` .."""
     derive, occur = inside > 0, (inside > 0) & (outside > 0)
     return Cell(

@@ -14,7 +14,7 @@ from mbrparse.charts.base.clock import NO_LIMIT, Clock
 from mbrparse.charts.base.packed_forest import Alive
 from mbrparse.charts.base.rule_tables import Ints
 from mbrparse.charts.factory import ChartFactory, Precision
-from mbrparse.errors import TimeLimitError
+from mbrparse.errors import ChartOverflowError, NumberRangeError, TimeLimitError
 from mbrparse.grammar.pcfg import PCFG, IntArray
 from mbrparse.grammar.projection import projected_grammar, projected_names, pruning_levels
 
@@ -87,9 +87,7 @@ class Pruning:
         alive: Alive | None = None
         for level in self.levels:
             if alive is not None:
-                chart = Chart(level.within, chart.terminal_ids)
-                chart.alive = alive
-                level.within.fill([chart], _ENTRIES)
+                chart = Chart(level.within.forests, chart.terminal_ids, alive=alive)
             if not chart.has_parse:
                 return chart.refusal
             entries = chart.span_posteriors()
@@ -113,8 +111,7 @@ def left_out(within: ChartFactory, terminal_ids: IntArray, alive: Alive, log_pro
 
     ``within`` fills forests; ``log_prob`` is the sentence's.
     """
-    chart = Chart(within, terminal_ids)
-    chart.alive = alive
+    chart = Chart(within.forests, terminal_ids, alive=alive)
     return max(0.0, -math.expm1(chart.log_prob - log_prob))
 
 
@@ -122,8 +119,7 @@ class PrunedChart(Chart):
     """A chart of the labels that are alive: all that it says is of the derivations that are left."""
 
     def __init__(self, charts: PrunedCharts, terminal_ids: IntArray, mask: Mask) -> None:
-        super().__init__(charts, terminal_ids)
-        self.alive = mask.alive
+        super().__init__(charts.forests, terminal_ids, alive=mask.alive)
         self._mask = mask
         self._pruning = charts.pruning
 
@@ -154,9 +150,8 @@ class PrunedCharts(ChartFactory):
     def chart(self, terminal_ids: IntArray) -> Chart:
         """The chart of a sentence; raises as its answers would."""
         [chart] = self.charts([terminal_ids])
-        chart.raises = True
         if chart.refusal is not None:
-            chart.give_up(chart.refusal)
+            raise (ChartOverflowError if chart.refusal == TOO_LARGE else NumberRangeError)(chart.refusal)
         return chart
 
     def charts(self, sentences: Sequence[IntArray]) -> list[Chart]:
@@ -168,7 +163,7 @@ class PrunedCharts(ChartFactory):
         return map(self._chart, self.pruning.charts(sentences))
 
     def _chart(self, projected: Chart) -> Chart:
-        chart = Chart(self, projected.terminal_ids)
+        chart = Chart(self.forests, projected.terminal_ids)
         if projected.refusal is not None:
             chart.give_up(projected.refusal)
             return chart
@@ -203,7 +198,7 @@ class PrunedCharts(ChartFactory):
 
     def _by(self, projected: Chart, threshold: float) -> Chart:
         """The chart by a threshold; without a parse where a level loses all."""
-        chart = Chart(self, projected.terminal_ids)
+        chart = Chart(self.forests, projected.terminal_ids)
         try:
             mask = self.pruning.mask(projected, threshold)
             if isinstance(mask, Mask):
@@ -213,6 +208,6 @@ class PrunedCharts(ChartFactory):
                 chart.put(log_prob=-math.inf)
             else:
                 chart.give_up(mask)
-        except MemoryError:
+        except (ChartOverflowError, MemoryError):
             chart.give_up(TOO_LARGE)
         return chart

@@ -20,7 +20,6 @@ from mbrparse.cli.options import (
     compilation_noted,
     count_option,
     inputs_argument,
-    max_seconds_option,
     note,
     option,
     output_option,
@@ -33,7 +32,7 @@ from mbrparse.log import counted
 
 if TYPE_CHECKING:
     from mbrparse.decode.parser.sentences import Sentence
-    from mbrparse.decode.words.word_probabilities import (
+    from mbrparse.decode.words.surprisal import (
         Distributions,
         Row,
         SentenceSurprisals,
@@ -52,11 +51,10 @@ class WordOptions(InputOptions):
     by: Any = option(
         choices=["tags", "words"], help="Of a grammar of words: what is predicted.  [default: its terminals]"
     )
-    max_seconds: float | None = max_seconds_option("Skip a sentence that takes longer.")
 
     def probabilities(self, inputs: Sequence[str], output: str | None) -> WordProbabilities:
         """Those of the grammar; a note says if some of its trees never end."""
-        from mbrparse.decode.words.word_probabilities import WordProbabilities
+        from mbrparse.decode.words.surprisal import WordProbabilities
         from mbrparse.grammar.grammar_files import read_grammar
         from mbrparse.grammar.tree_statistics import spectral_radius
 
@@ -70,7 +68,7 @@ class WordOptions(InputOptions):
                 f"{source_name(self.grammar)}: inconsistent (spectral radius {radius:.6g}): "
                 "some of its trees are infinite, and their prefixes count, too"
             )
-        return WordProbabilities(known, self.by, self.max_seconds)
+        return WordProbabilities(known, self.by)
 
     def results(
         self,
@@ -127,7 +125,7 @@ def surprisal(inputs: tuple[str, ...], known: WordOptions, layout: str, output: 
     lexical and its syntactic part and the entropy of what may come next are in bits; the logarithm of the
     prefix's probability is natural. docs/prefixes.md says what these mean.
     """
-    from mbrparse.decode.words.word_probabilities import COLUMNS
+    from mbrparse.decode.words.surprisal import COLUMNS
 
     words = known.probabilities(inputs, output)
     with open_output(output) as stream, compilation_noted():
@@ -204,7 +202,7 @@ def masked(inputs: tuple[str, ...], known: WordOptions, top: int, output: str | 
 def _print_distributions(
     inputs: Sequence[str], known: WordOptions, top: int, output: str | None, ends: bool
 ) -> None:
-    from mbrparse.decode.words.word_probabilities import END, DistributionsFile
+    from mbrparse.decode.words.surprisal import END, DistributionsFile
 
     if output is not None:
         refuse_options(["top"], "no --output")

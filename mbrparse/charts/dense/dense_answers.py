@@ -26,7 +26,6 @@ from mbrparse.charts.spans import (
     empty_summary,
     no_entries,
     summarize_entries,
-    word_cells,
 )
 from mbrparse.charts.vector import (
     LANES,

@@ -27,7 +27,7 @@ from mbrparse.charts.dense.dense_tables import (
     Tiles,
 )
 from mbrparse.charts.kernel import kernel
-from mbrparse.charts.rule_tables import Floats, Ints
+from mbrparse.charts.rule_tables import Floats
 from mbrparse.charts.vector import (
     LANES,
     add,

@@ -16,6 +16,7 @@ from mbrparse.charts.base.packed_forest import Forest
 from mbrparse.charts.base.rule_tables import Ints
 from mbrparse.charts.base.span_summary import (
     SpanEntries,
+    SpanSummary,
     cell_of,
     entries_without_unaries,
     summarize_entries,
@@ -124,6 +125,26 @@ class DopCharts:
             except ChartOverflowError:
                 chart.give_up(TOO_LARGE)
             chart.spent += self.clock.counted
+
+    def log_prob(self, chart: Chart) -> float:
+        """As ``fill`` does."""
+        self._fill(chart, Wanted(summaries=False))
+        return chart.log_prob
+
+    def summary(self, chart: Chart) -> SpanSummary:
+        """As ``fill`` does."""
+        self._fill(chart, Wanted())
+        return chart.span_summary()
+
+    def entries(self, chart: Chart) -> SpanEntries:
+        """As ``fill`` does."""
+        self._fill(chart, Wanted())
+        return chart.span_posteriors()
+
+    def viterbi(self, chart: Chart) -> Derivation:
+        """As ``fill`` does."""
+        self._fill(chart, Wanted(summaries=False, derivations=True))
+        return chart.viterbi()
 
     def cell(self, chart: Chart, start: int, end: int) -> Cell:
         """Not available: inside and outside values are those of addresses."""

@@ -2,44 +2,188 @@
 
 Exact for a grammar whose derivations end with probability one (``tree_statistics``): what is still to come
 of an unfinished constituent then has probability one.
+
+Left to right: u_k[C] is the expected number of C's whose first word is word k, without those at the left edge
+of another such symbol, in derivations that begin with the first k words; y_k = u_k (I - P_L)^-1 adds these
+(``left_corner``). u_0 are the roots, and
+
+    u_k[C] = sum over i < k and rules A -> B C of y_i[A] p(A -> B C) inside(i, k)[B].
+
+This is the prediction of Earley's parser (Stolcke 1995), without its items: O(n^2) once inside values are
+there. The first k words and word w have the probability sum over A of y_k[A] p(A -> w).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from mbrparse.charts.base.chart import TOO_IMPROBABLE, TOO_LARGE, Chart, Wanted
-from mbrparse.charts.base.clock import Clock
-from mbrparse.charts.base.closure import unary_closure
 from mbrparse.charts.base.inside_nodes import InsideNodes
-from mbrparse.charts.base.rule_tables import chart_rules, lexicon, rules_by_child, words_of
+from mbrparse.charts.base.packed_forest import forest_cell
+from mbrparse.charts.chart import TOO_IMPROBABLE, TOO_LARGE
 from mbrparse.charts.factory import ChartFactory, default_max_length
-from mbrparse.decode.words.dense_prefixes import DensePrefixes
-from mbrparse.decode.words.left_corner import left_corners
-from mbrparse.decode.words.prefix_kernels import (
-    LEAST_STEP,
-    TINY,
-    GapTables,
-    PrefixRoom,
-    PrefixTables,
-    gap_pass,
-    prefix_pass,
+from mbrparse.charts.kernel import kernel
+from mbrparse.charts.rule_tables import (
+    Floats,
+    Ints,
+    RulesByChild,
+    Words,
+    chart_rules,
+    lexicon,
+    rules_by_child,
+    unary_closure,
+    words_of,
 )
-from mbrparse.errors import TimeLimitError
+from mbrparse.decode.words.left_corner import LeftCorners, close_left, left_corners
+from mbrparse.errors import ChartOverflowError, NumberRangeError
 from mbrparse.grammar.pcfg import PCFG, UNKNOWN_TERMINAL, FloatArray, IntArray
 from mbrparse.grammar.tree_statistics import lexical_mass
 
-_BATCH = 256
+# A product below may have lost digits, or all of them, to the range of numbers.
+TINY = 1e-290
+# So improbable a word, next to those that were likely, may depend on what was lost.
+LEAST_STEP = 1e-150
 _MOST_BYTES = 2 << 30
 
-Found = TypeVar("Found")
+
+class PrefixTables(NamedTuple):
+    """What the kernels read of a grammar."""
+
+    by_left: RulesByChild
+    corners: LeftCorners
+    root: Floats
+    lexical: Floats  # by symbol, the sum of its lexical rules
+    is_lossy: bool  # whether products of left corners may have been lost to the range of numbers
+
+
+class PrefixRoom(NamedTuple):
+    """What is found for each k from 0 to the number of words, in units of 2^exponent[k]."""
+
+    expected: Floats  # [n + 1, symbols]: y_k
+    exponent: Ints
+    prefix: Floats  # the probability of the first k words
+    word: Floats  # that of word k after them (0 after the last)
+    tag: Floats  # that of a word from some symbol which may be rewritten as it
+    end: Floats  # that of the end
+
+
+@kernel
+def prefix_pass(tables: PrefixTables, nodes: InsideNodes, words: Words, room: PrefixRoom) -> bool:
+    """Fill the room (zero before); False where the numbers' range does not suffice."""
+    first, parent, right, prob = tables.by_left
+    expected, exponent, root = room.expected, room.exponent, tables.root
+    cell_first, symbol, inside, power = nodes
+    n, count, lost = len(power) - 1, len(root), tables.is_lossy
+    arriving, work = np.empty(count), np.empty(count)
+    for k in range(n + 1):
+        unit, end_lost = 0, False
+        if k == 0:
+            arriving[:] = root
+            room.prefix[0] = 1
+        else:
+            unit = exponent[k - 1]
+            room.prefix[k] = room.word[k - 1]
+            if room.prefix[k] == 0:
+                return True
+            arriving[:] = 0
+            for start in range(k):
+                before = expected[start]
+                cell = forest_cell(start, k)
+                factor = math.ldexp(1.0, exponent[start] - unit - (power[k] - power[start]))
+                for node in range(cell_first[cell], cell_first[cell + 1]):
+                    value = inside[node] * factor
+                    lost = lost or value < TINY
+                    for rule in range(first[symbol[node]], first[symbol[node] + 1]):
+                        expectation = before[parent[rule]]
+                        if expectation > 0:
+                            passed = expectation * (prob[rule] * value)
+                            lost = lost or passed < TINY
+                            arriving[right[rule]] += passed
+                if start == 0:
+                    for node in range(cell_first[cell], cell_first[cell + 1]):
+                        if root[symbol[node]] > 0:
+                            passed = root[symbol[node]] * (inside[node] * math.ldexp(1.0, -unit - power[k]))
+                            end_lost = end_lost or passed < TINY
+                            room.end[k] += passed
+        least = close_left(tables.corners, arriving, work, expected[k])
+        lost = lost or least < TINY
+        largest = expected[k].max()
+        shift = max(math.frexp(largest)[1], -1000)
+        scale = math.ldexp(1.0, -shift)
+        expected[k] *= scale
+        room.end[k] *= scale
+        room.prefix[k] *= scale
+        exponent[k] = unit + shift
+        if k < n:
+            for entry in range(words.entry_start[k], words.entry_start[k + 1]):
+                expectation = expected[k, words.entry_symbol[entry]]
+                if words.entry_prob[entry] > 0 and expectation > 0:
+                    passed = expectation * words.entry_prob[entry]
+                    lost = lost or passed < TINY
+                    room.word[k] += passed
+                    room.tag[k] += expectation * tables.lexical[words.entry_symbol[entry]]
+            if room.word[k] < LEAST_STEP and (lost or room.word[k] > 0):
+                return False
+        elif room.end[k] < LEAST_STEP and end_lost:
+            return False
+    return True
+
+
+class GapTables(NamedTuple):
+    """What the pass of gaps reads of a grammar; unary rules as the closure U* by its bottom symbol."""
+
+    by_left: RulesByChild
+    by_right: RulesByChild
+    root: Floats
+    closure_start: Ints
+    closure_top: Ints
+    closure_value: Floats
+
+
+@kernel
+def gap_pass(tables: GapTables, nodes: InsideNodes, outside: Floats) -> bool:
+    """Fill ``outside`` [cell, symbol], zero before: of all symbols, whether they derive the span or not.
+
+    Returns whether some value may have been lost to the range of numbers.
+    """
+    n, above, lost = len(nodes.power) - 1, np.empty(len(tables.root)), False
+    outside[forest_cell(0, n)] = tables.root
+    for end in range(n, 0, -1):
+        for start in range(end):
+            here = outside[forest_cell(start, end)]
+            if here.max() == 0:
+                continue
+            above[:] = here
+            for bottom in range(len(above)):
+                here[bottom] = 0
+                for entry in range(tables.closure_start[bottom], tables.closure_start[bottom + 1]):
+                    passed = above[tables.closure_top[entry]] * tables.closure_value[entry]
+                    lost = lost or (passed < TINY and above[tables.closure_top[entry]] > 0)
+                    here[bottom] += passed
+            for split in range(start + 1, end):
+                left, right = forest_cell(start, split), forest_cell(split, end)
+                lost = _pass_on(tables.by_right, nodes, right, here, outside[left]) or lost
+                lost = _pass_on(tables.by_left, nodes, left, here, outside[right]) or lost
+    return lost
+
+
+@kernel
+def _pass_on(rules: RulesByChild, nodes: InsideNodes, sibling: int, above: Floats, outside: Floats) -> bool:
+    """Add to a cell what it has beside a sibling, whose rules are given, below the cell with ``above``."""
+    first, parent, other, prob = rules
+    lost = False
+    for node in range(nodes.cell_first[sibling], nodes.cell_first[sibling + 1]):
+        symbol, inside = nodes.symbol[node], nodes.inside[node]
+        for rule in range(first[symbol], first[symbol + 1]):
+            passed = above[parent[rule]] * prob[rule] * inside
+            lost = lost or (passed < TINY and above[parent[rule]] > 0)
+            outside[other[rule]] += passed
+    return lost
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,18 +252,15 @@ class GapValues:
 class Prefixes:
     """Computes prefixes and gaps of sentences, which are arrays of terminal ids (``PCFG.encode``).
 
-    A sentence that has no chart says so (``reason``): it is too long, took too long (``max_seconds``), or its
-    values left the range of numbers.
+    A sentence without a chart says so (``reason``): it is too long, or its values left the range of numbers.
     """
 
-    def __init__(
-        self, grammar: PCFG, max_length: int | None = None, max_seconds: float | None = None
-    ) -> None:
+    def __init__(self, grammar: PCFG, max_length: int | None = None) -> None:
         self.grammar = grammar
-        self._clock = Clock(max_seconds)
         self._max_length = max_length or default_max_length(grammar)
         self._rules = rules = chart_rules(grammar)
         self._lexicon = lexicon(rules, len(grammar.terminals))
+        self._forests = ChartFactory(grammar).forests
 
     @cached_property
     def _lexical(self) -> Any:
@@ -140,75 +281,36 @@ class Prefixes:
         by_left, by_right = (rules_by_child(self._rules, left) for left in (True, False))
         return GapTables(by_left, by_right, self._rules.root_prob, *unary_closure(self.grammar))
 
-    def read(self, sentences: Sequence[IntArray]) -> Iterator[PrefixValues]:
+    def read(self, sentences: Iterable[IntArray]) -> Iterator[PrefixValues]:
         """Yield the prefixes of each sentence; raises GrammarError where left recursion is never left.
 
         What comes after a terminal that the grammar lacks has probability zero.
         """
-        for first in range(0, len(sentences), _BATCH):
-            batch = sentences[first : first + _BATCH]
-            rooms = self._in_lanes(batch)
-            for place, tokens in enumerate(batch):
-                if place in rooms:
-                    yield PrefixValues(rooms[place], self._lexical)
-                else:
-                    yield self._alone(self._charts, tokens, _known(tokens), self._prefixes)
+        for tokens in sentences:
+            yield self._prefixes(tokens, *self._nodes(_known(tokens), everything=False))
 
     def masked(self, sentences: Iterable[IntArray]) -> Iterator[GapValues]:
         """Yield the distributions of each sentence's words given all others, from outside values."""
-        charts = ChartFactory(self.grammar, wanted=Wanted(False, nodes="all"), clock=self._clock)
         for tokens in sentences:
-            yield self._alone(charts, tokens, _without_gap(tokens), self._gaps)
+            yield self._gaps(tokens, *self._nodes(_without_gap(tokens), everything=True))
 
-    @cached_property
-    def _charts(self) -> ChartFactory:
-        return ChartFactory(self.grammar, wanted=Wanted(False, nodes="predicted"), clock=self._clock)
-
-    @cached_property
-    def _lanes(self) -> DensePrefixes:
-        return DensePrefixes(self._charts.lanes("double"), self._rules, self._tables)
-
-    def _in_lanes(self, sentences: Sequence[IntArray]) -> dict[int, PrefixRoom]:
-        """Those of sentences that share lanes with others, by their places."""
-        found: dict[int, PrefixRoom] = {}
-        if not self._charts.in_company:
-            return found
-        shared = [1 < len(one) <= self._max_length and UNKNOWN_TERMINAL not in one for one in sentences]
-        places = {Chart(self._charts, one): place for place, one in enumerate(sentences) if shared[place]}
-        for group in self._lanes.lanes.groups([*places]):
-            if len(group) > 1:
-                with suppress(TimeLimitError), self._clock.running():  # each will have the time for itself
-                    rooms = self._lanes.rooms([chart.terminal_ids for chart in group])
-                    for chart, room in zip(group, rooms, strict=True):
-                        if room is not None:
-                            found[places[chart]] = room
-        return found
-
-    def _alone(
-        self,
-        charts: ChartFactory,
-        tokens: IntArray,
-        charted: IntArray,
-        found: Callable[[IntArray, InsideNodes | None, str | None], Found],
-    ) -> Found:
-        """What is found from the inside values of those words of a sentence that have a chart."""
-        if len(charted) > self._max_length:
-            return found(tokens, None, f"longer than {self._max_length} terminals")
-        chart = next(charts.each([charted])) if len(charted) else None
+    def _nodes(self, tokens: IntArray, everything: bool) -> tuple[InsideNodes | None, str | None]:
+        """The inside values of some words, or why there are none."""
+        if len(tokens) > self._max_length:
+            return None, f"longer than {self._max_length} terminals"
         try:
-            with self._clock.running(0.0 if chart is None else chart.spent):
-                return found(tokens, *((_NO_NODES, None) if chart is None else (chart.nodes, chart.refusal)))
-        except TimeLimitError as error:
-            return found(tokens, None, error.message)
+            return (self._forests.inside_nodes(tokens, everything) if len(tokens) else _NO_NODES), None
+        except ChartOverflowError:
+            return None, TOO_LARGE
+        except NumberRangeError as error:
+            return None, error.message
 
     def _prefixes(self, tokens: IntArray, nodes: InsideNodes | None, reason: str | None) -> PrefixValues:
         n, symbols = len(tokens), len(self.grammar.symbols)
         room = PrefixRoom(np.zeros((n + 1, symbols)), np.zeros(n + 1, np.int32), *np.zeros((4, n + 1)))
         if nodes is not None:
             words = words_of(self._lexicon, self._lexicon.prob, tokens[: len(nodes.power) - 1])
-            kept = prefix_pass(self._tables, nodes, words, room, self._clock.stop)
-            self._clock.check()
-            reason = None if kept else TOO_IMPROBABLE
+            reason = None if prefix_pass(self._tables, nodes, words, room) else TOO_IMPROBABLE
         if reason is not None:
             for column in room[:1] + room[2:]:
                 column[:] = np.nan
@@ -224,8 +326,7 @@ class Prefixes:
         if nodes is None or n == 0 or len(gaps) > 1:
             return GapValues(found, reason)
         outside = np.zeros((cells, symbols))
-        lost = gap_pass(self._gap_tables, nodes, outside, self._clock.stop)
-        self._clock.check()
+        lost = gap_pass(self._gap_tables, nodes, outside)
         rows = gaps if len(gaps) else np.arange(n)
         outside = outside[rows * (rows + 1) // 2]
         joint = outside @ self._lexical

@@ -86,19 +86,17 @@ class DistributionsFile:
 class WordProbabilities:
     """The probabilities of words in sentences, or with ``by`` "tags" those of their tags.
 
-    ``max_seconds`` is what a sentence may take. Raises InputMismatchError for words of a grammar of tags.
+    Raises InputMismatchError for words of a grammar of tags.
     """
 
-    def __init__(
-        self, grammar: PCFG, by: TerminalKind | None = None, max_seconds: float | None = None
-    ) -> None:
+    def __init__(self, grammar: PCFG, by: TerminalKind | None = None) -> None:
         if by == "words" and grammar.terminal_kind == "tags":
             raise InputMismatchError(
                 "the grammar's terminals are tags: it knows no words",
                 remedy="train it with --terminals words, or ask for tags",
             )
         self.grammar = over_tags(grammar) if by == "tags" else grammar
-        self._prefixes = Prefixes(self.grammar, max_seconds=max_seconds)
+        self._prefixes = Prefixes(self.grammar)
 
     def _encoded(self, sentences: Iterable[Sentence]) -> tuple[list[list[str]], list[IntArray]]:
         terminals = [terminals_of(self.grammar, sentence) for sentence in sentences]
@@ -179,7 +177,6 @@ def surprisal(
     grammar: PCFG,
     sentences: AnyTree | Iterable[AnyTree | Sequence[str | Tree]],
     by: TerminalKind | None = None,
-    max_seconds: float | None = None,
 ) -> pd.DataFrame:
     """The surprisal of each word of a sentence, or of several, and of its end.
 
@@ -187,7 +184,6 @@ def surprisal(
         grammar: ``train`` or ``read_grammar`` make one.
         sentences: A string of words (tags for a grammar of tags), a tree, or a list of sentences of any kind.
         by: "tags" for those of a grammar of words (default: the grammar's terminals).
-        max_seconds: What a sentence may take; its rows have the reason and no numbers.
 
     Returns:
         The columns of ``mbrparse surprisal`` (docs/formats.md). Surprisals and entropies are in bits.
@@ -204,7 +200,7 @@ def surprisal(
     import pandas as pd
 
     given, _ = sentences_from(sentences)
-    words = WordProbabilities(grammar, by, max_seconds)
+    words = WordProbabilities(grammar, by)
     check_fit(words.grammar, [one for one in given if one])
     found = enumerate(words.surprisals(given), start=1)
     rows = [row for number, one in found for row in one.rows(number)]
