@@ -195,10 +195,10 @@ def scaled_entries(words: Lexicon) -> tuple[Ints, NDArray[np.float64]]:
     return shift, np.ldexp(words.prob, shift[terminal])
 
 
-def lexical_entries(words: Lexicon, tokens: IntArray) -> tuple[Ints, Ints]:
+def lexical_entries(start: Ints, tokens: IntArray) -> tuple[Ints, Ints]:
     """The lexicon's entries of all tokens, and where each token's begin."""
-    first = words.start[tokens]
-    count = words.start[tokens + 1] - first
+    first = start[tokens]
+    count = start[tokens + 1] - first
     begin = np.zeros(len(tokens) + 1, np.int32)
     count.cumsum(out=begin[1:])
     entries: Ints = np.arange(begin[-1], dtype=np.int32) + (first - begin[:-1]).repeat(count)
@@ -207,7 +207,7 @@ def lexical_entries(words: Lexicon, tokens: IntArray) -> tuple[Ints, Ints]:
 
 def words_of(words: Lexicon, entry_prob: Floats, tokens: IntArray) -> Words:
     """The lexical entries of a sentence, with the values given for the lexicon's."""
-    entries, begin = lexical_entries(words, tokens)
+    entries, begin = lexical_entries(words.start, tokens)
     return Words(begin, words.symbol[entries], entry_prob[entries])
 
 

@@ -8,16 +8,15 @@ from typing import NamedTuple
 import numpy as np
 
 from mbrparse.charts.chart import TOO_IMPROBABLE, Cell, Chart, Derivation, log_cell
-from mbrparse.charts.dense.dense_passes import dense_inside, dense_outside, dense_root
+from mbrparse.charts.dense.dense_passes import dense_inside, dense_outside
 from mbrparse.charts.dense.dense_tables import (
     DenseSentence,
     DenseTables,
-    chart_size,
     dense_sentence,
     dense_tables,
 )
 from mbrparse.charts.kernel import kernel
-from mbrparse.charts.rule_tables import Floats, Ints, chart_rules, lexical_entries, lexicon, scaled_entries
+from mbrparse.charts.rule_tables import Floats, Ints, chart_rules, lexical_entries, lexicon
 from mbrparse.charts.spans import (
     SYMBOL_IDS,
     SpanEntries,
@@ -26,6 +25,7 @@ from mbrparse.charts.spans import (
     empty_summary,
     no_entries,
     summarize_entries,
+    word_cells,
 )
 from mbrparse.charts.vector import (
     LANES,
@@ -66,6 +66,7 @@ class _Sums(NamedTuple):
     sentence: DenseSentence
     log_prob: float
     words: SpanEntries  # of preterminals
+    summary: SpanSummary
 
 
 class DenseAnswers:
@@ -78,18 +79,13 @@ class DenseAnswers:
     def __init__(self, grammar: PCFG, label: Ints, tie: float) -> None:
         rules = chart_rules(grammar)
         self._tie = tie
-        self._tables = dense_tables(rules)
-        self._lexicon = lexicon(rules, len(grammar.terminals))
-        self._power, self._entry_prob = scaled_entries(self._lexicon)
-        symbol = self._tables.symbol
-        slot = np.empty(len(symbol), np.int32)
-        slot[symbol] = np.arange(len(symbol))
-        self._entry_slot = slot[self._lexicon.symbol]
-        self._label = label[symbol]  # by slot
-        self._labels = _labels(self._label[: self._tables.n_wide], tie)
+        self._tables = tables = dense_tables(rules, lexicon(rules, len(grammar.terminals)))
+        self._entry_count = np.diff(tables.words.start)
+        self._label = label[tables.symbol]  # by slot
+        self._labels = _labels(self._label[: tables.n_wide], tie)
         probs = np.concatenate([rules.prob, rules.root_prob])
         self._is_exact = bool(probs.min(initial=1.0, where=probs > 0) >= LEAST_RULE)
-        self._scratch = aligned_floats(max(len(self._tables.tiles.right), 1) * LANES)
+        self._scratch = aligned_floats(max(len(tables.tiles.right), 3) * LANES)
         self._inside, self._outside = aligned_floats(0), aligned_floats(0)
         self._sums: _Sums | None = None
 
@@ -99,13 +95,7 @@ class DenseAnswers:
 
     def summary(self, chart: Chart) -> SpanSummary:
         """The best label of each cell, its posterior, and the sum of all."""
-        sums = self._filled(chart)
-        if sums.log_prob == -math.inf:
-            return empty_summary(chart.length)
-        summary = summarize_entries(chart.length, sums.words, self._tie)
-        charts = self._inside, self._outside
-        _summarize(sums.sentence, self._labels, *charts, np.empty(3 * LANES), summary)
-        return summary
+        return self._filled(chart).summary
 
     def entries(self, chart: Chart) -> SpanEntries:
         """All posteriors above zero."""
@@ -114,99 +104,93 @@ class DenseAnswers:
             return no_entries()
         size = len(sums.words.g) + n * (n - 1) // 2 * len(self._labels.label)
         starts, ends, label_ids = (np.empty(size, np.int32) for _ in range(3))
-        g, lexical = np.empty(size), np.empty(size)
-        room = SpanEntries(starts, ends, label_ids, g, lexical)
-        charts = self._inside, self._outside
-        count = _list_entries(sums.sentence, self._labels, *charts, sums.words, room)
+        room = SpanEntries(starts, ends, label_ids, np.empty(size), np.empty(size))
+        count = _list_entries(sums.sentence, self._labels, self._inside, self._outside, sums.words, room)
         return SpanEntries(*(column[:count].copy() for column in room))
 
     def cell(self, chart: Chart, start: int, end: int) -> Cell:
         """The symbols of a span."""
         sums = self._filled(chart)
-        sentence, wide = sums.sentence, slice(self._tables.n_wide)
-        places = sentence.base[wide] + (end - start) * sentence.pitch + sentence.pad + end
+        sentence, n_wide = sums.sentence, self._tables.n_wide
+        places = sentence.base[:n_wide] + ((end - start) * sentence.pitch + sentence.pad + end)
         scale = float(sentence.power[start:end].sum()) * math.log(2.0)
         inside, outside = self._inside[places], self._outside[places]
         if sums.log_prob == -math.inf:
             outside = np.zeros_like(inside)
-        return log_cell(self._tables.symbol[wide], inside, -scale, outside, scale + sums.log_prob)
+        return log_cell(self._tables.symbol[:n_wide], inside, -scale, outside, scale + sums.log_prob)
 
     def viterbi(self, chart: Chart) -> Derivation:
         """The most probable derivation."""
         self._sums = None
-        sentence = self._sentence(chart)
-        self._fill(sentence, True)
-        n, n_wide, tables = chart.length, self._tables.n_wide, self._tables
-        top = sentence.base[:n_wide] + n * sentence.pitch + sentence.pad + n
-        values = self._tables.root * self._inside[top]
-        if not values.max(initial=0.0) > 0:
-            return Derivation(-math.inf, [], [])
-        root = int(np.argmax(values * (1 + self._tie) >= values.max()))
+        sentence, tables, n = self._sentence(chart), self._tables, chart.length
         nodes, tags = np.empty((3, n - 1), np.int32), np.empty(n, np.int32)
-        _read_derivation(tables, sentence, self._inside, 1 - self._tie, root, nodes, tags)
-        log_prob = math.log(values.max()) - float(sentence.power.sum()) * math.log(2.0)
+        value, least, most = _best_derivation(tables, sentence, self._inside, 1 - self._tie, nodes, tags)
+        self._check(least, most)
+        if not value > 0:
+            return Derivation(-math.inf, [], [])
+        log_prob = math.log(value) - float(sentence.power.sum()) * math.log(2.0)
         start, end, slot = nodes
-        return Derivation(
-            log_prob, Spans(start, end, tables.symbol[slot], SYMBOL_IDS), tables.symbol[tags].tolist()
-        )
+        spans = Spans(start, end, tables.symbol[slot], SYMBOL_IDS)
+        return Derivation(log_prob, spans, tables.symbol[tags].tolist())
 
     def _sentence(self, chart: Chart) -> DenseSentence:
-        tokens = chart.terminal_ids
-        entries, begin = lexical_entries(self._lexicon, tokens)
-        ends = np.arange(1, len(tokens) + 1, dtype=np.int32).repeat(np.diff(begin))
-        listed = ends, self._entry_slot[entries], self._entry_prob[entries]
-        sentence = dense_sentence(self._tables, self._scratch, listed, self._power[tokens])
-        size = chart_size(self._tables, sentence)
-        if len(self._inside) < size:
-            self._inside, self._outside = aligned_floats(size), aligned_floats(size)
+        sentence = dense_sentence(self._tables, chart.terminal_ids, self._scratch)
+        if len(self._inside) < sentence.size:
+            self._inside, self._outside = aligned_floats(sentence.size), aligned_floats(sentence.size)
         return sentence
 
-    def _fill(self, sentence: DenseSentence, maximize: bool | None) -> None:
-        least, most = dense_inside(self._tables, sentence, self._inside, maximize)
-        words = self._inside[sentence.base[sentence.entry_slot] + self._word_place(sentence)]
-        words = words[sentence.entry_prob > 0]
-        exact = self._is_exact and min(least, words.min(initial=least)) >= LEAST_VALUE
-        if not exact or max(most, words.max(initial=0.0)) > MOST_VALUE:
+    def _check(self, least: float, most: float) -> None:
+        if not (self._is_exact and least >= LEAST_VALUE and most <= MOST_VALUE):
             raise NumberRangeError(TOO_IMPROBABLE)
-
-    @staticmethod
-    def _word_place(sentence: DenseSentence) -> Ints:
-        return sentence.entry_end + (sentence.pitch + sentence.pad)
 
     def _filled(self, chart: Chart) -> _Sums:
         """The inside and outside values of a chart's sentence, in memory."""
         if self._sums is not None and self._sums.terminal_ids is chart.terminal_ids:
             return self._sums
         self._sums = None
-        sentence = self._sentence(chart)
-        self._fill(sentence, None)
-        total = dense_root(self._tables, sentence, self._inside)
+        sentence, summary = self._sentence(chart), empty_summary(chart.length)
+        with_words = int(self._entry_count[chart.terminal_ids].sum()) > chart.length
+        total, peak, least, most = _posteriors(
+            self._tables, sentence, self._labels, self._inside, self._outside, with_words, summary
+        )
+        self._check(least, most)
         log_prob, words = -math.inf, no_entries()
         if total > 0:
-            with_words = len(sentence.entry_end) > chart.length
-            peak = dense_outside(self._tables, sentence, self._inside, self._outside, total, with_words)
             if not peak < _MOST_OUTSIDE:
                 raise NumberRangeError(TOO_IMPROBABLE)
             log_prob = math.log(total) - float(sentence.power.sum()) * math.log(2.0)
             words = self._words(sentence, with_words)
-        self._sums = _Sums(chart.terminal_ids, sentence, log_prob, words)
+            _enter(words, summary, chart.length, self._tie)
+        self._sums = _Sums(chart.terminal_ids, sentence, log_prob, words, summary)
         return self._sums
 
     def _words(self, sentence: DenseSentence, with_words: bool) -> SpanEntries:
         """The posteriors of preterminals, which are one where words have one each."""
-        ends, label = sentence.entry_end, self._label[sentence.entry_slot]
+        entries, begin = lexical_entries(self._tables.words.start, sentence.tokens)
+        ends = np.arange(1, sentence.length + 1, dtype=np.int32)
+        slot = self._tables.words.slot[entries]
         if not with_words:
-            one = np.ones(len(ends))
-            return SpanEntries(ends - 1, ends, label, one, one)
-        places = sentence.base[sentence.entry_slot] + self._word_place(sentence)
-        g = self._inside[places] * self._outside[places]
+            one = np.ones(sentence.length)
+            return SpanEntries(ends - np.int32(1), ends, self._label[slot], one, one)
+        ends = ends.repeat(np.diff(begin))
+        places = sentence.base[slot] + ends + (sentence.pitch + sentence.pad)
         count = int(self._label.max(initial=0)) + 1
-        keys, row = np.unique((ends - 1) * count + label, return_inverse=True)
-        mass = np.bincount(row, g, len(keys))
+        keys, row = np.unique((ends - 1) * count + self._label[slot], return_inverse=True)
+        mass = np.bincount(row, self._inside[places] * self._outside[places], len(keys))
         mass[np.bincount(keys // count)[keys // count] == 1] = 1.0
         keys, mass = keys[mass > 0], mass[mass > 0]
         start, label = (keys // count).astype(np.int32), (keys % count).astype(np.int32)
         return SpanEntries(start, start + np.int32(1), label, mass, mass)
+
+
+def _enter(words: SpanEntries, summary: SpanSummary, n: int, tie: float) -> None:
+    """Enter the posteriors of preterminals into a summary."""
+    cells = word_cells(n)
+    if len(words.g) == n:
+        summary.label[cells], summary.best[cells], summary.total[cells] = words.label_ids, words.g, words.g
+        return
+    for column, values in zip(summary, summarize_entries(n, words, tie), strict=True):
+        column[cells] = values[cells]
 
 
 def _labels(label: Ints, tie: float) -> DenseLabels:
@@ -215,6 +199,52 @@ def _labels(label: Ints, tie: float) -> DenseLabels:
     start = np.searchsorted(label[member], np.append(names, names[-1:] + 1)).astype(np.int32)
     number = np.append(np.arange(float(len(names))), 1 + tie)
     return DenseLabels(start, member.astype(np.int32), names.astype(np.int32), number)
+
+
+@kernel
+def _posteriors(
+    tables: DenseTables,
+    sentence: DenseSentence,
+    labels: DenseLabels,
+    inside: Floats,
+    outside: Floats,
+    with_words: bool,
+    summary: SpanSummary,
+) -> tuple[float, float, float, float]:
+    """Fill both charts of a sentence, and the summary of the cells of width two and more.
+
+    Returns the sentence's probability (scaled), the largest outside value, the least and the largest inside
+    value.
+    """
+    slots, least, most = dense_inside(tables, sentence, inside, None)
+    top, total, peak = sentence.length * sentence.pitch + sentence.pad + sentence.length, 0.0, 0.0
+    if least >= LEAST_VALUE and most <= MOST_VALUE:
+        for symbol in range(tables.n_wide):
+            total += tables.root[symbol] * inside[symbol * sentence.plane + top]
+    if total > 0:
+        peak = dense_outside(tables, sentence, slots, inside, outside, total, with_words)
+        _summarize(sentence, labels, inside, outside, sentence.scratch, summary)
+    return total, peak, least, most
+
+
+@kernel
+def _best_derivation(
+    tables: DenseTables, sentence: DenseSentence, chart: Floats, share: float, nodes: Ints, tags: Ints
+) -> tuple[float, float, float]:
+    """Fill a chart with the values of nodes' best derivations, and read off the best as slots.
+
+    ``nodes`` [start, end, slot] are in preorder, values of a ``share`` of the best as good. Returns the
+    derivation's value, the least and the largest value.
+    """
+    _, least, most = dense_inside(tables, sentence, chart, True)
+    top, best, root = sentence.length * sentence.pitch + sentence.pad + sentence.length, 0.0, -1
+    for symbol in range(tables.n_wide):
+        value = tables.root[symbol] * chart[symbol * sentence.plane + top]
+        if value * share > best:
+            best, root = value, symbol
+    if root >= 0 and most < math.inf:
+        _read_derivation(tables, sentence, chart, share, root, nodes, tags)
+    return best, least, most
 
 
 @kernel

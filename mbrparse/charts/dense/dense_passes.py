@@ -27,7 +27,7 @@ from mbrparse.charts.dense.dense_tables import (
     Tiles,
 )
 from mbrparse.charts.kernel import kernel
-from mbrparse.charts.rule_tables import Floats
+from mbrparse.charts.rule_tables import Floats, Ints, Offsets
 from mbrparse.charts.vector import (
     LANES,
     add,
@@ -58,50 +58,71 @@ def plus_product(first: Any, second: Any, total: Any, maximize: bool | None) -> 
 @kernel
 def dense_inside(
     tables: DenseTables, sentence: DenseSentence, chart: Floats, maximize: bool | None
-) -> tuple[float, float]:
+) -> tuple[Ints, float, float]:
     """Fill a chart with inside values or, to ``maximize``, the probability of each node's best derivation.
 
-    Returns the least and the largest value that is not zero; infinity where no power of two keeps them
-    finite.
+    Returns the slots of the words, and the least and the largest value that is not zero: infinity where no
+    power of two keeps them finite.
     """
     n_wide, least, scratch = tables.n_wide, tables.least, sentence.scratch
     pad, pitch, plane = sentence.pad, sentence.pitch, sentence.plane
-    clear(tables, sentence, chart)
-    for entry in range(len(sentence.entry_end)):
-        place = pitch + pad + sentence.entry_end[entry]
-        chart[sentence.base[sentence.entry_slot[entry]] + place] = sentence.entry_prob[entry]
+    _clear(tables, sentence, chart)
+    slots = _enter_words(tables, sentence, chart)
     smallest, largest, drift = math.inf, 0.0, 0
     for first in range((pad + 1) // LANES * LANES, pad + sentence.length + 1, LANES):
-        drift = _expect_drift(sentence, chart, first, drift)
+        drift = _expect_drift(sentence, slots, chart, first, drift)
         widest = first + LANES - 1 - pad
         for width in range(2, widest + 1):
             here = width * pitch + first
             below = here - pitch  # the cells of the next smaller width
             if width == 2:
-                _join_words(tables.two_words, sentence, chart, here, pitch + first - 1, below, maximize)
-            if width > least:
                 _join_words(
-                    tables.first_word, sentence, chart, here, pitch + first - width + 1, below, maximize
+                    tables.two_words, sentence.base, slots, chart, here, pitch + first - 1, below, maximize
                 )
-                _join_words(tables.last_word, sentence, chart, here, pitch + first, below - 1, maximize)
+            if width > least:
+                word = pitch + first - width + 1
+                _join_words(tables.first_word, sentence.base, slots, chart, here, word, below, maximize)
+                word = pitch + first
+                _join_words(tables.last_word, sentence.base, slots, chart, here, word, below - 1, maximize)
             if width >= 2 * least:
                 _sum_splits(tables.tiles, sentence, chart, first, width, least, maximize)
                 start, pairs, prob = tables.by_parent
                 for parent in range(n_wide):
+                    if start[parent] == start[parent + 1]:
+                        continue
                     total = load_from(chart, parent * plane, here)
                     for rule in range(start[parent], start[parent + 1]):
                         value = load_from(scratch, pairs[rule] * LANES, 0)
                         total = plus_product(spread(prob, rule), value, total, maximize)
                     store_to(chart, parent * plane, here, total)
-        low, high, drift = _rescale(tables, sentence, chart, first, drift)
+        low, high, drift = _rescale(tables, sentence, slots, chart, first, drift)
         smallest, largest = min(smallest, low), max(largest, high)
         if not largest < math.inf:
-            break
-    return smallest, largest
+            return slots, smallest, largest
+    words = tables.words
+    for position in range(sentence.length):
+        place, token = pitch + pad + position + 1, sentence.tokens[position]
+        for entry in range(words.start[token], words.start[token + 1]):
+            if words.prob[entry] > 0:
+                value = chart[sentence.base[words.slot[entry]] + place]
+                smallest, largest = min(smallest, value), max(largest, value)
+    return slots, smallest, largest
 
 
 @kernel
-def clear(tables: DenseTables, sentence: DenseSentence, chart: Floats) -> None:
+def _enter_words(tables: DenseTables, sentence: DenseSentence, chart: Floats) -> Ints:
+    """Enter the values of the words' symbols; returns their slots."""
+    words, is_there = tables.words, np.zeros(len(tables.symbol), np.bool_)
+    for position in range(sentence.length):
+        place, token = sentence.pitch + sentence.pad + position + 1, sentence.tokens[position]
+        for entry in range(words.start[token], words.start[token + 1]):
+            chart[sentence.base[words.slot[entry]] + place] = words.prob[entry]
+            is_there[words.slot[entry]] = True
+    return np.flatnonzero(is_there).astype(np.int32)
+
+
+@kernel
+def _clear(tables: DenseTables, sentence: DenseSentence, chart: Floats) -> None:
     """Set all to zero that is read of a chart: its cells, and those before the sentence beside them."""
     pad, pitch, plane, nothing = sentence.pad, sentence.pitch, sentence.plane, zeros(chart)
     for symbol in range(tables.n_wide):
@@ -157,7 +178,8 @@ def _sum_splits(
 @kernel
 def _join_words(
     rules: RulesOfWords,
-    sentence: DenseSentence,
+    base: Offsets,
+    slots: Ints,
     chart: Floats,
     here: int,
     word_place: int,
@@ -166,8 +188,8 @@ def _join_words(
 ) -> None:
     """Combine words with what stands beside them, in the cells at ``here``."""
     start, parents, others, prob = rules
-    base, nothing = sentence.base, zeros(chart)
-    for slot in sentence.word_slot:
+    nothing = zeros(chart)
+    for slot in slots:
         if start[slot] == start[slot + 1]:
             continue
         word = load_from(chart, base[slot], word_place)
@@ -182,7 +204,7 @@ def _join_words(
 
 
 @kernel
-def _expect_drift(sentence: DenseSentence, chart: Floats, first: int, drift: int) -> int:
+def _expect_drift(sentence: DenseSentence, slots: Ints, chart: Floats, first: int, drift: int) -> int:
     """Give the words that end in a block the mean power of those before, which add up to ``drift``.
 
     Returns what they add up to with these.
@@ -193,7 +215,7 @@ def _expect_drift(sentence: DenseSentence, chart: Floats, first: int, drift: int
     pace = int(round(drift / before))  # noqa: RUF046  # within a kernel it is a float
     factor = repeated(chart, math.ldexp(1.0, pace))
     place = sentence.pitch + first
-    for slot in sentence.word_slot:
+    for slot in slots:
         value = load_from(chart, sentence.base[slot], place)
         store_to(chart, sentence.base[slot], place, multiply(value, factor))
     for lane in range(LANES):
@@ -204,7 +226,7 @@ def _expect_drift(sentence: DenseSentence, chart: Floats, first: int, drift: int
 
 @kernel
 def _rescale(
-    tables: DenseTables, sentence: DenseSentence, chart: Floats, first: int, drift: int
+    tables: DenseTables, sentence: DenseSentence, slots: Ints, chart: Floats, first: int, drift: int
 ) -> tuple[float, float, int]:
     """Rescale the cells that end in a block, and its words, where they need it.
 
@@ -256,7 +278,7 @@ def _rescale(
                 figures[lane] = math.ldexp(1.0, power)
         factor, place = load_from(figures, 0, 0), width * pitch + first
         if width == 1:
-            for slot in sentence.word_slot:
+            for slot in slots:
                 if slot >= tables.n_wide:
                     value = multiply(load_from(chart, base[slot], place), factor)
                     store_to(chart, base[slot], place, value)
@@ -272,18 +294,10 @@ def _rescale(
 
 
 @kernel
-def dense_root(tables: DenseTables, sentence: DenseSentence, chart: Floats) -> float:
-    """The scaled probability of the sentence."""
-    place, total = sentence.length * sentence.pitch + sentence.pad + sentence.length, 0.0
-    for symbol in range(tables.n_wide):
-        total += tables.root[symbol] * chart[symbol * sentence.plane + place]
-    return total
-
-
-@kernel
 def dense_outside(
     tables: DenseTables,
     sentence: DenseSentence,
+    slots: Ints,
     inside: Floats,
     outside: Floats,
     total: float,
@@ -291,12 +305,12 @@ def dense_outside(
 ) -> float:
     """Fill a chart with outside / probability of the sentence (``total``): inside * outside is a posterior.
 
-    Of narrow symbols ``with_words`` alone. Returns the largest value: where it is far below the largest
-    number, nothing of weight was lost to zero among inside values.
+    ``slots`` are those of the words; of narrow symbols ``with_words`` alone. Returns the largest value: where
+    it is far below the largest number, nothing of weight was lost to zero among inside values.
     """
     n_wide, least, pad = tables.n_wide, tables.least, sentence.pad
     pitch, plane, n = sentence.pitch, sentence.plane, sentence.length
-    clear(tables, sentence, outside)
+    _clear(tables, sentence, outside)
     for symbol in range(n_wide):
         outside[symbol * plane + n * pitch + pad + n] = tables.root[symbol] / total
     peak = zeros(outside)
@@ -315,12 +329,12 @@ def dense_outside(
                 _pass_splits(tables.tiles, tables.by_pair, sentence, inside, outside, first, width, least)
             if width > least:
                 places = here, pitch + first - width + 1, below
-                _pass_words(tables.first_word, sentence, inside, outside, places, with_words)
+                _pass_words(tables.first_word, sentence.base, slots, inside, outside, places, with_words)
                 places = here, pitch + first, below - 1
-                _pass_words(tables.last_word, sentence, inside, outside, places, with_words)
+                _pass_words(tables.last_word, sentence.base, slots, inside, outside, places, with_words)
             if width == 2 and with_words:
                 places = here, pitch + first - 1, below
-                _pass_words(tables.two_words, sentence, inside, outside, places, with_words)
+                _pass_words(tables.two_words, sentence.base, slots, inside, outside, places, with_words)
     figures = np.zeros(LANES)
     store_to(figures, 0, 0, peak)
     return float(figures.max())
@@ -389,7 +403,8 @@ def _receive(rules: RulesOfPairs, outside: Floats, cell: int, plane: int, pair: 
 @kernel
 def _pass_words(
     rules: RulesOfWords,
-    sentence: DenseSentence,
+    base: Offsets,
+    slots: Ints,
     inside: Floats,
     outside: Floats,
     places: tuple[int, int, int],
@@ -401,8 +416,7 @@ def _pass_words(
     """
     here, word_place, other_place = places
     start, parents, others, prob = rules
-    base = sentence.base
-    for slot in sentence.word_slot:
+    for slot in slots:
         if start[slot] == start[slot + 1]:
             continue
         word = load_from(inside, base[slot], word_place)

@@ -19,7 +19,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mbrparse.charts.rule_tables import Floats, Indices, Ints, Offsets, Rules, starts, wide_symbols
+from mbrparse.charts.rule_tables import (
+    Floats,
+    Indices,
+    Ints,
+    Lexicon,
+    Offsets,
+    Rules,
+    scaled_entries,
+    starts,
+    wide_symbols,
+)
 from mbrparse.charts.vector import LANES
 
 TILE = 4  # pairs with the same left child that are summed side by side
@@ -58,8 +68,19 @@ class RulesOfParents(NamedTuple):
     prob: Floats
 
 
+class WordEntries(NamedTuple):
+    """Lexical rules by terminal: those of terminal t are start[t] .. start[t + 1]."""
+
+    start: Ints
+    slot: Ints
+    prob: Floats  # multiplied by the power of two of the terminal
+    power: Ints  # by terminal
+
+
 class DenseTables(NamedTuple):
     """Rules for the kernels that hold every wide symbol in every cell."""
+
+    words: WordEntries
 
     tiles: Tiles
     by_parent: RulesOfPairs  # which have the pair of each rule
@@ -74,8 +95,9 @@ class DenseTables(NamedTuple):
     least: int  # the width of the narrowest cells with wide symbols
 
 
-def dense_tables(rules: Rules) -> DenseTables:
+def dense_tables(rules: Rules, words: Lexicon) -> DenseTables:
     """Arrange the rules for dense cells."""
+    power, entry_prob = scaled_entries(words)
     wide = wide_symbols(rules)
     symbol = np.concatenate([wide, np.setdiff1d(np.arange(rules.n_symbols), wide)]).astype(np.int32)
     slot = np.empty(rules.n_symbols, np.int64)
@@ -99,6 +121,7 @@ def dense_tables(rules: Rules) -> DenseTables:
         starts(parent[text], len(wide)), _indices(left[text]), _indices(right[text]), rules.prob[text]
     )
     return DenseTables(
+        WordEntries(words.start, slot[words.symbol].astype(np.int32), entry_prob, power),
         tiles,
         RulesOfPairs(starts(parent[inner][by_parent], len(wide)), _indices(pair[by_parent]), prob[by_parent]),
         RulesOfPairs(
@@ -145,35 +168,22 @@ class DenseSentence(NamedTuple):
     pad: int
     pitch: int
     plane: int
+    size: int  # of the chart
     base: Offsets  # by slot
-    word_slot: Ints  # the different slots of its words
-    entry_end: Ints  # by lexical entry: where the word ends
-    entry_slot: Ints
-    entry_prob: Floats  # multiplied by the power of two of its word
+    tokens: Ints
     power: Ints  # by word: the power of two that all which spans it is multiplied by
     scratch: Floats  # a vector for each pair of children
 
 
-def dense_sentence(
-    tables: DenseTables,
-    scratch: Floats,
-    entries: tuple[Ints, Ints, Floats],
-    power: Ints,
-) -> DenseSentence:
-    """Lay out a sentence's chart; ``entries`` are its words' ends, slots and probabilities."""
-    n, n_wide, n_slots = len(power), tables.n_wide, len(tables.symbol)
+def dense_sentence(tables: DenseTables, tokens: Ints, scratch: Floats) -> DenseSentence:
+    """Lay out a sentence's chart."""
+    n, n_wide, n_slots = len(tokens), tables.n_wide, len(tables.symbol)
     blocks = -(-n // LANES)
     # An odd number of cache lines: neighbouring rows do not fight for the same places of a cache.
     pitch = (blocks + 1 | 1) * LANES
     plane = (n + 1) * pitch
     base = np.arange(n_slots, dtype=np.int64) * plane
-    base[n_wide:] = n_wide * plane + (np.arange(n_slots - n_wide) - 1) * pitch
+    base[n_wide:] = np.arange(-1, n_slots - n_wide - 1) * pitch + n_wide * plane
+    size = n_wide * plane + (n_slots - n_wide) * pitch
     pad = (blocks + 1) * LANES - 1 - n
-    word_slot = np.unique(entries[1]).astype(np.int32)
-    return DenseSentence(n, pad, pitch, plane, base, word_slot, *entries, power, scratch)
-
-
-def chart_size(tables: DenseTables, sentence: DenseSentence) -> int:
-    """How many numbers a chart has."""
-    narrow = len(tables.symbol) - tables.n_wide
-    return tables.n_wide * sentence.plane + narrow * sentence.pitch
+    return DenseSentence(n, pad, pitch, plane, size, base, tokens, tables.words.power[tokens], scratch)
