@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 import pytest
 from children import LIMIT
 from conversion import to_pcfg
+from mbrparse.charts.dense.dense_charts import DenseCharts
 from naive import Grammar
 
 from mbrparse.charts.chart import Chart, Wanted
-from mbrparse.charts.dense.dense_charts import DenseCharts
 from mbrparse.decode.objectives import OBJECTIVES
 from mbrparse.decode.parser import parse_input
 from mbrparse.decode.parser.parse_files import Lines
