@@ -218,8 +218,8 @@ def _inside_outside(
     runs: IterationOptions,
     statistics: str | None,
 ) -> None:
-    from mbrparse.training.em.inside_outside import InsideOutside, checkpoint_path, train_files
-    from mbrparse.training.em.iterations import Interrupted
+    from mbrparse.training.em.inside_outside import InsideOutside, Interrupted, train_files
+    from mbrparse.training.iterations import checkpoint_path
 
     how = InsideOutside(statistics=statistics, **vars(estimation), **vars(runs))
     resumable = checkpoint_path(output) is not None

@@ -12,6 +12,7 @@ import math
 import random
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -25,10 +26,8 @@ from mbrparse.run.jobs import Jobs
 from mbrparse.run.results import Result, run_all
 from mbrparse.state_files import Schema, number, record
 from mbrparse.training.em.bracketings import BracketedSentence, encode_corpus
-from mbrparse.training.em.expectation import expect, probabilities
+from mbrparse.training.em.expectation import EStep, Estimate, probabilities, reestimate, to_rules
 from mbrparse.training.em.inside_outside import random_grammar
-from mbrparse.training.em.iterations import without_brackets
-from mbrparse.training.em.reestimate import first_estimate, fit, reestimate, to_rules
 from mbrparse.treebank.tree import Tree
 
 LETTERS = "ab"
@@ -64,14 +63,18 @@ class PalindromeTrial:
         result: dict[str, Any] = {
             "source": {"cross_entropy": -sum(map(log2_probability, test)) / letters, "accuracy": 1.0}
         }
-        for name, sentences in (("bracketed", train), ("raw", without_brackets(train))):
+        for name, sentences in (
+            ("bracketed", train),
+            ("raw", [one._replace(brackets=frozenset()) for one in train]),
+        ):
             corpus = encode_corpus(grammar, sentences)
-            *_, (estimate, _) = reestimate(grammar, corpus, first_estimate(grammar), self.iterations)
-            trained = PCFG.from_rules(to_rules(grammar, estimate))
-            strings = encode_corpus(trained, without_brackets(test))
-            log_probs = expect(trained, probabilities(trained), strings).log_probs
+            steps = reestimate(EStep(grammar, corpus), Estimate(probabilities(grammar)))
+            *_, (estimate, _) = islice(steps, self.iterations + 1)
+            trained = PCFG.from_rules(to_rules(grammar, *estimate))
+            strings = encode_corpus(trained, [one._replace(brackets=frozenset()) for one in test])
+            tested = EStep(trained, strings)
             result[name] = {
-                "cross_entropy": fit(strings, log_probs).cross_entropy,
+                "cross_entropy": tested.fit(tested.expect(probabilities(trained))).cross_entropy,
                 "accuracy": bracketing_accuracy(trained, test),
             }
         return result

@@ -36,10 +36,8 @@ from mbrparse.run.jobs import Jobs
 from mbrparse.run.results import Result, run_all
 from mbrparse.state_files import Schema, listed, number, record, whole
 from mbrparse.training.em.bracketings import bracketed_sentences, encode_corpus
-from mbrparse.training.em.expectation import expect
-from mbrparse.training.em.inside_outside import random_grammar
-from mbrparse.training.em.iterations import digest
-from mbrparse.training.em.reestimate import first_estimate, fit, reestimate, to_rules
+from mbrparse.training.em.expectation import EStep, Estimate, probabilities, reestimate, to_rules
+from mbrparse.training.em.inside_outside import digest_of_text, random_grammar
 from mbrparse.treebank.corpora.reading import SourceTree
 from mbrparse.treebank.formats.conventions import AS_USUAL, CorpusReading
 
@@ -101,15 +99,16 @@ class BracketedTrial:
         test = HeldOut(trees[how.train :])
         rows: list[SentenceCounts] = []
         curve: list[float] = []
-        estimate = first_estimate(grammar)
-        for current, training in reestimate(grammar, corpus, estimate, how.iterations):
-            estimate = current
-            parses = Parser(PCFG.from_rules(to_rules(grammar, estimate)), *DECODERS).parse(test.sentences)
+        estimate, step = Estimate(probabilities(grammar)), EStep(grammar, corpus)
+        numbered = zip(range(how.iterations + 1), reestimate(step, estimate), strict=False)
+        for iteration, (estimate, expected) in numbered:
+            parses = Parser(PCFG.from_rules(to_rules(grammar, *estimate)), *DECODERS).parse(test.sentences)
             for place, name in enumerate(DECODERS):
-                rows.extend(test.judge(f"{name} {estimate.iteration}", [one.spans[place] for one in parses]))
-            curve.append(training.cross_entropy)
+                rows.extend(test.judge(f"{name} {iteration}", [one.spans[place] for one in parses]))
+            curve.append(step.fit(expected).cross_entropy or math.nan)
         strings = encode_corpus(grammar, list(bracketed_sentences(test.trees, "tags", brackets=False)))
-        held_out = fit(strings, expect(grammar, estimate.rules, strings).log_probs)
+        tested = EStep(grammar, strings)
+        held_out = tested.fit(tested.expect(estimate.rules))
         return {
             "cross_entropy": curve,
             "test_cross_entropy": held_out.cross_entropy,
@@ -227,7 +226,7 @@ def compare_decoders(
             f"but there are {len(trees)} sentences",
             remedy="lower --train or --test, or give more text",
         )
-    settings = {**asdict(design), "text": digest(bracketed_sentences(trees, "tags"))}
+    settings = {**asdict(design), "text": digest_of_text(bracketed_sentences(trees, "tags"))}
     results: dict[int, Result] = {}
     for run, result in run_all(BracketedTrial(trees, design), folder, runs, settings, jobs, log):
         results[run] = result

@@ -1,23 +1,25 @@
-"""The E step: expected counts of a grammar's rules in bracketed sentences.
+"""Expectation maximization: a grammar's probabilities from bracketed sentences (Pereira & Schabes 1992).
 
-Pereira & Schabes 1992: inside and outside probabilities of the spans that the brackets allow, summed
-over the corpus with 1 / P(sentence, bracketing).
+The E step sums inside and outside probabilities of the spans that the brackets allow over the corpus, with
+1 / P(sentence, bracketing). The M step divides each rule's expected count by its parent's. Any grammar of
+binary and lexical rules can be re-estimated; its start distribution is too. Rules with the probability zero
+keep it. Units: log likelihoods are natural, cross-entropies in bits per terminal.
 """
 
 from __future__ import annotations
 
-from collections import deque
+import math
 from collections.abc import Iterator
-from functools import partial
+from concurrent.futures import Executor
 from typing import NamedTuple
 
 import numpy as np
 
-from mbrparse.charts.base.clock import NO_LIMIT
 from mbrparse.grammar.pcfg import PCFG, FloatArray, IntArray
-from mbrparse.run.jobs import InProcess
-from mbrparse.run.pool import Pool, TaskFunction, WorkerDied, WorkersError
+from mbrparse.grammar.rules import Rule, RuleSet, Weight, is_terminal, quote
+from mbrparse.jobs import Inline, share
 from mbrparse.training.em.expectation_kernels import BracketedCorpus, RuleTables, expect_sentences
+from mbrparse.training.iterations import alternate
 
 #: Sentences per block. Blocks are added in order, so that sums are bitwise the same for any number of jobs.
 BLOCK = 32
@@ -36,6 +38,13 @@ class RuleValues(NamedTuple):
     start: FloatArray
 
 
+class Estimate(NamedTuple):
+    """Probabilities, and the expected counts that they are shares of (None: those of a first grammar)."""
+
+    rules: RuleValues
+    counts: RuleValues | None = None
+
+
 class Expectations(NamedTuple):
     """Expected counts, and each sentence's natural log probability with its brackets.
 
@@ -46,6 +55,19 @@ class Expectations(NamedTuple):
     log_probs: FloatArray
 
 
+class Fit(NamedTuple):
+    """How well a grammar fits sentences; those that it cannot derive are left out."""
+
+    log_likelihood: float
+    terminals: int
+    left_out: tuple[int, ...]
+
+    @property
+    def cross_entropy(self) -> float | None:
+        """Bits per terminal; None where no sentence can be derived."""
+        return -self.log_likelihood / math.log(2) / self.terminals if self.terminals else None
+
+
 def probabilities(grammar: PCFG) -> RuleValues:
     """The probabilities of a grammar's rules."""
     return RuleValues(
@@ -53,72 +75,97 @@ def probabilities(grammar: PCFG) -> RuleValues:
     )
 
 
-def is_dense(grammar: PCFG) -> bool:
-    """Whether to multiply matrices over all pairs of symbols: few symbols, and many of all possible rules."""
-    symbols = len(grammar.symbols)
-    return symbols <= 64 and 8 * len(grammar.parent) >= symbols**3
-
-
-def expect(grammar: PCFG, rules: RuleValues, corpus: BracketedCorpus) -> Expectations:
-    """The expected counts of a corpus under a grammar with the probabilities ``rules``."""
-    return EStep(grammar, corpus, InProcess()).expect(rules)
-
-
 class EStep:
-    """The E step for one corpus, in a pool whose workers get corpus and grammar once."""
+    """The E step for one corpus; an executor's workers share its blocks of sentences."""
 
-    def __init__(self, grammar: PCFG, corpus: BracketedCorpus, pool: Pool) -> None:
-        self._grammar = grammar
+    def __init__(self, grammar: PCFG, corpus: BracketedCorpus, executor: Executor | None = None) -> None:
+        self.grammar = grammar
         self._corpus = corpus
-        self._pool = pool
-        self._work = TaskFunction(partial(partial, _sums, grammar, corpus))
+        self._executor = executor or Inline()
+        self._shared = share(self._executor, (grammar, corpus))
 
     def expect(self, rules: RuleValues) -> Expectations:
         """The expected counts with these probabilities; raises WorkersError if workers die."""
         kept = RuleValues(*(np.where(values < SMALLEST, 0.0, values) for values in rules))
-        groups = self._pool.group(_costs(self._corpus))
-        return _summed(self._in_order(groups, self._pool.share(rule_tables(self._grammar, kept))))
+        tables = share(self._executor, rule_tables(self.grammar, kept))
+        blocks = range(0, self._corpus.sentences, BLOCK)
+        futures = [self._executor.submit(_sums, self._shared, tables, first) for first in blocks]
+        total, log_probs = RuleValues(*map(np.zeros_like, kept)), [np.zeros(0)]
+        for future in futures:
+            counts, more = future.result()
+            for sums, values in zip(total, counts, strict=True):
+                np.add(sums, values, out=sums)
+            log_probs.append(more)
+        return Expectations(total, np.concatenate(log_probs))
 
-    def _in_order(self, groups: list[range], tables: RuleTables) -> Iterator[Expectations]:
-        """Yield the sums of each block, in the order of blocks."""
-        waiting = deque((blocks, self._pool.submit(self._work, blocks, tables)) for blocks in groups)
-        while waiting:
-            blocks, future = waiting.popleft()
-            try:
-                yield from future.result()
-            except WorkerDied as death:
-                if len(blocks) == 1:
-                    first = blocks[0] * BLOCK
-                    raise WorkersError(
-                        f"workers died ({death}) of sentences {first + 1} to {first + BLOCK} of the training "
-                        "text",
-                        remedy="have they memory enough? --max-length leaves long sentences out",
-                    ) from None
-                waiting.extendleft(
-                    (one, self._pool.submit(self._work, one, tables))
-                    for one in (range(block, block + 1) for block in reversed(blocks))
-                )
+    def fit(self, expectations: Expectations) -> Fit:
+        """The sum of the sentences' log probabilities."""
+        derived = np.isfinite(expectations.log_probs)
+        return Fit(
+            math.fsum(expectations.log_probs[derived].tolist()),
+            int(self._corpus.lengths[derived].sum()),
+            tuple(np.flatnonzero(~derived).tolist()),
+        )
 
 
-def _sums(grammar: PCFG, corpus: BracketedCorpus, blocks: range, tables: RuleTables) -> list[Expectations]:
-    """The sums of each of these blocks of sentences."""
-    found = []
-    for first in (block * BLOCK for block in blocks):
-        listed = not len(tables.by_pair)
-        binary = np.zeros((len(grammar.parent), 1)) if listed else np.zeros_like(tables.by_pair)
-        lexical, start = np.zeros_like(tables.lexical_probability), np.zeros_like(tables.start)
-        last = min(first + BLOCK, corpus.sentences)
-        log_probs = expect_sentences(corpus, tables, first, last, binary, lexical, start, NO_LIMIT.stop)
-        NO_LIMIT.check()  # sums are of no use where it was interrupted
-        if listed:
-            counts = binary[:, 0]
-        else:
-            pairs = grammar.left * tables.by_pair.shape[1] + grammar.right, grammar.parent
-            # Where a rule has probability zero the sum is meaningless.
-            probability = tables.by_pair[pairs]
-            counts = np.where(probability > 0, binary[pairs], 0.0) * probability
-        found.append(Expectations(RuleValues(counts, lexical, start), log_probs))
-    return found
+def expect(grammar: PCFG, rules: RuleValues, corpus: BracketedCorpus) -> Expectations:
+    """The expected counts of a corpus under a grammar with the probabilities ``rules``."""
+    return EStep(grammar, corpus).expect(rules)
+
+
+def maximize(grammar: PCFG, counts: RuleValues, old: RuleValues) -> RuleValues:
+    """The M step: counts divided by their parent's sum; a parent without counts keeps its probabilities."""
+    totals = totals_by_parent(grammar, counts)
+    sums = totals[grammar.parent], totals[grammar.lexical_symbol], counts.start.sum()
+    return RuleValues(
+        *(
+            np.where(total > 0, values / np.where(total > 0, total, 1.0), before)
+            for values, total, before in zip(counts, sums, old, strict=True)
+        )
+    )
+
+
+def reestimate(step: EStep, begin: Estimate) -> Iterator[tuple[Estimate, Expectations]]:
+    """Yield an estimate, and each later one, with what is expected under it; the likelihood never falls."""
+
+    def improved(estimate: Estimate, expected: Expectations) -> Estimate:
+        return Estimate(maximize(step.grammar, expected.counts, estimate.rules), expected.counts)
+
+    return alternate(begin, lambda estimate: step.expect(estimate.rules), improved)
+
+
+def totals_by_parent(grammar: PCFG, values: RuleValues) -> FloatArray:
+    """The sum of the values of each symbol's rules [symbols]."""
+    totals: FloatArray = np.bincount(grammar.parent, values.binary, len(grammar.symbols)).astype(np.float64)
+    return totals + np.bincount(grammar.lexical_symbol, values.lexical, len(grammar.symbols))
+
+
+def to_rules(grammar: PCFG, rules: RuleValues, counts: RuleValues | None = None) -> RuleSet:
+    """Probabilities as rules for a grammar file, expected counts beside them; those of zero are left out."""
+    names = grammar.symbols
+    binary = zip(grammar.parent.tolist(), grammar.left.tolist(), grammar.right.tolist(), strict=True)
+    lexical = zip(grammar.lexical_symbol.tolist(), grammar.lexical_terminal.tolist(), strict=True)
+    keys: list[list[Rule]] = [
+        [Rule(names[parent], (names[left], names[right])) for parent, left, right in binary],
+        [Rule(names[symbol], (quote(grammar.terminals[terminal]),)) for symbol, terminal in lexical],
+        [Rule(name, ()) for name in names],
+    ]
+    weights: dict[Rule, Weight] = {}
+    for rules_of, masses, numbers in zip(keys, rules, counts or (None, None, None), strict=True):
+        known = [None] * len(masses) if numbers is None else numbers.tolist()
+        for rule, mass, number in zip(rules_of, masses.tolist(), known, strict=True):
+            if mass > 0:
+                weights[rule] = Weight(mass, number)
+    start = {rule.parent: weights.pop(rule) for rule in keys[2] if rule in weights}
+    # A tag in binary rules is its own symbol; files do not list its lexical rule.
+    kept = {rule: weight for rule, weight in weights.items() if not is_terminal(rule.parent)}
+    return RuleSet(grammar.terminal_kind, start, kept)
+
+
+def is_dense(grammar: PCFG) -> bool:
+    """Whether to multiply matrices over all pairs of symbols: few symbols, and many of all possible rules."""
+    symbols = len(grammar.symbols)
+    return symbols <= 64 and 8 * len(grammar.parent) >= symbols**3
 
 
 def rule_tables(grammar: PCFG, rules: RuleValues) -> RuleTables:
@@ -155,22 +202,18 @@ def _starts(values: IntArray, count: int) -> IntArray:
     return np.searchsorted(values, np.arange(count + 1)).astype(np.int32)
 
 
-def _costs(corpus: BracketedCorpus) -> list[float]:
-    """An estimate of each block's work: the splits of its charts."""
-    children = np.diff(corpus.child_first).astype(np.float64)
-    before = np.concatenate([[0.0], np.cumsum((children + 1) * children * (children - 1) / 6)])
-    firsts = np.arange(0, corpus.sentences, BLOCK)
-    splits = np.diff(before[corpus.chart_first[np.append(firsts, corpus.sentences)]])
-    costs: list[float] = (splits + 1.0).tolist()
-    return costs
-
-
-def _summed(blocks: Iterator[Expectations]) -> Expectations:
-    """The blocks' counts, added up in order, and all log probabilities."""
-    total, log_probs = next(blocks)
-    parts = [log_probs]
-    for counts, more in blocks:
-        for sums, values in zip(total, counts, strict=True):
-            np.add(sums, values, out=sums)
-        parts.append(more)
-    return Expectations(total, np.concatenate(parts))
+def _sums(shared: tuple[PCFG, BracketedCorpus], tables: RuleTables, first: int) -> Expectations:
+    """The sums of the block of sentences from ``first`` on."""
+    grammar, corpus = shared
+    is_list = not len(tables.by_pair)
+    binary = np.zeros((len(grammar.parent), 1)) if is_list else np.zeros_like(tables.by_pair)
+    lexical, start = np.zeros_like(tables.lexical_probability), np.zeros_like(tables.start)
+    last = min(first + BLOCK, corpus.sentences)
+    log_probs = expect_sentences(corpus, tables, first, last, binary, lexical, start)
+    if is_list:
+        return Expectations(RuleValues(binary[:, 0], lexical, start), log_probs)
+    pairs = grammar.left * tables.by_pair.shape[1] + grammar.right, grammar.parent
+    # Where a rule has probability zero the sum is meaningless.
+    probability = tables.by_pair[pairs]
+    counts = np.where(probability > 0, binary[pairs], 0.0) * probability
+    return Expectations(RuleValues(counts, lexical, start), log_probs)

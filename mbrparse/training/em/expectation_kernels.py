@@ -104,20 +104,18 @@ def expect_sentences(
     binary: FloatArray,
     lexical: FloatArray,
     start: FloatArray,
-    stop: IntArray,
 ) -> FloatArray:
     """Add the expected counts of the sentences from ``first`` up to ``last``.
 
     ``binary`` gets the counts of listed rules [binary rules, 1], or those of all pairs and parents divided
     by the rules' probabilities [symbols * width, width]; ``lexical`` [lexical rules] and ``start`` [symbols]
     get counts. Returns each sentence's natural log probability, -inf where it has none (it adds nothing).
-    ``stop`` [1] is not zero where the work is to end (``Clock.stop``); sums are of no use then.
     """
     log_probs = np.full(last - first, -np.inf)
     for sentence in range(first, last):
         words = corpus.words[corpus.word_first[sentence] : corpus.word_first[sentence + 1]]
         parts = splits(corpus, sentence)
-        inside, exponents = _inside(words, parts, rules, stop)
+        inside, exponents = _inside(words, parts, rules)
         root = len(inside) - 1
         mass = 0.0
         for a in range(len(start)):
@@ -130,7 +128,7 @@ def expect_sentences(
             if inside[root, a] > 0.0:
                 outside[root, a] = rules.start[a] / mass
                 start[a] += inside[root, a] * outside[root, a]
-        _outside(inside, exponents, outside, parts, rules, binary, stop)
+        _outside(inside, exponents, outside, parts, rules, binary)
         for position, word in enumerate(words):
             for rule in range(rules.lexical_first[word], rules.lexical_first[word + 1]):
                 a = rules.lexical_symbol[rule]
@@ -176,7 +174,7 @@ def splits(corpus: BracketedCorpus, sentence: int) -> Splits:
 
 
 @kernel
-def _inside(words: IntArray, parts: Splits, rules: RuleTables, stop: IntArray) -> tuple[FloatArray, IntArray]:
+def _inside(words: IntArray, parts: Splits, rules: RuleTables) -> tuple[FloatArray, IntArray]:
     """Inside values [cells, columns of by_pair] and exponents [cells]."""
     first, left, right = parts
     cells = max(len(first) - 1, len(words))
@@ -190,8 +188,6 @@ def _inside(words: IntArray, parts: Splits, rules: RuleTables, stop: IntArray) -
                 inside[position, rules.lexical_symbol[rule]] = rules.lexical_probability[rule]
             exponents[position] = rescale(inside[position], 0)
     for cell in range(len(words), cells):
-        if stop[0]:
-            break
         top = 2 * DEAD
         for x in range(first[cell], first[cell + 1]):
             if exponents[left[x]] != DEAD and exponents[right[x]] != DEAD:
@@ -201,18 +197,19 @@ def _inside(words: IntArray, parts: Splits, rules: RuleTables, stop: IntArray) -
         values = inside[cell]
         flat_pairs[:] = 0.0
         for x in range(first[cell], first[cell + 1]):
-            if exponents[left[x]] != DEAD and exponents[right[x]] != DEAD:
-                factor = math.ldexp(1.0, exponents[left[x]] + exponents[right[x]] - top)
-                one, other = inside[left[x]], inside[right[x]]
-                if len(pairs):
-                    _add_pairs(pairs, one, other, factor)
-                    continue
-                for b in range(len(one)):
-                    value = one[b] * factor
-                    if value > 0.0:
-                        for rule in range(rules.first[b], rules.first[b + 1]):
-                            product = value * other[rules.right[rule]]
-                            values[rules.parent[rule]] += product * rules.probability[rule]
+            if exponents[left[x]] == DEAD or exponents[right[x]] == DEAD:
+                continue
+            factor = math.ldexp(1.0, exponents[left[x]] + exponents[right[x]] - top)
+            one, other = inside[left[x]], inside[right[x]]
+            for b in range(len(rules.start)):
+                value = one[b] * factor
+                if value > 0.0 and len(pairs):
+                    for c in range(len(values)):
+                        pairs[b, c] += value * other[c]
+                elif value > 0.0:
+                    for rule in range(rules.first[b], rules.first[b + 1]):
+                        product = value * other[rules.right[rule]]
+                        values[rules.parent[rule]] += product * rules.probability[rule]
         for pair in range(len(flat_pairs)):
             value = flat_pairs[pair]
             if value > 0.0:
@@ -223,16 +220,6 @@ def _inside(words: IntArray, parts: Splits, rules: RuleTables, stop: IntArray) -
 
 
 @kernel
-def _add_pairs(pairs: FloatArray, left: FloatArray, right: FloatArray, factor: float) -> None:
-    """Add the products of the children's values to pairs [symbols, width]."""
-    for b in range(pairs.shape[0]):
-        value = left[b] * factor
-        if value > 0.0:
-            for c in range(pairs.shape[1]):
-                pairs[b, c] += value * right[c]
-
-
-@kernel
 def _outside(
     inside: FloatArray,
     exponents: IntArray,
@@ -240,17 +227,15 @@ def _outside(
     parts: Splits,
     rules: RuleTables,
     counts: FloatArray,
-    stop: IntArray,
 ) -> None:
     """Fill ``outside`` from its root's values, and add to the counts of binary rules."""
     first, left, right = parts
-    pairs = np.zeros((len(rules.by_pair) // inside.shape[1], inside.shape[1]))
+    width = inside.shape[1]
+    pairs = np.zeros((len(rules.by_pair) // width, width))
     weights = np.zeros_like(pairs)
     flat_pairs, flat_weights = pairs.ravel(), weights.ravel()
-    to_right = np.zeros(inside.shape[1])
+    to_right = np.zeros(width)
     for cell in range(len(inside) - 1, -1, -1):
-        if stop[0]:
-            break
         above = outside[cell]
         if exponents[cell] == DEAD or first[cell] == first[cell + 1] or above.max() == 0.0:
             continue
@@ -267,73 +252,36 @@ def _outside(
                 continue
             # Kept below overflow.
             factor = math.ldexp(1.0, min(exponents[one] + exponents[other] - exponents[cell], 1000))
-            if len(pairs):
-                _add_pairs(pairs, inside[one], inside[other], factor)
-                _pass_weights(weights, factor, inside, outside, one, other, to_right)
-            else:
-                _pass_rules(rules, above, factor, inside, outside, one, other, counts)
+            to_right[:] = 0.0
+            for b in range(len(rules.start)):
+                value = inside[one, b]
+                # A symbol without inside probability is in no tree, and its outside value may overflow.
+                if value == 0.0:
+                    continue
+                scaled, to_left = value * factor, 0.0
+                if len(pairs):
+                    for c in range(width):
+                        pairs[b, c] += scaled * inside[other, c]
+                        to_left += weights[b, c] * inside[other, c]
+                        to_right[c] += weights[b, c] * value
+                    outside[one, b] += to_left * factor
+                    continue
+                for rule in range(rules.first[b], rules.first[b + 1]):
+                    c = rules.right[rule]
+                    if above[rules.parent[rule]] > 0.0 and inside[other, c] > 0.0:
+                        weight = above[rules.parent[rule]] * rules.probability[rule] * factor
+                        to_left += weight * inside[other, c]
+                        outside[other, c] += weight * value
+                        counts[rules.place[rule], 0] += weight * value * inside[other, c]
+                outside[one, b] += to_left
+            for c in range(width):
+                if to_right[c] > 0.0 and inside[other, c] > 0.0:
+                    outside[other, c] += to_right[c] * factor
         for pair in range(len(flat_pairs)):
             value = flat_pairs[pair]
             if value > 0.0:
-                for a in range(len(above)):
+                for a in range(width):
                     counts[pair, a] += value * above[a]
-
-
-@kernel
-def _pass_weights(
-    weights: FloatArray,
-    factor: float,
-    inside: FloatArray,
-    outside: FloatArray,
-    one: int,
-    other: int,
-    to_right: FloatArray,
-) -> None:
-    """Add the outside values of two children, ``weights`` being those of their pairs."""
-    width = len(to_right)
-    to_right[:] = 0.0
-    for b in range(len(weights)):
-        to_left = 0.0
-        value = inside[one, b]
-        for c in range(width):
-            weight = weights[b, c]
-            to_left += weight * inside[other, c]
-            to_right[c] += weight * value
-        # A symbol without inside probability is in no tree, and its outside value may overflow.
-        if value > 0.0:
-            outside[one, b] += to_left * factor
-    for c in range(width):
-        if inside[other, c] > 0.0:
-            outside[other, c] += to_right[c] * factor
-
-
-@kernel
-def _pass_rules(
-    rules: RuleTables,
-    above: FloatArray,
-    factor: float,
-    inside: FloatArray,
-    outside: FloatArray,
-    one: int,
-    other: int,
-    counts: FloatArray,
-) -> None:
-    """Add the outside values of two children by the listed rules, and the rules' counts."""
-    for b in range(inside.shape[1]):
-        value = inside[one, b]
-        if value == 0.0:
-            continue
-        to_left = 0.0
-        for rule in range(rules.first[b], rules.first[b + 1]):
-            parent_value = above[rules.parent[rule]]
-            c = rules.right[rule]
-            beside = inside[other, c]
-            if parent_value > 0.0 and beside > 0.0:
-                weight = parent_value * rules.probability[rule] * factor
-                to_left += weight * beside
-                outside[other, c] += weight * value
-                counts[rules.place[rule], 0] += weight * value * beside
-        outside[one, b] += to_left
 
 
 @kernel

@@ -6,30 +6,53 @@ and 48 tags: all 15**3 + 15 * 48 rules of Chomsky normal form.
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from mbrparse.errors import GrammarError, InputMismatchError
-from mbrparse.files import atomic_outputs, is_file
+import numpy as np
+
+from mbrparse.errors import CorpusError, FileError, GrammarError, InputMismatchError
+from mbrparse.files import atomic_outputs
 from mbrparse.grammar.grammar_files import read_rules, write_rules
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import Rule, RuleSet, TerminalKind, Weight, quote
+from mbrparse.jobs import Jobs, open_executor
 from mbrparse.log import Log, Progress, counted, no_log, no_progress
-from mbrparse.program import program
-from mbrparse.run.jobs import Jobs
-from mbrparse.run.manifest import PROGRAM, Settings
-from mbrparse.state_files import short_digest
+from mbrparse.settings import Settings, digest
 from mbrparse.training.em.bracketings import (
     BracketedSentence,
     bracketed_sentences,
     divide_by_length,
+    encode_corpus,
     listed_places,
 )
-from mbrparse.training.em.iterations import Interrupted, Trained, digest, train, write_curve
+from mbrparse.training.em.expectation import (
+    EStep,
+    Estimate,
+    Fit,
+    RuleValues,
+    probabilities,
+    reestimate,
+    to_rules,
+)
+from mbrparse.training.iterations import (
+    BEGIN_ANEW,
+    Checkpoint,
+    Row,
+    checkpoint_path,
+    read_checkpoint,
+    write_checkpoint,
+    write_curve,
+)
 from mbrparse.training.tag_statistics import expect_statistics, write_statistics
 from mbrparse.treebank.corpora.reading import read_inputs
+
+#: Rules of a lower re-estimated probability are left out of trained grammars: products of such numbers would
+#: leave the range of floating point.
+SMALLEST_PROBABILITY = 1e-30
 
 
 @dataclass(frozen=True)
@@ -57,6 +80,27 @@ class InsideOutside:
     max_length: int | None = None
 
 
+@dataclass(frozen=True)
+class Trained:
+    """The trained grammar, and a row of figures for each iteration from 0 on.
+
+    ``sentences`` counts those that the grammar cannot derive too.
+    """
+
+    rules: RuleSet
+    curve: list[Row]
+    iterations: int
+    sentences: int
+
+
+class Interrupted(Exception):  # noqa: N818  # nothing went wrong
+    """Training was interrupted; ``result`` is its last complete estimate."""
+
+    def __init__(self, result: Trained) -> None:
+        super().__init__("interrupted")
+        self.result = result
+
+
 def train_files(
     inputs: Sequence[str],
     output: str,
@@ -68,13 +112,17 @@ def train_files(
 ) -> Trained:
     """Train on treebanks and write the grammar, and the checkpoint OUTPUT.checkpoint on the way.
 
-    ``terminals``: by default the initial grammar's, or tags. Raises, beside what ``train`` raises,
-    GrammarError and InputMismatchError for an initial grammar that does not fit; Interrupted on Ctrl-C,
-    after the last complete estimate was written (only a file gets it).
+    ``terminals``: by default the initial grammar's, or tags.
+
+    Raises
+    ------
+    GrammarError, InputMismatchError
+        The initial grammar does not fit; and what ``train`` raises.
+    Interrupted
+        On Ctrl-C, after the last complete estimate was written (only a file gets it).
     """
     given = None if how.init is None else _initial(how.init, terminals)
     kind: TerminalKind = given.terminal_kind if given is not None else terminals or "tags"
-
     symbols = how.nonterminals if given is None else len(PCFG.from_rules(given).symbols)
 
     def read(specs: Sequence[str], brackets: bool) -> list[BracketedSentence]:
@@ -87,25 +135,31 @@ def train_files(
             log(f"left out {counted(len(left_out), 'sentence')}, {reason} (--max-length): {places}")
         return kept
 
-    begun: Settings = {"nonterminals": how.nonterminals, "seed": how.seed, "initial grammar": None}
-    if given is not None:
-        content = repr((given.start, sorted(given.rules.items())))
-        begun = {"initial grammar": short_digest(content.encode())}
     sentences = read(inputs, how.brackets)
     heldout = [] if how.heldout is None else read([how.heldout], False)
-    settings = {
-        PROGRAM: program(),
-        **begun,
-        "terminals": kind,
-        "brackets": how.brackets,
-        "training text": digest(sentences),
-        "held-out text": digest(heldout) if heldout else None,
-    }
-    checkpoint = checkpoint_path(output)
     initial = given
     if initial is None:
         alphabet = {terminal for sentence in sentences for terminal in sentence.terminals}
         initial = random_grammar(how.nonterminals, alphabet, how.seed, kind)
+    settings = {
+        "nonterminals": how.nonterminals if given is None else None,
+        "seed": how.seed if given is None else None,
+        "initial grammar": None
+        if given is None
+        else digest(repr((given.start, sorted(given.rules.items())))),
+        "terminals": kind,
+        "brackets": how.brackets,
+        "training text": digest_of_text(sentences),
+        "held-out text": digest_of_text(heldout) if heldout else None,
+    }
+    checkpoint = checkpoint_path(output)
+
+    def write(trained: Trained) -> None:
+        with atomic_outputs():
+            write_rules(trained.rules, output)
+            if how.curve is not None:
+                write_curve(trained.curve, how.curve)
+
     try:
         trained = train(
             initial,
@@ -121,31 +175,158 @@ def train_files(
         )
     except Interrupted as interruption:
         if checkpoint is not None:
-            _write(interruption.result, output, how.curve)
+            write(interruption.result)
         raise
     with atomic_outputs():
-        _write(trained, output, how.curve)
+        write(trained)
         if how.statistics is not None:
-            terminals_of = (sentence.terminals for sentence in sentences)
-            found = expect_statistics(PCFG.from_rules(trained.rules), progress(terminals_of, "statistics"))
+            texts = (sentence.terminals for sentence in sentences)
+            found = expect_statistics(PCFG.from_rules(trained.rules), progress(texts, "statistics"))
             write_statistics(found, how.statistics)
     return trained
 
 
-def checkpoint_path(output: str) -> Path | None:
-    """The checkpoint's path, beside the grammar's file; None if the grammar is not written to a file.
+def train(
+    initial: RuleSet,
+    sentences: Sequence[BracketedSentence],
+    iterations: int,
+    *,
+    tolerance: float | None = None,
+    heldout: Sequence[BracketedSentence] = (),
+    checkpoint: Path | None = None,
+    settings: Settings | None = None,
+    jobs: Jobs = 1,
+    resume: bool = False,
+    log: Log = no_log,
+) -> Trained:
+    """Re-estimate a grammar.
 
-    >>> str(checkpoint_path("g.txt")), checkpoint_path("-"), checkpoint_path("/dev/null")
-    ('g.txt.checkpoint', None, None)
+    Parameters
+    ----------
+    tolerance
+        Stop when the cross-entropy (bits per terminal) changes by less.
+    heldout
+        Sentences without brackets whose fit is measured.
+    checkpoint
+        The file to write after each iteration, with the ``settings`` that the result depends on, and to
+        ``resume`` from.
+    log
+        Gets a line for each iteration, for sentences that cannot be derived and for rules that are dropped.
+
+    Raises
+    ------
+    CorpusError
+        There are no sentences, or none can be derived.
+    GrammarError
+        The grammar has unary rules.
+    Interrupted
+        On Ctrl-C, with the last complete estimate.
     """
-    return Path(f"{output}.checkpoint") if is_file(output) else None
+    if not sentences:
+        raise CorpusError("no sentences to train on", remedy="give trees: mbrparse train TREES ...")
+    grammar = PCFG.from_rules(initial)
+    if grammar.has_unaries:
+        raise GrammarError(
+            "inside-outside training takes no initial grammar with unary rules",
+            remedy="count one from trees without (mbrparse binarize --unary top, bottom or join), or leave "
+            "--init out",
+        )
+    settings = settings or {}
+    begin = Checkpoint(0, [])
+    if resume and checkpoint is not None:
+        begin = read_checkpoint(checkpoint, settings)
+    curve, estimate = begin.curve, _estimate(grammar, begin.numbers, checkpoint)
+    step = begin.step - 1
+    left_out: tuple[int, ...] = ()
+
+    def trained() -> Trained:
+        rules, counts = estimate
+        if counts is not None:
+            rules = RuleValues(*(np.where(values < SMALLEST_PROBABILITY, 0.0, values) for values in rules))
+            dropped = _positive(estimate.rules) - _positive(rules)
+            if dropped:
+                few = f"whose probability fell below {SMALLEST_PROBABILITY:g}"
+                log(f"{counted(dropped, 'rule')} {few} dropped")
+        return Trained(to_rules(grammar, rules, counts), curve, max(step, 0), len(sentences))
+
+    try:
+        if not resume:  # the checkpoint there may be an older run's
+            write_checkpoint(checkpoint, begin, settings)
+        with open_executor(jobs) as executor:
+            training = EStep(grammar, encode_corpus(grammar, sentences), executor)
+            strings = EStep(grammar, encode_corpus(grammar, heldout), executor)
+            steps = reestimate(training, estimate)
+            for estimate, expected in steps:
+                step += 1
+                numbers = [values.tolist() for part in estimate if part is not None for values in part]
+                write_checkpoint(checkpoint, Checkpoint(step, curve, numbers), settings)
+                fit = training.fit(expected)
+                if fit.left_out != left_out:
+                    lost = [sentences[place] for place in fit.left_out if place not in left_out]
+                    log(
+                        f"left out {counted(len(lost), 'sentence')}, which the grammar cannot derive "
+                        f"with their brackets: {listed_places(lost)}"
+                    )
+                    left_out = fit.left_out
+                if not fit.terminals:
+                    raise CorpusError(
+                        "the grammar can derive none of the bracketed sentences",
+                        remedy="do its terminals fit, and its rules the brackets? (--no-brackets ignores "
+                        "them)",
+                    )
+                row: Row = {"iteration": step, **_figures(fit)}
+                if heldout:
+                    figures = _figures(strings.fit(strings.expect(estimate.rules)))
+                    row |= {f"heldout_{name}": value for name, value in figures.items()}
+                log(_line(row))
+                change = curve[-1]["cross_entropy"] - row["cross_entropy"] if curve else math.inf
+                curve = [*curve, row]
+                if step >= iterations or (tolerance is not None and abs(change) < tolerance):
+                    break
+    except KeyboardInterrupt:
+        raise Interrupted(trained()) from None
+    return trained()
 
 
-def _write(trained: Trained, output: str, curve: str | None) -> None:
-    with atomic_outputs():
-        write_rules(trained.rules, output)
-        if curve is not None:
-            write_curve(trained.curve, curve)
+def _estimate(grammar: PCFG, numbers: list[list[float]], checkpoint: Path | None) -> Estimate:
+    """The estimate of a checkpoint; of one without numbers it is the grammar itself."""
+    first = probabilities(grammar)
+    if not numbers:
+        return Estimate(first)
+    arrays = [np.array(values, np.float64) for values in numbers]
+    if [len(values) for values in arrays] not in ([*map(len, first)], 2 * [*map(len, first)]):
+        raise FileError("a checkpoint of other rules", source=str(checkpoint), remedy=BEGIN_ANEW)
+    return Estimate(RuleValues(*arrays[:3]), RuleValues(*arrays[3:]) if arrays[3:] else None)
+
+
+def _positive(rules: RuleValues) -> int:
+    return sum(int(np.count_nonzero(values)) for values in rules)
+
+
+def _figures(fit: Fit) -> Row:
+    return {
+        "log_likelihood": fit.log_likelihood,
+        "cross_entropy": fit.cross_entropy,
+        "left_out": len(fit.left_out),
+    }
+
+
+def _line(row: Row) -> str:
+    line = (
+        f"iteration {row['iteration']:3}  log likelihood {row['log_likelihood']:.4f}  "
+        f"cross-entropy {row['cross_entropy']:.4f} bits a terminal"
+    )
+    if "heldout_left_out" in row:
+        entropy = row["heldout_cross_entropy"]
+        line += "  held out " + ("nothing derived" if entropy is None else f"{entropy:.4f}")
+        if row["heldout_left_out"]:
+            line += f" ({row['heldout_left_out']} sentences left out)"
+    return line
+
+
+def digest_of_text(sentences: Iterable[BracketedSentence]) -> str:
+    """A digest of sentences and their brackets; their places do not count."""
+    return digest([(sentence.terminals, sorted(sentence.brackets)) for sentence in sentences])
 
 
 def _initial(path: str, terminals: TerminalKind | None) -> RuleSet:

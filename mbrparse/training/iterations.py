@@ -1,0 +1,85 @@
+"""Iterations of training: the curve of their figures, the checkpoint, and going on from it.
+
+After each step (an iteration of re-estimation, a cycle of split-merge training) the file OUTPUT.checkpoint
+holds all that the rest of the run depends on, beside the settings and digests of the texts. A run that goes
+on from it gives the identical result.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from mbrparse.errors import FileError
+from mbrparse.files import is_file, open_output
+from mbrparse.settings import Settings, load, save
+
+Estimate = TypeVar("Estimate")
+Expected = TypeVar("Expected")
+#: The figures of an iteration.
+Row = dict[str, Any]
+BEGIN_ANEW = "leave --resume out to begin anew"
+
+
+def alternate(
+    begin: Estimate,
+    expect: Callable[[Estimate], Expected],
+    maximize: Callable[[Estimate, Expected], Estimate],
+) -> Iterator[tuple[Estimate, Expected]]:
+    """Yield estimates, each with what is expected under it: E step, M step, E step, and so on."""
+    estimate = begin
+    while True:
+        expected = expect(estimate)
+        yield estimate, expected
+        estimate = maximize(estimate, expected)
+
+
+class Checkpoint(msgspec.Struct):
+    """The last whole step of a run: its number, the rows of the curve, and lists of numbers, if any."""
+
+    step: int
+    curve: list[Row]
+    numbers: list[list[float]] = []
+
+
+def checkpoint_path(output: str) -> Path | None:
+    """The checkpoint's path, beside the grammar's file; None if the grammar is not written to a file.
+
+    >>> str(checkpoint_path("g.txt")), checkpoint_path("-"), checkpoint_path("/dev/null")
+    ('g.txt.checkpoint', None, None)
+    """
+    return Path(f"{output}.checkpoint") if is_file(output) else None
+
+
+def read_checkpoint(path: Path, settings: Settings) -> Checkpoint:
+    """Read the checkpoint of a run with these settings.
+
+    Raises
+    ------
+    FileError
+        It is missing or damaged.
+    InputMismatchError
+        It was made with other settings.
+    """
+    if not path.exists():
+        raise FileError("no checkpoint to resume from", source=str(path), remedy=BEGIN_ANEW)
+    return load(path, Checkpoint, settings, BEGIN_ANEW)
+
+
+def write_checkpoint(path: Path | None, checkpoint: Checkpoint, settings: Settings) -> None:
+    """Write a checkpoint, complete or not at all; nothing where there is no path."""
+    if path is not None:
+        save(path, checkpoint, settings)
+
+
+def write_curve(curve: list[Row], path: str | Path) -> None:
+    """Write the rows as CSV; log likelihoods are natural, cross-entropies in bits per terminal."""
+    with open_output(path) as stream:
+        names = list(dict.fromkeys(name for row in curve for name in row))
+        writer = csv.DictWriter(stream, names, restval="", lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(curve)
