@@ -156,4 +156,4 @@ soak: $(VENV)/installed-dev
 	$(BIN)/python tests/fuzz/soak.py --shots $(SHOTS) --seed $(SEED)
 
 oracle: $(VENV)/installed-dev
-	$(BIN)/python tests/oracle/oracle.py --seconds $(SECONDS) --seed $(SEED)
+	$(BIN)/python tests/fuzz/oracle.py --seconds $(SECONDS) --seed $(SEED)

@@ -23,7 +23,7 @@ from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
-from confinement import settle
+from fuzz import new_folder
 
 ROOT = Path(__file__).resolve().parents[2]
 LIMIT = 240  # seconds, for any command
@@ -179,7 +179,7 @@ def contents(folder: Path, task: Task) -> dict[str, bytes]:
     }
 
 
-def new_folder(folder: Path) -> Path:
+def emptied(folder: Path) -> Path:
     """An empty folder."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
@@ -190,7 +190,7 @@ def reference(task: Task, work: Path) -> tuple[dict[str, bytes], float]:
     """The files of two uninterrupted runs, which must agree, and how long the second took."""
     found, taken = [], 0.0
     for _ in range(2):
-        folder = new_folder(work / "reference")
+        folder = emptied(work / "reference")
         code, err, _, taken = run(task.command, folder)
         if code != 0:
             sys.exit(f"soak: {task.name}: exit code {code} of an uninterrupted run\n{err}")
@@ -205,7 +205,7 @@ def shoot(
     task: Task, number: int, after: float, old: bool, good: dict[str, bytes], work: Path
 ) -> tuple[list[str], str]:
     """What was wrong after one shot, and what the command had said."""
-    folder = new_folder(work / "shot")
+    folder = emptied(work / "shot")
     if old:
         for name in task.outputs.split():
             (folder / name).write_bytes(OLD)
@@ -235,8 +235,7 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, default=ROOT / "build" / "soak")
     parser.add_argument("--only", default="", help="only tasks whose name holds this")
     given = parser.parse_args()
-    folder = given.folder.resolve()
-    settle(folder)
+    folder = new_folder(given.folder.resolve())
     os.environ["PYTHONPATH"] = str(ROOT)
     seeds, work = folder / "seeds", folder / "work"
     for line in PREPARE.strip().split("\n"):

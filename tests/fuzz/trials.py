@@ -35,7 +35,6 @@ WRITTEN = (
     "write_posteriors",
     "log",
 )
-STREAMS = ("", "stdin closed", "stdout closed", "stderr closed", "stdout full", "stderr full", "ascii")
 ODD = "- . none collins first-parse exhausted mass:0.5 mass:2 inf 0.5"
 
 
@@ -45,8 +44,14 @@ class Trial:
 
     arguments: list[str]
     stdin: str = ""
-    streams: str = ""
     files: Files = field(default_factory=dict)
+
+    @property
+    def command(self) -> str:
+        """The command's name, with that of its group."""
+        last = called(self.arguments).name
+        at = next((at for at, word in enumerate(self.arguments) if word == last), 0)
+        return " ".join(self.arguments[at - (self.arguments[at - 1] == "grammar") : at + 1])
 
     def write(self, folder: Path) -> None:
         """Lay the files out in an empty folder."""
@@ -86,8 +91,6 @@ def make_trial(seeds: Files, seed: str) -> Trial:
     if rng.random() < 0.1 and (given := [name for name in names if name in trial.arguments]):
         trial.stdin = rng.choice(given)
         trial.arguments[trial.arguments.index(trial.stdin)] = "-"
-    if rng.random() < 0.03:
-        trial.streams = rng.choice(STREAMS)
     return trial
 
 

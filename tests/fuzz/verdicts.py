@@ -7,13 +7,13 @@ import csv
 import io
 import json
 import re
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NoReturn
 
 import click
-from processes import Outcome
-from trials import CONFIGS, Trial, called
+from trials import CONFIGS, Trial
 
 from mbrparse.cli.parse_command import parse
 
@@ -25,42 +25,35 @@ _TOKEN = re.compile(r"\(|\)|[^() ]+")
 _NOWHERE = ("/dev/null", "/dev/full")
 
 
-def failure(trial: Trial, outcome: Outcome, folder: Path) -> str | None:
+@dataclass(frozen=True)
+class Result:
+    """How a command ended: its exit code (-1: by an exception; stderr has the traceback), what it left."""
+
+    code: int
+    out: str
+    err: str
+    left: tuple[str, ...] = ()
+
+
+def failure(trial: Trial, result: Result, folder: Path) -> str | None:
     """The kind of failure, which names an exception and where it was raised; None where all is well."""
-    command = _name(trial)
-    err = outcome.err
-    if outcome.code is None or outcome.code < 0:
-        what = "hang" if outcome.code is None else f"signal {-outcome.code}"
-        return f"{what} {command}{_where(err)}"
+    err = result.err
     if "Traceback (most recent" in err:
         names = [found[1] for line in err.splitlines() if (found := _RAISED.match(line))]
-        name = names[-1] if names else "Exception"
-        return f"{trial.streams}: {name} {command}" if trial.streams else f"{name}{_where(err)}"
+        return f"{names[-1] if names else 'Exception'}{_where(err)}"
     if "Warning:" in err or "Exception ignored" in err:
-        return f"warning {command}: {_first_of(err, 'Warning:', 'Exception ignored')}"
-    if outcome.code not in ((0, 1, 2, 3) if "--strict" in trial.arguments else (0, 1, 2)):
-        return f"exit code {outcome.code} {command}"
-    if outcome.outlived:
-        return f"outlived {command}"
-    if outcome.left:
-        return f"left over {command}"
-    if not trial.streams:
-        return _of_streams(trial, outcome, command) or _of_output(trial, outcome, folder, command)
-    return None
-
-
-def _name(trial: Trial) -> str:
-    """The command's name, with that of its group."""
-    last = called(trial.arguments).name
-    at = next((at for at, word in enumerate(trial.arguments) if word == last), 0)
-    return " ".join(trial.arguments[at - (trial.arguments[at - 1] in ("grammar", "experiment")) : at + 1])
+        return f"warning {trial.command}: {_first_of(err, 'Warning:', 'Exception ignored')}"
+    if result.code not in ((0, 1, 2, 3) if "--strict" in trial.arguments else (0, 1, 2)):
+        return f"exit code {result.code} {trial.command}"
+    if result.left:
+        return f"left over {trial.command}"
+    return _of_streams(trial, result) or _of_output(trial, result, folder)
 
 
 def _where(err: str) -> str:
-    """The innermost frames in the package, of a traceback or of what faulthandler wrote."""
-    dumped = "most recent call first" in err
+    """The innermost frames in the package of a traceback."""
     frames = [f"{path.rpartition('/')[2]}:{name}" for path, name in _FRAME.findall(err)]
-    frames = [frame for frame in (frames[::-1] if dumped else frames) if not frame.endswith(":<module>")]
+    frames = [frame for frame in frames if not frame.endswith(":<module>")]
     return f" at {' > '.join(frames[-2:])}" if frames else ""
 
 
@@ -69,8 +62,9 @@ def _first_of(err: str, *marks: str) -> str:
     return re.sub(r"\d+", "N", line[-80:])
 
 
-def _of_streams(trial: Trial, outcome: Outcome, command: str) -> str | None:
+def _of_streams(trial: Trial, outcome: Result) -> str | None:
     """One line for an error; nothing in it that a terminal would obey."""
+    command = trial.command
     if _CONTROL.search(outcome.err):
         return f"control characters on stderr {command}"
     lines = outcome.err.splitlines()
@@ -86,7 +80,8 @@ def _of_streams(trial: Trial, outcome: Outcome, command: str) -> str | None:
     return None
 
 
-def _of_output(trial: Trial, outcome: Outcome, folder: Path, command: str) -> str | None:
+def _of_output(trial: Trial, outcome: Result, folder: Path) -> str | None:
+    command = trial.command
     if outcome.code != 0 or {"--help", "-h"} & set(trial.arguments):
         return None
     configured = "--config" in trial.arguments or trial.files.keys() & set(CONFIGS)
@@ -94,7 +89,7 @@ def _of_output(trial: Trial, outcome: Outcome, folder: Path, command: str) -> st
         return None if configured else _of_parses(trial, outcome, folder)
     if command == "evaluate" and not {"-o", "--output"} & set(trial.arguments):
         forms = [trial.arguments[at + 1] for at, word in enumerate(trial.arguments) if word == "--format"]
-        text = outcome.out.decode("utf-8")
+        text = outcome.out
         try:
             if forms[-1:] == ["json"]:
                 _check_json(text)
@@ -120,18 +115,13 @@ def _without_numbers(error: Exception) -> str:
     return re.sub(r"[0-9]+", "N", str(error))[:60]
 
 
-def _of_parses(trial: Trial, outcome: Outcome, folder: Path) -> str | None:
+def _of_parses(trial: Trial, outcome: Result, folder: Path) -> str | None:
     """A line for each sentence in each file, its words as they came."""
     options = _options(trial.arguments[1:])
     [*inputs] = options["inputs"]
     data = trial.files.get(trial.stdin if inputs == ["-"] else inputs[0])
-    if (
-        data is None
-        or len(inputs) > 1
-        or options["shard"] is not None
-        or options["encoding"] not in ("utf-8", "utf8")
-    ):
-        return None  # a shard's parses stand in its folder
+    if data is None or len(inputs) > 1 or options["encoding"] not in ("utf-8", "utf8"):
+        return None
     text = _decoded(data)
     # U+001E and others are no white space; a form feed may stand before a comment.
     lines = (line for line in text.split("\n") if not line.lstrip(" \t\r\v\f").startswith("#"))
@@ -143,7 +133,7 @@ def _of_parses(trial: Trial, outcome: Outcome, folder: Path) -> str | None:
     for path in dict.fromkeys([*paths, options["details"]]):
         if path is None or path in _NOWHERE:
             continue
-        found = outcome.out if path == "-" else (folder / path).read_bytes()
+        found = outcome.out.encode() if path == "-" else (folder / path).read_bytes()
         if found.count(b"\n") != count:
             what = "details" if path == options["details"] else "parses"
             return f"lost line parse: {what} of {'trees' if trees else 'tokens'}"

@@ -15,8 +15,8 @@ import naive_nary
 import naive_objectives
 import naive_unary
 import numpy as np
+from cases import Case
 from conversion import posteriors_of, to_rules
-from draws import Case
 from naive import Grammar, LabelledSpan, Node, P
 from naive_dop import NaiveDop
 from naive_dop import Node as DopNode
