@@ -1,4 +1,4 @@
-"""The harness itself: inputs are tried, failures known for what they are, folders of others left alone."""
+"""The fuzzer itself: inputs are tried, failures recognized, folders of others left alone."""
 
 import subprocess
 import sys
@@ -9,14 +9,13 @@ import click
 import pytest
 from children import finished
 from commands import COMMANDS, SLOW_COMMANDS, VALUES, WITHOUT_VALUES
-from processes import Outcome
 from seeds import Files
 from trials import Trial, called, make_trial, values_by_type
-from verdicts import failure
+from verdicts import Result, failure
 
 from mbrparse.cli.main import cli
 
-HARNESS = Path(__file__).parent / "fuzz.py"
+FUZZER = Path(__file__).parent / "fuzz.py"
 TRACEBACK = """Traceback (most recent call last):
   File "/x/mbrparse/cli/main.py", line 45, in main
     cli.main()
@@ -28,13 +27,12 @@ ValueError: bad
 
 
 def fuzz(*arguments: object) -> subprocess.CompletedProcess[str]:
-    return finished(sys.executable, HARNESS, *map(str, arguments))
+    return finished(sys.executable, FUZZER, *map(str, arguments))
 
 
+@pytest.mark.long
 def test_some_inputs_are_tried(tmp_path: Path) -> None:
     done = fuzz("--inputs", 60, "--seconds", 200, "--seed", 3, "--folder", tmp_path / "fuzz")
-    if "name spaces" in done.stderr:
-        pytest.skip(done.stderr)
     assert done.stdout.startswith("fuzz: seed 3: 60 inputs in "), done
     assert [path.name for path in tmp_path.iterdir()] == ["fuzz"]
     assert (done.returncode, list((tmp_path / "fuzz" / "failures").iterdir())) == (0, []), done.stdout
@@ -49,15 +47,15 @@ def test_a_folder_with_other_things_is_left_alone(tmp_path: Path) -> None:
     assert (tmp_path / "seeds" / "precious").read_text() == "mine"
 
 
-def test_a_seed_stands_for_one_input() -> None:
+def test_a_seed_makes_one_input() -> None:
     seeds: Files = {
         word: b"(S (NP x y) (VP 1 2))\n(S x y)\n" for _, line in COMMANDS for word in line.split()
     }
     seeds = {name: data for name, data in seeds.items() if name.endswith((".mrg", ".orig", "tokens"))}
     seeds["options.toml"] = b"[parse]\n"
-    trials = [make_trial(seeds, f"1:{number}") for number in range(400)]
-    assert trials == [make_trial(seeds, f"1:{number}") for number in range(400)]
-    assert len({str(trial) for trial in trials}) > 0.8 * len(trials)
+    trials = [make_trial(seeds, f"1:{number}") for number in range(100)]
+    assert trials == [make_trial(seeds, f"1:{number}") for number in range(100)]
+    assert len({str(trial) for trial in trials}) > 80
 
 
 def test_every_command_and_option_is_tried() -> None:
@@ -86,39 +84,29 @@ def commands_below(group: click.Group, before: str = "") -> Iterator[tuple[str, 
             yield f"{before}{name}", command
 
 
-def outcome(code: int | None = 0, out: str = "", err: str = "", left: tuple[str, ...] = ()) -> Outcome:
-    return Outcome(code, out.encode(), err, False, left)
-
-
 PARSE = Trial(["parse", "in", "-g", "g"], files={"in": b"a b\n\nc d\n"})
-CARRIAGES = Trial(["parse", "in", "-g", "g"], files={"in": b"a \rb\r\r\n"})
 JSON = Trial(["evaluate", "gold", "parses", "--format", "json"])
 PARSES = "(S a b)\n(())\n(S c d)\n"
 
 
 @pytest.mark.parametrize(
-    ("trial", "what", "kind"),
+    ("trial", "result", "kind"),
     [
-        (PARSE, outcome(out=PARSES), None),
-        (CARRIAGES, outcome(out="(S a b)\n"), None),
-        (PARSE, outcome(1, err="mbrparse: in: bad\n"), None),
-        (PARSE, outcome(None, err=""), "hang parse"),
-        (PARSE, outcome(-11), "signal 11 parse"),
-        (PARSE, outcome(1, err=TRACEBACK), "ValueError at main.py:main > files.py:read_lines"),
-        (PARSE, outcome(3), "exit code 3 parse"),
-        (PARSE, outcome(1), "no message parse"),
-        (PARSE, outcome(1, err="what\nmbrparse: in: bad\n"), "message of several lines parse"),
-        (PARSE, outcome(1, err="mbrparse: \x1b[31m: bad\n"), "control characters on stderr parse"),
-        (PARSE, outcome(2, err="in\n"), "no usage error parse"),
-        (PARSE, outcome(out=PARSES, left=(".out.12345678",)), "left over parse"),
-        (PARSE, outcome(out="(S a b)\n(S c d)\n"), "lost line parse: parses of tokens"),
-        (PARSE, outcome(out=PARSES.replace("d", "e")), "words changed parse"),
-        (PARSE, outcome(out=PARSES, err="RuntimeWarning: 0/0\n"), "warning parse: RuntimeWarning: N/N"),
-        (JSON, outcome(out='{"a": 1}\n'), None),
-        (JSON, outcome(out='{"a": NaN}\n'), "not json evaluate: NaN is no JSON"),
+        (PARSE, Result(0, PARSES, ""), None),
+        (PARSE, Result(1, "", "mbrparse: in: bad\n"), None),
+        (PARSE, Result(-1, "", TRACEBACK), "ValueError at main.py:main > files.py:read_lines"),
+        (PARSE, Result(3, "", ""), "exit code 3 parse"),
+        (PARSE, Result(1, "", ""), "no message parse"),
+        (PARSE, Result(1, "", "what\nmbrparse: in: bad\n"), "message of several lines parse"),
+        (PARSE, Result(1, "", "mbrparse: \x1b[31m: bad\n"), "control characters on stderr parse"),
+        (PARSE, Result(2, "", "in\n"), "no usage error parse"),
+        (PARSE, Result(0, PARSES, "", (".out.12345678",)), "left over parse"),
+        (PARSE, Result(0, "(S a b)\n(S c d)\n", ""), "lost line parse: parses of tokens"),
+        (PARSE, Result(0, PARSES.replace("d", "e"), ""), "words changed parse"),
+        (PARSE, Result(0, PARSES, "RuntimeWarning: 0/0\n"), "warning parse: RuntimeWarning: N/N"),
+        (JSON, Result(0, '{"a": 1}\n', ""), None),
+        (JSON, Result(0, '{"a": NaN}\n', ""), "not json evaluate: NaN is no JSON"),
     ],
 )
-def test_failures_are_told_from_what_is_right(
-    trial: Trial, what: Outcome, kind: str | None, tmp_path: Path
-) -> None:
-    assert failure(trial, what, tmp_path) == kind
+def test_failures_are_recognized(trial: Trial, result: Result, kind: str | None, tmp_path: Path) -> None:
+    assert failure(trial, result, tmp_path) == kind
