@@ -1,4 +1,4 @@
-"""Charts of long sentences against log space, forests and closed forms; charts filled alone."""
+"""Charts of long sentences against log space, forests and closed forms."""
 
 import math
 
@@ -6,42 +6,14 @@ import naive
 import naive_long
 import numpy as np
 import pytest
-from conversion import ANNOTATED, posteriors_of, rules_of, to_pcfg
+from conversion import posteriors_of, rules_of, to_pcfg
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import grammars, sentences
-from test_charts import cases, charts
+from test_charts import Kernel, charts
 
-from mbrparse.charts.base.span_summary import cell_of
-from mbrparse.charts.factory import ChartFactory, Kernel, Precision
+from mbrparse.charts.spans import cell_of
 from mbrparse.grammar.pcfg import PCFG
-
-PRECISIONS: tuple[Precision, ...] = ("double", "single")
-TOLERANCE = {"double": 1e-9, "single": 1e-4}
-
-
-def lost(_: ChartFactory) -> None:
-    """Forests are asked for: the dense kernels gave a sentence up."""
-    raise AssertionError("a sentence left the dense kernels")
-
-
-@given(cases(times=6))
-def test_a_sentence_has_the_same_chart_alone_and_in_company(
-    case: tuple[naive.Grammar, list[list[str]]],
-) -> None:
-    grammar, batch = case
-    pcfg = to_pcfg(grammar, ANNOTATED)
-    kinds: list[tuple[Kernel, Precision]] = [("dense", "double"), ("dense", "single"), ("forest", "double")]
-    for kernel, precision in kinds:
-        together = charts(pcfg, batch * 9, kernel, precision)
-        for words, one in zip(batch, together, strict=False):
-            [alone] = charts(pcfg, [words], kernel, precision)
-            assert one.log_prob == alone.log_prob
-            assert one.viterbi() == alone.viterbi()
-            for mine, other in zip(one.span_summary(), alone.span_summary(), strict=True):
-                assert np.array_equal(mine, other)
-            for mine, other in zip(one.span_posteriors(), alone.span_posteriors(), strict=True):
-                assert np.array_equal(mine, other)
 
 
 @settings(max_examples=5)
@@ -96,48 +68,36 @@ def check_in_log_space(grammar: naive.Grammar, words: list[str]) -> None:
     outside = naive_long.log_outside(grammar, inside)
     pcfg = to_pcfg(grammar)
     names = pcfg.labels
-    for precision in PRECISIONS:
-        tolerance = TOLERANCE[precision]
-        [chart] = charts(pcfg, [words], precision=precision)
-        assert chart.has_parse == (total > -math.inf)
-        if total == -math.inf:
-            continue
-        assert chart.log_prob == pytest.approx(total, rel=tolerance)
-        assert chart.viterbi().log_prob == pytest.approx(best, rel=tolerance)
-        masses = {
-            (start, start + width, symbol): math.exp(value)
-            for symbol, rows in inside.items()
-            for width in range(1, n + 1)
-            for start, value in enumerate(rows[width] + outside[symbol][width] - total)
-            if value > -20
-        }
-        found = {
-            key: g for key, g in posteriors_of(chart.span_posteriors(), names).items() if g > math.exp(-20)
-        }
-        for key in masses.keys() | found.keys():
-            assert found.get(key, 0.0) == pytest.approx(masses.get(key, 0.0), rel=tolerance, abs=tolerance)
+    [chart] = charts(pcfg, [words])
+    assert chart.has_parse == (total > -math.inf)
+    if total == -math.inf:
+        return
+    assert chart.log_prob == pytest.approx(total, rel=1e-9)
+    assert chart.viterbi().log_prob == pytest.approx(best, rel=1e-9)
+    masses = {
+        (start, start + width, symbol): math.exp(value)
+        for symbol, rows in inside.items()
+        for width in range(1, n + 1)
+        for start, value in enumerate(rows[width] + outside[symbol][width] - total)
+        if value > -20
+    }
+    found = {key: g for key, g in posteriors_of(chart.span_posteriors(), names).items() if g > math.exp(-20)}
+    for key in masses.keys() | found.keys():
+        assert found.get(key, 0.0) == pytest.approx(masses.get(key, 0.0), rel=1e-9, abs=1e-9)
 
 
-@pytest.mark.parametrize("n", [65, 101, 160, 250])
-@pytest.mark.parametrize("precision", PRECISIONS)
-def test_no_length_leaves_the_dense_kernels(
-    n: int, precision: Precision, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Sums and best derivations equal those of forests, which are never asked."""
+@pytest.mark.parametrize("n", [65, 160, 250])
+def test_long_dense_charts_equal_forests(n: int) -> None:
     counts = {f"S -> {left} {right}": 1.0 for left in ("S", "'x'", "A") for right in ("S", "'y'", "A")}
     counts |= {f"A -> {left} {right}": 2.0 for left in ("A", "'x'") for right in ("S", "'y'")}
     pcfg = PCFG.from_rules(rules_of(counts))
     words = ["x", *(["x", "y", "x", "x", "y", "y"] * n)[1 - n :]]
-    [other] = charts(pcfg, [words], "forest", precision)
+    [one], [other] = (charts(pcfg, [words], kernel) for kernel in (None, "forest"))
     assert other.has_parse
-    monkeypatch.setattr(ChartFactory, "forests", property(lost))
-    [one] = charts(pcfg, [words], None, precision)
-    tolerance = TOLERANCE[precision]
-    assert one.log_prob == pytest.approx(other.log_prob, rel=tolerance)
-    assert one.viterbi().log_prob == pytest.approx(other.viterbi().log_prob, rel=tolerance)
-    assert one.span_summary().best == pytest.approx(other.span_summary().best, abs=10 * tolerance)
-    if precision == "double":
-        assert one.viterbi().nodes == other.viterbi().nodes
+    assert one.log_prob == pytest.approx(other.log_prob, rel=1e-9)
+    assert one.viterbi().log_prob == pytest.approx(other.viterbi().log_prob, rel=1e-9)
+    assert one.viterbi().nodes == other.viterbi().nodes
+    assert one.span_summary().best == pytest.approx(other.span_summary().best, abs=1e-8)
 
 
 def test_what_leaves_the_range_of_numbers_goes_to_forests() -> None:
@@ -147,17 +107,6 @@ def test_what_leaves_the_range_of_numbers_goes_to_forests() -> None:
         [chart] = charts(pcfg, [["x"] * n])
         assert chart.log_prob == pytest.approx(log_catalan(n) + (n - 1) * math.log(1e-200), rel=1e-9)
         assert chart.viterbi().log_prob == pytest.approx((n - 1) * math.log(1e-200), rel=1e-9)
-
-
-def test_what_leaves_the_range_of_single_precision_has_double(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each node costs 2^-66; the numbers are then those of double precision."""
-    pcfg = PCFG.from_rules(rules_of({"S -> S S": 1e-20, "S -> 'x'": 1.0}))
-    [expected] = charts(pcfg, [["x"] * 6])
-    monkeypatch.setattr(ChartFactory, "forests", property(lost))
-    [chart] = charts(pcfg, [["x"] * 6], precision="single")
-    assert chart.log_prob == expected.log_prob == pytest.approx(math.log(42) - 100 * math.log(10), rel=1e-9)
-    assert chart.viterbi().log_prob == expected.viterbi().log_prob
-    assert chart.span_summary().total == pytest.approx(expected.span_summary().total, rel=1e-12)
 
 
 def log_catalan(n: int) -> float:

@@ -16,18 +16,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from naive import LabelledSpan
 
-from mbrparse.charts.base.chart import Chart, Wanted
-from mbrparse.charts.factory import ChartFactory, Kernel, Precision
-from mbrparse.charts.forest_charts import ForestCharts
+from mbrparse.charts.chart import Chart
+from mbrparse.charts.factory import ChartFactory, Kernel
 from mbrparse.decode.best_first.best_first import BestFirst, Until
 from mbrparse.decode.best_first.best_first_charts import BestFirstCharts
 from mbrparse.decode.objectives import OBJECTIVES
 from mbrparse.decode.parser.parser import Parser
 from mbrparse.decode.tree_probability import TreeProbability
-from mbrparse.errors import GrammarError
+from mbrparse.errors import GrammarError, NumberRangeError
 from mbrparse.grammar.pcfg import PCFG
-
-EVERYTHING = Wanted(derivations=True, entries=True)
 
 # Of the last two, sums and maxima are far from each other; S -> A, and a chain of single words, are unary.
 GRAMMARS: dict[str, dict[str, float]] = {
@@ -74,24 +71,24 @@ def check(pcfg: PCFG, chart: Chart, exact: Exact, tolerance: float) -> None:
         assert found.get(key, 0.0) == pytest.approx(wanted, abs=tolerance), key
 
 
-def kinds(pcfg: PCFG) -> list[tuple[Precision, Kernel | None, float]]:
-    lanes: list[tuple[Precision, Kernel | None, float]] = [("double", None, 1e-9), ("single", None, 1e-4)]
-    return lanes if pcfg.has_unaries else [*lanes, ("double", "forest", 1e-9)]
+def check_all(pcfg: PCFG, words: list[str]) -> None:
+    """Dense charts and forests, asked for the derivation first and last."""
+    exact = exact_of(pcfg, words)
+    kernels: list[Kernel | None] = [None] if pcfg.has_unaries else [None, "forest"]
+    for kernel in kernels:
+        factory = ChartFactory(pcfg, kernel=kernel)
+        viterbi = factory.chart(pcfg.encode(words)).viterbi()
+        chart = factory.chart(pcfg.encode(words))
+        _ = chart.log_prob
+        check(pcfg, chart, exact, 1e-9)
+        assert viterbi.nodes == chart.viterbi().nodes
+        assert viterbi.log_prob == pytest.approx(chart.viterbi().log_prob, rel=1e-12)
 
 
 @pytest.mark.parametrize("name", GRAMMARS)
 @pytest.mark.parametrize("length", [2, 8, 16])
 def test_improbable_sentences_are_exact(name: str, length: int) -> None:
-    pcfg, words = pcfg_of(GRAMMARS[name]), ["y"] * length
-    ids, exact = pcfg.encode(words), exact_of(pcfg, words)
-    for precision, kernel, tolerance in kinds(pcfg):
-        factory = ChartFactory(pcfg, precision, EVERYTHING, kernel)
-        for copies in (1, 9):  # alone, and side by side
-            for chart in factory.charts([ids] * copies):
-                check(pcfg, chart, exact, tolerance)
-        [viterbi] = ChartFactory(pcfg, precision, Wanted(False, True), kernel).charts([ids])
-        assert viterbi.viterbi().nodes == chart.viterbi().nodes
-        assert viterbi.viterbi().log_prob == pytest.approx(chart.viterbi().log_prob, rel=1e-12)
+    check_all(pcfg_of(GRAMMARS[name]), ["y"] * length)
 
 
 @given(st.data())
@@ -110,24 +107,19 @@ def test_rules_of_any_magnitude_are_exact(data: st.DataObject) -> None:
     pcfg = pcfg_of(drawn)
     known = pcfg.terminals
     words = data.draw(st.lists(st.sampled_from(sorted(known)), min_size=1, max_size=9))
-    ids, exact = pcfg.encode(words), exact_of(pcfg, words)
-    for precision, kernel, tolerance in kinds(pcfg):
-        for chart in ChartFactory(pcfg, precision, EVERYTHING, kernel).charts([ids] * 2):
-            check(pcfg, chart, exact, tolerance)
+    check_all(pcfg, words)
 
 
 @pytest.mark.long
 def test_sixty_words_are_exact() -> None:
     pcfg, words = pcfg_of(GRAMMARS["left or right"]), ["y"] * 60
-    for chart in ChartFactory(pcfg, wanted=EVERYTHING).charts([pcfg.encode(words)] * 2):
-        check(pcfg, chart, exact_of(pcfg, words), 1e-9)
+    check_all(pcfg, words)
 
 
 def test_what_searches_a_forest_refuses_with_the_reason() -> None:
     pcfg = pcfg_of(GRAMMARS["low and high"])
-    [chart] = ForestCharts(pcfg).charts([pcfg.encode(["y"] * 6)])
-    assert not chart.has_parse
-    assert chart.failure == "too improbable for a forest"
+    with pytest.raises(NumberRangeError, match="too improbable for a forest"):
+        ChartFactory(pcfg, kernel="forest").chart(pcfg.encode(["y"] * 6)).forest()
     for name in (
         "productions",
         "max-rule-product",
@@ -150,7 +142,6 @@ OPTIONS: list[list[str]] = [
     ["--objective", "labelled-recall", "--space", "grammar"],
     ["--objective", "labelled-recall", "--items", "symbol"],
     ["--objective", "max-rule-product"],
-    ["--objective", "labelled-recall", "--precision", "single"],
     ["--objective", "minimum-risk", "--risk", "labelled_f", "--k-best", "5"],
     ["--objective", "minimum-risk", "--risk", "labelled_f", "--samples", "5"],
 ]
@@ -183,7 +174,7 @@ def test_trees_of_any_probability_have_it() -> None:
     assert found == pytest.approx(2 * math.log(1e-170), rel=1e-12)
     flat = pcfg_of({"S -> A S_Cont": 1, "S_Cont -> A S_Cont": 1e-3, "S_Cont -> A A": 1, "A -> a": 1})
     ids = flat.encode(["a"] * 120)
-    [chart] = ChartFactory(flat).charts([ids])
+    chart = ChartFactory(flat).chart(ids)
     assert TreeProbability(flat).log_prob([(0, 120, "S")], ids, nary=True) == pytest.approx(
         chart.log_prob, rel=1e-9
     )
@@ -195,7 +186,7 @@ def test_chains_less_probable_than_any_number_are_refused(least: float) -> None:
     counts = {"S -> A": least, "S -> y": 1.0, "A -> B": least, "A -> y": 1.0, "B -> y": 1.0}
     pcfg = pcfg_of(counts)
     with pytest.raises(GrammarError, match="a chain of unary rules from S down to B is less probable"):
-        ChartFactory(pcfg).charts([pcfg.encode(["y"])])
+        _ = ChartFactory(pcfg).chart(pcfg.encode(["y"])).log_prob
 
 
 def test_maxima_out_of_range_where_sums_are_not() -> None:
@@ -205,8 +196,8 @@ def test_maxima_out_of_range_where_sums_are_not() -> None:
     rules |= {"T -> T T": 0.5, "T -> a": 2**-6.75, "T -> b": 0.5 - 2**-6.75}
     pcfg = pcfg_of(rules)
     ids = pcfg.encode(["a"] * 90)
-    [lanes], [forest] = (ChartFactory(pcfg, kernel=kernel).charts([ids]) for kernel in ("dense", "forest"))
-    assert forest.viterbi().log_prob == pytest.approx(lanes.viterbi().log_prob, rel=1e-9)
+    dense, forest = (ChartFactory(pcfg, kernel=kernel).chart(ids) for kernel in ("dense", "forest"))
+    assert forest.viterbi().log_prob == pytest.approx(dense.viterbi().log_prob, rel=1e-9)
 
 
 def test_values_that_do_not_count_for_posteriors_may_count_for_the_best_derivation() -> None:
@@ -217,9 +208,7 @@ def test_values_that_do_not_count_for_posteriors_may_count_for_the_best_derivati
     rules |= {"C -> C B": 2e-66, "C -> C": 3.4e-209, "S -> C": 0.5, "C -> x": 1.8e-258, "C -> y": 9.6e-43}
     pcfg = PCFG.from_rules(rules_of(rules | {"C -> z": 1.0, "B -> S C": 1.084e-64}, "S A"))
     words = list("xyyxxxyxy")
-    exact = exact_of(pcfg, words)
-    for chart in ChartFactory(pcfg, wanted=EVERYTHING).charts([pcfg.encode(words)]):
-        check(pcfg, chart, exact, 1e-9)
+    check_all(pcfg, words)
 
 
 def test_the_best_first_chart_knows_ties_by_probabilities() -> None:
@@ -243,7 +232,7 @@ def test_derivations_next_to_impossible_are_no_candidates() -> None:
 
 def test_symbols_of_a_sentence_without_a_parse_are_not_lost() -> None:
     pcfg = pcfg_of({"T -> A T": 1e-200, "A -> a": 1.0, "S -> b": 1.0, "T -> b": 1.0})
-    [chart] = ChartFactory(pcfg, kernel="forest").charts([pcfg.encode(list("aaaab"))])
+    chart = ChartFactory(pcfg, kernel="forest").chart(pcfg.encode(list("aaaab")))
     assert not chart.has_parse
     symbols, logs = chart.inside(1, 5)
     assert [pcfg.symbols[x] for x in symbols] == ["T"]

@@ -2,7 +2,6 @@
 
 import math
 from fractions import Fraction
-from itertools import product
 
 import naive
 import naive_unary
@@ -13,16 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from unary_strategies import unary_cases
 
-from mbrparse.charts.base.chart import Chart, Wanted
-from mbrparse.charts.base.closure import unary_closure
-from mbrparse.charts.base.span_summary import cell_of
-from mbrparse.charts.factory import ChartFactory, Precision
+from mbrparse.charts.chart import Chart
+from mbrparse.charts.factory import ChartFactory
+from mbrparse.charts.rule_tables import unary_closure
+from mbrparse.charts.spans import cell_of
 from mbrparse.errors import GrammarError
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import RuleSet
 
-EVERYTHING = Wanted(derivations=True, entries=True)
-PRECISIONS: tuple[Precision, ...] = ("double", "single")
 # On single terminals, on wider spans, with two cycles that share a symbol.
 CYCLES = {
     "S -> S": 1.0, "S -> A B": 2.0, "S -> A": 1.0,
@@ -32,10 +29,9 @@ CYCLES = {
 }  # fmt: skip
 
 
-def chart_of(rules: RuleSet, sentence: str, precision: Precision = "double") -> tuple[PCFG, Chart]:
+def chart_of(rules: RuleSet, sentence: str) -> tuple[PCFG, Chart]:
     pcfg = PCFG.from_rules(rules)
-    [chart] = ChartFactory(pcfg, precision, EVERYTHING).charts([pcfg.encode(sentence.split())])
-    return pcfg, chart
+    return pcfg, ChartFactory(pcfg).chart(pcfg.encode(sentence.split()))
 
 
 # --- the twin's closed form --------------------------------------------------------------
@@ -47,7 +43,7 @@ def test_charts_equal_the_closed_form(case: tuple[naive.Grammar, list[str]]) -> 
     pcfg, n = to_pcfg(grammar), len(words)
     if not set(words) <= set(pcfg.terminals):
         return
-    [chart] = ChartFactory(pcfg, wanted=EVERYTHING).charts([pcfg.encode(words)])
+    chart = ChartFactory(pcfg).chart(pcfg.encode(words))
     total = naive_unary.sentence_probability(grammar, words)
     assert chart.has_parse == (total > 0)
     if not total:
@@ -80,11 +76,10 @@ def shape(tree: naive.Node) -> tuple[list[tuple[int, int, str]], list[str]]:
 
 
 @pytest.mark.parametrize("loops", [1, 3, 999_999])
-@pytest.mark.parametrize("precision", PRECISIONS)
-def test_a_geometric_series(loops: int, precision: Precision) -> None:
+def test_a_geometric_series(loops: int) -> None:
     """S -> S comes any number of times: its expected number is loops, and S's one more."""
-    pcfg, chart = chart_of(rules_of({"S -> S": loops, "S -> X X": 1, "X -> 'x'": 1}), "x x", precision)
-    rel = 1e-9 if precision == "double" else 1e-4
+    pcfg, chart = chart_of(rules_of({"S -> S": loops, "S -> X X": 1, "X -> 'x'": 1}), "x x")
+    rel = 1e-9
     assert chart.log_prob == pytest.approx(0.0, abs=rel)
     assert posteriors_of(chart.span_posteriors(), pcfg.labels) == pytest.approx(
         {(0, 1, "X"): 1, (0, 2, "S"): loops + 1, (1, 2, "X"): 1}, rel=rel
@@ -117,14 +112,13 @@ def test_a_cycle_of_two_over_one_word() -> None:
     assert derivation_of(chart, pcfg.symbols) == ([(0, 1, "A")], ["B"])
 
 
-@pytest.mark.parametrize("precision", PRECISIONS)
-def test_five_hundred_tokens_under_chains_do_not_underflow(precision: Precision) -> None:
+def test_five_hundred_tokens_under_chains_do_not_underflow() -> None:
     """Each of 499 S's is rewritten through T with 1/1000, after S -> S with 9/10 any number of times."""
     chains = {"S -> S": 900, "S -> T": 99, "S -> P": 1}
     rules = rules_of({**chains, "T -> P S": 1, "T -> Q S": 999, "P -> x": 1, "Q -> y": 1})
     n = 500
-    pcfg, chart = chart_of(rules, "x " * n, precision)
-    rel = 1e-9 if precision == "double" else 1e-4
+    pcfg, chart = chart_of(rules, "x " * n)
+    rel = 1e-9
     expected = (n - 1) * math.log(0.99 / 1000) + math.log(0.01)
     assert chart.log_prob == pytest.approx(expected, rel=rel)
     g = posteriors_of(chart.span_posteriors(), pcfg.labels)
@@ -137,15 +131,14 @@ def test_five_hundred_tokens_under_chains_do_not_underflow(precision: Precision)
     assert derivation.nodes[-1][:2] == (n - 1, n)
 
 
-@pytest.mark.parametrize("precision", PRECISIONS)
-def test_a_label_over_a_word_as_preterminal_and_as_constituent(precision: Precision) -> None:
+def test_a_label_over_a_word_as_preterminal_and_as_constituent() -> None:
     """A is always there, and three times of ten it is a constituent over B."""
     rules = rules_of({"S -> 'y' A": 1, "A -> 'y'": 7, "A -> B": 3, "B -> 'y'": 1}, kind="tags")
-    pcfg, chart = chart_of(rules, "y y", precision)
+    pcfg, chart = chart_of(rules, "y y")
     g = posteriors_of(chart.span_posteriors(), pcfg.labels)
     constituents = dict(zip(g, chart.span_posteriors().constituents.tolist(), strict=True))
     expected = {(0, 1, "y"): 0, (0, 2, "S"): 1, (1, 2, "A"): 0.3, (1, 2, "B"): 0}
-    assert constituents == pytest.approx(expected, abs=1e-9 if precision == "double" else 1e-6)
+    assert constituents == pytest.approx(expected, abs=1e-9)
     assert g[1, 2, "A"] == pytest.approx(1)
 
 
@@ -205,21 +198,7 @@ def test_a_cycle_of_probability_one_is_refused(counts: dict[str, float], cycle: 
         unary_closure(pcfg)
 
 
-# --- batches, kernels, ties --------------------------------------------------------------
-
-
-@pytest.mark.parametrize("precision", PRECISIONS)
-def test_nothing_depends_on_the_batch(precision: Precision) -> None:
-    pcfg = PCFG.from_rules(rules_of(CYCLES))
-    batch = [list(words) for n in range(1, 7) for words in product("xy", repeat=n)][::3]
-    factory = ChartFactory(pcfg, precision, EVERYTHING)
-    together = factory.charts([pcfg.encode(words) for words in batch])
-    for words, one in reversed(list(zip(batch, together, strict=True))):
-        [alone] = ChartFactory(pcfg, precision, EVERYTHING).charts([pcfg.encode(words)])
-        assert one.log_prob == alone.log_prob
-        assert one.viterbi() == alone.viterbi()
-        for mine, yours in zip(one.span_posteriors(), alone.span_posteriors(), strict=True):
-            assert np.array_equal(mine, yours)
+# --- kernels, ties --------------------------------------------------------------
 
 
 def test_the_dense_kernel_cannot_be_forced() -> None:
@@ -227,15 +206,14 @@ def test_the_dense_kernel_cannot_be_forced() -> None:
         ChartFactory(PCFG.from_rules(rules_of(CYCLES)), kernel="dense")
 
 
-@pytest.mark.parametrize("precision", PRECISIONS)
-def test_ties_go_to_the_shorter_chain_then_to_the_first_in_text(precision: Precision) -> None:
+def test_ties_go_to_the_shorter_chain_then_to_the_first_in_text() -> None:
     counts = {
         "S -> A": 2.0, "S -> D": 1.0, "S -> X X": 1.0, "A -> X X": 1.0, "A -> B": 1.0,
         "B -> X X": 1.0, "C -> X X": 1.0, "D -> B": 1.0, "X -> 'x'": 1.0,
     }  # fmt: skip
-    pcfg, chart = chart_of(rules_of(counts), "x x", precision)
+    pcfg, chart = chart_of(rules_of(counts), "x x")
     assert derivation_of(chart, pcfg.symbols)[0] == [(0, 2, "S")]  # four trees have 1/4 each
     del counts["S -> X X"], counts["A -> X X"]
     counts["S -> A"] = 1.0
-    pcfg, chart = chart_of(rules_of(counts), "x x", precision)
+    pcfg, chart = chart_of(rules_of(counts), "x x")
     assert derivation_of(chart, pcfg.symbols)[0] == [(0, 2, "S"), (0, 2, "A"), (0, 2, "B")]
