@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 import naive
 import naive_objectives
 import naive_unary
-import numpy as np
 import pytest
 from conversion import names_of, posteriors_of, to_pcfg
 from hypothesis import given
@@ -18,19 +17,15 @@ from naive_objectives import GRAMMAR_OBJECTIVES, MAX_RULE_OBJECTIVES, gains, pro
 from strategies import grammars, sentences
 from unary_strategies import FEW_LABELS, unary_cases
 
-from mbrparse.charts.base.chart import TOO_LARGE, Chart
-from mbrparse.charts.base.span_summary import cell_of
+from mbrparse.charts.chart import Chart
 from mbrparse.charts.factory import ChartFactory
-from mbrparse.charts.forest import forests
 from mbrparse.charts.forest_charts import ForestCharts
-from mbrparse.decode.derivations import objective_search, search_memory
+from mbrparse.charts.spans import cell_of
 from mbrparse.decode.derivations.forest_decoder import ForestDecoder
-from mbrparse.decode.derivations.gains import LANES
-from mbrparse.decode.derivations.item_posteriors import item_nodes
-from mbrparse.decode.derivations.items import ITEM_KINDS, ItemKind, item_kinds
-from mbrparse.decode.derivations.objective_search import GrammarTree
+from mbrparse.decode.derivations.items import ITEM_KINDS, item_nodes
+from mbrparse.decode.derivations.search import GrammarTree
 from mbrparse.decode.free import best_preterminals
-from mbrparse.decode.objectives import OBJECTIVES, Item, Objective, Space
+from mbrparse.decode.objectives import OBJECTIVES, Item, Kind, Objective, Space
 from mbrparse.decode.parser.parser import Parser
 from mbrparse.decode.parser_options import Items
 from mbrparse.decode.span_posteriors import Posteriors
@@ -69,7 +64,7 @@ def tree_of(searched: Searched, index: int) -> GrammarTree:
 
 
 def nodes_of_tree(tree: GrammarTree) -> tuple[list[tuple[int, int, int]], list[int]]:
-    return list(tree.nodes), tree.preterminals.tolist()
+    return tree.nodes, tree.preterminals
 
 
 def as_numbers(trees: Sequence[GrammarTree | None]) -> list[object]:
@@ -203,6 +198,9 @@ def test_chains_hold_no_label_twice(
             names[symbol][0] for symbol in (*(node[2] for node in tree.nodes), *tree.preterminals)
         )
         assert labels == chain
+    parse = Parser(to_pcfg(grammar), *chains).parse(["x"])[0]
+    missing = [name for name, chain in chains.items() if chain is None]
+    assert parse.reason == (f"no tree for {missing[0]}" if missing else None)
 
 
 def test_where_every_label_derives_every_other() -> None:
@@ -297,81 +295,6 @@ def test_the_most_probable_derivation_has_its_probability() -> None:
         assert scores[0] == pytest.approx(scores[1], rel=1e-9)
 
 
-def test_a_forest_too_large_for_memory_is_said_to_be_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(forests, "MAX_SIZE", dict.fromkeys(forests.MAX_SIZE, 1 << 9))
-    grammar = to_pcfg(GROWING)
-    small, large = ForestCharts(grammar).charts([grammar.encode(["x"] * n) for n in (3, 40)])
-    assert (small.has_parse, small.refusal) == (True, None)
-    assert (large.has_parse, large.refusal) == (False, TOO_LARGE)
-    parse = Parser(grammar, *ROWS).parse([["x"] * 40])[0]
-    assert parse.reason == "chart too large for memory"
-
-
-@pytest.mark.parametrize("name", ["empty_forest", "new_gains", "new_values"])
-def test_a_sentence_that_memory_did_not_suffice_for_may_come_again(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Memory is taken into use once all of it is there: nothing is written where there is none."""
-    third = Fraction(1, 3)
-    grammar = to_pcfg(
-        naive.Grammar(
-            {"S": Fraction(1)},
-            {("S", "S^a", "S"): third, ("S^a", "S", "S"): Fraction(1, 4)},
-            {("S", "x"): third, ("S^a", "x"): 3 * Fraction(1, 4)},
-            {("S", "S^a"): third},
-        )
-    )
-    sentences = [["x"] * length for length in (3, 40, 40, 3)]
-    wanted = Parser(grammar, *ROWS).parse(sentences)
-    module = search_memory if name == "empty_forest" else objective_search
-    allocate, lengths = getattr(module, name), []
-
-    def fail_at_the_first_long_one(*arguments: Any) -> Any:
-        first = arguments[0]
-        lengths.append(first if isinstance(first, int) else len(first.node_first))
-        if lengths[-1] > lengths[0] and lengths.count(lengths[-1]) == 1:
-            raise MemoryError
-        return allocate(*arguments)
-
-    monkeypatch.setattr(module, name, fail_at_the_first_long_one)
-    parses = Parser(grammar, *ROWS).parse(sentences)
-    # It is tried once more, alone, with memory of its own.
-    assert len(set(lengths)) > 1
-    assert [parse.reason for parse in parses] == [None] * 4
-    assert [parse.decoded for parse in parses] == [other.decoded for other in wanted]
-
-
-def test_a_search_without_a_tree_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As where no posterior is large enough for a number: a sentence then falls back."""
-    monkeypatch.setattr(
-        objective_search, "_roots", lambda grammar, _: np.full((len(grammar.symbols), LANES), -np.inf)
-    )
-    grammar = to_pcfg(GROWING)
-    assert decode(grammar, ["x", "x"], "projected", ROWS[:2]).trees == [None, None]
-    parse = Parser(grammar, OBJECTIVES["labelled-recall"], *ROWS[2:4]).parse("x x")[0]
-    assert parse.reason == f"no tree for {ROWS[2].name}"
-    assert [found is None for found in parse.decoded] == [False, True, True]
-    assert [str(tree) for tree in parse.trees] == ["(S x x)"] * 3
-
-
-def test_more_than_eight_objectives_at_once() -> None:
-    """They go through the search eight at a time, and each gets its own tree."""
-    steps = [0.1 * step for step in range(11)]
-    mixed = [
-        Objective(
-            f"mixed-{weight}", Space.GRAMMAR, ((Item.LABELLED_SPAN, weight), (Item.PRODUCTION, 1.0)), -0.1
-        )
-        for weight in steps
-    ]
-    equal = [replace(OBJECTIVES["max-rule-sum"], name=f"equal-{weight}") for weight in steps]
-    grammar, words = to_pcfg(GROWING), ["x"] * 6
-    for rows, differ in ((mixed, True), (equal, False)):
-        together = decode(grammar, words, "projected", rows).trees
-        alone = [decode(grammar, words, "projected", [row]).trees[0] for row in rows]
-        assert as_numbers(together) == as_numbers(alone)
-        assert (len({str(nodes_of_tree(tree)) for tree in together if tree}) > 1) == differ
-
-
 def check_mixture(grammar: naive.Grammar, words: list[str], items: Items, row: Objective, kind: Any) -> None:
     """A mixed objective's tree has the score that it says, and no tree has a larger one."""
     ours = to_pcfg(grammar)
@@ -458,11 +381,11 @@ def test_rows_that_the_search_would_get_wrong_are_refused() -> None:
             Objective("row", space, gains_of, constant)
 
 
-def test_an_item_without_a_gain_or_a_row_is_refused() -> None:
-    """A search that knew no gain of an item would leave it out."""
-    with pytest.raises(ValueError, match="what it earns"):
-        ItemKind(())
-    without = dict(ITEM_KINDS)
-    del without[Item.PRODUCTION]
-    with pytest.raises(ValueError, match="no row for PRODUCTION"):
-        item_kinds(without)
+def test_every_item_that_a_search_may_weigh_has_a_row() -> None:
+    for item in Item:
+        for space in (Space.GRAMMAR, Space.ITEMS):
+            try:
+                kind = Objective("row", space, ((item, 1.0),)).kind
+            except ObjectiveError:
+                continue
+            assert item in ITEM_KINDS or kind is Kind.WHOLE

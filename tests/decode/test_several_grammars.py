@@ -17,7 +17,7 @@ from unary_strategies import FEW_LABELS, unary_cases, unary_grammars
 
 import mbrparse as mp
 from mbrparse.decode.decoders import Decoded
-from mbrparse.decode.derivations.item_posteriors import item_nodes
+from mbrparse.decode.derivations.items import item_nodes
 from mbrparse.decode.derivations.joint_decoder import FLOOR
 from mbrparse.decode.parser.parser import Parser
 

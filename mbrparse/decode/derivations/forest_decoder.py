@@ -7,111 +7,103 @@ from collections.abc import Sequence
 import numpy as np
 
 from mbrparse.charts.chart import Chart
-from mbrparse.charts.factory import TIE
 from mbrparse.charts.forest_charts import ForestCharts
 from mbrparse.charts.rule_tables import Ints
-from mbrparse.charts.spans import Labels, Spans
 from mbrparse.decode.decoders import Decoded
-from mbrparse.decode.derivations.gains import LANES
-from mbrparse.decode.derivations.item_posteriors import ItemPosteriors, item_nodes, item_tables
-from mbrparse.decode.derivations.items import expected_items
-from mbrparse.decode.derivations.objective_search import GrammarTree, ObjectiveSearch
+from mbrparse.decode.derivations.items import (
+    ForestItems,
+    ItemTables,
+    expected_items,
+    item_nodes,
+    item_tables,
+    logarithm_unit,
+)
+from mbrparse.decode.derivations.label_forest import LabelForest, project_forest
+from mbrparse.decode.derivations.search import DerivationSearch, GrammarTree, graph_of
 from mbrparse.decode.objectives import Item, Kind, Objective, Space
+from mbrparse.grammar.pcfg import PCFG
 
 
 class ForestDecoder:
-    """Decodes forests for objectives of derived trees, eight side by side in one search."""
+    """Decodes forests for objectives of derived trees."""
 
     def __init__(self, charts: ForestCharts, objectives: Sequence[Objective], expectations: bool) -> None:
-        """``expectations``: what is expected of a tree's items is wanted too."""
-        grammar, forests, label, tie = charts.grammar, charts.forests, charts.label, TIE["double"]
-        #: What each weighs a derivation's probability by, and whether that is all that it looks at.
-        self._rules = [(row.weight(Item.RULE), row.kind is Kind.DERIVATION) for row in objectives]
-        self._charts = charts
-        self.items = items = item_tables(grammar, forests, label)
-        self._name, self._names = grammar.label_ids, grammar.labels
-        self._posteriors = ItemPosteriors(forests, items) if expectations else None
-        # Where every label is one symbol's, max-rule's space is the grammar's.
-        plain = len(np.unique(items.label)) == len(label)
-        # The most probable derivation may have a label twice in a chain, if not a symbol.
-        symbols: Ints = np.arange(len(label), dtype=np.int32)
-        # By whether the forest is projected, and whether a chain may repeat labels.
-        kinds: dict[tuple[bool, bool], list[int]] = {}
-        for index, row in enumerate(objectives):
-            repeats = grammar.has_unaries and row.kind is Kind.DERIVATION
-            kind = not plain and row.space is Space.ITEMS, not plain and repeats
-            kinds.setdefault(kind, []).append(index)
-        self._searches = [
-            ObjectiveSearch(
-                grammar,
-                forests,
-                items,
-                {index: objectives[index] for index in batch},
-                tie,
-                symbols if repeats else items.label,
-                projected,
-            )
-            for (projected, repeats), indices in kinds.items()
-            for batch in _batched(objectives, indices, projected)
-        ]
+        """With ``expectations`` trees come with what is expected of their items."""
+        self._charts, self._objectives, self._expectations = charts, objectives, expectations
+        self.items = item_tables(charts.grammar, charts.forests, charts.label)
+        self._searches = [self._search(charts.grammar, row) for row in objectives]
+
+    def _search(self, grammar: PCFG, objective: Objective) -> LabelSearch | DerivationSearch:
+        if objective.space is Space.ITEMS:
+            return LabelSearch(self.items, objective)
+        label = self.items.label
+        if objective.kind is Kind.DERIVATION:
+            # The most probable derivation may have a label twice in a chain, if not a symbol.
+            label = np.arange(len(label), dtype=np.int32)
+        unit = logarithm_unit(objective)
+        return DerivationSearch(label, grammar.unary_parent, grammar.unary_child, unit)
 
     def decode(self, chart: Chart, posteriors: object) -> list[Decoded | None]:
-        """The best trees.
+        """The best trees; raises ChartOverflowError or MemoryError where the search does not fit."""
+        items = ForestItems(chart.forest(), self.items, chart.length)
+        trees = self._trees(items)
+        return [self._decoded(*pair, items) for pair in zip(self._objectives, trees, strict=True)]
 
-        Raises ChartOverflowError or MemoryError where the search does not fit, TimeLimitError where it takes
-        too long.
-        """
-        trees = self.trees(chart)
-        log_scale = self._charts.forests.log_scale
-        return [
-            self._decoded(tree, by_rule * log_scale, by_rule if alone else None)
-            for tree, (by_rule, alone) in zip(trees, self._rules, strict=True)
-        ]
-
-    def _decoded(self, tree: GrammarTree | None, scale: float, per_log: float | None) -> Decoded | None:
-        """With its score, but for ``scale``; or its log probability, ``per_log`` of which are the score."""
+    def _decoded(self, objective: Objective, tree: GrammarTree | None, items: ForestItems) -> Decoded | None:
         if tree is None:
             return None
-        nodes, names = tree.nodes, self._names
-        spans = Spans(nodes.starts, nodes.ends, self._name[nodes.ids], names)
-        preterminals = Labels(self._name[tree.preterminals], names)
+        labels, label_ids = self._charts.grammar.labels, self._charts.grammar.label_ids.tolist()
+        spans = [(start, end, labels[label_ids[symbol]]) for start, end, symbol in tree.nodes]
+        tags = [labels[label_ids[symbol]] for symbol in tree.preterminals]
         expected = None
-        if self._posteriors is not None:
-            label = self.items.label
-            ids = [(start, end, int(label[symbol])) for start, end, symbol in nodes]
-            listed = item_nodes(ids, label[tree.preterminals].tolist())
-            expected = expected_items(listed, self._posteriors)
+        if self._expectations:
+            label = self.items.label.tolist()
+            ids = [(start, end, label[symbol]) for start, end, symbol in tree.nodes]
+            expected = expected_items(item_nodes(ids, [label[one] for one in tree.preterminals]), items)
         # Inside values of a forest are scaled, and so is the probability of a derivation.
-        score = tree.score - scale
-        if per_log is not None:
-            return Decoded(spans, preterminals, None, score / per_log, expected)
-        return Decoded(spans, preterminals, score, None, expected)
+        by_rule = objective.weight(Item.RULE)
+        score = tree.score - by_rule * self._charts.forests.log_scale
+        if objective.kind is Kind.DERIVATION:
+            return Decoded(spans, tags, None, score / by_rule, expected)
+        return Decoded(spans, tags, score, None, expected)
 
     def trees(self, chart: Chart) -> list[GrammarTree | None]:
         """The best tree of each objective, or None.
 
         Nodes and preterminals are symbol ids; in trees of max-rule any symbol that has the label.
         """
-        forest = chart.forest()
-        found: dict[int, GrammarTree | None] = {}
-        for search in self._searches:
-            found.update(search.trees(forest, chart.length))
-        return [found[index] for index in range(len(self._rules))]
+        return self._trees(ForestItems(chart.forest(), self.items, chart.length))
+
+    def _trees(self, items: ForestItems) -> list[GrammarTree | None]:
+        labels: LabelForest | None = None
+        graph, trees = graph_of(items.forest), []
+        for objective, search in zip(self._objectives, self._searches, strict=True):
+            if isinstance(search, LabelSearch):
+                labels = labels or project_forest(items.forest, self.items, items.n)
+                trees.append(search.best(labels, items.n))
+            else:
+                gains = items.gains(objective, self._charts.grammar.root_log_prob)
+                trees.append(search.best(graph, gains, items.n))
+        return trees
 
 
-def _batched(objectives: Sequence[Objective], chosen: Sequence[int], projected: bool) -> list[list[int]]:
-    """Cut them into batches of as many as there are lanes.
+class LabelSearch:
+    """Searches forests of labels for one objective of the space of items."""
 
-    In a forest that is not projected a batch has one that looks at splits at most.
-    """
-    batches: list[list[int]] = []
-    for index in chosen:
-        splits = not projected and objectives[index].weight(Item.SPLIT_PRODUCTION) != 0
-        for batch in batches:
-            taken = any(objectives[other].weight(Item.SPLIT_PRODUCTION) != 0 for other in batch)
-            if len(batch) < LANES and not (splits and taken):
-                batch.append(index)
-                break
-        else:
-            batches.append([index])
-    return batches
+    def __init__(self, items: ItemTables, objective: Objective) -> None:
+        self._items, self._objective = items, objective
+        unaries = items.production_labels[items.production_labels[:, 1] < 0]
+        label: Ints = np.arange(len(items.terminal), dtype=np.int32)
+        unit = logarithm_unit(objective)
+        self._search = DerivationSearch(label, unaries[:, 0], unaries[:, 2], unit)
+        self._symbol_of = np.zeros_like(label)
+        self._symbol_of[items.label] = np.arange(len(items.label))  # one that has the label
+
+    def best(self, labels: LabelForest, n: int) -> GrammarTree | None:
+        """The best tree of a sentence of n terminals, None where there is none."""
+        tree = self._search.best(labels.graph, labels.gains(self._objective, self._items.terminal, n), n)
+        if tree is None:
+            return None
+        symbol = self._symbol_of.tolist()
+        nodes = [(start, end, symbol[label]) for start, end, label in tree.nodes]
+        return GrammarTree(tree.score, nodes, [symbol[label] for label in tree.preterminals])

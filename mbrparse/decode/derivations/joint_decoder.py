@@ -8,19 +8,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mbrparse.charts.base.memory import empty_forest
-from mbrparse.charts.base.packed_forest import Forest
-from mbrparse.charts.factory import TIE
 from mbrparse.charts.forest_charts import ForestCharts
-from mbrparse.charts.rule_tables import Floats
-from mbrparse.charts.spans import Labels, Spans
 from mbrparse.decode.decoders import Decoded
-from mbrparse.decode.derivations.gains import ItemTables
-from mbrparse.decode.derivations.item_posteriors import item_tables, numbered_rows
-from mbrparse.decode.derivations.label_forest import LabelForest
-from mbrparse.decode.derivations.objective_search import GrammarTree, ObjectiveSearch
-from mbrparse.decode.derivations.search_memory import LabelForests
-from mbrparse.decode.objectives import Item, Objective
+from mbrparse.decode.derivations.forest_decoder import LabelSearch
+from mbrparse.decode.derivations.items import ITEM_KINDS, ItemTables, item_tables, numbered_rows
+from mbrparse.decode.derivations.label_forest import LabelForest, project_forest
+from mbrparse.decode.derivations.search import Graph
+from mbrparse.decode.objectives import Objective
+from mbrparse.grammar.pcfg import FloatArray
 from mbrparse.grammar.projection import projected_names
 from mbrparse.grammar.rules import is_terminal, unquote
 
@@ -38,46 +33,36 @@ class JointDecoder:
         """``charts`` of each grammar."""
         named = [projected_names(one.grammar) for one in charts]
         names = sorted(set().union(*named), key=lambda name: (is_terminal(name), name))
-        items = _common_items(charts, named, names)
-        first, tie = charts[0], TIE["double"]
-        self._projections = [LabelForests(one, first.clock) for one in items]
-        self._items = own = items[0]._replace(label=np.arange(len(names), dtype=np.int32))
-        rows = list(enumerate(objectives))
-        # Of posteriors and of their logarithms, each with its own mean.
-        self._searches = [
-            (
-                by_log,
-                ObjectiveSearch(first.grammar, first.forests, own, chosen, tie, own.label, projected=True),
-            )
-            for by_log, item in enumerate((Item.SPLIT_PRODUCTION, Item.LOG_SPLIT_PRODUCTION))
-            if (chosen := {place: row for place, row in rows if row.weight(item)})
-        ]
-        self._names = tuple(unquote(name) if is_terminal(name) else name for name in names)
+        self._items = _common_items(charts, named, names)
+        own = self._items[0]._replace(label=np.arange(len(names), dtype=np.int32))
+        self._searches = [(_by_logarithm(row), LabelSearch(own, row)) for row in objectives]
+        self._names = [unquote(name) if is_terminal(name) else name for name in names]
 
     def decode(self, chart: Any, posteriors: object) -> list[Decoded | None]:
         """The best trees of a sentence's charts (``MixedChart``), by which scores are means, too.
 
         Raises as ``ForestDecoder.decode``.
         """
-        n = chart.length
-        charts = zip(self._projections, chart.members, strict=True)
-        known = [own.project(one.forest(), n) for own, one in charts if one is not None]
-        forest, masses = _joined(known, self._items, n)
-        trees: dict[int, GrammarTree | None] = {}
+        n, names = chart.length, self._names
+        pairs = zip(self._items, chart.members, strict=True)
+        known = [project_forest(one.forest(), items, n) for items, one in pairs if one is not None]
+        joined, masses = _joined(known, self._items[0], n)
+        decoded: list[Decoded | None] = []
         for by_log, search in self._searches:
-            lexical, *others = (_mean(mass, chart.shares, bool(by_log)) for mass in masses)
-            labels = LabelForest(forest._replace(lexical=lexical), *others)
-            trees |= search.labelled_trees(labels, n)
-        return [
-            None
-            if tree is None
-            else Decoded(
-                Spans(tree.nodes.starts, tree.nodes.ends, tree.nodes.ids, self._names),
-                Labels(tree.preterminals, self._names),
-                tree.score,
-            )
-            for _, tree in sorted(trees.items())
-        ]
+            # Of posteriors and of their logarithms, each with its own mean.
+            lexical, edge_mass, unary_mass = (_mean(mass, chart.shares, by_log) for mass in masses)
+            labels = joined._replace(lexical=lexical, edge_mass=edge_mass, unary_mass=unary_mass)
+            tree = search.best(labels, n)
+            if tree is None:
+                decoded.append(None)
+                continue
+            spans = [(start, end, names[label]) for start, end, label in tree.nodes]
+            decoded.append(Decoded(spans, [names[label] for label in tree.preterminals], tree.score))
+        return decoded
+
+
+def _by_logarithm(objective: Objective) -> bool:
+    return any(weight and ITEM_KINDS[item].is_logarithm for item, weight in objective.gains)
 
 
 def _common_items(
@@ -92,7 +77,7 @@ def _common_items(
         renamed = np.full(len(items.terminal) + 1, -1)  # the last is of the child that is not there
         renamed[items.label] = label
         rows.append(renamed[items.production_labels])
-    number, distinct = numbered_rows(np.concatenate(rows))
+    number, distinct = numbered_rows(*np.concatenate(rows).T)
     numbers = np.split(number, np.cumsum(list(map(len, rows)))[:-1])
     terminal = np.array(list(map(is_terminal, names)))
     return [
@@ -103,63 +88,60 @@ def _common_items(
     ]
 
 
-def _mean(mass: Floats, weights: Floats, by_log: bool) -> Floats:
+def _mean(mass: FloatArray, weights: FloatArray, by_log: bool) -> FloatArray:
     """The weighted mean of posteriors [forest, part]; ``by_log`` that of logarithms, but 0 where all are."""
-    mean: Floats = weights @ (np.log(np.maximum(mass, FLOOR)) if by_log else mass)
+    mean: FloatArray = weights @ (np.log(np.maximum(mass, FLOOR)) if by_log else mass)
     return np.exp(mean) * mass.any(axis=0) if by_log else mean
 
 
-def _joined(labels: Sequence[LabelForest], items: ItemTables, n: int) -> tuple[Forest, list[Floats]]:
+def _joined(
+    labels: Sequence[LabelForest], items: ItemTables, n: int
+) -> tuple[LabelForest, tuple[FloatArray, FloatArray, FloatArray]]:
     """Forests of labels as one that has the parts of all, and the posteriors [forest, part] in each.
 
     These are of preterminals (by node), edges and unaries.
     """
     cells, symbols, pairs = n * (n + 1) // 2, len(items.terminal), len(items.production_labels)
-    forests = [one.forest for one in labels]
-    nodes = np.array([one.node_first[cells] for one in forests])
-    productions = np.array([one.cell_production[cells] for one in forests])
-    unaries = np.array([one.unary_first[cells] for one in forests])
-    edges = np.array([one.edge_first[count] for one, count in zip(forests, nodes, strict=True)])
+    graphs = [one.graph for one in labels]
+    nodes, groups = ([len(column) for column in columns] for columns in zip(*_sizes(labels), strict=True))
 
-    def column(name: str, counts: Numbers, of: Numbers | None = None) -> Any:
-        """The numbers of all forests, one's after the other's; where they number parts, ``of`` so many."""
-        first = np.zeros_like(counts) if of is None else np.cumsum(of) - of
-        arrays = zip(labels if hasattr(labels[0], name) else forests, counts, first, strict=True)
-        return np.concatenate([getattr(one, name)[:count] + begin for one, count, begin in arrays])
+    def column(name: str, of: Sequence[int] | None = None) -> Any:
+        """The numbers of all forests, one's after the other's; where they number parts, ``of`` n parts."""
+        first = np.zeros(len(labels), int) if of is None else np.cumsum(of) - of
+        return np.concatenate([getattr(one, name) + begin for one, begin in zip(graphs, first, strict=True)])
 
-    def owners(name: str, counts: Numbers, total: int) -> Numbers:
-        """Which of so many parts have the parts that ``name`` lists the first of."""
-        sizes = [np.diff(getattr(one, name)[: count + 1]) for one, count in zip(forests, counts, strict=True)]
-        return np.repeat(np.arange(total) % (cells if name == "node_first" else total), np.concatenate(sizes))
+    def owners(name: str) -> Any:
+        """Which part of its own forest has each of the parts that ``name`` lists the first of."""
+        sizes = [np.diff(getattr(one, name)) for one in graphs]
+        return np.concatenate([np.repeat(np.arange(len(size)), size) for size in sizes])
 
-    def table(name: str, counts: Numbers, places: Numbers, count: int) -> Floats:
+    def table(columns: Sequence[FloatArray], places: Numbers, count: int) -> FloatArray:
         found = np.zeros((len(labels), count))
-        found[np.repeat(np.arange(len(labels)), counts), places] = column(name, counts)
+        found[np.repeat(np.arange(len(labels)), list(map(len, columns))), places] = np.concatenate(columns)
         return found
 
-    every = np.full_like(nodes, cells)
-    keys, node = _numbered(owners("node_first", every, every.sum()) * symbols + column("node_symbol", nodes))
-    parent = node[column("production_parent", productions, nodes)]
-    made, production = _numbered(parent * pairs + column("group_pair", productions))
-    above, below = (node[column(name, unaries, nodes)] for name in ("unary_parent", "unary_child"))
+    offset = np.repeat(np.cumsum(nodes) - nodes, [len(one.edge_mass) for one in labels])
+    keys, node = _numbered(owners("node_first") * symbols + column("node_symbol"))
+    parent = node[column("production_parent", nodes)]
+    made, production = _numbered(parent * pairs + np.concatenate([one.pair for one in labels]))
+    above, below = node[column("unary_parent", nodes)], node[column("unary_child", nodes)]
     chained, unary = _numbered(above * len(keys) + below)
-    right = node[owners("edge_first", nodes, nodes.sum())]
-    split, edge = _numbered(right * len(made) + production[column("edge_group", edges, productions)])
+    right = node[owners("edge_first") + offset]
+    split, edge = _numbered(right * len(made) + production[column("edge_group", groups)])
+    start, left, is_root = np.zeros(len(keys)), np.zeros(len(split)), np.zeros(len(keys), np.bool_)
+    start[node], left[edge] = column("node_start"), node[column("left_node", nodes)]
+    np.logical_or.at(is_root, node, np.concatenate([one.is_root for one in labels]))
     node_first = np.searchsorted(keys, symbols * np.arange(cells + 1))
     edge_first = np.searchsorted(split, len(made) * np.arange(len(keys) + 1))
-    start, left, root = np.zeros(len(keys)), np.zeros(len(split)), np.zeros(len(keys))
-    start[node], left[edge] = column("node_start", nodes), node[column("left_node", edges, nodes)]
-    np.maximum.at(root, node, column("inside", nodes))
     arrays = {
         "node_first": node_first,
         "node_start": start,
         "node_symbol": keys % symbols,
-        "group_pair": made % pairs,
-        "group_right": items.production_labels[made % pairs, 2],
         "edge_first": edge_first,
         "edge_group": split % max(len(made), 1),
         "left_first": edge_first[:-1],
         "left_node": left,
+        "group_right": items.production_labels[made % pairs, 2],
         "cell_production": np.searchsorted(made, pairs * node_first),
         "production_parent": made // pairs,
         "production_group": np.arange(len(made)),
@@ -167,12 +149,19 @@ def _joined(labels: Sequence[LabelForest], items: ItemTables, n: int) -> tuple[F
         "unary_parent": chained // len(keys),
         "unary_child": chained % len(keys),
     }
-    # The other arrays are not looked at, but for their sizes.
-    empty = empty_forest(0, 0, len(made), 0, 0, len(made), len(chained))
-    forest = empty._replace(**{name: array.astype(np.int32) for name, array in arrays.items()}, inside=root)
-    lexical = table("lexical", nodes, node, len(keys))
-    masses = table("edge_mass", edges, edge, len(split)), table("unary_mass", unaries, unary, len(chained))
-    return forest, [lexical, *masses]
+    graph = Graph(**{name: array.astype(np.int32) for name, array in arrays.items()})
+    none = np.zeros(0)
+    masses = (
+        table([one.lexical for one in labels], node, len(keys)),
+        table([one.edge_mass for one in labels], edge, len(split)),
+        table([one.unary_mass for one in labels], unary, len(chained)),
+    )
+    return LabelForest(graph, (made % pairs).astype(np.int32), is_root, none, none, none), masses
+
+
+def _sizes(labels: Sequence[LabelForest]) -> list[tuple[FloatArray, Numbers]]:
+    """By forest, what has one number for each node, and for each group."""
+    return [(one.lexical, one.pair) for one in labels]
 
 
 def _numbered(keys: Numbers) -> tuple[Numbers, Numbers]:

@@ -10,252 +10,227 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from mbrparse.charts.base.packed_forest import ONE, Forest, Index, forest_cell
+from mbrparse.charts.base.packed_forest import ONE, Forest, Index
 from mbrparse.charts.kernel import kernel
 from mbrparse.charts.rule_tables import Floats, Ints
-from mbrparse.decode.derivations.gains import LANES, Booleans, EdgeGains, Gains, ItemTables
+from mbrparse.decode.derivations.items import ITEM_KINDS, ItemTables
+from mbrparse.decode.derivations.search import Gains, Graph
+from mbrparse.decode.objectives import Objective
+from mbrparse.grammar.pcfg import FloatArray
 
 
 class LabelForest(NamedTuple):
-    """A forest whose symbols are labels and whose pairs are productions of labels, and its posteriors.
+    """A graph whose symbols are labels and whose groups are productions of labels, and its posteriors.
 
-    A group has one production, of the same number. Of its values ``lexical`` holds the posteriors of
-    preterminals, and ``inside`` 1 for nodes that may be the root and 0 for others.
+    A group has one production, of the same number; ``pair`` has its number among the grammar's (or all
+    grammars') productions of labels.
     """
 
-    forest: Forest
-    edge_mass: Floats  # by edge, of the production with its split
-    unary_mass: Floats
+    graph: Graph
+    pair: Ints
+    is_root: npt.NDArray[np.bool_]  # by node, whether it may be the root
+    lexical: FloatArray  # by node, the posterior of a preterminal
+    edge_mass: FloatArray  # that of the production with its split
+    unary_mass: FloatArray
+
+    def gains(self, objective: Objective, terminal: npt.NDArray[np.bool_], n: int) -> Gains:
+        """What an objective of the space of items weighs; ``terminal`` [label] earns nothing over a word."""
+        graph, nodes = self.graph, len(self.lexical)
+        [(earn, weight)] = [
+            (earn, weight)
+            for item, weight in objective.gains
+            if weight and (earn := ITEM_KINDS[item].by_split) is not None
+        ]
+        word = np.where(self.lexical > 0, 0.0, -np.inf)
+        earns = (self.lexical > 0) & ~terminal[graph.node_symbol[:nodes]]
+        word[earns] = weight * earn(self.lexical[earns])
+        roots = slice(graph.node_first[-2], graph.node_first[-1])
+        return Gains(
+            node=np.zeros(nodes),
+            word=word,
+            production=np.zeros(len(self.pair)),
+            unary=weight * earn(self.unary_mass),
+            foot=np.zeros(n * (n + 1) // 2),
+            edge=weight * earn(self.edge_mass),
+            root=np.where(self.is_root[roots], 0.0, -np.inf),
+        )
 
 
-class ProjectionScratch(NamedTuple):
-    """Which of its parts a forest's parts become; by label and by production -1 between cells."""
+class _Groups(NamedTuple):
+    """What edges of the forest's groups become edges of.
 
-    node_of_label: Ints
-    group_of_production: Ints
-    label_node: Ints  # [node of the forest] its node of the forest of labels, or -1
-    inside: Floats  # [node of the forest] its inside value if it has a label node, else 0
-    next_node: Ints  # [node of the forest] the next one of its label node, or -1
-    first_node: Ints  # [node] the first node of the forest that it is made of
-    # What edges of the forest's groups become edges of: label groups, each with the outside * probability of
-    # the productions that go there.
+    Each group has shares: label groups, each with the outside * probability of the productions that go there.
+    """
+
     shares: Ints  # [group of the forest, 2]: where its shares begin, and end
     share_group: Ints
     share_weight: Floats
-    entry_of_group: Ints  # [group] the edge that a right node made with it last
+    pair: Ints  # by label group
+    parent: Ints
 
 
-@kernel
-def project_forest(
-    forest: Forest, items: ItemTables, labels: LabelForest, scratch: ProjectionScratch, n: int, stop: Ints
-) -> bool:
-    """Fill the forest of labels; false if its edges do not fit, or the time is up.
+def project_forest(forest: Forest, items: ItemTables, n: int) -> LabelForest:
+    """The forest of labels of a forest.
 
-    Nodes, productions, unaries and edges without a posterior above zero are left out.
+    Nodes, productions, unaries and edges without a posterior above zero are left out. Raises MemoryError
+    where it does not fit.
     """
-    cells = n * (n + 1) // 2
-    _project_nodes(forest, items, labels.forest, scratch, cells)
-    _project_productions(forest, items, labels.forest, scratch, cells)
-    _project_unaries(forest, items, labels, scratch, cells)
-    return _project_edges(forest, labels, scratch, cells, stop)
+    cells, labels = n * (n + 1) // 2, len(items.terminal)
+    node_first = forest.node_first[: cells + 1]
+    chosen = slice(node_first[-1])
+    symbol, inside, outside = forest.node_symbol[chosen], forest.inside[chosen], forest.outside[chosen]
+    kept = inside * outside > 0
+    keys = np.repeat(np.arange(cells), np.diff(node_first)) * labels + items.label[symbol]
+    distinct, place = np.unique(keys[kept], return_inverse=True)
+    count = len(distinct)
+    label_node = np.full(len(symbol), -1, np.int32)
+    label_node[kept] = place
+    start, is_root = np.zeros(count, np.int32), np.zeros(count, np.bool_)
+    start[place] = forest.node_start[chosen][kept]
+    is_root[place[items.root[symbol[kept]] > 0]] = True
+    lexical = np.bincount(place, (outside * forest.lexical[chosen])[kept], count).astype(np.float64)
 
-
-@kernel
-def _project_nodes(
-    forest: Forest, items: ItemTables, into: Forest, scratch: ProjectionScratch, cells: int
-) -> None:
-    """The nodes of all cells, one for each label."""
-    inside, outside, lexical = forest.inside, forest.outside, forest.lexical
-    node_first, node_symbol, node_start = forest.node_first, forest.node_symbol, forest.node_start
-    into_first, into_symbol, into_start = into.node_first, into.node_symbol, into.node_start
-    into_inside, into_lexical = into.inside, into.lexical
-    label, root, node_of_label, label_node = (
-        items.label,
-        items.root,
-        scratch.node_of_label,
-        scratch.label_node,
+    productions = int(forest.cell_production[cells])
+    edges = forest.edge_group[: forest.edge_first[node_first[-1]]]
+    groups = _Groups(
+        np.zeros((int(edges.max(initial=-1)) + 1, 2), np.int32),
+        np.empty(productions, np.int32),
+        np.empty(productions),
+        np.empty(productions, np.int32),
+        np.empty(productions, np.int32),
     )
-    kept_inside, next_node, first_node = scratch.inside, scratch.next_node, scratch.first_node
-    count = 0
-    into_first[0] = 0
-    for cell in range(cells):
-        begin = count
-        # Lists of nodes come out in ascending order.
-        for node in range(node_first[cell + 1] - 1, node_first[cell] - 1, -1):
-            label_node[node], kept_inside[node] = -1, 0
-            if not outside[node] * inside[node] > 0:
-                continue
-            symbol = node_symbol[node]
-            projected = node_of_label[label[symbol]]
-            if projected < 0:
-                projected = count
-                count += 1
-                node_of_label[label[symbol]] = projected
-                into_symbol[projected], into_start[projected] = label[symbol], node_start[node]
-                into_inside[projected], into_lexical[projected] = 0, 0
-                first_node[projected] = -1
-            label_node[node], kept_inside[node] = projected, inside[node]
-            next_node[node], first_node[projected] = first_node[projected], node
-            into_lexical[projected] += outside[node] * lexical[node]
-            if root[symbol] > 0:
-                into_inside[projected] = 1
-        for node in range(begin, count):
-            node_of_label[into_symbol[node]] = -1
-        into_first[cell + 1] = count
+    known = np.full(len(items.production_labels), -1, np.int32)
+    cell_production = np.zeros(cells + 1, np.int32)
+    used = share_productions(forest, items, label_node, known, groups, cell_production)
+    pair = groups.pair[:used]
+    # The nodes of each label node, one after the other.
+    members = np.flatnonzero(kept)[np.argsort(place, kind="stable")].astype(np.int32)
+    member_first = np.concatenate([[0], np.cumsum(np.bincount(place, minlength=count))]).astype(np.int32)
+    most = int(np.diff(groups.shares, axis=1)[edges].sum())
+    edge_first, edge_group, left_node = (np.empty(size, np.int32) for size in (count + 1, most, most))
+    mass = np.empty(most)
+    into = edge_first, edge_group, left_node, mass
+    total = project_edges(
+        forest, groups, label_node, members, member_first, np.full(used, -1, np.int32), into
+    )
+
+    unaries = slice(forest.unary_first[cells])
+    above, below = (label_node[nodes[unaries]] for nodes in (forest.unary_parent, forest.unary_child))
+    weight = items.unary_prob[forest.unary_rule[unaries]] * outside[forest.unary_parent[unaries]]
+    unary_mass = weight * inside[forest.unary_child[unaries]]
+    kept = (above >= 0) & (below >= 0) & (unary_mass > 0)
+    above, below, unary_mass = above[kept], below[kept], unary_mass[kept]
+    _, first, same = np.unique(above.astype(np.int64) * count + below, return_index=True, return_inverse=True)
+    # They stay in the order in which they come first.
+    order = np.argsort(first)
+    summed = np.bincount(same, unary_mass, len(first)).astype(np.float64)
+    first, unary_mass = first[order], summed[order]
+    cell_of_node = distinct // labels
+    graph = Graph(
+        node_first=np.searchsorted(cell_of_node, np.arange(cells + 1)).astype(np.int32),
+        node_start=start,
+        node_symbol=(distinct % labels).astype(np.int32),
+        edge_first=edge_first,
+        edge_group=edge_group[:total],
+        left_first=edge_first[:-1],
+        left_node=left_node[:total],
+        group_right=items.production_labels[pair, 2],
+        cell_production=cell_production,
+        production_parent=groups.parent[:used],
+        production_group=np.arange(used, dtype=np.int32),
+        unary_first=np.searchsorted(cell_of_node[above[first]], np.arange(cells + 1)).astype(np.int32),
+        unary_parent=above[first],
+        unary_child=below[first],
+    )
+    return LabelForest(graph, pair, is_root, lexical, mass[:total], unary_mass)
 
 
 @kernel
-def _project_productions(
-    forest: Forest, items: ItemTables, into: Forest, scratch: ProjectionScratch, cells: int
-) -> None:
-    """The productions of all cells, and what the forest's groups share among them."""
-    outside, rule_prob, production_labels = forest.outside, items.rule_prob, items.production_labels
-    parent_of, rule_of, item = forest.production_parent, forest.production_rule, items.production
-    label_node, known = scratch.label_node, scratch.group_of_production
-    shares_of, share_group, share_weight = scratch.shares, scratch.share_group, scratch.share_weight
-    into_pair, into_right, into_cell = into.group_pair, into.group_right, into.cell_production
-    into_parent, into_group = into.production_parent, into.production_group
-    count, shares = 0, 0
-    into_cell[0] = 0
-    for cell in range(cells):
-        begin = count
-        group = forest.cell_group[cell]
-        while group >= 0:
-            first_share = shares
-            for place in range(forest.production_first[group], forest.production_last[group]):
-                parent, rule = parent_of[place], rule_of[place]
-                weight = rule_prob[rule] * outside[parent]
-                if label_node[parent] < 0 or not weight > 0:
-                    continue
-                chosen = known[item[rule]]
-                if chosen < 0:
-                    chosen = count
-                    count += 1
-                    known[item[rule]] = chosen
-                    into_pair[chosen], into_right[chosen] = item[rule], production_labels[item[rule], 2]
-                    into_parent[chosen], into_group[chosen] = label_node[parent], chosen
-                share = first_share
-                while share < shares and share_group[share] != chosen:
-                    share += 1
-                if share == shares:
-                    shares += 1
-                    share_group[share], share_weight[share] = chosen, 0
-                share_weight[share] += weight
-            shares_of[group, 0], shares_of[group, 1] = first_share, shares
-            group = forest.group_next[group]
+def share_productions(
+    forest: Forest,
+    items: ItemTables,
+    label_node: Ints,
+    known: Ints,
+    into: _Groups,
+    cell_production: Ints,
+) -> int:
+    """List the productions of all cells, and what the forest's groups share among them.
+
+    ``known`` [production of labels] is -1 between cells. Returns how many there are.
+    """
+    count, total = 0, 0
+    for cell in range(len(cell_production) - 1):
+        begin, previous, first = count, -1, total
+        for place in range(forest.cell_production[cell], forest.cell_production[cell + 1]):
+            group, parent = forest.production_group[place], forest.production_parent[place]
+            if group != previous:
+                previous, first = group, total
+                into.shares[group, 0] = into.shares[group, 1] = total
+            rule = forest.production_rule[place]
+            weight, pair = items.rule_prob[rule] * forest.outside[parent], items.production[rule]
+            if label_node[parent] < 0 or not weight > 0:
+                continue
+            chosen = known[pair]
+            if chosen < 0:
+                chosen = known[pair] = count
+                into.pair[count], into.parent[count] = pair, label_node[parent]
+                count += 1
+            share = first
+            while share < total and into.share_group[share] != chosen:
+                share += 1
+            if share == total:
+                into.share_group[share], into.share_weight[share] = chosen, 0.0
+                total += 1
+                into.shares[group, 1] = total
+            into.share_weight[share] += weight
         for production in range(begin, count):
-            known[into_pair[production]] = -1
-        into_cell[cell + 1] = count
-    scratch.entry_of_group[:count] = -1
+            known[into.pair[production]] = -1
+        cell_production[cell + 1] = count
+    return count
 
 
 @kernel
-def _project_unaries(
-    forest: Forest, items: ItemTables, labels: LabelForest, scratch: ProjectionScratch, cells: int
-) -> None:
-    """The unaries of all cells, each pair of labels once."""
-    into, mass_of, label_node, unary_first = (
-        labels.forest,
-        labels.unary_mass,
-        scratch.label_node,
-        forest.unary_first,
-    )
-    count = 0
-    into.unary_first[0] = 0
-    for cell in range(cells):
-        begin = count
-        for unary in range(unary_first[cell], unary_first[cell + 1]):
-            parent, child = forest.unary_parent[unary], forest.unary_child[unary]
-            mass = items.unary_prob[forest.unary_rule[unary]] * forest.outside[parent] * forest.inside[child]
-            above, below = label_node[parent], label_node[child]
-            if above < 0 or below < 0 or not mass > 0:
-                continue
-            place = begin
-            while place < count and (into.unary_parent[place] != above or into.unary_child[place] != below):
-                place += 1
-            if place == count:
-                into.unary_parent[place], into.unary_child[place], mass_of[place] = above, below, 0
-                count += 1
-            mass_of[place] += mass
-        into.unary_first[cell + 1] = count
+def project_edges(
+    forest: Forest,
+    groups: _Groups,
+    label_node: Ints,
+    members: Ints,
+    member_first: Ints,
+    entry_of: Ints,
+    into: tuple[Ints, Ints, Ints, Floats],
+) -> int:
+    """The edges of all label nodes as right nodes; returns how many there are.
 
-
-@kernel
-def _project_edges(
-    forest: Forest, labels: LabelForest, scratch: ProjectionScratch, cells: int, stop: Ints
-) -> bool:
-    """The edges of all cells, cell by cell of their right nodes; false if they do not fit, or at ``stop``."""
-    edge_first, edge_group = forest.edge_first, forest.edge_group
-    left_first, left_node = forest.left_first, forest.left_node
-    inside, next_node, first_node = scratch.inside, scratch.next_node, scratch.first_node
-    shares_of, share_group, share_weight = scratch.shares, scratch.share_group, scratch.share_weight
-    label_node, entry_of = scratch.label_node, scratch.entry_of_group
-    into, mass_of = labels.forest, labels.edge_mass
-    into_node_first, into_first, into_left_first = into.node_first, into.edge_first, into.left_first
-    into_group, into_left = into.edge_group, into.left_node
-    edges, capacity = 0, len(mass_of)
-    for cell in range(cells):
-        if stop[0]:
-            return False
-        for right in range(into_node_first[cell], into_node_first[cell + 1]):
-            into_first[right], into_left_first[right] = edges, edges
-            begin, node = edges, first_node[right]
-            while node >= 0:
-                value, partner = inside[node], Index(left_first[node])
-                for edge in range(Index(edge_first[node]), Index(edge_first[node + 1])):
-                    left = Index(left_node[partner])
-                    partner = Index(partner + ONE)
-                    below = inside[left] * value
-                    if not below > 0:
-                        continue
-                    group = Index(edge_group[edge])
-                    for share in range(Index(shares_of[group, 0]), Index(shares_of[group, 1])):
-                        mass = share_weight[share] * below
-                        if not mass > 0:
-                            continue
-                        chosen = Index(share_group[share])
-                        entry = entry_of[chosen]
-                        if entry < begin:
-                            if edges == capacity:
-                                return False
-                            entry = edges
-                            edges += 1
-                            entry_of[chosen], mass_of[entry] = entry, 0
-                            into_group[entry], into_left[entry] = chosen, label_node[left]
-                        mass_of[Index(entry)] += mass
-                node = next_node[node]
-    into_first[into_node_first[cells]] = edges
-    return True
-
-
-@kernel
-def label_gains(
-    labels: LabelForest, gains: Gains, edge_gains: EdgeGains, values: Floats, is_terminal: Booleans, n: int
-) -> None:
-    """What edges and unaries of a forest of labels earn, and what preterminals do, into their ``values``.
-
-    Terminals earn nothing, -inf other nodes over a word.
+    ``entry_of`` [label group] is the edge that a right node made with it last, or -1.
     """
-    forest, weights = labels.forest, edge_gains.weights
-    mass, log_mass, unary_mass, unary = edge_gains.mass, edge_gains.log_mass, labels.unary_mass, gains.unary
-    cells = n * (n + 1) // 2
-    for edge in range(forest.edge_first[forest.node_first[cells]]):
-        log_mass[edge] = np.log(mass[edge])
-    for place in range(forest.unary_first[cells]):
-        log_of_mass = np.log(unary_mass[place])
-        for lane in range(LANES):
-            unary[place, lane] = weights[0, lane] * unary_mass[place] + weights[1, lane] * log_of_mass
-    for position in range(n):
-        cell = forest_cell(position, position + 1)
-        for node in range(forest.node_first[cell], forest.node_first[cell + 1]):
-            posterior = forest.lexical[node]
-            for lane in range(LANES):
-                if posterior == 0:
-                    values[node, lane] = -np.inf
-                elif is_terminal[forest.node_symbol[node]]:
-                    values[node, lane] = 0
-                else:
-                    values[node, lane] = weights[0, lane] * posterior
-                    if weights[1, lane] != 0:
-                        values[node, lane] += weights[1, lane] * np.log(posterior)
+    into_first, into_group, into_left, mass_of = into
+    edge_first, edge_group, inside = forest.edge_first, forest.edge_group, forest.inside
+    shares, share_group, share_weight = groups.shares, groups.share_group, groups.share_weight
+    edges = 0
+    for right in range(len(member_first) - 1):
+        begin = into_first[right] = edges
+        for node in members[member_first[right] : member_first[right + 1]]:
+            partner = Index(forest.left_first[node])
+            for edge in range(Index(edge_first[node]), Index(edge_first[node + 1])):
+                left = Index(forest.left_node[partner])
+                partner = Index(partner + ONE)
+                below = inside[left] * inside[node]
+                if label_node[left] < 0 or not below > 0:
+                    continue
+                group = Index(edge_group[edge])
+                for share in range(Index(shares[group, 0]), Index(shares[group, 1])):
+                    mass = share_weight[share] * below
+                    if not mass > 0:
+                        continue
+                    chosen = Index(share_group[share])
+                    # Left nodes of one label that make the same production are one.
+                    entry = entry_of[chosen]
+                    if entry < begin:
+                        entry = entry_of[chosen] = edges
+                        into_group[edges], into_left[edges], mass_of[edges] = chosen, label_node[left], 0.0
+                        edges += 1
+                    mass_of[entry] += mass
+    into_first[len(member_first) - 1] = edges
+    return edges

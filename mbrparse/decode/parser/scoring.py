@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from mbrparse.charts.chart import Chart
-    from mbrparse.decode.derivations.items import TreeItems
+    from mbrparse.decode.derivations.items import ExpectedItems
 
 Row = dict[str, Any]
 
@@ -89,7 +89,7 @@ class Scorer:
         self.source: GrammarSource | PosteriorsSource
         self._form = form
         self._probability: TreeProbability | None = None
-        self._items: TreeItems | None = None
+        self._items: ExpectedItems | None = None
         if not isinstance(known, PCFG):
             self.source = PosteriorsSource(known, options)
             self._unaries = bool(known.phrase[known.ends - known.starts == 1].any())
@@ -103,9 +103,9 @@ class Scorer:
         # As trees show them; what is written alike is a treebank's label first, which binarizing escapes.
         self._tags = {unescape(label): label for label in sorted(known.labels, reverse=True)}
         if forests:
-            from mbrparse.decode.derivations.items import TreeItems
+            from mbrparse.decode.derivations.items import ExpectedItems
 
-            self._items = TreeItems(self.source.charts)
+            self._items = ExpectedItems(self.source.charts)
 
     def check_fit(self, trees: Sequence[GivenTree]) -> None:
         """Raise InputMismatchError where the grammar knows no terminal of the first trees.
