@@ -21,7 +21,7 @@ from mbrparse.charts.base.packed_forest import ONE, Forest, Index, forest_cell
 from mbrparse.charts.kernel import kernel
 from mbrparse.charts.rule_tables import Floats, Ints
 from mbrparse.decode.bracketing import TIE
-from mbrparse.grammar.unary_cycles import components
+from mbrparse.grammar.unaries import components
 
 
 class Graph(NamedTuple):
