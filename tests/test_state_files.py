@@ -17,6 +17,7 @@ import pytest
 from commandline import Command
 from hypothesis import given
 from hypothesis import strategies as st
+from mbrparse.training.em.iterations import Trained, train
 
 from mbrparse.errors import MbrparseError
 from mbrparse.experiments.caraballo_charniak.merit_trial import MeritTrial
@@ -32,7 +33,6 @@ from mbrparse.state_files import DIGEST, write_state
 from mbrparse.training.count import train as count
 from mbrparse.training.em.bracketings import BracketedSentence
 from mbrparse.training.em.inside_outside import random_grammar
-from mbrparse.training.em.iterations import Trained, train
 from mbrparse.training.tag_statistics import count_statistics, read_statistics, write_statistics
 from mbrparse.treebank.brackets import read_tree
 from mbrparse.treebank.corpora.reading import SourceTree
