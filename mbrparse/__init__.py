@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 from mbrparse.version import __version__
 
 if TYPE_CHECKING:
+    from mbrparse.decode.best_first.best_first import BestFirst, Until
     from mbrparse.decode.explain.explanation import explain
     from mbrparse.decode.objectives import OBJECTIVES, Item, Objective, Space
     from mbrparse.decode.parser.combination import combine
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from mbrparse.grammar.grammar_files import grammar, read_grammar, write_grammar
     from mbrparse.grammar.pcfg import PCFG
     from mbrparse.training.count import train
+    from mbrparse.training.tag_statistics import read_statistics
     from mbrparse.treebank.baselines import baseline_trees
     from mbrparse.treebank.binarize import Binarization, binarize, debinarize
     from mbrparse.treebank.brackets import read_tree
@@ -56,6 +58,7 @@ __all__ = [
     "OBJECTIVES",
     "PCFG",
     "PROFILES",
+    "BestFirst",
     "Binarization",
     "CorpusReading",
     "Grammars",
@@ -68,6 +71,7 @@ __all__ = [
     "Space",
     "Tree",
     "TreeRates",
+    "Until",
     "__version__",
     "baseline_trees",
     "binarize",
@@ -81,6 +85,7 @@ __all__ = [
     "read_grammar",
     "read_parses",
     "read_posteriors",
+    "read_statistics",
     "read_tree",
     "read_trees",
     "report",
@@ -99,6 +104,7 @@ _MODULES = {
     "OBJECTIVES": "decode.objectives",
     "PCFG": "grammar.pcfg",
     "PROFILES": "evaluate.compare.profiles",
+    "BestFirst": "decode.best_first.best_first",
     "Binarization": "treebank.binarize",
     "Grammars": "decode.parser.grammars_source",
     "Item": "decode.objectives",
@@ -110,6 +116,7 @@ _MODULES = {
     "Posteriors": "decode.span_posteriors",
     "Space": "decode.objectives",
     "Tree": "treebank.tree",
+    "Until": "decode.best_first.best_first",
     "TreeRates": "evaluate.compare.candidates",
     "baseline_trees": "treebank.baselines",
     "binarize": "treebank.binarize",
@@ -122,6 +129,7 @@ _MODULES = {
     "posteriors": "decode.posteriors.posteriors_arrays",
     "read_grammar": "grammar.grammar_files",
     "read_posteriors": "decode.posteriors.posteriors_file",
+    "read_statistics": "training.tag_statistics",
     "read_tree": "treebank.brackets",
     "read_parses": "treebank.corpora.prepare",
     "read_trees": "treebank.corpora.prepare",
