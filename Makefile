@@ -2,9 +2,8 @@
 # make reproduce   the same on a real treebank: CORPUS=nltk:treebank, craft:PATH, wsj:DIR, a file, a folder
 #                  (MAX_LENGTH=40 TEST_FRACTION=0.1 JOBS=1; SPLIT_SEED=1 ENCODING=latin-1 ON_ERROR=skip
 #                  FUNCTIONS=before:+ LABEL_MAP=FILE BUILD=build)
-# make table1      Goodman's first experiment on the embedded treebank, or CORPUS=nltk:treebank MAX_LENGTH=15
-# make figure2     its figure: both decoders after each iteration of training
-# make simaan      Sima'an's Table 2 on nltk:treebank, or CORPUS=wsj:DIR UNKNOWN=signature
+# make table1, figure2, simaan, figures-of-merit, dop, split-merge, beyond-recall, prefixes, palindromes, calibration
+#                  a paper's experiment on the embedded treebank, or CORPUS=nltk:treebank OPTIONS="--max-length 15"
 # make shell       a shell in which mbrparse, and the environment's python, are commands
 # make test        sets up an environment and passes the tests, but for the long ones
 # make test-long   the long ones, and all properties with five times as many examples
@@ -35,7 +34,7 @@ fraction = $(if $(filter-out 0.1,$(TEST_FRACTION)),-$(TEST_FRACTION))
 others = $(subst /,_,$(subst :,-,$(FUNCTIONS:%=-%)$(LABEL_MAP:%=-%)))
 RUN = $(BUILD)/reproduce/$(name)$(fraction)$(SPLIT_SEED:%=-seed-%)$(ON_ERROR:%=-%)$(others)
 
-.PHONY: demo shell reproduce table1 figure2 test test-long lint bench clean distclean
+.PHONY: demo shell reproduce test test-long lint bench clean distclean
 .DELETE_ON_ERROR:
 
 demo:
@@ -52,22 +51,28 @@ reproduce: $(VENV)/installed
 	    --test-fraction $(TEST_FRACTION) $(SPLIT_SEED:%=--seed %) $(ENCODING:%=--encoding %) \
 	    $(ON_ERROR:%=--on-error %) $(FUNCTIONS:%=--functions "%") $(LABEL_MAP:%=--label-map "%")
 
-# Training from bracketed text: the embedded treebank, whole, unless the command line says otherwise.
+# The papers' experiments, each a script that goes on where it was (python papers/NAME.py --help): on the embedded
+# treebank, or CORPUS=nltk:treebank, with OPTIONS="--max-length 15".
 given = $(filter-out file,$(origin $(1)))
-BRACKETED = $(if $(call given,CORPUS),$(CORPUS),embedded:flights)
-LIMIT = $(if $(call given,MAX_LENGTH),$(MAX_LENGTH))
-TRAINING = build/pereira-schabes-$(subst /,_,$(subst :,-,$(BRACKETED)))$(LIMIT:%=-%)
+PAPER_CORPUS = $(if $(call given,CORPUS),$(CORPUS),embedded:flights)
+paper = $(BIN)/python papers/$(1).py "$(PAPER_CORPUS)" --jobs $(JOBS) $(OPTIONS) \
+    -o $(BUILD)/$(1)-$(subst /,_,$(subst :,-,$(PAPER_CORPUS)))
 
-table1: $(TRAINING)/report.txt
-	@cat $<
-
-figure2: $(TRAINING)/report.txt
-	@ls $(TRAINING)/figure2.png $(TRAINING)/figure2.svg
-
-$(TRAINING)/report.txt: $(VENV)/installed
-	@mkdir -p $(TRAINING)
-	$(MBRPARSE) experiment pereira-schabes "$(BRACKETED)" $(LIMIT:%=--max-length %) \
-	    --jobs $(JOBS) -o $(TRAINING) > $@
+.PHONY: table1 figure2 simaan figures-of-merit dop split-merge beyond-recall prefixes palindromes calibration
+table1 figure2: $(VENV)/installed
+	$(call paper,goodman1996_table1)
+simaan: $(VENV)/installed
+	$(call paper,simaan2003)
+figures-of-merit: $(VENV)/installed
+	$(call paper,caraballo1998)
+dop: $(VENV)/installed
+	$(call paper,dop1996)
+split-merge: $(VENV)/installed
+	$(call paper,split_merge)
+beyond-recall prefixes calibration: $(VENV)/installed
+	$(call paper,$(subst -,_,$@))
+palindromes: $(VENV)/installed
+	$(BIN)/python papers/pereira_schabes1992.py palindromes --jobs $(JOBS) $(OPTIONS) -o $(BUILD)/palindromes
 
 test: $(VENV)/installed-dev
 	$(BIN)/python tests/compile_kernels.py
@@ -124,22 +129,6 @@ clean:
 
 distclean: clean
 	rm -rf $(VENV)
-
-# Caraballo & Charniak's comparison of figures of merit (CORPUS=embedded:flights for a quick one).
-MERITS = build/figures-of-merit-$(subst /,_,$(subst :,-,$(CORPUS)))
-
-.PHONY: figures-of-merit
-figures-of-merit: $(VENV)/installed
-	$(MBRPARSE) experiment figures-of-merit "$(CORPUS)" --jobs $(JOBS) -o $(MERITS)
-
-# Sima'an's Table 2 (CORPUS=embedded:flights for a quick one, wsj:DIR for his own treebank).
-UNKNOWN ?= collins
-SIMAAN = build/simaan-$(subst /,_,$(subst :,-,$(CORPUS)))-$(UNKNOWN)
-
-.PHONY: simaan
-simaan: $(VENV)/installed
-	@mkdir -p build
-	$(MBRPARSE) experiment simaan "$(CORPUS)" --unknown $(UNKNOWN) --jobs $(JOBS) -o $(SIMAAN)
 
 SECONDS ?= 600
 SHOTS ?= 200

@@ -120,9 +120,7 @@ def promised(parses: Parses) -> Iterator[tuple[str, str, float]]:
 @click.option("--max-length", default=40, help="Leave out longer sentences.")
 @click.option("--resamples", default=10_000, help="Resamples for significance.")
 @click.option("--seed", default=0, help="Seed of the resamples.")
-def main(
-    steps: Steps, corpus: str, test_fraction: str, max_length: int, resamples: int, seed: int
-) -> None:
+def main(steps: Steps, corpus: str, test_fraction: str, max_length: int, resamples: int, seed: int) -> None:
     """Compare n-ary trees by precision, recall and F, and binary trees by consistent brackets."""
     parses = Parses(steps, corpus, test_fraction, max_length)
     cost, gold = parses.pooled(), read(parses.gold)
@@ -135,7 +133,13 @@ def main(
         ("binarized", BINARY, "pooled", BINARY_CRITERIA),
     ):
         found = mp.compare(
-            gold, parses.trees(names), form=form, average=average, criteria=criteria, **tests, log=lambda _: None
+            gold,
+            parses.trees(names),
+            form=form,
+            average=average,
+            criteria=criteria,
+            **tests,
+            log=lambda _: None,
         )
         texts.append(f"{form} trees, rates {average}\n\n{found}")
         frames.append(found.frame)
@@ -151,7 +155,7 @@ def main(
 
 
 def curve(steps: Steps, parses: Parses, gold: list[mp.Tree], others: pd.DataFrame) -> None:
-    """Precision and recall of General Recall over the cost of a node, and a point for each other objective."""
+    """Precision and recall of General Recall by the cost of a node, and a point for each objective."""
     for cost in COSTS:
         parses.parse(f"sweep/cost-{cost:.2f}", "general-recall", node_cost=cost)
     names = {f"sweep/cost-{cost:.2f}": cost for cost in COSTS}

@@ -43,8 +43,14 @@ def calibrated(grammar: mp.PCFG, name: str, gold: Sequence[mp.Tree]) -> Iterator
             half = NormalDist().inv_cdf(0.995) * difference.std(ddof=1) * len(table) ** 0.5 / total
             mean, measured = expected.sum() / total, table[column].sum() / total
             yield {
-                **{"sentences": name, "objective": objective, "measure": measure, "n": len(table)},
-                **{"expected": mean, "measured": measured, "low": mean - half, "high": mean + half},
+                "sentences": name,
+                "objective": objective,
+                "measure": measure,
+                "n": len(table),
+                "expected": mean,
+                "measured": measured,
+                "low": mean - half,
+                "high": mean + half,
                 "inside": abs(measured - mean) <= half,
             }
 
@@ -54,9 +60,7 @@ def calibrated(grammar: mp.PCFG, name: str, gold: Sequence[mp.Tree]) -> Iterator
 @click.option("--seed", default=1996, help="Seed of the sampling.")
 @click.option("--test-fraction", default="0.1", help="The last part, to hold out.")
 @click.option("--max-length", default=40, help="Leave out longer sentences.")
-def main(
-    steps: Steps, corpus: str, samples: int, seed: int, test_fraction: str, max_length: int
-) -> None:
+def main(steps: Steps, corpus: str, samples: int, seed: int, test_fraction: str, max_length: int) -> None:
     """Compare expected with measured recall, on sampled and on held-out sentences."""
     trees, train, test, grammar, sampled = map(
         steps.path, ("trees.mrg", "train.mrg", "test.mrg", "grammar.txt", "sampled.mrg")
@@ -71,7 +75,9 @@ def main(
     found = pd.DataFrame(rows).set_index(["sentences", "objective", "measure"])
     shown = found.copy()
     shown[["expected", "measured", "low", "high"]] = (100 * found.iloc[:, 1:5]).map("{:.2f}".format)
-    title = f"{corpus}: the recall that the parser expects, its 99% interval, and the recall there is, per cent"
+    title = (
+        f"{corpus}: the recall that the parser expects, its 99% interval, and the recall there is, per cent"
+    )
     steps.table("calibration", found, title, shown)
 
 

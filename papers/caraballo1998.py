@@ -1,15 +1,15 @@
 """Caraballo & Charniak (1998): figures of merit for best-first parsing, compared by their work.
 
-A grammar and its statistics are counted from all but the last part of a treebank, whose sentences are parsed: to
-exhaustion, and with each merit until most of a sentence's probability is found. *Edges* are rule expansions;
-*non-zero edges* those that are part of a complete parse in the chart; CPU time is the search's own.
+A grammar and its statistics are counted from all but the last part of a treebank, whose sentences are
+parsed: to exhaustion, and with each merit until most of a sentence's probability is found. *Edges* are rule
+expansions; *non-zero edges* those that are part of a complete parse; CPU time is the search's own.
 
     python papers/caraballo1998.py nltk:treebank -o build/merits
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 

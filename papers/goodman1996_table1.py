@@ -127,7 +127,9 @@ def figure2(steps: Steps, rates: pd.DataFrame, title: str) -> None:
                     index="iteration", columns="run", values=criterion
                 )
                 found *= 100
-                panel.fill_between(found.index, found.min(axis=1), found.max(axis=1), color=colour, alpha=0.15)
+                panel.fill_between(
+                    found.index, found.min(axis=1), found.max(axis=1), color=colour, alpha=0.15
+                )
                 panel.plot(found.index, found[1], line, color=colour, label=DECODERS[decoder])
             panel.set(title=CRITERIA[criterion], xlabel="iteration", ylabel="per cent")
         axes[0].legend(loc="lower right", frameon=False)

@@ -1,8 +1,8 @@
 """Pereira & Schabes (1992): training on raw and on bracketed palindromes.
 
-The language has the palindromes w w^R over two letters. Sentences are drawn from S -> a S a | b S b (0.4 each)
-| a a | b b (0.1 each); their brackets are the S. A grammar that gets the language right has the cross-entropy
-of the source.
+The language has the palindromes w w^R over two letters. Sentences are drawn from S -> a S a | b S b (0.4
+each) | a a | b b (0.1 each); their brackets are the S. A grammar that gets the language right has the
+cross-entropy of the source.
 
     python papers/pereira_schabes1992.py palindromes -o build/palindromes
 """
@@ -47,7 +47,13 @@ def one_run(folder: Path, design: dict[str, int], run: int) -> dict[str, float]:
     grammar, curve, seed = test.with_name("grammar.txt"), test.with_name("curve.csv"), source.getrandbits(32)
     how = {name: design[name] for name in ("nonterminals", "iterations")}
     for name in ("bracketed", "raw"):
-        more = {"no_brackets": name == "raw", "heldout": test, "curve": curve, "output": grammar, "seed": seed}
+        more = {
+            "no_brackets": name == "raw",
+            "heldout": test,
+            "curve": curve,
+            "output": grammar,
+            "seed": seed,
+        }
         with redirect_stderr(io.StringIO()):
             mbrparse("train", train, method="inside-outside", **how, **more)
         found[f"{name}: bits"] = float(pd.read_csv(curve)["heldout_cross_entropy"].iloc[-1])

@@ -2,9 +2,9 @@
 
 Of samples of a grammar no model has lower perplexities than the grammar itself, in expectation (Jumelet &
 Zuidema 2023). The n-gram models are interpolated Kneser-Ney's (1995): the model of order n has raw counts of
-n-grams; a shorter one counts the different words before it or, at the beginning of a sentence, where there are
-none, how often it occurs. Every length has one discount, n1 / (n1 + 2 n2) of what was counted once and twice
-(Ney, Essen & Kneser 1994). Unigrams are interpolated with the uniform distribution.
+n-grams; a shorter one counts the different words before it or, at the beginning of a sentence, where there
+are none, how often it occurs. Every length has one discount, n1 / (n1 + 2 n2) of what was counted once and
+twice (Ney, Essen & Kneser 1994). Unigrams are interpolated with the uniform distribution.
 
     python papers/prefixes.py embedded:flights -o build/prefixes
 """
@@ -20,7 +20,7 @@ import click
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from steps import Steps, mbrparse, paper, read, write_trees
+from steps import Steps, mbrparse, paper, read
 
 import mbrparse as mp
 

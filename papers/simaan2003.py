@@ -1,8 +1,8 @@
 """Sima'an (2003), Table 2: four algorithms among a grammar's own trees, three parsers, on words, by EVALB.
 
-M_RL is right-linear, once with all unary productions and once without, since the paper does not say which; it is
-compared with the binarized gold, continuations being constituents. M_H is binarized around heads; its parses
-are debinarized and compared with the n-ary gold.
+M_RL is right-linear, once with all unary productions and once without, since the paper does not say which;
+it is compared with the binarized gold, continuations being constituents. M_H is binarized around heads; its
+parses are debinarized and compared with the n-ary gold.
 
     python papers/simaan2003.py nltk:treebank -o build/simaan
     python papers/simaan2003.py wsj:DIR --test-trees 1000 -o build/simaan
@@ -98,7 +98,7 @@ def parse(steps: Steps, name: str, train_how: dict[str, object], node_cost: floa
     return folder
 
 
-def account(folder: Path, train_trees: int) -> str:
+def account(folder: Path) -> str:
     """What the parsing says of itself."""
     gold, known = read(folder / "gold.mrg"), set(mp.read_grammar(folder / "grammar.txt").terminals)
     words = [word for tree in gold for word in tree.words()]
@@ -138,7 +138,7 @@ def main(
         parses = {his: list(mp.read_parses(folder / f"{ours}.txt")) for ours, his in ALGORITHMS.items()}
         written = {his: [tree and for_evalb(tree) for tree in trees] for his, trees in parses.items()}
         found = mp.compare(gold, written, **how, log=lambda _: None)
-        texts.append(f"{name}\n\n{account(folder, len(read(divided[0])))}\n\n{found}")
+        texts.append(f"{name}\n\n{account(folder)}\n\n{found}")
         tables[name] = found.frame
         scored = np.isin(found.counts["status"], 0)
         in_error = found.counts["sentence"][~scored].unique()

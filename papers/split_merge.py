@@ -1,8 +1,8 @@
 """What each objective is worth as split-merge grammars get finer (Petrov et al. 2006; Petrov & Klein 2007).
 
-Grammars of 0, 1, 2, ... cycles are trained on one treebank, from words, and parse its held-out part for several
-objectives. most-probable-tree is the most probable of the trees of the 1,000 best derivations: summed over
-states, the search for it is NP-hard.
+Grammars of 0, 1, 2, ... cycles are trained on one treebank, from words, and parse its held-out part for
+several objectives. most-probable-tree is the most probable of the trees of the 1,000 best derivations: summed
+over states, the search for it is NP-hard.
 
     python papers/split_merge.py nltk:treebank -o build/split-merge
 """
@@ -81,9 +81,9 @@ def main(
     steps.mbrparse("debinarize", test, output=gold)
     training = steps.path("training.txt")
     texts, figures = [], {}
+    words: dict[str, object] = {"method": "split-merge", "terminals": "words", "seed": seed}
     for cycle in range(cycles + 1):
         grammar = steps.path(f"{cycle}/grammar.txt")
-        words: dict[str, object] = {"method": "split-merge", "terminals": "words", "seed": seed}
 
         def one_more(cycle: int = cycle, grammar: Path = grammar) -> None:
             resume = cycle > 0 and Path(f"{training}.checkpoint").exists()
@@ -104,7 +104,9 @@ def main(
     parts = f"{len(read(train))} trees to train on, {len(read(gold))} held out"
     steps.table("cycles", table, f"{corpus}: {parts}; F by EVALB (COLLINS.prm), by cycles", per_cent(table))
     with steps.plot("cycles", 1, f"{corpus}: F by EVALB") as [panel]:
-        (100 * table.T).plot(ax=panel, marker="o", xlabel="cycles of splitting and merging", ylabel="F, per cent")
+        (100 * table.T).plot(
+            ax=panel, marker="o", xlabel="cycles of splitting and merging", ylabel="F, per cent"
+        )
         panel.set_xticks(range(cycles + 1))
 
 
