@@ -23,8 +23,9 @@ made with other settings (seed: 1, now 2) -- give the same options and inputs, o
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
-from contextlib import suppress
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -32,7 +33,9 @@ import msgspec
 import numpy as np
 
 from mbrparse.errors import FileError, InputMismatchError, shortened
-from mbrparse.files import open_input, open_output
+from mbrparse.files import PART, atomic_outputs, open_input, open_output
+from mbrparse.jobs import WorkersError
+from mbrparse.log import counted
 from mbrparse.program import program
 
 if TYPE_CHECKING:
@@ -93,6 +96,76 @@ def load(path: str | Path, kind: type[Content], settings: Settings | None, other
         raise FileError(
             f"damaged, or no file of this program ({error})", source=str(path), remedy=otherwise
         ) from None
+
+
+@contextmanager
+def resumable_outputs(
+    paths: Sequence[str], settings: Settings, resume: bool, headings: int = 0
+) -> Iterator[int]:
+    """Write these outputs, whose lines are about one sentence each, so that a later run can go on with them.
+
+    They grow in PATH.part, with the settings beside the first one, and are renamed when all are whole. Parts
+    and settings stay if the run is interrupted, killed or loses its workers; after other errors, which would
+    come again, they do not.
+
+    Parameters
+    ----------
+    resume
+        Whether to go on with what is there, if anything is.
+    headings
+        The number of lines before those of sentences.
+
+    Yields
+    ------
+    int
+        The number of sentences that are done already: the lines of new ones go behind them.
+
+    Raises
+    ------
+    InputMismatchError
+        Where what is there was made with other settings.
+    """
+    parts = [os.path.realpath(path) + PART for path in paths]
+    beside = f"{parts[0]}.settings"
+    done = 0
+    if resume and os.path.exists(beside):
+        load(beside, list[str], settings, "leave --resume out to begin anew")
+        done = _whole_sentences(parts, headings)
+    else:
+        save(beside, paths, settings)
+    try:
+        with atomic_outputs(done + headings if done else 0):
+            yield done
+    except (KeyboardInterrupt, WorkersError, MemoryError) as failure:
+        if there := _whole_sentences(parts, headings):
+            kept = f"after {counted(there, 'sentence')}: {paths[0]}{PART} keeps them, --resume goes on"
+            if isinstance(failure, KeyboardInterrupt):
+                raise KeyboardInterrupt(*failure.args, kept) from None
+            raise
+        _remove([beside, *parts])
+        raise
+    except BaseException:
+        _remove([beside, *parts])
+        raise
+    _remove([beside])
+
+
+def _whole_sentences(parts: Sequence[str], headings: int) -> int:
+    """The number of sentences whose lines are whole in all these files."""
+    counts = []
+    for part in parts:
+        try:
+            with open(part, "rb") as lines:
+                counts.append(sum(line.endswith(b"\n") for line in lines))
+        except FileNotFoundError:
+            return 0
+    return max(0, min(counts) - headings)
+
+
+def _remove(paths: Iterable[str]) -> None:
+    for path in paths:
+        with suppress(OSError):
+            os.unlink(path)
 
 
 def settings_of(path: str | Path) -> dict[str, Any] | None:

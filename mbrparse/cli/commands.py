@@ -16,22 +16,13 @@ class LazyGroup(click.Group):
     """A group of commands, each the function of its own name in the module NAME_command.
 
     ``lines`` maps the commands' names to their lines in the help; the modules lie beside this one, and
-    ``modules`` names those that are called otherwise. A misspelt name is answered with the nearest one. An
-    interruption keeps its text, as click.Abort.
+    ``modules`` names those that are called otherwise. A misspelt name is answered with the nearest one.
     """
 
     def __init__(self, *args: Any, lines: dict[str, str], modules: dict[str, str], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._lines = lines
         self._modules = modules
-
-    def invoke(self, ctx: click.Context) -> Any:
-        """Read a command's arguments and call it."""
-        try:
-            return super().invoke(ctx)
-        except KeyboardInterrupt as interruption:
-            # click would write an empty line first.
-            raise click.Abort(*interruption.args) from None
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self._lines)

@@ -229,10 +229,12 @@ class OutputOptions:
         type=Finite(min=0, max=1), default=0.0, help="With --write-posteriors: leave out those below."
     )
 
-    def check(self, sharded: bool) -> None:
-        """Raise UsageError for --least where no posteriors are written, but by merge."""
-        if sharded or self.write_posteriors is None:
-            refuse_options(["least"], "--write-posteriors, and no --shard")
+    def check(self, resume: bool) -> None:
+        """Raise UsageError for --least where no posteriors are written, and for --strict with --resume."""
+        if self.write_posteriors is None:
+            refuse_options(["least"], "--write-posteriors")
+        if self.strict and resume:
+            raise click.UsageError("--strict looks at all sentences, of which --resume parses the last.")
 
     def posteriors_writer(
         self, grammar: Grammar, options: ParserOptions, marks: LabelMarks | None

@@ -14,7 +14,6 @@ from typing import NoReturn
 import click
 
 from mbrparse.cli.commands import LazyGroup
-from mbrparse.cli.interrupts import interruptible, received
 from mbrparse.cli.options import note
 from mbrparse.errors import FileError, MbrparseError, visible
 from mbrparse.files import UNWRITTEN, unwritable
@@ -33,7 +32,6 @@ COMMANDS = {
     "grammar": "Show or convert a grammar.",
     "sample": "Sample trees from a grammar.",
     "parse": "Parse sentences by minimum Bayes risk, or Viterbi.",
-    "merge": "Merge the shards of a run into the files of one run.",
     "rerank": "Choose among candidates: of each sentence the best expected tree.",
     "combine": "Combine the trees of several parsers, or of one parser's list, by votes.",
     "score": "Score trees: log probabilities and expected matches.",
@@ -55,7 +53,6 @@ COMMANDS = {
 
 _MODULES = {
     "debinarize": "binarize_command",
-    "merge": "parse_command",
     "reproduce": "experiment_command",
     **dict.fromkeys(("corpora", "split", "baseline", "sample"), "treebank_commands"),
     **dict.fromkeys(("surprisal", "next", "masked"), "prefix_commands"),
@@ -118,16 +115,24 @@ _OUT_OF_MEMORY = MbrparseError(
 _UNMAPPED = re.compile("failed to map segment|cannot allocate memory|cannot create shared object", re.I)
 
 
-def main() -> NoReturn:
-    """Run the command line; the only place where errors become exit codes."""
+def main(at_first: object = None) -> NoReturn:
+    """Run the command line; the only place where errors become exit codes.
+
+    SIGINT, SIGTERM and SIGHUP raise KeyboardInterrupt, unless they are ignored (``nohup``) or have another
+    handler than Python's own or the one that was there ``at_first``.
+    """
     stand_in_for_closed()
     # The threads of numpy's BLAS cost more to start than the few products of matrices gain by them.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     lost: OSError | None = None
     try:
-        with interruptible():
-            code, failure = _run()
-            lost = flush_output()
+        if signal.getsignal(signal.SIGINT) is at_first:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            if signal.getsignal(number) is signal.SIG_DFL:
+                signal.signal(number, _terminate)
+        code, failure = _run()
+        lost = flush_output()
     except KeyboardInterrupt as interruption:  # before all began, or when all was done and said
         code, failure = _interrupted(interruption), None
     if isinstance(lost, BrokenPipeError):
@@ -141,6 +146,13 @@ def main() -> NoReturn:
         # Threads that were interrupted at their work would be waited for.
         os._exit(code)
     sys.exit(code)
+
+
+def _terminate(number: int, _: object) -> NoReturn:
+    for other in (signal.SIGTERM, signal.SIGHUP):
+        # A closing terminal, or a manager of services, sends both: once is enough to leave.
+        signal.signal(other, signal.SIG_IGN)
+    raise KeyboardInterrupt(signal.Signals(number))
 
 
 def _run() -> tuple[int, Exception | None]:
@@ -163,7 +175,7 @@ def _run() -> tuple[int, Exception | None]:
         if not _is_lack_of_memory(error):
             return _of_system(error)
         return 1, _OUT_OF_MEMORY
-    except (click.Abort, KeyboardInterrupt) as interruption:
+    except KeyboardInterrupt as interruption:
         return _interrupted(interruption), None
     return 0, None
 
@@ -190,12 +202,12 @@ def _of_system(error: Exception) -> tuple[int, Exception | None]:
     return 1, FileError(f"failed ({error.strerror or error})", source=error.filename, remedy=remedy)
 
 
-def _interrupted(interruption: BaseException) -> int:
+def _interrupted(interruption: KeyboardInterrupt) -> int:
     """Print that; return the exit code, as shells have it: 130 for Ctrl-C, 143 for SIGTERM."""
-    number = received()
-    by = "" if number == signal.SIGINT else f" ({number.name})"
-    note(" ".join((f"interrupted{by}", *map(str, interruption.args))))
-    return 128 + number
+    numbers = [one for one in interruption.args if isinstance(one, signal.Signals)]
+    by = [f"({number.name})" for number in numbers]
+    note(" ".join(("interrupted", *by, *(str(one) for one in interruption.args if one not in numbers))))
+    return 128 + next(iter(numbers), signal.SIGINT)
 
 
 def _show(error: click.ClickException) -> None:

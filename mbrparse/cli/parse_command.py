@@ -1,4 +1,4 @@
-"""``mbrparse parse``, and ``mbrparse merge``, which makes one run's files of the results of shards."""
+"""``mbrparse parse``: sentences in, trees out."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ import click
 from mbrparse.cli.commands import SectionedCommand, option_group
 from mbrparse.cli.file_options import InputOptions, OutputOptions, output_paths
 from mbrparse.cli.objective_options import ObjectiveOptions, combinations_checked
-from mbrparse.cli.options import check_outputs, inputs_argument, note, option, output_option, with_progress
+from mbrparse.cli.options import check_outputs, inputs_argument, note
 from mbrparse.cli.search_options import BestFirstOptions, CandidateOptions, DopOptions, LimitOptions
 from mbrparse.cli.work_options import WorkOptions
+from mbrparse.files import STANDARD
 
 if TYPE_CHECKING:
     from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors
@@ -49,19 +50,18 @@ def parse(
     Each INPUT holds trees, whose tags or words are parsed, or lines of tokens. There is exactly one line of
     output for each sentence, in order, whatever happens to any one of them.
     """
-    from mbrparse.decode.parser.parse_files import ParseAccount, write_parses
-    from mbrparse.decode.parser.parse_input import Job
-    from mbrparse.decode.parser.sentences import read_files
+    from mbrparse.decode.parser.output import write_parses
+    from mbrparse.decode.parser.parsing import ParseJob
+    from mbrparse.decode.parser.sentences import count_sentences, read_input
     from mbrparse.decode.parser_options import ParserOptions
 
-    part = machines.part()
-    trees.check(part is not None)
-    source.check(*inputs, labels=trees.write_posteriors is not None and part is None)
-    paths = [] if part is not None else output_paths(trees.output, objectives.distinct)
+    trees.check(machines.resume)
+    source.check(*inputs, labels=trees.write_posteriors is not None)
+    paths = output_paths(trees.output, objectives.distinct)
     files = [("--details", trees.details), ("--write-posteriors", trees.write_posteriors)]
     files += [("--candidates", candidates.candidates), ("--log", machines.log)]
     check_outputs(
-        [] if part is not None else [*(("--output", path) for path in paths), *files],
+        [*(("--output", path) for path in paths), *files],
         [*source.files, ("--statistics", best_first.statistics)],
         [("INPUT", path) for path in inputs],
     )
@@ -97,70 +97,20 @@ def parse(
         if trees.write_posteriors is not None:
             collected = trees.posteriors_writer(grammar, options, source.marks()), trees.write_posteriors
     candidates.check(draws)
-    job = Job(known, options, trees.details is not None, collected is not None, trees.mark_fallback)
-    chunks = partial(read_files, inputs, source.read_form, source.encoding)
-    with machines.lines(job, inputs, chunks, part, candidates.candidates is not None) as results:
+    job = ParseJob(known, options, trees.details is not None, collected is not None, trees.mark_fallback)
+    how = inputs, source.read_form, source.encoding
+    count = None if STANDARD in inputs else partial(count_sentences, *how)
+    written = [*paths, *filter(None, [trees.details])]
+    others = [name for name, path in files[1:3] if path is not None]
+    with (
+        machines.outputs(written, inputs, others) as done,
+        machines.results(job, read_input(*how), done, count, "parsing") as (first, results),
+    ):
         for remark in remarks:
             note(remark)
-        if part is None:
-            account = write_parses(results, paths, trees.details, collected, candidates=candidates.candidates)
-        else:
-            account = ParseAccount.of(results)
-            note(f"shard {part} is done; when all are, mbrparse merge writes their files")
+        account = write_parses(
+            results, paths, trees.details, collected, candidates=candidates.candidates, first=first
+        )
     account.tell(note)
     if trees.strict and account.reasons:
         raise click.exceptions.Exit(3)
-
-
-@click.command()
-@click.argument("parts", metavar="PART...", nargs=-1, required=True)
-@output_option("Where to write; with several objectives a pattern such as build/{objective}.mrg.")
-@option("--details", metavar="FILE", help="Write the details, if parse had --details.")
-@option(
-    "--write-posteriors",
-    metavar="FILE.npz",
-    help="Write the posteriors, if parse had --write-posteriors.",
-)
-@option("--candidates", metavar="FILE", help="Write the candidates, if parse had --candidates.")
-def merge(
-    parts: tuple[str, ...],
-    output: str,
-    details: str | None,
-    write_posteriors: str | None,
-    candidates: str | None,
-) -> None:
-    """Merge the shards of a run of parse into the files that one run would have written.
-
-    PARTs are the folders of mbrparse parse --shard I/N --work FOLDER, for each I from 1 to N, in any order.
-    They are checked first: none may be missing, given twice, unfinished or damaged, and all must have been
-    parsed by one version with the same grammar, input and options.
-    """
-    from mbrparse.decode.parser.parse_files import write_parses
-    from mbrparse.decode.parser.parse_input import numbered
-    from mbrparse.decode.parser.stored_lines import CODEC, writer_of
-    from mbrparse.run.manifest import NAME
-    from mbrparse.run.shard_folders import ShardFolders
-    from mbrparse.run.work_folder import BLOCKS
-
-    merged = ShardFolders(parts, CODEC, with_progress)
-    writer = writer_of(merged.manifest)
-    paths = output_paths(output, merged.manifest.settings["objectives"])
-    kept = {
-        "--details": (details, merged.manifest.settings["details"]),
-        "--write-posteriors": (write_posteriors, writer is not None),
-        "--candidates": (candidates, merged.manifest.settings["candidates"]),
-    }
-    for name, (path, there) in kept.items():
-        if path is not None and not there:
-            raise click.UsageError(f"{name}: the parts have none: parse was run without {name}.")
-    check_outputs(
-        [*(("--output", path) for path in paths), *((name, path) for name, (path, _) in kept.items())],
-        [("PART", f"{part}/{file}") for part in parts for file in (NAME, BLOCKS)],
-    )
-    collected = None if writer is None or write_posteriors is None else (writer, write_posteriors)
-    results = with_progress(numbered(merged.lines()), "merging", merged.sentences)
-    account = write_parses(results, paths, details, collected, candidates=candidates)
-    for name, (path, there) in kept.items():
-        if there and path is None:
-            note(f"not written, though the parts have it: {name} FILE")
-    account.tell(note)

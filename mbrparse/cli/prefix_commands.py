@@ -79,7 +79,7 @@ class WordOptions(InputOptions):
     ) -> Iterator[tuple[int, Found]]:
         """Number what is found of each sentence; at last a note on the bits of all, which are of ``what``."""
         from mbrparse.decode.parser.grammar_source import check_fit
-        from mbrparse.decode.parser.parse_files import most_common
+        from mbrparse.decode.parser.output import most_common
         from mbrparse.decode.parser.sentences import read_files, sentences_of
         from mbrparse.decode.parser.tokenization import untokenized
 

@@ -58,7 +58,7 @@ def rerank(
     the file.
     """
     from mbrparse.decode.parser.given_trees import GivenTree, find_form
-    from mbrparse.decode.parser.parse_files import write_parses
+    from mbrparse.decode.parser.output import write_parses
     from mbrparse.decode.parser.rerank import Reranker, lines_of
     from mbrparse.files import source_name
     from mbrparse.garbage import collection_paused

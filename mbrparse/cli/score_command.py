@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from collections import Counter
 from dataclasses import dataclass
-from functools import partial
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,7 +30,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from mbrparse.decode.parser.given_trees import GivenTree
-    from mbrparse.run.in_order import Chunk
 
 
 @dataclass(frozen=True)
@@ -69,7 +66,7 @@ class ScoreOptions:
 )
 @output_option()
 @encoding_option()
-@option_group("machines", WorkOptions, "Long runs and many machines", without=("shard",))
+@option_group("machines", WorkOptions, "Long runs and many machines")
 def score(
     trees: str,
     known: InputOptions,
@@ -92,16 +89,20 @@ def score(
     expectations are those of another model, which tells no probabilities of sentences and trees.
     Another program's trees are scored as original ones unless --form says binarized.
     """
-    from mbrparse.decode.parser.parse_files import most_common
-    from mbrparse.decode.parser.score_input import Jackknife, ScoreJob, given_trees, look_at
+    from mbrparse.decode.parser.output import most_common
+    from mbrparse.decode.parser.parsing import (
+        Jackknife,
+        NumberedTree,
+        ScoreJob,
+        jackknife_parts,
+        look_at,
+        read_given_trees,
+    )
     from mbrparse.decode.parser.scoring import COLUMNS
-    from mbrparse.decode.parser.sentences import read_files
-    from mbrparse.decode.parser.stored_lines import BLOCK
-    from mbrparse.files import open_output, source_name
+    from mbrparse.files import open_output, read_lines, source_name
     from mbrparse.treebank.corpora.reading import places
     from mbrparse.treebank.labels import PLAIN
 
-    machines.part()
     if jackknife is None:
         refuse_options(["terminals"], "--jackknife")
         known.check(trees, labels=True)
@@ -115,38 +116,43 @@ def score(
     check_outputs(outputs, known.files, [("TREES", trees)])
     source, marks = source_name(trees), known.marks() or PLAIN
     models = () if jackknife else (known.model(),)
-    read = partial(read_files, [trees], "trees", encoding, parses=True)
     # What can be read but once is kept as text.
-    held = None if Path(trees).is_file() else list(read(BLOCK))
-
-    def chunks(size: int | None = None) -> Iterator[Chunk]:
-        return read(size) if held is None else iter(held)
+    text = None if Path(trees).is_file() else list(read_lines(trees, encoding))
 
     def given() -> Iterator[GivenTree]:
-        return chain.from_iterable(given_trees(chunk, marks, form) for chunk in chunks())
+        lines = read_lines(trees, encoding) if text is None else iter(text)
+        return read_given_trees(trees, marks, form, lines)
 
     found = look_at(given(), source, "binarized" if jackknife else form, note)
     if form is None:
-        note(f"trees are read as {found.form}: {found.because} (--form overrides this)")
+        form = found.form
+        note(f"trees are read as {form}: {found.because} (--form overrides this)")
     parts = Jackknife(models, ())
     if jackknife:
-        parts = Jackknife.of(given(), jackknife, terminals or "tags", with_progress)
-    job = ScoreJob(parts, found.form, marks, vars(options))
+        parts = jackknife_parts(given(), jackknife, terminals or "tags", with_progress)
+    job = ScoreJob(parts, found.form, vars(options))
     reasons, known_trees, log_prob, where = Counter[str](), 0, 0.0, places.Places(note)
     number, names = 0, (*COLUMNS, *places.COLUMNS)
-    with machines.lines(job, [trees], chunks) as results, open_output(output) as stream:
-        if layout == "tsv":
+    items = (NumberedTree(one, place) for place, one in enumerate(given()))
+    count = None if text is not None else lambda: sum(1 for _ in given())
+    headings = int(layout == "tsv" and machines.begins)
+    with (
+        machines.outputs([output], [trees], headings=headings) as done,
+        machines.results(job, items, done, count, "scoring") as (_, results),
+        open_output(output) as stream,
+    ):
+        if headings and not done:
             stream.write("\t".join(names) + "\n")
-        for number, lines in enumerate(results, start=1):
-            row = {"sentence": number, **json.loads(lines.trees[0])}
-            row |= where.of(source, row["line"])._asdict()
-            reasons.update([lines.reason] if lines.reason else [])
+        for scored in results:
+            row, number = {**scored, **where.of(source, scored["line"])._asdict()}, number + 1
+            reason = row["reason"] or row["tree_reason"]
+            reasons.update([reason] if reason else [])
             known_trees += row["tree_log_probability"] is not None
             log_prob += row["tree_log_probability"] or 0.0
             if layout == "tsv":
                 stream.write("\t".join(_field(row[name]) for name in names) + "\n")
             else:
-                stream.write(json.dumps(row) + "\n")
+                stream.write(json.dumps(row, allow_nan=False) + "\n")
     without = f", {reasons.total()} without a probability ({most_common(reasons)})" if reasons else ""
     others = f"; log probability of the others {log_prob:.2f}" if known_trees else ""
     note(f"{counted(number, 'tree')}{without}{others}")

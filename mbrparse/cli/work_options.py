@@ -1,9 +1,9 @@
-"""The options of ``parse`` and ``score`` for long runs: jobs, shards, resuming, a log; progress."""
+"""The options of ``parse`` and ``score`` for long runs: jobs, limits, shards, resuming, a log; progress."""
 
 from __future__ import annotations
 
 import json
-import os
+import re
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -14,44 +14,160 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 import click
+from click.core import ParameterSource
 
 from mbrparse.cli.objective_options import combinations_checked
-from mbrparse.cli.option_types import Text
-from mbrparse.cli.options import compilation_noted, every_minute, jobs_option, note, option
+from mbrparse.cli.option_types import InputFile, Text
+from mbrparse.cli.options import (
+    compilation_noted,
+    every_minute,
+    jobs_option,
+    max_seconds_option,
+    note,
+    option,
+)
 from mbrparse.errors import FileError
-from mbrparse.files import STANDARD
-from mbrparse.log import ProgressState, counted
+from mbrparse.files import STANDARD, is_file
+from mbrparse.log import counted
 
 if TYPE_CHECKING:
-    from mbrparse.decode.parser.parse_files import Lines
-    from mbrparse.decode.parser.parse_input import Job
-    from mbrparse.decode.parser.score_input import ScoreJob
-    from mbrparse.run.in_order import Chunk
-    from mbrparse.run.manifest import Shard
-    from mbrparse.run.work_folder import WorkFolder
-
+    from mbrparse.decode.parser.parsing import Job
 
 Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 _REFRESHED = 0.2
+_SHARD = re.compile(r"([1-9][0-9]{0,6})/([1-9][0-9]{0,6})")
+#: What the settings of a run that is resumed leave out: results do not depend on it.
+_NO_SETTINGS = {"jobs", "scheduler", "log", "resume", "strict", "inputs", "trees"}
+
+
+@dataclass(frozen=True)
+class WorkOptions:
+    """Who does the work, how much of it, and what is kept on the way."""
+
+    jobs: Any = jobs_option()
+    max_seconds: float | None = max_seconds_option(
+        "Fall back on a sentence that takes longer, in a process of its own. The output then depends on the "
+        "machine."
+    )
+    shard: str | None = option(
+        type=Text("I/N"), help="Only the I-th of N parts of the input; their outputs are to be concatenated."
+    )
+    resume: bool = option(
+        is_flag=True,
+        help="Go on with the outputs of a run that was interrupted (PATH.part), if there are any.",
+    )
+    log: str | None = option(
+        metavar="FILE", help="Add a JSON line a minute: sentences done, a second, seconds left, workers."
+    )
+
+    @contextmanager
+    def results(
+        self,
+        job: Job[Item, Result],
+        items: Iterable[Item],
+        done: int,
+        count: Callable[[], int] | None,
+        title: str,
+    ) -> Iterator[tuple[int, Iterator[Result]]]:
+        """The number of sentences before those of a job, and its results.
+
+        ``done`` sentences stand in outputs already, ``count`` counts all of the input.
+        """
+        from mbrparse.decode.parser.parsing import run
+
+        part = self.part(count)
+        part = range(part.start + done, part.stop)
+        watch = Watch(count, part, self.jobs if isinstance(self.jobs, int) else None, self.log)
+        with compilation_noted():
+            with combinations_checked():
+                found = run(job, items, self.jobs, self.max_seconds, part, note)
+            yield part.start, watch(found, title)
+
+    def part(self, count: Callable[[], int] | None) -> range:
+        """The places of this shard's sentences, of so many; a usage error where they cannot be counted."""
+        if self.shard is None:
+            return range(sys.maxsize)
+        found = _SHARD.fullmatch(self.shard)
+        if found is None or int(found[1]) > int(found[2]):
+            raise click.UsageError(f"--shard is I/N, the I-th of N from 1/N to N/N, not {self.shard!r}.")
+        if count is None:
+            raise click.UsageError("--shard counts sentences: it needs files, not standard input.")
+        number, parts = int(found[1]), int(found[2])
+        total = count()
+        end = sys.maxsize if number == parts else total * number // parts
+        return range(total * (number - 1) // parts, end)
+
+    @property
+    def begins(self) -> bool:
+        """Whether the first sentence is among those of this shard."""
+        return self.shard is None or self.shard.startswith("1/")
+
+    @contextmanager
+    def outputs(
+        self, paths: Sequence[str], inputs: Sequence[str], others: Sequence[str] = (), headings: int = 0
+    ) -> Iterator[int]:
+        """Write these outputs so that --resume can go on with them, if it can; yields what is done of them.
+
+        ``others`` are options whose outputs cannot be resumed, and were given.
+        """
+        from mbrparse.settings import resumable_outputs
+
+        why = next(iter(others), None)
+        if STANDARD in inputs or not all(Path(path).is_file() for path in inputs):
+            why = "an input that is no file"
+        if not all(map(is_file, paths)):
+            why = "an output that is no file"
+        if self.resume and why is not None:
+            raise click.UsageError(f"--resume goes on with files, which {why} leaves no room for.")
+        if why is not None:
+            yield 0
+            return
+        with resumable_outputs(paths, _settings(inputs), self.resume, headings) as done:
+            if done:
+                note(f"{counted(done, 'sentence')} of an earlier run are kept, and not counted below")
+            yield done
+
+
+def _settings(inputs: Sequence[str]) -> dict[str, Any]:
+    """The options of this command, and digests of the files that it reads."""
+    from mbrparse.settings import file_digest
+
+    context = click.get_current_context()
+    settings: dict[str, Any] = {"command": context.command.name}
+    settings["inputs"] = [file_digest(path) for path in inputs]
+    for parameter in context.command.params:
+        name = str(parameter.name)
+        value = context.params.get(name)
+        if name in _NO_SETTINGS or value in (None, ()):
+            continue
+        if isinstance(parameter.type, InputFile):
+            paths = [value] if isinstance(value, str) else value
+            value = [file_digest(path) for path in paths if Path(path).is_file()]
+        elif not isinstance(value, (bool, int, float, str)):
+            value = repr(value)
+        if context.get_parameter_source(name) is not ParameterSource.DEFAULT:
+            settings[name] = value
+    return settings
 
 
 class Watch:
-    """A ``Progress`` that shows what stands in ``progress_state``, on a terminal and in a log."""
+    """A ``Progress`` that shows how far a run is, on a terminal and in a log."""
 
-    def __init__(self, sources: Sequence[str], log: str | None) -> None:
-        """``sources`` are the files that are worked at."""
-        known = all(source != STANDARD and Path(source).is_file() for source in sources)
-        self.progress_state = ProgressState(sum(map(os.path.getsize, sources)) if known else None)
-        self._log = log
+    def __init__(
+        self, count: Callable[[], int] | None, part: range, workers: int | None, log: str | None
+    ) -> None:
+        """``count`` is that of the input's sentences, ``part`` the places of those that are worked at."""
+        self._count, self._part, self._total = count, part, None if count is None else -1
+        self._workers, self._log = workers, log
         self._began = self._shown_at = time.monotonic()
         self._done = 0
 
     def __call__(self, items: Iterable[Item], title: str, total: int | None = None) -> Iterator[Item]:
         """Yield each item; raises FileError where the log cannot be written."""
         self._began = self._shown_at = time.monotonic()
-        self._done = 0
-        with self._logged(title), self._shown(title, total) as advance:
+        with self._logged(title), self._shown(title) as advance:
             for item in items:
                 yield item
                 self._done += 1
@@ -59,21 +175,26 @@ class Watch:
                     self._shown_at = time.monotonic()
                     advance()
 
+    @property
+    def total(self) -> int | None:
+        """The number of sentences that are worked at, if it can be known; counted when first asked for."""
+        if self._total == -1 and self._count is not None:
+            self._total = max(0, min(self._count(), self._part.stop) - self._part.start)
+        return self._total
+
     def row(self) -> dict[str, Any]:
-        """What there is to say; what is left is reckoned by the share of the input that is done."""
-        now, seconds = self.progress_state, time.monotonic() - self._began
-        known = now.size is not None and now.read > 0
-        left = round(seconds * max(0.0, (now.size or 0) / now.read - 1)) if known else None
+        """What there is to say."""
+        seconds, total = time.monotonic() - self._began, self.total
+        left = round(seconds * max(0, total - self._done) / self._done) if total and self._done else None
         return {
             "sentences": self._done,
             "per_second": round(self._done / max(seconds, 1e-3), 2),
             "seconds_left": left,
-            "workers": now.workers,
-            "retries": now.retries,
+            "workers": self._workers,
         }
 
     @contextmanager
-    def _shown(self, title: str, total: int | None) -> Iterator[Callable[[], None]]:
+    def _shown(self, title: str) -> Iterator[Callable[[], None]]:
         if not sys.stderr.isatty():
             with every_minute(lambda: note(f"{title}: {self}")):
                 yield lambda: None
@@ -83,21 +204,14 @@ class Watch:
 
         columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
         with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-            bar = progress.add_task(title, total=self.progress_state.size if total is None else total)
-
-            def advance() -> None:
-                done = self.progress_state.read if total is None else self._done
-                progress.update(bar, completed=done, description=f"{title}: {self}")
-
-            yield advance
+            bar = progress.add_task(title, total=self.total)
+            yield lambda: progress.update(bar, completed=self._done, description=f"{title}: {self}")
 
     def __str__(self) -> str:
         row = self.row()
-        # Nothing is known of what is left, either, when all of a small input is read.
         left = f", {row['seconds_left'] / 60:.0f} min left" if row["seconds_left"] else ""
-        several = f", {row['workers']} workers" if row["workers"] != 1 else ""
-        again = f", {row['retries']} retries" if row["retries"] else ""
-        return f"{counted(row['sentences'], 'sentence')}, {row['per_second']}/s{left}{several}{again}"
+        several = f", {row['workers']} workers" if row["workers"] not in (1, None) else ""
+        return f"{counted(row['sentences'], 'sentence')}, {row['per_second']}/s{left}{several}"
 
     @contextmanager
     def _logged(self, title: str) -> Iterator[None]:
@@ -121,80 +235,3 @@ class Watch:
         now = datetime.now(UTC).isoformat(timespec="seconds")
         stream.write(json.dumps({"time": now, "what": title, **self.row(), "done": finished}) + "\n")
         stream.flush()
-
-
-@dataclass(frozen=True)
-class WorkOptions:
-    """Who does the work, and what is kept of it on the way."""
-
-    jobs: Any = jobs_option()
-    log: str | None = option(
-        metavar="FILE",
-        help="Add a JSON line a minute: sentences done, a second, seconds left, workers, retries.",
-    )
-    work: str | None = option(
-        metavar="FOLDER", help="Keep finished sentences there, so that a run that was killed can be resumed."
-    )
-    resume: bool = option(
-        is_flag=True, help="Go on with what is in the --work folder, if anything is, to the same output."
-    )
-    shard: str | None = option(
-        type=Text("I/N"),
-        help="Parse the I-th of N parts of the input into the --work folder; when all parts are there, "
-        "mbrparse merge writes --output and the other files.",
-    )
-
-    def part(self) -> Shard | None:
-        """The shard, if one is asked for; a usage error for options that lack others."""
-        for name, given in (("--shard", self.shard is not None), ("--resume", self.resume)):
-            if given and self.work is None:
-                raise click.UsageError(f"{name} needs --work FOLDER.")
-        if self.shard is None:
-            return None
-        from mbrparse.run.manifest import Shard
-
-        with combinations_checked():
-            return Shard.parse(self.shard)
-
-    @contextmanager
-    def lines(
-        self,
-        job: Job | ScoreJob,
-        sources: Sequence[str],
-        chunks: Callable[[int | None], Iterator[Chunk]],
-        part: Shard | None = None,
-        candidates: bool = False,
-    ) -> Iterator[Iterator[Lines]]:
-        """The lines of a job's sentences, in their order; ``chunks`` reads the ``sources``, with a size."""
-        from mbrparse.decode.parser import stored_lines
-        from mbrparse.decode.parser.parse_input import parse_all
-
-        watch = Watch(sources, self.log)
-        with compilation_noted(), self._folder(part, job, candidates) as folder:
-            wanted = chunks(None) if folder is None else folder.wanted(chunks(stored_lines.BLOCK))
-            kept = iter if folder is None else folder.kept
-            with combinations_checked():
-                found = parse_all(job, wanted, self.jobs, note, watch, kept, watch.progress_state)
-            yield found
-
-    @contextmanager
-    def _folder(
-        self, part: Shard | None, job: Job | ScoreJob, candidates: bool
-    ) -> Iterator[WorkFolder[Lines] | None]:
-        """The work folder, if one is asked for; an interruption says what the folder keeps."""
-        if self.work is None:
-            yield None
-            return
-        from mbrparse.decode.parser.stored_lines import CODEC, CODEC_WITHOUT_CANDIDATES, settings_of
-        from mbrparse.run.manifest import WHOLE, Manifest
-        from mbrparse.run.work_folder import work_folder
-
-        manifest = Manifest(settings_of(job, candidates), part or WHOLE)
-        codec = CODEC if candidates else CODEC_WITHOUT_CANDIDATES
-        with work_folder(self.work, manifest, codec, self.resume, note) as folder:
-            try:
-                yield folder
-            except KeyboardInterrupt:
-                raise KeyboardInterrupt(
-                    f"after {folder.sentences} sentences: {self.work} keeps them, --resume goes on"
-                ) from None

@@ -18,8 +18,9 @@ import numpy as np
 from mbrparse.charts.factory import TIE
 from mbrparse.decode.candidates.candidate_trees import expected_scores, first_best, shares
 from mbrparse.decode.objectives import Kind, Objective
-from mbrparse.decode.parser.parse_files import Lines
-from mbrparse.decode.parser.parse_input import Job, Worker, numbered
+from mbrparse.decode.parser.output import Output
+from mbrparse.decode.parser.parsing import ParseJob, ParseWorker
+from mbrparse.decode.parser.sentences import Line
 from mbrparse.decode.parser_options import ParserOptions, Risk, objective_of
 from mbrparse.decode.posteriors.mixture import checked_weights
 from mbrparse.decode.posteriors.tree_posteriors import SentenceTree, TreeItems
@@ -80,7 +81,7 @@ class Votes:
         risk: Risk | None = None,
         details: bool = False,
         progress: Progress = no_progress,
-    ) -> Iterator[Lines]:
+    ) -> Iterator[Output]:
         """Yield the line of each sentence; minimum-risk chooses among the trees.
 
         Raises OptionsError for objectives that votes cannot serve.
@@ -88,17 +89,18 @@ class Votes:
         if objective.kind is Kind.RISK:
             if risk is None:
                 raise OptionsError("--objective minimum-risk and --risk go together")
-            return numbered(progress(self._least_risk(risk), "combining", len(self.items.leaves)))
+            return progress(self._least_risk(risk), "combining", len(self.items.leaves))
         weights = self.weights if self.item_weights is None else np.ones(len(self.trees))
         posteriors = self.items.posteriors(weights, self.item_weights)
-        worker = Worker(Job(posteriors, ParserOptions((objective,), risk=risk), details))
-        return numbered(progress(self._decoded(worker), "combining", len(self.items.leaves)))
+        worker = ParseWorker(ParseJob(posteriors, ParserOptions((objective,), risk=risk), details))
+        return progress(self._decoded(worker), "combining", len(self.items.leaves))
 
-    def _decoded(self, worker: Worker) -> Iterator[Lines]:
+    def _decoded(self, worker: ParseWorker) -> Iterator[Output]:
         # Words get the tags with the most votes, as tokens do.
-        return map(_told, worker.lines(self.items.leaves, 0, True, self.items.source))
+        for place, sentence in enumerate(self.items.leaves):
+            yield from map(_told, worker([Line(sentence, place, True, self.items.source)]))
 
-    def _least_risk(self, risk: Risk) -> Iterator[Lines]:
+    def _least_risk(self, risk: Risk) -> Iterator[Output]:
         with np.errstate(divide="ignore"):
             log_shares = np.log(self.items.shares(self.weights))
         order = np.argsort(self.items.sentence, kind="stable").tolist()
@@ -106,12 +108,12 @@ class Votes:
             places = [row for row in rows if self.items.parsed[row]]
             trees = [tree for row in places if (tree := self.trees[row].tree) is not None]
             if not trees:
-                yield Lines((EMPTY_PARSE,), json.dumps({"reason": NO_PARSE}), NO_PARSE)
+                yield Output((EMPTY_PARSE,), json.dumps({"reason": NO_PARSE}), NO_PARSE)
                 continue
             scores = expected_scores(trees, log_shares[places], risk)
             best = first_best(scores, TIE["double"])
             told = {"expected_score": float(scores[best]), "source": self.trees[places[best]].source}
-            yield _told(Lines((str(trees[best]),), json.dumps({"trees": {"minimum-risk": told}}), None))
+            yield _told(Output((str(trees[best]),), json.dumps({"trees": {"minimum-risk": told}}), None))
 
 
 def precision(gold: Sequence[ReadTree], source: str, systems: Systems, by: WeightsBy = "system") -> Weights:
@@ -165,7 +167,7 @@ def _checked(items: TreeItems) -> TreeItems:
     return items
 
 
-def _told(lines: Lines) -> Lines:
+def _told(lines: Output) -> Output:
     """The same, saying in its details what its posteriors are."""
     if lines.details is None:
         return lines

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mbrparse.charts.spans import SpanEntries
 from mbrparse.decode.decoders import Decoded
 from mbrparse.decode.parser.parser import Parse
-from mbrparse.decode.spans import Posteriors
+from mbrparse.decode.span_posteriors import Posteriors
 from mbrparse.decode.tree_probability import probability_of
 from mbrparse.decode.trees import LabelledSpans
 from mbrparse.files import atomic_outputs, open_output, open_output_bytes
@@ -225,16 +225,25 @@ class Details:
         posterior, the ``standard_error``, the ``leader_error`` (see decoders.Estimate) and the number of
         ``samples``. ``nodes`` are (start, end, label, g).
         """
+        nodes = [[*span, posteriors.labelled(*span)] for span in spans]
         if decoded is not None and decoded.constituents is not None:
-            g = [posteriors.labelled(*span) for span in spans]
-            return nary_row(decoded, g, posteriors.expected_matches(spans, nary=True))
+            # Many derivations look like an n-ary tree, so it has no posterior; continuations do not count.
+            matches = posteriors.expected_matches(spans, nary=True)
+            return {
+                "nary": True,
+                "constituents": decoded.constituents,
+                **expected_recalls(*matches, decoded.constituents),
+                "posterior": None,
+                "expected_score": decoded.score,
+                "nodes": nodes,
+            }
         posterior = None
         if self._probability is not None:
             posterior = math.exp(self._probability.log_prob(spans, parse.terminal_ids) - parse.log_prob)
         constituents = posteriors.expected_constituents() if self._unaries else max(parse.length - 1, 0)
         score = None if decoded is None else posterior if decoded.log_prob is not None else decoded.score
         items = {} if decoded is None or decoded.expected is None else decoded.expected
-        told = None if decoded is None else decoded.certificate or decoded.estimate
+        bound = None if decoded is None else decoded.certificate or decoded.estimate
         consistent = None if decoded is None else decoded.consistent
         crossing: dict[str, Any] = {}
         if consistent is not None:
@@ -249,26 +258,9 @@ class Details:
             "expected_score": score if score is None or math.isfinite(score) else None,
             **{f"expected_{name}": mass for name, mass in items.items()},
             **crossing,
-            **({} if told is None else told._asdict()),
-            "nodes": [[*span, posteriors.labelled(*span)] for span in spans],
+            **({} if bound is None else bound._asdict()),
+            "nodes": nodes,
         }
-
-
-def nary_row(decoded: Decoded, g: Sequence[float], matches: tuple[float, float]) -> dict[str, Any]:
-    """The row of an n-ary tree, of the posteriors ``g`` of its constituents and its expected matches.
-
-    Many derivations look like it, so it has no posterior. Continuations do not count:
-    ``nary`` says so.
-    """
-    constituents = decoded.constituents or 0.0
-    return {
-        "nary": True,
-        "constituents": constituents,
-        **expected_recalls(*matches, constituents),
-        "posterior": None,
-        "expected_score": decoded.score,
-        "nodes": [[*span, mass] for span, mass in zip(decoded.spans, g, strict=True)],
-    }
 
 
 def expected_recalls(labelled: float, bracketed: float, constituents: float) -> dict[str, float]:

@@ -29,13 +29,14 @@ from mbrparse.grammar.words.unknown import UnknownKind
 from mbrparse.jobs import Jobs, Scheduler, WorkerDied, WorkerFunction, in_order, open_executor
 from mbrparse.log import Log, Progress, no_log, no_progress
 from mbrparse.training.count import train_by_counting
+from mbrparse.treebank.binarize import phrase_labels, translated_trees, watched
 from mbrparse.treebank.brackets import parse_lines, read_trees
-from mbrparse.treebank.corpora import SourceTree, no_trees
-from mbrparse.treebank.foreign_trees import phrase_labels, translated_trees, watched
+from mbrparse.treebank.corpora.reading import SourceTree, no_trees
 from mbrparse.treebank.labels import LabelMarks
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+Given = TypeVar("Given", contravariant=True)
 
 #: The first sentences of an input, of which a grammar must know a terminal.
 FIRST = 100
@@ -43,29 +44,29 @@ FIRST = 100
 TOGETHER = 16
 
 
-class Worker(Protocol[Item, Result]):
+class Worker(Protocol[Given, Result]):
     """What makes the results of sentences, in each process its own."""
 
-    def __call__(self, items: Sequence[Item], /) -> list[Result]:
+    def __call__(self, items: Sequence[Given], /) -> list[Result]:
         """The result of each item."""
 
-    def fallen_back(self, item: Item, reason: str) -> Result:
+    def fallen_back(self, item: Given, reason: str) -> Result:
         """That of an item which a worker died of."""
 
-    def sentence(self, item: Item) -> Sentence:
+    def sentence(self, item: Given) -> Sentence:
         """The leaves of an item."""
 
-    def check(self, first: Sequence[Item], log: Log) -> None:
+    def check(self, first: Sequence[Given], log: Log) -> None:
         """Raise InputMismatchError where these, the first of the input, are not for this worker."""
 
     def check_end(self, count: int, source: str) -> None:
         """Raise InputMismatchError where an input ends too early."""
 
 
-class Job(Protocol[Item, Result]):
+class Job(Protocol[Given, Result]):
     """What is to be done, as it is sent to workers."""
 
-    def worker(self) -> Worker[Item, Result]:
+    def worker(self) -> Worker[Given, Result]:
         """What does it."""
 
 
@@ -133,9 +134,10 @@ def _results(
     function: WorkerFunction[[Sequence[Item]], list[Result]] | None = None
     if jobs != 1 or seconds is not None:
         # Kernels are compiled here once; processes load them by the same sentence, before their first task.
-        spoken = [item for item in first if worker.sentence(item)]
+        spoken = [item for item in first if worker.sentence(item)] or first
         short = min(spoken, key=lambda item: (len(worker.sentence(item)) == 1, len(worker.sentence(item))))
-        worker([short])
+        if not isinstance(jobs, Scheduler):
+            worker([short])
         function = WorkerFunction(partial(_begin, job, short))
     size = 1 if function is None or seconds is not None else TOGETHER
     with open_executor(jobs, function, seconds) as executor:
@@ -278,7 +280,7 @@ class Jackknife(NamedTuple):
     borders: tuple[int, ...]
 
 
-def jackknife(
+def jackknife_parts(
     trees: Iterable[GivenTree], most: int, terminals: TerminalKind, progress: Progress = no_progress
 ) -> Jackknife:
     """At ``most`` this many parts of consecutive binarized trees, each with the grammar of all others.

@@ -14,7 +14,7 @@ from mbrparse.charts.factory import TIE
 from mbrparse.decode.candidates.candidate_trees import expected_scores, first_best, shares
 from mbrparse.decode.objectives import Item, Kind, Objective
 from mbrparse.decode.parser.given_trees import Form, GivenTree, find_form
-from mbrparse.decode.parser.parse_files import Lines
+from mbrparse.decode.parser.output import Output
 from mbrparse.decode.parser.scoring import COLUMNS, Row, Scorer
 from mbrparse.decode.parser_options import Risk, objective_of
 from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors
@@ -169,7 +169,7 @@ def _expected(objective: Objective, row: Row) -> float:
     return float(gained + objective.node_constant * row["tree_constituents"])
 
 
-def lines_of(choices: Sequence[Reranked], objectives: Sequence[Objective]) -> Lines:
+def lines_of(choices: Sequence[Reranked], objectives: Sequence[Objective]) -> Output:
     """What is written of a sentence: the trees, and a row of details as ``parse`` writes it."""
     row, reason = choices[0].row, next((one.reason for one in choices if one.reason), None)
     trees = {
@@ -185,13 +185,13 @@ def lines_of(choices: Sequence[Reranked], objectives: Sequence[Objective]) -> Li
         for objective, one in zip(objectives, choices, strict=True)
     }
     details = {
-        **{name: row[name] for name in ("sentence", "length", "log_probability")},
+        **{name: row[name] for name in ("length", "log_probability")},
         "status": "parsed" if reason is None else "fallback",
         "reason": reason,
         "trees": trees,
     }
     written = tuple(EMPTY_PARSE if one.tree is None else str(one.tree) for one in choices)
-    return Lines(written, json.dumps(details, allow_nan=False), reason)
+    return Output(written, json.dumps(details, allow_nan=False), reason)
 
 
 def rerank(

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, cast
 from mbrparse.charts.chart import TOO_LARGE
 from mbrparse.charts.spans import cell_of
 from mbrparse.decode.objectives import OBJECTIVES
-from mbrparse.decode.parser.details import expected_recalls
 from mbrparse.decode.parser.given_trees import Form, GivenTree, find_form, labelled_spans
 from mbrparse.decode.parser.grammar_source import GrammarSource
+from mbrparse.decode.parser.output import expected_recalls
 from mbrparse.decode.parser.posteriors_source import PosteriorsSource
 from mbrparse.decode.parser.sentences import Evidence, Sentence
 from mbrparse.decode.parser_options import ParserOptions

@@ -105,6 +105,62 @@ def _tokens(line: str) -> list[str]:
     return [token for token in without_carriages(line).rstrip("\n").replace("\t", " ").split(" ") if token]
 
 
+def read_input(
+    paths: Iterable[str | Path], form: InputForm | None = None, encoding: str = "utf-8"
+) -> Iterator[Line]:
+    """Yield the sentences of files, one after the other, trees without their traces.
+
+    Without ``form``, the first character of a file that is not white space tells: a bracket begins trees,
+    before which comments may stand, any other one lines of tokens. An empty line and an empty parse are
+    sentences without terminals. Raises BracketError, and CorpusError for a file without sentences.
+    """
+    places = itertools.count()
+    for path in paths:
+        source, (lines, here) = source_name(path), _lines_of(path, form, encoding)
+        sentences: Iterable[Sentence]
+        if here == "trees":
+            sentences = map(_terminals, read_leaves(lines, source))
+        elif here == "text":
+            sentences = (tuple(map(Tree, tokenize(line))) for line in lines)
+        else:
+            sentences = (tuple(map(Tree, _tokens(bracket_free(line)))) for line in lines)
+        for sentence in sentences:
+            yield Line(sentence, next(places), here != "trees", source)
+
+
+def count_sentences(
+    paths: Iterable[str | Path], form: InputForm | None = None, encoding: str = "utf-8"
+) -> int:
+    """About how many sentences ``read_input`` would yield: two trees on one line count as one."""
+    count = 0
+    for path in paths:
+        lines, here = _lines_of(path, form, encoding)
+        depth = 0
+        for line in lines:
+            if here == "trees":
+                if depth == 0 and (is_comment(line) or not line.strip(WHITE)):
+                    continue
+                depth += line.count("(") - line.count(")")
+            count += depth == 0
+    return count
+
+
+def _lines_of(path: str | Path, form: InputForm | None, encoding: str) -> tuple[Iterator[str], InputForm]:
+    """The lines of a file and its form; raises CorpusError where there is no sentence."""
+    lines = read_lines(path, encoding)
+    head: list[str] = []
+    for line in lines:
+        head.append(line)
+        if line.strip(WHITE) and not (is_comment(line) and form in (None, "trees")):
+            break
+    else:
+        if form == "trees" or not any(line.strip(WHITE) for line in head):
+            raise CorpusError("no sentences in the input", source=source_name(path))
+    if form is None:
+        form = "trees" if head[-1].lstrip(WHITE).startswith("(") else "tokens"
+    return itertools.chain(head, lines), form
+
+
 def read_chunks(
     path: str | Path,
     form: InputForm | None = None,
