@@ -100,7 +100,7 @@ def score(
     )
     from mbrparse.decode.parser.scoring import COLUMNS
     from mbrparse.files import open_output, read_lines, source_name
-    from mbrparse.treebank.corpora.reading import places
+    from mbrparse.treebank.corpora import places
     from mbrparse.treebank.labels import PLAIN
 
     if jackknife is None:

@@ -18,8 +18,7 @@ from mbrparse.decode.span_posteriors import Posteriors
 from mbrparse.decode.tree_probability import probability_of
 from mbrparse.decode.trees import LabelledSpans
 from mbrparse.files import atomic_outputs, open_output, open_output_bytes
-from mbrparse.grammar.grammar_kinds import Grammar
-from mbrparse.grammar.pcfg import FloatArray
+from mbrparse.grammar.pcfg import FloatArray, Grammar
 from mbrparse.log import Log, counted
 from mbrparse.treebank.brackets import EMPTY_PARSE, marked_fallback, read_trees
 from mbrparse.treebank.outlines import tree_digest

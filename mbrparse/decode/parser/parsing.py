@@ -22,10 +22,9 @@ from mbrparse.decode.parser_options import ParserOptions
 from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors
 from mbrparse.errors import ChartOverflowError, OptionsError
 from mbrparse.files import source_name
-from mbrparse.grammar.grammar_kinds import Grammar
-from mbrparse.grammar.pcfg import PCFG
+from mbrparse.grammar.pcfg import PCFG, Grammar
 from mbrparse.grammar.rules import TerminalKind
-from mbrparse.grammar.words.unknown import UnknownKind
+from mbrparse.grammar.unknown_words import UnknownKind
 from mbrparse.jobs import Jobs, Scheduler, WorkerDied, WorkerFunction, in_order, open_executor
 from mbrparse.log import Log, Progress, no_log, no_progress
 from mbrparse.training.count import train_by_counting
@@ -36,7 +35,7 @@ from mbrparse.treebank.labels import LabelMarks
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
-Given = TypeVar("Given", contravariant=True)
+Given_contra = TypeVar("Given_contra", contravariant=True)
 
 #: The first sentences of an input, of which a grammar must know a terminal.
 FIRST = 100
@@ -44,29 +43,29 @@ FIRST = 100
 TOGETHER = 16
 
 
-class Worker(Protocol[Given, Result]):
+class Worker(Protocol[Given_contra, Result]):
     """What makes the results of sentences, in each process its own."""
 
-    def __call__(self, items: Sequence[Given], /) -> list[Result]:
+    def __call__(self, items: Sequence[Given_contra], /) -> list[Result]:
         """The result of each item."""
 
-    def fallen_back(self, item: Given, reason: str) -> Result:
+    def fallen_back(self, item: Given_contra, reason: str) -> Result:
         """That of an item which a worker died of."""
 
-    def sentence(self, item: Given) -> Sentence:
+    def sentence(self, item: Given_contra) -> Sentence:
         """The leaves of an item."""
 
-    def check(self, first: Sequence[Given], log: Log) -> None:
+    def check(self, first: Sequence[Given_contra], log: Log) -> None:
         """Raise InputMismatchError where these, the first of the input, are not for this worker."""
 
     def check_end(self, count: int, source: str) -> None:
         """Raise InputMismatchError where an input ends too early."""
 
 
-class Job(Protocol[Given, Result]):
+class Job(Protocol[Given_contra, Result]):
     """What is to be done, as it is sent to workers."""
 
-    def worker(self) -> Worker[Given, Result]:
+    def worker(self) -> Worker[Given_contra, Result]:
         """What does it."""
 
 

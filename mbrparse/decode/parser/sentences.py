@@ -119,7 +119,9 @@ def read_input(
         source, (lines, here) = source_name(path), _lines_of(path, form, encoding)
         sentences: Iterable[Sentence]
         if here == "trees":
-            sentences = map(_terminals, read_leaves(lines, source))
+            sentences = (
+                _terminals(() if one.tree is None else one.tree.leaves()) for one in read_trees(lines, source)
+            )
         elif here == "text":
             sentences = (tuple(map(Tree, tokenize(line))) for line in lines)
         else:
