@@ -11,8 +11,8 @@ import numpy as np
 from hypothesis import strategies as st
 
 from mbrparse.grammar.rules import TerminalKind, is_terminal
-from mbrparse.training.split_merge.state_grammar import Layout, StateGrammar
-from mbrparse.training.split_merge.tree_arrays import ObservedTrees, observe
+from mbrparse.training.split_merge.e_step import ObservedTrees, observe
+from mbrparse.training.split_merge.states import Layout, StateGrammar
 from mbrparse.treebank.corpora.reading import SourceTree
 from mbrparse.treebank.tree import Tree
 
@@ -108,12 +108,10 @@ def histories(size: int) -> tuple[str, ...]:
     return {1: ("",), 2: ("0", "1"), 3: ("0", "10", "11"), 4: ("00", "01", "10", "11")}[size]
 
 
-def table(
-    grammar: StateGrammar, blocks: Sequence[np.ndarray] | None = None
-) -> dict[naive_states.StateRule, float]:
-    """The grammar's probabilities, or other blocks of its shape, as the naive twin has them."""
+def table(grammar: StateGrammar) -> dict[naive_states.StateRule, float]:
+    """The grammar's probabilities as the naive twin has them."""
     found = {}
-    for rule, block in zip(grammar.rules, grammar.blocks if blocks is None else blocks, strict=True):
+    for rule, block in zip(grammar.rules, grammar.blocks, strict=True):
         inner = [place for place, child in enumerate(rule.children) if not is_terminal(child)]
         for places in np.ndindex(block.shape):
             key = (rule.parent, *rule.children), places[2], tuple(places[place] for place in inner)
@@ -133,5 +131,5 @@ def counts_of(
     layout: Layout, grammar: StateGrammar, values: np.ndarray
 ) -> dict[naive_states.StateRule, float]:
     """Values of a layout by rules with states, those above zero."""
-    found = table(grammar, layout.blocks(grammar, values))
+    found = table(layout.grammar(grammar, values))
     return {rule: value for rule, value in found.items() if value > 0}

@@ -160,8 +160,7 @@ def _split_merge(
     runs: IterationOptions,
 ) -> None:
     from mbrparse.grammar.grammar_files import write_rules
-    from mbrparse.training.split_merge.cycles import SplitMerge
-    from mbrparse.training.split_merge.training import train_trees
+    from mbrparse.training.split_merge.training import SplitMerge, train_trees
 
     try:
         with compilation_noted():

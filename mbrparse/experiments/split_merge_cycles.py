@@ -30,8 +30,7 @@ from mbrparse.log import Log, Progress, no_log, no_progress
 from mbrparse.run.jobs import Jobs
 from mbrparse.run.manifest import described
 from mbrparse.run.results import claim_folder, clear_left_overs, fingerprint
-from mbrparse.training.split_merge.cycles import SplitMerge
-from mbrparse.training.split_merge.training import train_trees
+from mbrparse.training.split_merge.training import SplitMerge, train_trees
 from mbrparse.treebank.binarize import debinarize
 from mbrparse.treebank.corpora.places import write_trees
 from mbrparse.treebank.corpora.reading import SourceTree

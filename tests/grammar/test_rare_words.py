@@ -15,11 +15,9 @@ from tree_strategies import tokens
 from mbrparse.grammar.grammar_files import read_rules, write_rules
 from mbrparse.grammar.rules import Rule, RuleSet, is_terminal, unquote
 from mbrparse.grammar.unknown_words import Signatures, classes
-from mbrparse.run.jobs import open_pool
-from mbrparse.training.split_merge.cycles import SplitMerge, cycle, first_grammar
-from mbrparse.training.split_merge.rare_words import RareWords
-from mbrparse.training.split_merge.training import train_trees
-from mbrparse.training.split_merge.tree_arrays import observe
+from mbrparse.training.split_merge.e_step import ObservedEStep, observe
+from mbrparse.training.split_merge.lexicon import RareWords
+from mbrparse.training.split_merge.training import SplitMerge, cycle, first_grammar, train_trees
 from mbrparse.treebank.corpora.reading import SourceTree
 from mbrparse.treebank.labels import escape
 from mbrparse.treebank.tree import Tree
@@ -49,10 +47,8 @@ def trained(corpus: list[SourceTree], rare: int, cycles: int) -> RuleSet:
     replaced, words = RareWords.learn(corpus, rare)
     observed = observe(replaced, "words")
     grammar = first_grammar(observed)
-    with open_pool(1) as pool:
-        for number in range(1, cycles + 1):
-            how = SplitMerge(rounds=(3, 2, 2))
-            grammar = cycle(grammar, observed.arrays, how, number, pool)
+    for number in range(1, cycles + 1):
+        grammar, _ = cycle(grammar, ObservedEStep(observed.arrays), SplitMerge(rounds=(3, 2, 2)), number)
     return words.spread(grammar.written("words"))
 
 

@@ -17,21 +17,19 @@ from tree_strategies import tokens
 from mbrparse.errors import GrammarError
 from mbrparse.grammar.grammar_files import read_rules, write_rules
 from mbrparse.grammar.rules import RuleSet, TerminalKind, is_terminal
-from mbrparse.run.jobs import open_pool
 from mbrparse.training.count import induce
 from mbrparse.training.split_merge import splits
-from mbrparse.training.split_merge.cycles import SplitMerge, cycle, first_grammar
-from mbrparse.training.split_merge.rounds import Expectation, rounds
+from mbrparse.training.split_merge.e_step import ObservedEStep, ObservedTrees, maximized, observe
 from mbrparse.training.split_merge.splits import (
     Merger,
-    Smoothing,
     least_losses,
     merge,
     merge_losses,
+    smoothing,
     split,
 )
-from mbrparse.training.split_merge.state_grammar import Layout, StateGrammar
-from mbrparse.training.split_merge.tree_arrays import ObservedTrees, observe
+from mbrparse.training.split_merge.states import Layout, StateGrammar
+from mbrparse.training.split_merge.training import SplitMerge, cycle, first_grammar
 from mbrparse.treebank.brackets import read_tree
 from mbrparse.treebank.corpora.reading import SourceTree
 from mbrparse.treebank.tree import Tree
@@ -40,7 +38,7 @@ from mbrparse.treebank.tree import Tree
 def log_likelihood(observed: ObservedTrees, grammar: StateGrammar) -> float:
     """Of the trees that have a derivation."""
     layout = Layout.of(grammar)
-    return Expectation(observed.arrays, open_pool(1)).expect(layout, layout.tables.value).log_likelihood
+    return ObservedEStep(observed.arrays).expect(layout, layout.tables.value).log_likelihood
 
 
 def blocks_equal(one: StateGrammar, other: StateGrammar, rel: float = 1e-9) -> None:
@@ -59,8 +57,7 @@ def split_without_noise(grammar: StateGrammar) -> StateGrammar:
 @given(data=drawn())
 def test_a_layout_keeps_all_probabilities(data: Drawn) -> None:
     layout = Layout.of(data.grammar)
-    found = layout.blocks(data.grammar, layout.tables.value)
-    blocks_equal(data.grammar, data.grammar.changed(data.grammar.states, found), rel=0)
+    blocks_equal(data.grammar, layout.grammar(data.grammar, layout.tables.value), rel=0)
 
 
 @given(data=drawn())
@@ -160,7 +157,7 @@ def test_merging_is_as_defined(data: Drawn, seed: int) -> None:
 
 @given(data=drawn(sizes=(2, 4)), fraction=st.sampled_from([0.0, 0.3, 0.5, 1.0]))
 def test_the_fraction_that_loses_least_is_merged(data: Drawn, fraction: float) -> None:
-    step = Expectation(data.observed.arrays, open_pool(1))
+    step = ObservedEStep(data.observed.arrays)
     losses, _ = merge_losses(step, data.grammar)
     merger = least_losses(step, data.grammar, fraction)
     pairs = [
@@ -178,7 +175,7 @@ def test_the_fraction_that_loses_least_is_merged(data: Drawn, fraction: float) -
 def test_smoothing_mixes_with_the_mean_over_used_states(data: Drawn, rules: float, words: float) -> None:
     layout = Layout.of(data.grammar)
     values = layout.tables.value.copy()
-    Smoothing(data.grammar, rules, words)(layout, values)
+    smoothing(data.grammar, rules, words)(layout, values)
     before = table(data.grammar)
     used = {(rule[0], state) for (rule, state, _), p in before.items() if p}
     tags = {rule[0] for rule, _, _ in before if len(rule) == 2 and is_terminal(rule[1])}
@@ -192,7 +189,7 @@ def test_smoothing_mixes_with_the_mean_over_used_states(data: Drawn, rules: floa
         expected[rule, state, children] = (
             (1 - weight) * p + weight * mean if (rule[0], state) in used else 0.0
         )
-    assert table(data.grammar, layout.blocks(data.grammar, values)) == pytest.approx(expected, rel=1e-9)
+    assert table(layout.grammar(data.grammar, values)) == pytest.approx(expected, rel=1e-9)
 
 
 @given(data=drawn(sizes=(1,)), seed=st.integers(0, 9), smooth=st.sampled_from([0.0, 0.01]))
@@ -200,11 +197,10 @@ def test_cycles_give_grammars(data: Drawn, seed: int, smooth: float) -> None:
     """Each state's probabilities sum to one, and so many pairs are merged."""
     grammar = first_grammar(data.observed)
     how = SplitMerge(seed=seed, smooth=smooth, rounds=(3, 2, 2))
-    with open_pool(1) as pool:
-        for number in (1, 2):
-            pairs = grammar.size
-            grammar = cycle(grammar, data.observed.arrays, how, number, pool)
-            assert grammar.size == 2 * pairs - int(how.merge * pairs)
+    for number in (1, 2):
+        pairs = grammar.size
+        grammar, _ = cycle(grammar, ObservedEStep(data.observed.arrays), how, number)
+        assert grammar.size == 2 * pairs - int(how.merge * pairs)
     total = sums(grammar)
     assert ((np.abs(total - 1) < 1e-9) | (total == 0)).all()
 
@@ -277,10 +273,11 @@ def test_rules_of_a_file_are_the_grammar_again(
 
 @given(data=drawn())
 def test_trained_grammars_are_read_again_though_states_died(data: Drawn) -> None:
-    found = next(rounds(Expectation(data.observed.arrays, open_pool(1)), data.grammar))
+    layout = Layout.of(data.grammar)
+    values, found = next(ObservedEStep(data.observed.arrays).rounds(layout))
     if found.left_out:
         return
-    grammar = found.grammar()
+    grammar = layout.grammar(data.grammar, maximized(layout, values * found.counts))
     again = StateGrammar.of_rules(grammar.written("words"), data.observed.rules)
     assert log_likelihood(data.observed, again) == pytest.approx(
         log_likelihood(data.observed, grammar), rel=1e-4, abs=1e-4

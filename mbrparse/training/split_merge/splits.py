@@ -9,10 +9,9 @@ import numpy as np
 
 from mbrparse.charts.base.rule_tables import Floats
 from mbrparse.grammar.rules import is_terminal
-from mbrparse.training.split_merge.rounds import Expectation
-from mbrparse.training.split_merge.state_grammar import Layout, StateGrammar
+from mbrparse.training.split_merge.e_step import Change, ObservedEStep
 from mbrparse.training.split_merge.state_kernels import LANES, Pairs
-from mbrparse.training.split_merge.tree_arrays import ROOT, inner_children
+from mbrparse.training.split_merge.states import ROOT, Layout, StateGrammar, inner_children
 
 #: Probabilities of a split's halves differ by up to this, relative.
 PERTURBATION = 0.01
@@ -40,20 +39,17 @@ def split(grammar: StateGrammar, seed: int, cycle: int) -> StateGrammar:
     return normalized(grammar.changed(states, blocks))
 
 
-def bytes_of_split(grammar: StateGrammar, merged: float, later: int = 0) -> float:
-    """About the memory that a cycle takes, which begins with splitting this grammar.
+def bytes_of_split(grammar: StateGrammar, merged: float) -> float:
+    """About the memory that a cycle takes which begins with splitting this grammar.
 
-    ``merged``: the fraction of splits that is merged back. Of cycles that are ``later``, the least that they
-    take: as if all symbols were split and merged alike, and their rules took nothing.
+    ``merged``: the fraction of splits that is merged back.
     """
-    kept, numbers, rules = 2 - merged, 0.0, 0.0
-    growth = kept**later
+    numbers = rules = 0.0
     for rule, block in zip(grammar.rules, grammar.blocks, strict=True):
         ways = sum(child is not None for child in inner_children(rule))
-        parents = math.ceil(2 * growth * block.shape[2] / LANES) * LANES
-        numbers += block.shape[0] * block.shape[1] * (2 * growth) ** ways * parents
-        if not later:
-            rules += np.count_nonzero(block) * kept ** (ways + 1)
+        parents = math.ceil(2 * block.shape[2] / LANES) * LANES
+        numbers += block.shape[0] * block.shape[1] * 2**ways * parents
+        rules += np.count_nonzero(block) * (2 - merged) ** (ways + 1)
     return numbers * 8 * _COPIES + rules * _RULE_BYTES
 
 
@@ -76,7 +72,7 @@ class Merger(NamedTuple):
     shares: dict[str, Floats]  # [states] of its pair's expected frequency
 
 
-def least_losses(step: Expectation, grammar: StateGrammar, fraction: float) -> Merger:
+def least_losses(step: ObservedEStep, grammar: StateGrammar, fraction: float) -> Merger:
     """The fraction of all pairs whose merger loses least of the likelihood; ties go by the symbols' order."""
     losses, shares = merge_losses(step, grammar)
     ranked = sorted(
@@ -90,7 +86,7 @@ def least_losses(step: Expectation, grammar: StateGrammar, fraction: float) -> M
     return Merger(merged, shares)
 
 
-def merge_losses(step: Expectation, grammar: StateGrammar) -> tuple[dict[str, Floats], dict[str, Floats]]:
+def merge_losses(step: ObservedEStep, grammar: StateGrammar) -> tuple[dict[str, Floats], dict[str, Floats]]:
     """By symbol the log of what each pair's merger leaves of the likelihood, and the states' shares.
 
     Petrov et al. (2006), section 2.2: the product over the nodes of P_n / P.
@@ -111,9 +107,9 @@ def merge_losses(step: Expectation, grammar: StateGrammar) -> tuple[dict[str, Fl
             found = np.divide(pairs, total, out=np.full_like(pairs, 0.5), where=total > 0).ravel()
             share[begin : begin + size] = found
         shares[symbol] = share[begin : begin + size]
-    judged = step.expect(layout, values, Pairs(first, share, np.zeros(len(share)))).loss
+    lost = step.expect(layout, values, Pairs(first, share, np.zeros(len(share)))).loss
     losses = {
-        symbol: judged[begin : begin + size - 1 : 2]
+        symbol: lost[begin : begin + size - 1 : 2]
         for symbol, begin, size in zip(grammar.symbols, first[:-1].tolist(), sizes, strict=True)
     }
     return losses, shares
@@ -147,22 +143,22 @@ def merge(grammar: StateGrammar, merger: Merger) -> StateGrammar:
     return grammar.changed(states, blocks)
 
 
-class Smoothing:
-    """Mixes each state's probabilities with the mean over the states of its symbol."""
+def smoothing(grammar: StateGrammar, rules: float, words: float) -> Change:
+    """Mixing each state's probabilities with the mean over the states of its symbol.
 
-    def __init__(self, grammar: StateGrammar, rules: float, words: float) -> None:
-        """The weights of the mean: for symbols over others, and for those over words or tags."""
-        lexical = {
-            rule.parent for rule in grammar.rules if is_terminal(rule.children[0]) and len(rule.children) == 1
-        }
-        self._weights = [words if symbol in lexical else rules for symbol in grammar.symbols]
-        self._sizes = [len(grammar.states[symbol]) for symbol in grammar.symbols]
+    The weights of the mean: for symbols over others, and for those over words or tags.
+    """
+    lexical = {
+        rule.parent for rule in grammar.rules if is_terminal(rule.children[0]) and len(rule.children) == 1
+    }
 
-    def __call__(self, layout: Layout, values: Floats) -> None:
-        """Smooth probabilities in place; states that were never used stay so."""
-        for block, size, weight in zip(layout.of_parents(values), self._sizes, self._weights, strict=True):
-            found = block[:, :size]
-            used = found.any(axis=0)
+    def smooth(layout: Layout, values: Floats) -> None:
+        for symbol, block in zip(grammar.symbols, layout.of_parents(values), strict=True):
+            own = block[:, : len(grammar.states[symbol])]
+            used = own.any(axis=0)  # states that were never used stay so
             if used.any():
-                mean = found[:, used].mean(axis=1, keepdims=True)
-                found[:] = np.where(used, (1 - weight) * found + weight * mean, 0.0)
+                weight = words if symbol in lexical else rules
+                mean = own[:, used].mean(axis=1, keepdims=True)
+                own[:] = np.where(used, (1 - weight) * own + weight * mean, 0.0)
+
+    return smooth

@@ -23,9 +23,20 @@ from mbrparse.charts.base.vector import (
     zeros,
 )
 from mbrparse.charts.kernel import kernel
-from mbrparse.training.split_merge.tree_arrays import TreeArrays
 
 LANES = 8
+
+
+class TreeArrays(NamedTuple):
+    """Nodes of binarized trees, children before parents; the last node of each tree is ROOT's.
+
+    A child is its place in its tree, or -1: there is none, or it is a terminal.
+    """
+
+    first: Ints  # [trees + 1] nodes
+    rule: Ints  # [nodes]
+    left: Ints  # [nodes]
+    right: Ints  # [nodes]
 
 
 class StateTables(NamedTuple):
@@ -44,7 +55,7 @@ class StateTables(NamedTuple):
 
 
 class Pairs(NamedTuple):
-    """States 2i and 2i + 1 of a symbol, whose merger is judged; without shares nothing is."""
+    """States 2i and 2i + 1 of a symbol, whose merger is weighed; without shares nothing is."""
 
     first: Ints  # by symbol, where its states begin
     share: Floats  # [states] of the pair's expected frequency
@@ -53,7 +64,7 @@ class Pairs(NamedTuple):
 
 @kernel
 def expect_trees(
-    trees: TreeArrays, tables: StateTables, pairs: Pairs, begin: int, end: int, sums: Floats, stop: Ints
+    trees: TreeArrays, tables: StateTables, pairs: Pairs, begin: int, end: int, sums: Floats
 ) -> Floats:
     """Add expected counts of trees ``begin`` to ``end``, each divided by its probability, to ``sums``.
 
@@ -71,8 +82,6 @@ def expect_trees(
     inside[0] = 1.0
     place = np.zeros(most // LANES + 1, np.int32)  # [1 + node] where its values begin
     for tree in range(begin, end):
-        if stop[0]:
-            break
         first, last = trees.first[tree], trees.first[tree + 1]
         beyond = LANES
         for node in range(first, last):
@@ -86,7 +95,7 @@ def expect_trees(
         if len(pairs.share):
             for node in range(first, last):
                 symbol = tables.symbol[trees.rule[node]]
-                _judge(pairs, symbol, inside, outside, place[1 + node - first])
+                _add_losses(pairs, symbol, inside, outside, place[1 + node - first])
     return log_probs
 
 
@@ -166,7 +175,7 @@ def _outside(
 
 
 @kernel
-def _judge(pairs: Pairs, symbol: int, inside: Floats, outside: Floats, place: int) -> None:
+def _add_losses(pairs: Pairs, symbol: int, inside: Floats, outside: Floats, place: int) -> None:
     """Add what is lost at a node if pairs are merged: Petrov et al. (2006), section 2.2."""
     share, loss = pairs.share, pairs.loss
     for state in range(pairs.first[symbol], pairs.first[symbol + 1] - 1, 2):

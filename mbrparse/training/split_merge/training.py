@@ -1,8 +1,9 @@
-"""Split-merge training from trees to a grammar, with a checkpoint after each cycle.
+"""Split-merge training: cycles of splitting, EM, merging, EM and smoothing, from trees to a grammar.
 
-A cycle begins with the grammar of the one before as it was written, so that a run that was interrupted ends
-with the same bytes. Beside the grammar OUTPUT stand OUTPUT.cycle-1, ... and OUTPUT.checkpoint, which says
-what they were made with. They are grammars, too, in which rare words are their classes.
+Petrov et al. (2006), Petrov & Klein (2007). A cycle begins with the grammar of the one before as it was
+written, so that a run that was interrupted ends with the same bytes. Beside the grammar OUTPUT stand
+OUTPUT.cycle-1, ... and OUTPUT.checkpoint, which says what they were made with. They are grammars, too, in
+which rare words are their classes.
 """
 
 from __future__ import annotations
@@ -10,63 +11,48 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
+from itertools import islice
 
-from mbrparse.errors import FileError, GrammarError
+import numpy as np
+
+from mbrparse.errors import GrammarError
 from mbrparse.files import atomic_outputs
 from mbrparse.grammar.grammar_files import read_rules, write_rules
 from mbrparse.grammar.rules import RuleSet, TerminalKind
 from mbrparse.grammar.unknown_words import Signatures
+from mbrparse.jobs import Jobs, open_executor
 from mbrparse.log import Log, Progress, no_log, no_progress
-from mbrparse.program import program
-from mbrparse.run.jobs import Jobs, open_pool
-from mbrparse.run.manifest import PROGRAM, Settings, check_settings, content_digest
-from mbrparse.state_files import mapping, one_of, read_state, record, scalar, whole, write_state
-from mbrparse.training.split_merge.cycles import SplitMerge, cycle, first_grammar
-from mbrparse.training.split_merge.rare_words import RARE, RareWords
-from mbrparse.training.split_merge.splits import bytes_of_split
-from mbrparse.training.split_merge.state_grammar import StateGrammar, split_state
-from mbrparse.training.split_merge.tree_arrays import observe
+from mbrparse.settings import digest
+from mbrparse.training.iterations import (
+    Checkpoint,
+    Row,
+    checkpoint_path,
+    read_checkpoint,
+    write_checkpoint,
+    write_curve,
+)
+from mbrparse.training.split_merge.e_step import Change, ObservedEStep, ObservedTrees, maximized, observe
+from mbrparse.training.split_merge.lexicon import RARE, RareWords
+from mbrparse.training.split_merge.splits import bytes_of_split, least_losses, merge, smoothing, split
+from mbrparse.training.split_merge.states import Layout, StateGrammar, split_state
 from mbrparse.treebank.corpora.reading import SourceTree
 
-VERSION = 1
-_ANEW = "leave --resume out to begin anew"
+#: The weight of the mean over a tag's states in the probabilities of words.
+WORD_SMOOTHING = 0.1
 
 
 @dataclass(frozen=True)
-class Checkpoints:
-    """The grammars of finished cycles beside ``output``, and the settings that they depend on."""
+class SplitMerge:
+    """Options: the fraction of splits that is merged back, the smoothing of rules, the random seed.
 
-    output: str
-    settings: Settings
+    ``rounds`` of EM after splitting, after merging, and with smoothing.
+    """
 
-    @property
-    def path(self) -> Path:
-        """The file of the settings and of the number of cycles."""
-        return Path(f"{self.output}.checkpoint")
-
-    def grammar(self, number: int) -> Path:
-        """The file of the grammar after so many cycles."""
-        return Path(f"{self.output}.cycle-{number}")
-
-    def write(self, number: int, rules: RuleSet) -> None:
-        """Keep a cycle's grammar."""
-        with atomic_outputs():
-            write_rules(rules, self.grammar(number))
-            content = {"mbrparse-split-merge": VERSION, "settings": self.settings, "cycles": number}
-            write_state(self.path, content)
-
-    def last(self, most: int) -> tuple[int, RuleSet]:
-        """The last cycle up to ``most`` and its grammar; raises FileError, InputMismatchError."""
-        if not self.path.exists():
-            raise FileError("no checkpoint to resume from", source=str(self.path), remedy=_ANEW)
-        shape = record(
-            {"mbrparse-split-merge": one_of([VERSION]), "settings": mapping(scalar), "cycles": whole(1)}
-        )
-        found = read_state(self.path, shape, "a checkpoint of split-merge training", _ANEW)
-        check_settings(self.path, found["settings"], self.settings, "give the same options and trees", _ANEW)
-        number = min(found["cycles"], most)
-        return number, read_rules(self.grammar(number))
+    cycles: int = 4
+    merge: float = 0.5
+    smooth: float = 0.01
+    seed: int = 1
+    rounds: tuple[int, int, int] = (50, 20, 10)
 
 
 def train_trees(
@@ -77,17 +63,31 @@ def train_trees(
     unknown: bool = False,
     rare: int | None = None,
     output: str | None = None,
+    curve: str | None = None,
     resume: bool = False,
     jobs: Jobs = 1,
     progress: Progress = no_progress,
     log: Log = no_log,
 ) -> RuleSet:
-    """Train a grammar with states on binarized trees (Petrov et al. 2006).
+    """Train a grammar with states on binarized trees.
 
-    ``unknown``: words seen fewer than ``rare`` times represent unknown ones, by their signatures.
-    ``output``: the file beside which checkpoints are written, and which is to be ``resume``d. ``log`` gets
-    lines for the phases of each cycle. Raises GrammarError for trees that are not binary, and for cycles
-    that would need more memory than the machine has, and what ``Checkpoints`` raises.
+    Parameters
+    ----------
+    unknown
+        Words seen fewer than ``rare`` times represent unknown ones, by their signatures.
+    output
+        The file beside which checkpoints are written, and which is to be ``resume``d.
+    curve
+        A file for a row of figures for each round of EM (CSV).
+    log
+        Gets lines for the phases of each cycle.
+
+    Raises
+    ------
+    GrammarError
+        Trees are not binary, or a cycle would need more memory than the machine has.
+    FileError, InputMismatchError
+        There is no checkpoint to resume, or it is damaged or made with other settings.
     """
     observed_trees, words = list(progress(trees, "reading")), None
     if unknown:
@@ -98,28 +98,79 @@ def train_trees(
             f"label {stated[0]} has a state already", remedy="give trees whose labels have none"
         )
     settings = {
-        PROGRAM: program(),
         "terminals": terminals,
         "seed": how.seed,
         "merge": how.merge,
         "smooth": how.smooth,
         "rare words": words.rare if words else None,
-        "training trees": content_digest((observed.rules, *observed.arrays)),
+        "training trees": digest((observed.rules, *observed.arrays)),
     }
-    checkpoints = None if output is None else Checkpoints(output, settings)
-    done, rules = 0, first_grammar(observed).written(terminals, Signatures(words.rare) if words else None)
-    if resume and checkpoints is not None:
-        done, rules = checkpoints.last(how.cycles)
-    with open_pool(jobs, log=log) as pool:
+    path = None if output is None else checkpoint_path(output)
+    done, rows = 0, list[Row]()
+    rules = first_grammar(observed).written(terminals, Signatures(words.rare) if words else None)
+    if resume and path is not None:
+        checkpoint = read_checkpoint(path, settings)
+        done = min(checkpoint.step, how.cycles)
+        rows = [row for row in checkpoint.curve if row["cycle"] <= done]
+        rules = read_rules(f"{output}.cycle-{done}")
+    with open_executor(jobs) as executor:
+        step = ObservedEStep(observed.arrays, executor)
         for number in range(done + 1, how.cycles + 1):
             grammar = StateGrammar.of_rules(rules, observed.rules)
             _check_memory(grammar, number, how)
-            trained = cycle(grammar, observed.arrays, how, number, pool, progress, log)
+            trained, more = cycle(grammar, step, how, number, progress, log)
             rules = trained.written(terminals, rules.unknown)
+            rows += more
             log(f"cycle {number}: {trained.size} symbols with their states, {len(rules.rules)} rules")
-            if checkpoints is not None:
-                checkpoints.write(number, rules)
+            if path is not None:
+                with atomic_outputs():
+                    write_rules(rules, f"{output}.cycle-{number}")
+                    write_checkpoint(path, Checkpoint(number, rows), settings)
+    if curve is not None:
+        write_curve(rows, curve)
     return rules if words is None else words.spread(rules)
+
+
+def first_grammar(observed: ObservedTrees) -> StateGrammar:
+    """The treebank grammar: relative frequencies, one state for each symbol."""
+    counts = np.bincount(observed.arrays.rule, minlength=len(observed.rules)).astype(np.float64)
+    return StateGrammar.counted(observed.rules, counts)
+
+
+def cycle(
+    grammar: StateGrammar,
+    step: ObservedEStep,
+    how: SplitMerge,
+    number: int,
+    progress: Progress = no_progress,
+    log: Log = no_log,
+) -> tuple[StateGrammar, list[Row]]:
+    """One cycle, the ``number``-th, and the figures of its rounds.
+
+    The result depends on the grammar, the trees and the options alone.
+    """
+    rows: list[Row] = []
+
+    def fitted(grammar: StateGrammar, count: int, phase: str, change: Change | None = None) -> StateGrammar:
+        title, layout, first = f"cycle {number}, {phase}", Layout.of(grammar), len(rows)
+        for current in progress(islice(step.rounds(layout, change), count), title, count):
+            figures = {"log_likelihood": current[1].log_likelihood, "left_out": current[1].left_out}
+            rows.append({"cycle": number, "phase": phase, "round": len(rows) - first + 1, **figures})
+        values, found = current
+        log(
+            f"{title}: {grammar.size} states, log likelihood {rows[first]['log_likelihood']:.1f} to "
+            f"{found.log_likelihood:.1f} in {count} rounds"
+            + (f", {found.left_out} trees left out" if found.left_out else "")
+        )
+        return layout.grammar(grammar, maximized(layout, values * found.counts, change))
+
+    grammar = fitted(split(grammar, how.seed, number), how.rounds[0], "split")
+    if how.merge > 0:
+        grammar = fitted(merge(grammar, least_losses(step, grammar, how.merge)), how.rounds[1], "merged")
+    if how.smooth > 0:
+        smoothed = smoothing(grammar, how.smooth, WORD_SMOOTHING)
+        grammar = fitted(grammar, how.rounds[2], "smoothed", smoothed)
+    return grammar, rows
 
 
 def _check_memory(grammar: StateGrammar, number: int, how: SplitMerge) -> None:
@@ -127,13 +178,11 @@ def _check_memory(grammar: StateGrammar, number: int, how: SplitMerge) -> None:
         memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):  # not every system tells
         return
-    for later in range(how.cycles - number + 1):
-        needed = bytes_of_split(grammar, how.merge, later)
-        if 0 < memory < needed:
-            last = number + later - 1
-            raise GrammarError(
-                f"cycle {last + 1} would need {needed / 2**30:.3g} GB, and this machine has "
-                f"{memory / 2**30:.3g} GB",
-                remedy=f"train fewer cycles (--cycles {last}; with --resume those that are trained are not "
-                "trained again), or merge more of the splits (--merge)",
-            )
+    needed = bytes_of_split(grammar, how.merge)
+    if 0 < memory < needed:
+        raise GrammarError(
+            f"cycle {number} would need {needed / 2**30:.3g} GB, and this machine has "
+            f"{memory / 2**30:.3g} GB",
+            remedy=f"train fewer cycles (--cycles {number - 1}; with --resume those that are trained are not "
+            "trained again), or merge more of the splits (--merge)",
+        )

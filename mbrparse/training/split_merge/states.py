@@ -18,9 +18,10 @@ from mbrparse.errors import GrammarError
 from mbrparse.grammar.rules import Rule, RuleSet, TerminalKind, Weight, is_terminal
 from mbrparse.grammar.unknown_words import UnknownWords
 from mbrparse.training.split_merge.state_kernels import LANES, StateTables
-from mbrparse.training.split_merge.tree_arrays import ROOT, inner_children
 from mbrparse.treebank.labels import STATE
 
+#: The symbol over each tree, whose rules are the distribution of roots. It is never split.
+ROOT = ""
 # Rules of states below this are not written, but for the most probable states of each rule.
 _LEAST = 1e-6
 _STATE = re.compile(rf"(.+){STATE}([01]+)", re.DOTALL)
@@ -166,18 +167,18 @@ class Layout:
         parts = zip(self.parent_first, self.parent_first[1:], self.tables.width, strict=False)
         return [values[first:last].reshape(-1, width) for first, last, width in parts]
 
-    def blocks(self, grammar: StateGrammar, values: Floats) -> list[Floats]:
-        """Values as blocks of a grammar's form."""
-        found = []
+    def grammar(self, form: StateGrammar, values: Floats) -> StateGrammar:
+        """Values as the probabilities of a grammar of this form."""
+        blocks = []
         widths = self.tables.width[self.tables.symbol]
         for block, rows, first, width in zip(
-            grammar.blocks, self.rows, self.tables.value_first, widths, strict=True
+            form.blocks, self.rows, self.tables.value_first, widths, strict=True
         ):
             mine = np.zeros((block.shape[0] * block.shape[1], block.shape[2]))
             part = values[first : first + len(rows) * width].reshape(-1, width)
             mine[rows] = part[:, : block.shape[2]]
-            found.append(mine.reshape(block.shape))
-        return found
+            blocks.append(mine.reshape(block.shape))
+        return form.changed(form.states, blocks)
 
 
 def with_state(symbol: str, state: str) -> str:
@@ -216,3 +217,9 @@ def _rounded(probability: float) -> float:
 def _shape(rule: Rule, states: dict[str, tuple[str, ...]]) -> tuple[int, int, int]:
     left, right = (1 if child is None else len(states.get(child, "x")) for child in inner_children(rule))
     return left, right, len(states.get(rule.parent, "x"))
+
+
+def inner_children(rule: Rule) -> tuple[str | None, str | None]:
+    """The left and the right child with states of their own; None: there is none, or a terminal."""
+    names = [None if is_terminal(name) else name for name in rule.children]
+    return names[0], names[1] if len(names) > 1 else None

@@ -27,7 +27,7 @@ from mbrparse.grammar.unknown_words import (
     replace_words,
     unknown_terminal,
 )
-from mbrparse.training.split_merge.state_grammar import rounded, split_state
+from mbrparse.training.split_merge.states import rounded, split_state
 from mbrparse.treebank.corpora.reading import SourceTree
 from mbrparse.treebank.labels import escape
 
