@@ -17,10 +17,10 @@ from samples import LARGE, SMALL, Sample, encoded, read_sample
 from mbrparse.charts.chart import Wanted
 from mbrparse.charts.factory import ChartFactory
 from mbrparse.charts.rule_tables import chart_rules, wide_symbols
+from mbrparse.decode.answers import ParserOptions
 from mbrparse.decode.objectives import OBJECTIVES
 from mbrparse.decode.parser.parse_input import Job, Worker
 from mbrparse.decode.parser.parser import Parser
-from mbrparse.decode.parser_options import ParserOptions
 
 Work = Callable[[], float]
 

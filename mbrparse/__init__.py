@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from mbrparse.decode.explain.explanation import explain
     from mbrparse.decode.objectives import OBJECTIVES, Item, Objective, Space
     from mbrparse.decode.parser.combination import combine
-    from mbrparse.decode.parser.grammars_source import Grammars
+    from mbrparse.decode.parser.mixed_source import Grammars
     from mbrparse.decode.parser.parser import Parser
     from mbrparse.decode.parser.rerank import rerank
     from mbrparse.decode.parser.scoring import score
-    from mbrparse.decode.parser.tokenization import tokenize
+    from mbrparse.decode.parser.sentences import tokenize
     from mbrparse.decode.posteriors.mixture import mix_posteriors
     from mbrparse.decode.posteriors.posteriors_arrays import posteriors
     from mbrparse.decode.posteriors.posteriors_file import read_posteriors
@@ -106,7 +106,7 @@ _MODULES = {
     "PROFILES": "evaluate.compare.profiles",
     "BestFirst": "decode.best_first.best_first",
     "Binarization": "treebank.binarize",
-    "Grammars": "decode.parser.grammars_source",
+    "Grammars": "decode.parser.mixed_source",
     "Item": "decode.objectives",
     "CorpusReading": "treebank.formats.conventions",
     "LabelMarks": "treebank.labels",
@@ -139,7 +139,7 @@ _MODULES = {
     "span_marginals": "decode.posteriors.span_marginals",
     "split": "treebank.splits",
     "surprisal": "decode.words.surprisal",
-    "tokenize": "decode.parser.tokenization",
+    "tokenize": "decode.parser.sentences",
     "train": "training.count",
     "treebank_statistics": "treebank.corpora.treebank_statistics",
     "write_grammar": "grammar.grammar_files",

@@ -55,9 +55,8 @@ def explain(
     A browser opens it without a server: mbrparse explain -g toy.nltk "she saw the dog" -o page.html
     """
     from mbrparse.decode.explain.explanation import explain as explained
-    from mbrparse.decode.parser.sentences import sentence_of_line, sentences_from
-    from mbrparse.decode.parser.tokenization import tokenize as read_words
-    from mbrparse.decode.parser.tokenization import untokenized
+    from mbrparse.decode.parser.sentences import sentence_of_line, sentences_from, untokenized
+    from mbrparse.decode.parser.sentences import tokenize as read_words
     from mbrparse.grammar.grammar_files import read_any_grammar
 
     if bool(words) == (input is not None):

@@ -23,8 +23,8 @@ from mbrparse.cli.options import (
 from mbrparse.files import STANDARD, source_name
 
 if TYPE_CHECKING:
+    from mbrparse.decode.answers import ParserOptions
     from mbrparse.decode.parser.sentences import InputForm
-    from mbrparse.decode.parser_options import ParserOptions
     from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors
     from mbrparse.decode.posteriors.posteriors_writer import PosteriorsWriter
     from mbrparse.grammar.pcfg import PCFG, Grammar
@@ -132,7 +132,7 @@ class InputOptions(LabelOptions):
         found = [read_any_grammar(path, normalize=self.normalize, log=note) for path in self.grammars]
         if len(found) == 1:
             return found[0]
-        from mbrparse.decode.parser.grammars_source import Grammars
+        from mbrparse.decode.parser.mixed_source import Grammars
 
         return Grammars(found, self.mix, list(map(source_name, self.grammars)))
 

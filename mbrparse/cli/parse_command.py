@@ -50,10 +50,10 @@ def parse(
     Each INPUT holds trees, whose tags or words are parsed, or lines of tokens. There is exactly one line of
     output for each sentence, in order, whatever happens to any one of them.
     """
+    from mbrparse.decode.answers import ParserOptions
     from mbrparse.decode.parser.output import write_parses
     from mbrparse.decode.parser.parsing import ParseJob
     from mbrparse.decode.parser.sentences import count_sentences, read_input
-    from mbrparse.decode.parser_options import ParserOptions
 
     trees.check(machines.resume)
     source.check(*inputs, labels=trees.write_posteriors is not None)

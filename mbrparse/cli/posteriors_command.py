@@ -26,8 +26,6 @@ from mbrparse.cli.options import (
 from mbrparse.files import STANDARD, atomic_outputs, open_output, open_output_bytes
 
 if TYPE_CHECKING:
-    from mbrparse.decode.parser.grammar_source import GrammarSource
-    from mbrparse.decode.parser.grammars_source import GrammarsSource
     from mbrparse.decode.parser.sentences import Line
 
 
@@ -113,45 +111,32 @@ def _of_sentence(
     input: str | None, given: InputOptions, line: int, prune: float
 ) -> tuple[Line, str | None, Any]:
     """The sentence, why it has no chart, and its posteriors."""
-    from mbrparse.decode.objectives import OBJECTIVES
-    from mbrparse.decode.parser.parser import source_of
-    from mbrparse.decode.parser.posteriors_source import LONGEST, PosteriorsSource
-    from mbrparse.decode.parser.sentences import Line, sentence_of_line
-    from mbrparse.decode.parser.tokenization import untokenized
-    from mbrparse.decode.parser_options import ParserOptions
+    from mbrparse.decode.parser.parser import Parser
+    from mbrparse.decode.parser.posteriors_source import LONGEST
+    from mbrparse.decode.parser.sentences import Line, sentence_of_line, untokenized
     from mbrparse.errors import CorpusError
     from mbrparse.treebank.tree import Tree
 
+    known: Any = given.read_grammars() if given.grammars else given.given()
     with combinations_checked():
-        objectives = (OBJECTIVES["labelled-recall"],)
-        options = ParserOptions(objectives, expectations=True, prune=prune)
-    source: GrammarSource | GrammarsSource | PosteriorsSource
-    if given.grammars:
-        known = given.read_grammars()
-        with combinations_checked():
-            source = source_of(known, options)
-    else:
-        posteriors = given.given()
-        with combinations_checked():
-            source = PosteriorsSource(posteriors, options)
-        if input is None:
-            if line > len(posteriors.lengths):
-                raise CorpusError(
-                    f"there is no sentence {line}: the file holds {len(posteriors.lengths)}",
-                    source=posteriors.source,
-                )
-            length = int(posteriors.lengths[line - 1])
-            if length > LONGEST:
-                raise CorpusError(
-                    f"sentence {line} has {length:,} words, of {LONGEST:,} at most", source=posteriors.source
-                )
-            numbers = tuple(Tree(str(place)) for place in range(length))
-            read = Line(numbers, line - 1, False, posteriors.source)
+        parser: Any = Parser(known, "labelled-recall", expectations=True, prune=prune)
     if input is not None:
         read = sentence_of_line(input, line, given.read_form, given.encoding)
-        told = None if isinstance(source, PosteriorsSource) else untokenized(source.grammar, [read.sentence])
+        told = untokenized(parser.source.grammar, [read.sentence]) if given.grammars else None
         if told and not given.tokenize:
             note(told)
+    else:
+        if line > len(known.lengths):
+            raise CorpusError(
+                f"there is no sentence {line}: the file holds {len(known.lengths)}", source=known.source
+            )
+        length = int(known.lengths[line - 1])
+        if length > LONGEST:
+            raise CorpusError(
+                f"sentence {line} has {length:,} words, of {LONGEST:,} at most", source=known.source
+            )
+        numbers = tuple(Tree(str(place)) for place in range(length))
+        read = Line(numbers, line - 1, False, known.source)
     with compilation_noted():
-        evidence = source.evidence(*read)
-    return read._replace(sentence=evidence.sentence), evidence.reason, evidence.posteriors
+        parse = parser.parse_one(*read)
+    return read, parse.reason, parse.posteriors

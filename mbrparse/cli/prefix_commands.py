@@ -78,10 +78,9 @@ class WordOptions(InputOptions):
         what: str,
     ) -> Iterator[tuple[int, Found]]:
         """Number what is found of each sentence; at last a note on the bits of all, which are of ``what``."""
-        from mbrparse.decode.parser.grammar_source import check_fit
         from mbrparse.decode.parser.output import most_common
-        from mbrparse.decode.parser.sentences import read_files, sentences_of
-        from mbrparse.decode.parser.tokenization import untokenized
+        from mbrparse.decode.parser.sentences import read_files, sentences_of, untokenized
+        from mbrparse.decode.parser.sources import check_fit
 
         fit, count, told, bits, reasons = False, 0, 0, 0.0, Counter[str]()
         for chunk in read_files(inputs, self.read_form, self.encoding):

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import numpy as np
 
+from mbrparse.decode.answers import ParserOptions, objective_of
 from mbrparse.decode.objectives import OBJECTIVES
 from mbrparse.decode.parser.parse_input import Job
-from mbrparse.decode.parser_options import ParserOptions, objective_of
 from mbrparse.evaluate.compare.evaluation import Settings, evaluate_files
 from mbrparse.evaluate.evalb.parameters import COLLINS, NEVER
 from mbrparse.evaluate.evalb.summary import EVALB

@@ -122,8 +122,8 @@ PARSING = [
     ("parse -g g t --objective labelled-f --space grammar", "no meaning in the space grammar"),
     ("parse -g g t --objective parent-child --space nary", "no meaning in the space nary"),
     ("parse -g g t --objective labelled-tree --items symbol", "--items symbol needs another objective"),
-    ("parse -g g t --objective parent-child --engine best-first", "needs --engine exhaustive"),
-    ("parse -g g t --items symbol --engine best-first", "--items symbol needs --engine exhaustive"),
+    ("parse -g g t --objective parent-child --engine best-first", "need an exhaustive chart"),
+    ("parse -g g t --items symbol --engine best-first", "need an exhaustive chart"),
     ("parse -g g t --labels none --objective bracketed-recall --space grammar", "in the free space"),
     ("parse -g g t --labels none --objective labelled-tree", "bracketed-recall"),
     ("parse -g g t --objective mbr", "Choose labelled-recall for constituents with their labels"),
@@ -146,8 +146,11 @@ PARSING = [
     ("parse -g g t --objective general-recall --weight labelled=x", "none of labelled=W, bracketed=W"),
     ("parse -g g t --objective general-recall --weight labelled=nan", "a weight that is no number"),
     ("parse -g g t --exact", "--exact goes with --objective labelled-f or bracketed-f"),
-    ("parse -g g t --objective labelled-f --exact --engine best-first", "needs --engine exhaustive"),
-    ("parse --posteriors p.npz t --objective labelled-f --exact", "exact F of labelled-f needs --grammar"),
+    ("parse -g g t --objective labelled-f --exact --engine best-first", "need an exhaustive chart"),
+    (
+        "parse --posteriors p.npz t --objective labelled-f --exact",
+        "labelled-f with exact F needs a PCFG, not given posteriors",
+    ),
     # Candidates.
     ("parse -g g t --candidates c.tsv", "--candidates needs --k-best or --samples"),
     ("parse -g g t --k-best 2 --samples 2", "give one"),
@@ -157,7 +160,7 @@ PARSING = [
     ("parse -g g t --objective minimum-risk --k-best 2", "go together"),
     ("parse -g g t --k-best 2 --risk labelled-f", "go together"),
     ("parse -g g t --k-best 2 --objective minimum-risk --risk beauty", "no criterion"),
-    ("parse --posteriors p.npz t --k-best 2", "--k-best needs --grammar"),
+    ("parse --posteriors p.npz t --k-best 2", "--k-best needs a PCFG or a DOP grammar, not given posteriors"),
     # Posteriors from elsewhere.
     ("parse --posteriors p.npz t --grammar g", "give one of them"),
     ("parse --posteriors p.npz t --jobs 2", "--jobs needs --grammar"),
@@ -166,7 +169,7 @@ PARSING = [
     ("parse --posteriors p.npz t --labels none", "--labels none needs"),
     ("parse --posteriors -", "both be standard input"),
     *(
-        (f"parse --posteriors p.npz t --objective {name}", f"--objective {name} needs --grammar")
+        (f"parse --posteriors p.npz t --objective {name}", f"--objective {name} needs a PCFG")
         for name in GRAMMAR_OBJECTIVES
     ),
 ]

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mbrparse.charts.base.columns import Labels, Spans
+from mbrparse.charts.spans import Labels, Spans
 from mbrparse.decode.parser.parse_files import BracketText
 from mbrparse.decode.trees import TreeForm, TreeParts
 from mbrparse.treebank.labels import escape, join_chain

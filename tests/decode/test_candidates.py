@@ -17,10 +17,10 @@ from test_sampler_of_derivations import AMBIGUOUS
 from unary_strategies import unary_cases
 
 from mbrparse.charts.forest_charts import ForestCharts
+from mbrparse.decode.answers import ParserOptions
 from mbrparse.decode.candidates.candidate_trees import Candidate, CandidateTrees
 from mbrparse.decode.objectives import OBJECTIVES
 from mbrparse.decode.parser.parser import Parser
-from mbrparse.decode.parser_options import ParserOptions
 from mbrparse.errors import OptionsError
 from mbrparse.evaluate.compare.candidates import TreeRates
 from mbrparse.grammar.pcfg import PCFG, FloatArray

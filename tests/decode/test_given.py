@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mbrparse.decode.answers import ParserOptions
 from mbrparse.decode.objectives import OBJECTIVES, Item, Kind
 from mbrparse.decode.parser.parse_input import Job, parse_all
 from mbrparse.decode.parser.parser import Parse, Parser
-from mbrparse.decode.parser_options import ParserOptions
 from mbrparse.decode.posteriors.posteriors_file import read_posteriors
 from mbrparse.decode.trees import Fallback
 from mbrparse.errors import InputMismatchError, OptionsError
@@ -178,9 +178,7 @@ def test_single_precision_ties_where_it_cannot_tell(path: Path) -> None:
 def test_what_asks_for_a_grammar_is_refused(path: Path) -> None:
     assert {objective.name for objective in FREE} >= {"labelled-recall", "bracketed-recall"}
     write(path, [2], [{(0, 2, "S"): 1.0}])
-    with pytest.raises(
-        OptionsError, match="labelled-tree needs a grammar; posteriors serve labelled-recall, "
-    ):
+    with pytest.raises(OptionsError, match="needs a PCFG or a DOP grammar, not given posteriors"):
         Parser(read_posteriors(path), "labelled-recall", "labelled-tree")
 
 

@@ -21,13 +21,13 @@ from mbrparse.charts.chart import Chart
 from mbrparse.charts.factory import ChartFactory
 from mbrparse.charts.forest_charts import ForestCharts
 from mbrparse.charts.spans import cell_of
+from mbrparse.decode.answers import Items
 from mbrparse.decode.derivations.forest_decoder import ForestDecoder
 from mbrparse.decode.derivations.items import ITEM_KINDS, item_nodes
 from mbrparse.decode.derivations.search import GrammarTree
 from mbrparse.decode.free import best_preterminals
 from mbrparse.decode.objectives import OBJECTIVES, Item, Kind, Objective, Space
 from mbrparse.decode.parser.parser import Parser
-from mbrparse.decode.parser_options import Items
 from mbrparse.decode.span_posteriors import Posteriors
 from mbrparse.errors import ObjectiveError
 from mbrparse.grammar.pcfg import PCFG

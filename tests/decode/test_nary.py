@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from unary_strategies import unary_cases
 
-from mbrparse.charts.base.span_summary import SpanEntries
+from mbrparse.charts.spans import SpanEntries
 from mbrparse.decode.bracketing import best_constituents
 from mbrparse.decode.label_order import LabelOrder
 from mbrparse.decode.nary import NaryDecoder

@@ -11,11 +11,11 @@ import pytest
 from conversion import to_pcfg
 from naive import Grammar
 
-from mbrparse.charts.base.chart import Chart
+from mbrparse.charts.chart import Chart
+from mbrparse.decode.answers import ParserOptions
 from mbrparse.decode.best_first.best_first import BestFirst
 from mbrparse.decode.objectives import OBJECTIVES, Item, Kind, Objective, Space
 from mbrparse.decode.parser.parser import Parser
-from mbrparse.decode.parser_options import ParserOptions
 from mbrparse.errors import MbrparseError, ObjectiveError, OptionsError
 from mbrparse.training.count import train
 from mbrparse.treebank.brackets import read_tree
@@ -62,13 +62,13 @@ def test_answers() -> None:
 
 def test_what_has_no_meaning_is_refused_by_the_library_too() -> None:
     for options, says in (
-        ({"objectives": ()}, "one objective is needed"),
+        ({"objectives": ()}, "objective is given at least once"),
         ({"objectives": (RECALL, RECALL)}, "two objectives are called labelled-recall"),
-        ({"objectives": (PRODUCTIONS,), "best_first": BestFirst()}, "This objective needs best_first=None"),
+        ({"objectives": (PRODUCTIONS,), "best_first": BestFirst()}, "best_first has no forest"),
         ({"objectives": (OBJECTIVES["labelled-tree"],), "items": "symbol"}, "items='symbol' needs another"),
         (
             {"objectives": (RECALL,), "unlabelled": True},
-            "unlabelled=True needs an objective that does not look",
+            "unlabelled needs an objective that does not look",
         ),
         ({"objectives": (RECALL,), "max_length": 0}, "max_length is one or more, not 0"),
     ):
@@ -90,10 +90,10 @@ def test_parsers_leave_with_their_charts(name: str) -> None:
     try:
         parser = Parser(GRAMMAR, name)
         source, parses = weakref.ref(parser.source), parser.parse(["x x x", "x x"])
-        [first, _] = parses
+        [first, second] = parses
         assert isinstance(first.chart, Chart)
         assert len(first.chart.span_posteriors().g) == 6
-        del parser, parses, first
+        del parser, parses, first, second
         assert source() is None
     finally:
         gc.enable()
@@ -134,12 +134,12 @@ def test_wrong_arguments_are_named() -> None:
         (lambda: make(GRAMMAR, max_length=0), "max_length is one or more, not 0"),
         (
             lambda: make(GRAMMAR, prune=0.1, best_first=BestFirst()),
-            "prune is for exhaustive charts: leave out best_first",
+            "prune is for exhaustive charts, not for best-first search",
         ),
-        (lambda: make(GRAMMAR, unlabelled=True), "unlabelled=True needs an objective that does not look at"),
+        (lambda: make(GRAMMAR, unlabelled=True), "unlabelled needs an objective that does not look at"),
         (
             lambda: make(GRAMMAR, max_samples=9),
-            "max_samples needs a DOP grammar: mbrparse train --method dop",
+            "max_samples needs a DOP grammar (mbrparse train --method dop), not a PCFG",
         ),
         (lambda: posteriors.bracketed(-1, 2), "is no span of 3 terminals"),
         (lambda: posteriors.labelled(2, 2, "S"), "is no span of 3 terminals"),

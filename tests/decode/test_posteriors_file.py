@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mbrparse.charts.base.span_summary import SpanEntries
+from mbrparse.charts.spans import SpanEntries
 from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors
 from mbrparse.decode.posteriors.mixture import mix_posteriors
 from mbrparse.decode.posteriors.posteriors_archive import REQUIRED

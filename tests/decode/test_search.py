@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mbrparse.charts.base.span_summary import cell_of, entries_without_unaries
+from mbrparse.charts.spans import cell_of, entries_without_unaries
 from mbrparse.decode.bracketing import best_bracketing
 from mbrparse.decode.span_posteriors import Posteriors
 

@@ -207,16 +207,22 @@ def test_dop_grammars_are_mixed_too(command: Command) -> None:
 @pytest.mark.usefixtures("known")
 def test_what_several_grammars_cannot_serve(command: Command) -> None:
     for options, message in (
-        ("--objective labelled-tree", "--objective labelled-tree (the most probable derivation"),
-        ("--objective most-probable-tree", "needs a single --grammar; several serve labelled-recall, "),
+        (
+            "--objective labelled-tree",
+            "--objective labelled-tree needs a PCFG or a DOP grammar, not several grammars",
+        ),
+        ("--objective most-probable-tree", "not several grammars; several grammars serve labelled-recall, "),
         ("--objective productions", "--objective productions"),
-        ("--objective labelled-recall --space grammar", "--objective labelled-recall (derived trees"),
-        ("--objective labelled-f --exact", "--objective labelled-f (n-ary trees, from the joint"),
+        (
+            "--objective labelled-recall --space grammar",
+            "--objective labelled-recall in the space grammar needs a PCFG",
+        ),
+        ("--objective labelled-f --exact", "--objective labelled-f with exact F needs a PCFG"),
         ("--objective consistent-brackets", "--objective consistent-brackets"),
-        ("--items symbol", "--items symbol needs a single --grammar"),
-        ("--k-best 3 --candidates x", "--k-best needs a single --grammar"),
-        ("--samples 3 --candidates x", "--samples needs a single --grammar"),
-        ("--engine best-first --merit beta", "--engine best-first needs a single --grammar"),
+        ("--items symbol", "--items symbol needs a PCFG, not several grammars"),
+        ("--k-best 3 --candidates x", "--k-best needs a PCFG or a DOP grammar, not several grammars"),
+        ("--samples 3 --candidates x", "--samples needs a PCFG or a DOP grammar, not several"),
+        ("--engine best-first --merit beta", "--engine best-first needs a PCFG, not several grammars"),
         ("--mix 1", "1 weights, where there are 2 grammars"),
         ("--mix 0,0", "weights are numbers from 0 on, not all 0"),
         ("--posteriors x.npz", "--posteriors takes the place of --grammar"),

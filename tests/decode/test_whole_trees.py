@@ -159,4 +159,4 @@ def test_other_engines_and_sources() -> None:
     run("parse", "-g", "grammar.txt", "tags.txt", "--write-posteriors", "p.npz", "-o", "out.mrg")
     result = run("parse", "--posteriors", "p.npz", "tags.txt", "--objective", "bracketed-tree")
     assert result.code == 2
-    assert "needs --grammar" in result.err
+    assert "not given posteriors" in result.err

@@ -12,14 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from naive_dop import NaiveDop, Node, fragments, inner_nodes, spans, words_of
 
-from mbrparse.charts.base.chart import Wanted
-from mbrparse.charts.base.span_summary import SpanEntries
+from mbrparse.charts.chart import Wanted
 from mbrparse.charts.dop.dop_charts import DopCharts, DopTreeProbability
 from mbrparse.charts.dop.dop_forest import Memory, dop_forest, inside_pass, outside_pass
 from mbrparse.charts.dop.dop_tables import dop_tables
 from mbrparse.charts.factory import ChartFactory
+from mbrparse.charts.spans import SpanEntries
+from mbrparse.decode.answers import Settings
 from mbrparse.decode.parser.parser import Parser
-from mbrparse.decode.parser_options import Settings
 from mbrparse.errors import GrammarError, OptionsError
 from mbrparse.experiments.dop.explicit_fragments import explicit_fragments
 from mbrparse.grammar.dop.addressed_treebank import AddressedTreebank, Weighting, address_trees

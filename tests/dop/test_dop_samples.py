@@ -21,11 +21,11 @@ from naive_dop import NaiveDop, Node, spans, words_of
 from test_dop_charts import TREES, WEIGHTINGS, _table, _treebank, cases
 
 from mbrparse.charts.dop.dop_charts import DopCharts
+from mbrparse.decode.answers import Settings
 from mbrparse.decode.candidates.samples import Samples
 from mbrparse.decode.dop.dop_derivations import DopSampler
 from mbrparse.decode.dop.monte_carlo_decoder import leader, leader_error
 from mbrparse.decode.parser.parser import Parser
-from mbrparse.decode.parser_options import Settings
 from mbrparse.errors import OptionsError
 from mbrparse.grammar.dop.addressed_treebank import Weighting
 from mbrparse.grammar.dop.dop_grammar import DopGrammar
@@ -325,17 +325,23 @@ def test_the_commands_options(command: Command, tmp_path: Path) -> None:
     for arguments, message in (
         (("-g", pcfg, *likeliest, "--max-samples", 10), "--max-samples needs a DOP grammar"),
         (("-g", pcfg, "--sampled-posteriors"), "--sampled-posteriors needs a DOP grammar"),
-        (("-g", grammar, "--max-samples", 10), "--max-samples needs what goes by samples"),
+        (
+            ("-g", grammar, "--max-samples", 10),
+            "--max-samples needs something that is estimated from samples",
+        ),
         (("-g", grammar, "--max-error", 0.1), "--max-error needs --objective most-probable-tree"),
         (("-g", pcfg, *likeliest, "--max-error", 0.1), "--max-error needs a DOP grammar"),
         (("-g", pcfg, *likeliest, "--seed", 1), "--seed goes with --samples, and with what a DOP grammar"),
         (("-g", grammar, "--seed", 1), "--seed goes with --samples, and with what a DOP grammar draws"),
         (("-g", grammar, *likeliest, "--max-error", 1), "is not in the range"),
         (("-g", grammar, "--objective", "max-rule-sum"), "--objective max-rule-sum needs a PCFG"),
-        (("-g", grammar, "--space", "grammar"), "--objective labelled-recall --space grammar needs a PCFG"),
+        (
+            ("-g", grammar, "--space", "grammar"),
+            "--objective labelled-recall in the space grammar needs a PCFG",
+        ),
         (
             ("-g", grammar, "--objective", "labelled-f", "--exact"),
-            "--objective labelled-f --exact needs a PCFG",
+            "--objective labelled-f with exact F needs a PCFG",
         ),
     ):
         refused = command("parse", trees, *arguments)

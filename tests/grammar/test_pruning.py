@@ -24,11 +24,11 @@ from mbrparse.charts.base.clock import NO_LIMIT
 from mbrparse.charts.factory import ChartFactory
 from mbrparse.charts.forest_charts import ForestCharts
 from mbrparse.charts.pruning import PrunedChart, PrunedCharts, Pruning
+from mbrparse.decode.answers import Settings
 from mbrparse.decode.best_first.best_first import BestFirst, Until
 from mbrparse.decode.objectives import OBJECTIVES, Kind, Objective, Space
 from mbrparse.decode.parser.details import Details
 from mbrparse.decode.parser.parser import Parser
-from mbrparse.decode.parser_options import Settings
 from mbrparse.errors import OptionsError
 from mbrparse.grammar.grammar_files import write_rules
 from mbrparse.grammar.pcfg import PCFG

@@ -17,12 +17,12 @@ from mbrparse.charts.dense.dense_charts import DenseCharts
 from naive import Grammar
 
 from mbrparse.charts.chart import Chart, Wanted
+from mbrparse.decode.answers import ParserOptions
 from mbrparse.decode.objectives import OBJECTIVES
 from mbrparse.decode.parser import parse_input
 from mbrparse.decode.parser.parse_files import Lines
 from mbrparse.decode.parser.parse_input import Job, parse_all
 from mbrparse.decode.parser.sentences import read_chunks, sentences_of_part
-from mbrparse.decode.parser_options import ParserOptions
 from mbrparse.errors import BracketError
 from mbrparse.run import processes
 from mbrparse.run.in_order import Parts

@@ -8,10 +8,10 @@ from typing import NamedTuple
 import numpy as np
 
 from mbrparse.charts.forest_charts import ForestCharts
+from mbrparse.decode.answers import ParserOptions, Risk
 from mbrparse.decode.candidates.k_best import KBest, KBestSearch
 from mbrparse.decode.candidates.samples import Sampler, Samples
 from mbrparse.decode.decoders import Decoded
-from mbrparse.decode.parser_options import ParserOptions, Risk
 from mbrparse.decode.span_posteriors import Posteriors, SentenceChart
 from mbrparse.decode.tree_probability import Probability, TreeProbability
 from mbrparse.decode.trees import LabelledSpans, TreeForm, TreeParts

@@ -11,11 +11,11 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from mbrparse.charts.base.columns import rows
 from mbrparse.charts.dop.dop_charts import DopCharts, Filled
 from mbrparse.charts.dop.dop_descent import BEGINS, DopDescent
 from mbrparse.charts.dop.dop_draws import Sums, dop_draw
 from mbrparse.charts.dop.dop_forest import root_masses
+from mbrparse.charts.spans import rows
 from mbrparse.decode.candidates.k_best import KBest
 from mbrparse.decode.candidates.lazy_search import SCALE, Alternative, LazySearch, Order
 from mbrparse.decode.candidates.samples import Samples, generator

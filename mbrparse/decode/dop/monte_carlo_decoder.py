@@ -19,13 +19,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbrparse.charts.base.rule_tables import Ints
+from mbrparse.charts.rule_tables import Ints
+from mbrparse.decode.answers import ParserOptions
 from mbrparse.decode.candidates.samples import Samples
 from mbrparse.decode.decoders import Decoded, Estimate
 from mbrparse.decode.dop.dop_derivations import DopSampler
 from mbrparse.decode.free import LEAST, best_preterminals, bracketing, spans_of
 from mbrparse.decode.objectives import Item, Objective
-from mbrparse.decode.parser_options import ParserOptions
 from mbrparse.decode.span_posteriors import Posteriors, SentenceChart
 from mbrparse.decode.whole_trees.whole_tree_decoder import completions
 from mbrparse.grammar.pcfg import PCFG, FloatArray, IntArray

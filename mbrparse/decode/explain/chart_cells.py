@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbrparse.charts.base.chart import Chart
+from mbrparse.charts.chart import Chart
 from mbrparse.grammar.pcfg import PCFG, FloatArray
 
 

@@ -36,7 +36,7 @@ def explain(
     the most probable derivations are listed as trees. Raises MbrparseError where the grammar derives no tree
     of the sentence, or the sentence has more words than ``LONGEST``; ObjectiveError and OptionsError.
 
-    >>> from mbrparse.grammar.grammar_files import train
+    >>> from mbrparse.training.count import train
     >>> from mbrparse.treebank.brackets import read_tree
     >>> grammar = train([read_tree("(S (NP DT NN) VB)"), read_tree("(S DT (X NN VB))")])
     >>> [round(reading.posterior, 3) for reading in explain(grammar, "DT NN VB").readings]

@@ -16,12 +16,12 @@ from typing import Literal
 import numpy as np
 
 from mbrparse.charts.factory import TIE
+from mbrparse.decode.answers import ParserOptions, Risk, objective_of
 from mbrparse.decode.candidates.candidate_trees import expected_scores, first_best, shares
 from mbrparse.decode.objectives import Kind, Objective
 from mbrparse.decode.parser.output import Output
 from mbrparse.decode.parser.parsing import ParseJob, ParseWorker
 from mbrparse.decode.parser.sentences import Line
-from mbrparse.decode.parser_options import ParserOptions, Risk, objective_of
 from mbrparse.decode.posteriors.mixture import checked_weights
 from mbrparse.decode.posteriors.tree_posteriors import SentenceTree, TreeItems
 from mbrparse.errors import CorpusError, InputMismatchError, OptionsError

@@ -10,13 +10,18 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
-from mbrparse.charts.base.chart import TOO_LARGE
-from mbrparse.decode.parser.grammar_source import GrammarSource
+from mbrparse.charts.chart import TOO_LARGE
+from mbrparse.decode.answers import ParserOptions
 from mbrparse.decode.parser.parse_files import BracketText, Lines
 from mbrparse.decode.parser.parser import Parse, Parser
-from mbrparse.decode.parser.sentences import Sentence, sentence_ends, sentences_of, sentences_of_part
-from mbrparse.decode.parser.tokenization import untokenized
-from mbrparse.decode.parser_options import ParserOptions
+from mbrparse.decode.parser.sentences import (
+    Sentence,
+    sentence_ends,
+    sentences_of,
+    sentences_of_part,
+    untokenized,
+)
+from mbrparse.decode.parser.sources import GrammarSource, check_fit
 from mbrparse.errors import ChartOverflowError
 from mbrparse.grammar.pcfg import Grammar
 from mbrparse.log import Log, Progress, ProgressState, no_log, no_progress
@@ -93,7 +98,7 @@ def _with_grammar(
         first.append(chunk)
         spoken = [sentence for sentence in sentences_of(chunk) if sentence]
         for one in source.members:
-            one.check_fit(spoken)
+            check_fit(one.grammar, spoken)
         if spoken:
             # A sentence of one word would not compile the kernels.
             shortest = (min(spoken, key=lambda sentence: (len(sentence) == 1, len(sentence))),)

@@ -10,11 +10,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, Unpack, cast, overload
 
 from mbrparse.charts.chart import TOO_LARGE
+from mbrparse.decode.answers import ParserOptions, Settings, objective_of
 from mbrparse.decode.decoders import Decoded
 from mbrparse.decode.objectives import Objective
-from mbrparse.decode.parser.grammar_source import GrammarSource
-from mbrparse.decode.parser.sentences import Evidence, Sentence, sentences_from
-from mbrparse.decode.parser_options import ParserOptions, Settings, objective_of
+from mbrparse.decode.parser.sentences import Sentence, sentences_from
+from mbrparse.decode.parser.sources import Evidence, source_of
 from mbrparse.decode.span_posteriors import Posteriors, SentenceChart
 from mbrparse.decode.trees import LabelledSpans, TreeForm, TreeParts, fallback_spans
 from mbrparse.errors import ChartOverflowError, NumberRangeError, ObjectiveError, OptionsError
@@ -24,7 +24,6 @@ from mbrparse.treebank.tree import Tree
 
 if TYPE_CHECKING:
     from mbrparse.decode.candidates.candidate_trees import Candidate
-    from mbrparse.decode.parser.posteriors_source import PosteriorsSource
     from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors
 
 
@@ -168,15 +167,6 @@ class Parses(Sequence[Parse]):
         return f"<{len(self)} parses for {names}; {fell_back} fell back>"
 
 
-def source_of(grammar: Grammar, options: ParserOptions) -> GrammarSource:
-    """What makes the charts of a grammar, or of several; raises OptionsError."""
-    if grammar.kind != "several":
-        return GrammarSource(grammar, options)
-    from mbrparse.decode.parser.grammars_source import Grammars, GrammarsSource
-
-    return GrammarsSource(cast("Grammars", grammar), options)
-
-
 class Parser:
     """Parses for one objective or several, with a grammar or with another model's posteriors.
 
@@ -189,7 +179,7 @@ class Parser:
     ``sampled_posteriors`` (see ``ParserOptions``, which may be handed over whole, as ``options``). Raises
     ObjectiveError or OptionsError for what has no meaning.
 
-    >>> from mbrparse.grammar.grammar_files import train
+    >>> from mbrparse.training.count import train
     >>> from mbrparse.treebank.brackets import read_tree
     >>> texts = "(S (NP DT NN) VB)", "(S (NP DT NN) VB)", "(S DT (S_Cont NN VB))"
     >>> grammar = train([read_tree(text) for text in texts])
@@ -213,7 +203,7 @@ class Parser:
             raise OptionsError("options hold the objectives and all settings: give no others beside them")
         self.options = options
         self._origin = source
-        self.source = self._make_source()
+        self.source = source_of(self._origin, self.options)
         nary = {position for slot in self.source.slots if slot.nary for position in slot.positions}
         # Trees of n-ary objectives are written un-binarized, fall-backs too.
         self._forms = [
@@ -247,7 +237,9 @@ class Parser:
         except (ChartOverflowError, MemoryError, NumberRangeError) as error:
             reason = error.message if isinstance(error, NumberRangeError) else TOO_LARGE
             if isinstance(error, MemoryError):
-                self.source = self._make_source()  # a kernel may have left its arrays half-way
+                self.source = source_of(
+                    self._origin, self.options
+                )  # a kernel may have left its arrays half-way
             evidence = self.source.refused(sentence, reason)
             decoded, candidates = self._decode(evidence)
         return self._parse(evidence, decoded, candidates, time.perf_counter() - began)
@@ -256,13 +248,6 @@ class Parser:
         """Return the fall-back of a sentence."""
         evidence = self.source.refused(sentence, reason)
         return self._parse(evidence, *self._decode(evidence), 0.0)
-
-    def _make_source(self) -> GrammarSource | PosteriorsSource:
-        if isinstance(self._origin, Grammar):
-            return source_of(self._origin, self.options)
-        from mbrparse.decode.parser.posteriors_source import PosteriorsSource
-
-        return PosteriorsSource(self._origin, self.options)
 
     def _decode(self, evidence: Evidence) -> tuple[list[Decoded | None], list[Candidate]]:
         """A tree for each objective (None: no tree), and candidates; nothing without posteriors."""

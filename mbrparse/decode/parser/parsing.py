@@ -11,14 +11,14 @@ from functools import partial
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from mbrparse.charts.chart import TOO_LARGE
+from mbrparse.decode.answers import ParserOptions
 from mbrparse.decode.parser.given_trees import Form, FoundForm, GivenTree, find_form
 from mbrparse.decode.parser.output import Details, Output, output_of
 from mbrparse.decode.parser.parser import Parse, Parser
 from mbrparse.decode.parser.posteriors_source import PosteriorsSource
 from mbrparse.decode.parser.scoring import COLUMNS, Row, Scorer
-from mbrparse.decode.parser.sentences import Line, Sentence
-from mbrparse.decode.parser.tokenization import untokenized
-from mbrparse.decode.parser_options import ParserOptions
+from mbrparse.decode.parser.sentences import Line, Sentence, untokenized
+from mbrparse.decode.parser.sources import check_fit
 from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors
 from mbrparse.errors import ChartOverflowError, OptionsError
 from mbrparse.files import source_name
@@ -237,7 +237,7 @@ class ParseWorker:
             return
         sentences = [line.sentence for line in spoken]
         for one in source.members:
-            one.check_fit(sentences)
+            check_fit(one.grammar, sentences)
         if spoken[0].tokens and (remark := untokenized(source.grammar, sentences)):
             log(remark)
 
@@ -358,7 +358,7 @@ class ScoreWorker:
         source = self._scorer.source
         sentences = [sentence for one in first if (sentence := self.sentence(one))]
         if not isinstance(source, PosteriorsSource) and sentences:
-            source.check_fit(sentences)
+            check_fit(source.grammar, sentences)
 
     def check_end(self, count: int, source: str) -> None:
         """See whether given posteriors have no more sentences."""

@@ -11,12 +11,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from mbrparse.charts.spans import NO_LABEL, cell_of
-from mbrparse.decode.decoders import DecoderSlot
+from mbrparse.decode.answers import DecoderName, ParserOptions, SourceKind, check
 from mbrparse.decode.free import UNLABELLED, FreeDecoder, best_preterminals
 from mbrparse.decode.nary import NaryDecoder
-from mbrparse.decode.objectives import OBJECTIVES, Kind
-from mbrparse.decode.parser.sentences import Evidence, Sentence
-from mbrparse.decode.parser_options import ParserOptions
+from mbrparse.decode.objectives import Objective
+from mbrparse.decode.parser.sentences import Sentence
+from mbrparse.decode.parser.sources import Evidence, Maker, slots_of
 from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors
 from mbrparse.decode.span_posteriors import Posteriors
 from mbrparse.decode.trees import tagged
@@ -28,8 +28,6 @@ from mbrparse.treebank.labels import unescape
 _SPAN_BYTES = 30
 LONGEST = math.isqrt((2 << 30) // _SPAN_BYTES)
 
-_SERVED = (Kind.FREE, Kind.NARY)
-
 _REMEDY = (
     "the input must hold the sentences of the posteriors, all of them and in their order (an empty line of "
     "tokens is a sentence too, traces are no words)"
@@ -39,6 +37,8 @@ _REMEDY = (
 class PosteriorsSource:
     """The sentences of a file of posteriors."""
 
+    kind: SourceKind = "posteriors"
+
     def __init__(self, given: GivenPosteriors, options: ParserOptions) -> None:
         """Raises OptionsError for objectives and options that need a grammar."""
         if not isinstance(given, GivenPosteriors):
@@ -46,32 +46,7 @@ class PosteriorsSource:
                 f"a parser needs a grammar or posteriors, not a {type(given).__name__}",
                 remedy="grammar, train or read_grammar make the one, posteriors or read_posteriors the other",
             )
-        for objective in options.objectives:
-            if objective.kind is Kind.EXACT_F:
-                raise OptionsError(
-                    f"exact F of {objective.name} needs --grammar: posteriors do not tell how probable a "
-                    "span is together with the size of its tree"
-                )
-            if objective.kind not in _SERVED:
-                able = ", ".join(row.name for row in OBJECTIVES.values() if row.kind in _SERVED)
-                raise OptionsError(f"--objective {objective.name} needs --grammar; posteriors serve {able}")
-            if objective.needs_consistency and given.consistent is None:
-                raise OptionsError(
-                    f"--objective {objective.name} needs the array 'consistent' in the file of posteriors "
-                    "(parse -g GRAMMAR --write-posteriors writes it with this objective), or --grammar"
-                )
-        for option, asked in (
-            ("items symbol", options.items == "symbol"),
-            ("engine best-first", options.best_first is not None),
-            ("k-best", options.k_best is not None),
-            ("samples", options.samples is not None),
-            ("prune", options.prune != 0),
-            ("max-samples", options.max_samples is not None),
-            ("max-error", options.max_error is not None),
-            ("sampled-posteriors", options.sampled_posteriors),
-        ):
-            if asked:
-                raise OptionsError(f"--{option} needs --grammar: it is for charts")
+        check(self.kind, options, given.consistent is not None)
         #: Posteriors know no derivations.
         self.candidates = None
         # Words keep their tags.
@@ -83,18 +58,15 @@ class PosteriorsSource:
         self._labels = given.labels if self.root in self.labels else (*given.labels, self.root)
         self._root_id = self._labels.index(self.root)
         self._max_length = options.max_length or LONGEST
-        rows = options.objectives
-        free = tuple(place for place, row in enumerate(rows) if row.kind is Kind.FREE)
-        nary = tuple(place for place, row in enumerate(rows) if row.kind is Kind.NARY)
-        root = self.root if options.unlabelled else None
-        self.slots: tuple[DecoderSlot, ...] = (
-            DecoderSlot(FreeDecoder([rows[place] for place in free], given.tie, root), free),
-            DecoderSlot(
-                NaryDecoder([rows[place] for place in nary], given.tie, self.root, order=given.order),
-                nary,
-                nary=True,
-            ),
-        )
+        self._unlabelled = options.unlabelled
+        makers: dict[DecoderName, Maker] = {"free": self._free, "nary": self._nary}
+        self.slots = slots_of(self.kind, options, makers)
+
+    def _free(self, objectives: list[Objective]) -> FreeDecoder:
+        return FreeDecoder(objectives, self._given.tie, self.root if self._unlabelled else None)
+
+    def _nary(self, objectives: list[Objective]) -> NaryDecoder:
+        return NaryDecoder(objectives, self._given.tie, self.root, order=self._given.order)
 
     def refused(self, sentence: Sentence, reason: str) -> Evidence:
         """Evidence of a sentence that falls back for this reason."""

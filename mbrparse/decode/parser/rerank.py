@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mbrparse.charts.factory import TIE
+from mbrparse.decode.answers import Risk, objective_of
 from mbrparse.decode.candidates.candidate_trees import expected_scores, first_best, shares
 from mbrparse.decode.objectives import Item, Kind, Objective
 from mbrparse.decode.parser.given_trees import Form, GivenTree, find_form
 from mbrparse.decode.parser.output import Output
 from mbrparse.decode.parser.scoring import COLUMNS, Row, Scorer
-from mbrparse.decode.parser_options import Risk, objective_of
 from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors
 from mbrparse.decode.posteriors.tree_posteriors import SentenceTree, TreeItems
 from mbrparse.errors import OptionsError

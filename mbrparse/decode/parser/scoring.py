@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, cast
 
 from mbrparse.charts.chart import TOO_LARGE
 from mbrparse.charts.spans import cell_of
+from mbrparse.decode.answers import ParserOptions
 from mbrparse.decode.objectives import OBJECTIVES
 from mbrparse.decode.parser.given_trees import Form, GivenTree, find_form, labelled_spans
-from mbrparse.decode.parser.grammar_source import GrammarSource
 from mbrparse.decode.parser.output import expected_recalls
 from mbrparse.decode.parser.posteriors_source import PosteriorsSource
-from mbrparse.decode.parser.sentences import Evidence, Sentence
-from mbrparse.decode.parser_options import ParserOptions
+from mbrparse.decode.parser.sentences import Sentence
+from mbrparse.decode.parser.sources import Evidence, GrammarSource, check_fit
 from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors
 from mbrparse.decode.span_posteriors import Posteriors
 from mbrparse.decode.tree_probability import TreeProbability
@@ -115,7 +115,7 @@ class Scorer:
         if isinstance(self.source, PosteriorsSource):
             return self.source.check_end(len(trees), trees[0].source if trees else "")
         sentences = [given.tree.leaves() for given in trees if given.tree is not None]
-        return self.source.check_fit(sentences[:FIRST])
+        return check_fit(self.source.grammar, sentences[:FIRST])
 
     def rows(self, trees: Sequence[GivenTree], first: int = 0) -> list[Row]:
         """A row for each tree, in their order; ``first`` is the number of trees before them.

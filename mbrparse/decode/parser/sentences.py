@@ -1,4 +1,4 @@
-"""The sentences to parse, terminals of trees, lines of tokens or of text, and what is known of them."""
+"""The sentences to parse: terminals of trees, lines of tokens, or plain text, which is cut into words."""
 
 from __future__ import annotations
 
@@ -7,11 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple, cast
 
-from mbrparse.decode.parser.tokenization import tokenize
-from mbrparse.decode.span_posteriors import Posteriors, SentenceChart
-from mbrparse.errors import CorpusError
+from mbrparse.errors import CorpusError, shortened
 from mbrparse.files import read_lines, source_name
-from mbrparse.grammar.pcfg import IntArray
+from mbrparse.grammar.pcfg import PCFG
 from mbrparse.run.in_order import Chunk, Part
 from mbrparse.treebank.brackets import (
     WHITE,
@@ -28,25 +26,11 @@ from mbrparse.treebank.corpora.reading import no_trees
 from mbrparse.treebank.tree import Tree, bracket_free
 
 InputForm = Literal["trees", "tokens", "text"]
-# Sentences of more words gain nothing from others in their batch.
-LONG = 100
-# A sentence's terminals; their tags or words are parsed, and they are kept under the guessed tree.
+#: A sentence's terminals; their tags or words are parsed, and they are kept under the guessed tree.
 Sentence = tuple[Tree, ...]
 
-
-class Evidence(NamedTuple):
-    """The posteriors of a sentence's spans, and their chart if they come from one.
-
-    A source makes it, of a grammar (``grammar_source``) or of a file of posteriors (``posteriors_source``),
-    and has the decoders for it. ``sentence`` are the leaves of its trees, ``reason`` says why nothing is
-    decoded.
-    """
-
-    sentence: Sentence
-    terminal_ids: IntArray
-    posteriors: Posteriors | None = None
-    chart: SentenceChart | None = None
-    reason: str | None = None
+# NLTK's tokenizer leaves them alone.
+_CURLY = str.maketrans({"\u201c": "``", "\u201d": "''", "\u2018": "`", "\u2019": "'"})
 
 
 class Line(NamedTuple):
@@ -280,3 +264,38 @@ def _chunks(
             wanted, first_line, complete, held = size, number + 1, 0, []
     if held:
         yield Chunk(source, first_line, form, held)
+
+
+def tokenize(line: str) -> list[str]:
+    """The words of a sentence of plain text as the Penn Treebank writes them, by NLTK's tokenizer.
+
+    Straight and curly quotation marks become `` and '', and brackets -LRB-, -RRB- and the like. Only the last
+    full stop is taken off its word: a line is one sentence.
+
+    >>> tokenize('He said (so): "We can\u2019t."')
+    ['He', 'said', '-LRB-', 'so', '-RRB-', ':', '``', 'We', 'ca', "n't", '.', "''"]
+    """
+    from nltk.tokenize.treebank import TreebankWordTokenizer  # NLTK takes a second to load
+
+    words: list[str] = TreebankWordTokenizer().tokenize(line.translate(_CURLY), convert_parentheses=True)
+    return words
+
+
+def untokenized(grammar: PCFG, sentences: Iterable[Iterable[Tree]]) -> str | None:
+    """What to tell where a grammar of words does not know a word of tokens, but the mark that it ends in.
+
+    Full stops count at the end of a sentence only: elsewhere they are those of abbreviations.
+    """
+    known = frozenset(grammar.terminals) if grammar.terminal_kind == "words" else frozenset()
+    for sentence in sentences:
+        words = [leaf.label for leaf in sentence if leaf.word is None]
+        for place, word in enumerate(words, start=1):
+            mark = word[-1:]
+            if len(word) == 1 or mark.isalnum() or (mark == "." and place < len(words)):
+                continue
+            if mark in known and word not in known:
+                return (
+                    f"the grammar does not know {shortened(word)}, but {mark}; if the input is plain text, "
+                    "give --tokenize"
+                )
+    return None

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mbrparse.charts.base.columns import begins
-from mbrparse.charts.base.span_summary import SpanEntries
+from mbrparse.charts.spans import SpanEntries, begins
 from mbrparse.decode.label_order import LabelOrder
 from mbrparse.grammar.pcfg import FloatArray, IntArray
 from mbrparse.treebank.labels import is_continuation_label

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from mbrparse.charts.base.columns import begins
+from mbrparse.charts.spans import begins
 from mbrparse.decode.posteriors.given_posteriors import ROUNDING
 from mbrparse.errors import LabelError, PosteriorsError
 from mbrparse.treebank.labels import JOIN, LabelMarks, foreign_option, parse_label, unescape

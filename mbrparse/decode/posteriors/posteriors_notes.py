@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from mbrparse.charts.base.columns import begins
+from mbrparse.charts.spans import begins
 from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors
 from mbrparse.grammar.pcfg import FloatArray
 from mbrparse.treebank.labels import JOIN

@@ -7,7 +7,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from mbrparse.charts.base.span_summary import SpanEntries
+from mbrparse.charts.spans import SpanEntries
 from mbrparse.decode.label_order import LabelOrder
 from mbrparse.decode.posteriors.given_posteriors import added_up, parted
 from mbrparse.files import ArrayColumn, as_temporary_errors, write_arrays

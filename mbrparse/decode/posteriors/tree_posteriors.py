@@ -19,9 +19,8 @@ from typing import NamedTuple, cast
 import numpy as np
 import numpy.typing as npt
 
-from mbrparse.charts.base.columns import begins
-from mbrparse.charts.base.span_summary import cell_of
 from mbrparse.charts.factory import TIE
+from mbrparse.charts.spans import begins, cell_of
 from mbrparse.decode.label_order import LabelOrder
 from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors
 from mbrparse.errors import InputMismatchError, LabelError, OptionsError

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 import numpy as np
 
-from mbrparse.decode.parser.grammar_source import check_fit, terminals_of
 from mbrparse.decode.parser.sentences import Sentence, sentences_from
+from mbrparse.decode.parser.sources import check_fit, terminals_of
 from mbrparse.decode.words.prefixes import Prefixes
 from mbrparse.errors import InputMismatchError, shortened
 from mbrparse.files import ArrayColumn, as_temporary_errors, write_arrays

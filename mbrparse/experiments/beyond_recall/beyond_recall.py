@@ -14,10 +14,10 @@ from typing import NamedTuple
 
 import pandas as pd
 
+from mbrparse.decode.answers import ParserOptions
 from mbrparse.decode.objectives import Objective
 from mbrparse.decode.parser.parse_files import ParseAccount
 from mbrparse.decode.parser.parse_input import Job
-from mbrparse.decode.parser_options import ParserOptions
 from mbrparse.evaluate.compare.evaluation import Settings, evaluate_files
 from mbrparse.evaluate.counts import Comparison
 from mbrparse.evaluate.criteria import DASH, Average, Columns, rates

@@ -8,11 +8,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from mbrparse.decode.answers import ParserOptions
 from mbrparse.decode.parser.parse_files import write_parses
 from mbrparse.decode.parser.parse_input import Job, parse_all
 from mbrparse.decode.parser.parser import Parser
 from mbrparse.decode.parser.sentences import read_chunks, read_sentences
-from mbrparse.decode.parser_options import ParserOptions
 from mbrparse.errors import CorpusError
 from mbrparse.experiments.simaan.parser_kinds import ALGORITHMS, ParserKind, Parts, objectives
 from mbrparse.files import make_folder

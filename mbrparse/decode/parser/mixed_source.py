@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 
 from mbrparse.charts.factory import TIE
 from mbrparse.charts.spans import SpanEntries, SpanSummary, no_entries
+from mbrparse.decode.answers import DecoderName, ParserOptions, SourceKind, check
 from mbrparse.decode.decoders import Decoder
-from mbrparse.decode.free import FreeDecoder
 from mbrparse.decode.label_order import LabelOrder
 from mbrparse.decode.nary import NaryDecoder
-from mbrparse.decode.objectives import OBJECTIVES, Kind, Objective, Space
-from mbrparse.decode.parser.grammar_decoders import slots_of
-from mbrparse.decode.parser.grammar_source import GrammarSource
-from mbrparse.decode.parser.sentences import Evidence, Sentence
-from mbrparse.decode.parser_options import ParserOptions
+from mbrparse.decode.objectives import Objective
+from mbrparse.decode.parser.sentences import Sentence
+from mbrparse.decode.parser.sources import Evidence, GrammarSource, Maker, slots_of, source_of
 from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors
 from mbrparse.decode.posteriors.mixture import checked_weights, mix_posteriors
 from mbrparse.decode.span_posteriors import Posteriors
-from mbrparse.errors import GrammarError, OptionsError
+from mbrparse.errors import GrammarError
 from mbrparse.grammar.pcfg import FloatArray, Grammar
 
 
@@ -127,33 +125,35 @@ class MixedChart:
         )
 
 
-class GrammarsSource(GrammarSource):
-    """Makes charts of sentences with each grammar; one without a parse of a sentence is left out there.
+class MixedSource(GrammarSource):
+    """The charts of sentences under each grammar; one without a parse of a sentence is left out there.
 
-    Fall-backs are those of the first grammar.
+    Fall-backs are those of the first grammar. Raises OptionsError for what has no meaning for several.
     """
 
+    kind: SourceKind = "several"
+
     def __init__(self, grammars: Grammars, options: ParserOptions) -> None:
-        """Raises OptionsError for what has no meaning for several grammars."""
-        _check(options)
-        self._grammars, self._options = grammars, options
-        super().__init__(grammars.members[0], options)
-        self._others = [GrammarSource(one, options) for one in grammars.members[1:]]
-        makers = {Kind.FREE: self._free, Kind.NARY: self._nary, Kind.FOREST: self._joint}
-        self.slots = slots_of(options.objectives, makers)
+        check(self.kind, options)
+        self._grammars, self.options = grammars, options
+        self._members = [cast("GrammarSource", source_of(one, options)) for one in grammars.members]
+        first = self._members[0]
+        self.grammar, self.charts, self.candidates = first.grammar, first.charts, None
+        self.root, self.retags = first.root, first.retags
         self.labels = frozenset(grammars.labels)
-        self.bare = self.bare.union(*(one.bare for one in self._others))
+        self.bare = frozenset().union(*(one.bare for one in self._members))
+        self.slots = slots_of(self.kind, options, self.makers())
 
     @property
     def members(self) -> Sequence[GrammarSource]:
-        """The sources of the grammars, of which it is the first."""
-        return (self, *self._others)
+        """The sources of the grammars."""
+        return self._members
 
     def evidence(
         self, sentence: Sentence, place: int = 0, tokens: bool = False, source: str = ""
     ) -> Evidence:
         """What is known of a sentence; raises ChartOverflowError, NumberRangeError."""
-        found = [super().evidence(sentence), *(one.evidence(sentence) for one in self._others)]
+        found = [one.evidence(sentence) for one in self._members]
         if all(one.chart is None for one in found):
             return self.refused(sentence, found[0].reason or "")
         chart = MixedChart(found, self._grammars)
@@ -161,39 +161,15 @@ class GrammarsSource(GrammarSource):
             sentence, chart.terminal_ids, Posteriors.of_chart(chart, self._grammars.labels), chart
         )
 
-    def _free(self, objectives: list[Objective]) -> Decoder[Any]:
-        root = self._grammars.members[0].pcfg.start_label if self._options.unlabelled else None
-        return FreeDecoder(objectives, TIE["double"], root)
+    def makers(self) -> Mapping[DecoderName, Maker]:
+        """What makes each decoder."""
+        return {"free": self._free, "nary": self._nary, "joint": self._joint}
 
     def _nary(self, objectives: list[Objective]) -> Decoder[Any]:
-        root, order = self._grammars.members[0].pcfg.start_label, LabelOrder.of(self._grammars)
-        return NaryDecoder(objectives, TIE["double"], root, order=order)
+        order = LabelOrder.of(self._grammars)
+        return NaryDecoder(objectives, TIE["double"], self.grammar.start_label, order=order)
 
     def _joint(self, objectives: list[Objective]) -> Decoder[Any]:
         from mbrparse.decode.derivations.joint_decoder import JointDecoder
 
         return JointDecoder([one.charts for one in self.members], objectives)
-
-
-def _serves(objective: Objective) -> bool:
-    """Whether it looks at posteriors of spans alone, or at those of projected productions."""
-    by_span = objective.kind in (Kind.FREE, Kind.NARY) and not objective.needs_consistency
-    return by_span or objective.space is Space.ITEMS
-
-
-def _check(options: ParserOptions) -> None:
-    for objective in options.objectives:
-        if not _serves(objective):
-            able = ", ".join(name for name, row in OBJECTIVES.items() if _serves(row))
-            raise OptionsError(
-                f"--objective {objective.name} ({objective.kind.value}) needs a single --grammar; several "
-                f"serve {able}"
-            )
-    for option, asked in (
-        ("items symbol", options.items == "symbol"),
-        ("engine best-first", options.best_first is not None),
-        ("k-best", options.k_best is not None),
-        ("samples", options.samples is not None),
-    ):
-        if asked:
-            raise OptionsError(f"--{option} needs a single --grammar: symbols and derivations are its own")

@@ -1,4 +1,4 @@
-"""The decoders of a DOP grammar, its charts, and the samples that are drawn of them."""
+"""A DOP grammar as the source of evidence: its charts, decoders, and the samples that are drawn of them."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from mbrparse.charts.base.chart import Wanted
-from mbrparse.charts.base.rule_tables import Ints
-from mbrparse.charts.base.span_summary import SpanEntries, SpanSummary, summarize_entries
+from mbrparse.charts.chart import Wanted
 from mbrparse.charts.dop.dop_charts import DopCharts
 from mbrparse.charts.factory import TIE
+from mbrparse.charts.rule_tables import Ints
+from mbrparse.charts.spans import SpanEntries, SpanSummary, summarize_entries
+from mbrparse.decode.answers import DecoderName, ParserOptions, SourceKind
 from mbrparse.decode.decoders import Decoder
 from mbrparse.decode.objectives import Item, Kind, Objective
-from mbrparse.decode.parser.grammar_decoders import GrammarDecoders, Maker
-from mbrparse.decode.parser_options import ParserOptions
+from mbrparse.decode.parser.sources import GrammarSource, Maker
 from mbrparse.decode.span_posteriors import Posteriors, SentenceChart, continuations
 from mbrparse.grammar.dop.dop_grammar import DopGrammar
 from mbrparse.grammar.pcfg import FloatArray, Grammar, IntArray
@@ -27,71 +27,62 @@ if TYPE_CHECKING:
     from mbrparse.decode.dop.dop_derivations import DopSampler
 
 
-class DopDecoders(GrammarDecoders):
-    """What serves a parser's objectives with a DOP grammar: options are those it can serve."""
+class DopSource(GrammarSource):
+    """The charts of sentences under a DOP grammar, and what serves a parser's objectives with them."""
 
-    def __init__(self, grammar: Grammar, options: ParserOptions) -> None:
-        self._dop = cast("DopGrammar", grammar)
-        super().__init__(grammar, options)
+    kind: SourceKind = "dop"
+
+    def __init__(self, source: Grammar, options: ParserOptions) -> None:
+        self._dop = cast("DopGrammar", source)
         # The last sentence that samples were drawn of, and these.
         self._drawn: tuple[IntArray, Samples] | None = None
-
-    @staticmethod
-    def check(options: ParserOptions) -> None:
-        """Raise OptionsError for what a DOP grammar cannot serve."""
-        options.check_for_dop()
+        super().__init__(source, options)
 
     def posteriors(self, chart: SentenceChart) -> Posteriors:
         """Those of a sentence's chart or of samples; what crosses a span is always estimated from samples."""
         consistent = partial(self._consistent, chart)
         if not self.options.sampled_posteriors:
-            return Posteriors.of_chart(chart, self.labels, consistent)
+            return Posteriors.of_chart(chart, self.chart_labels, consistent)
         # Kept, since the samples of another sentence may be drawn before they are needed again.
         entries = cache(partial(self._entries, chart))
 
         def summary() -> SpanSummary:
             return summarize_entries(chart.length, entries(), TIE["double"])
 
-        return Posteriors(chart.length, self.labels, summary, entries, consistent=consistent)
+        return Posteriors(chart.length, self.chart_labels, summary, entries, consistent=consistent)
 
-    def _makers(self) -> Mapping[Kind, Maker]:
-        return {
-            Kind.FREE: self._free,
-            Kind.NARY: self._nary,
-            Kind.WHOLE: self._whole,
-            Kind.DERIVATION: self._viterbi,
-            Kind.RISK: self._risk,
-        }
+    def makers(self) -> Mapping[DecoderName, Maker]:
+        """What makes each decoder."""
+        return {**super().makers(), "monte_carlo": self._monte_carlo}
 
-    def _charts(self) -> DopCharts:
-        return DopCharts(self._dop, self._wanted(), self.options.prune)
-
-    def _wanted(self) -> Wanted:
+    def make_charts(self, source: Grammar) -> DopCharts:
+        """The charts of its fragments, pruned by the treebank's PCFG."""
         options = self.options
         exact = not options.sampled_posteriors
-        entries = self._asked(Kind.NARY) or options.expectations
+        entries = options.asks_for(Kind.NARY) or options.expectations
         brackets = any(
             objective.kind is Kind.WHOLE and not objective.weight(Item.PROJECTED_TREE)
             for objective in options.objectives
         )
-        sums = self._asked(Kind.FREE) or brackets or entries
-        return Wanted(exact and sums, self._asked(Kind.DERIVATION), exact and entries)
+        sums = options.asks_for(Kind.FREE) or brackets or entries
+        wanted = Wanted(exact and sums, options.asks_for(Kind.DERIVATION), exact and entries)
+        return DopCharts(self._dop, wanted, options.prune)
 
-    def _whole(self, objectives: list[Objective]) -> Decoder[Any]:
-        from mbrparse.decode.dop.monte_carlo_decoder import MonteCarloDecoder
-
-        return MonteCarloDecoder(
-            self.grammar, objectives, self._sampler, self._samples, self._constituent, self.options
-        )
-
-    def _candidates(self) -> CandidateTrees:
+    def make_candidates(self) -> CandidateTrees:
+        """What lists the candidates of sentences."""
         from mbrparse.charts.dop.dop_charts import DopTreeProbability
         from mbrparse.decode.candidates.candidate_trees import CandidateTrees
         from mbrparse.decode.dop.dop_derivations import DopKBestSearch
 
         k_best, samples = DopKBestSearch(self.charts).k_best, self._sampler.samples
-        probability = DopTreeProbability(self._dop)
-        return CandidateTrees(self.grammar, k_best, samples, probability, self.options)
+        return CandidateTrees(self.grammar, k_best, samples, DopTreeProbability(self._dop), self.options)
+
+    def _monte_carlo(self, objectives: list[Objective]) -> Decoder[Any]:
+        from mbrparse.decode.dop.monte_carlo_decoder import MonteCarloDecoder
+
+        return MonteCarloDecoder(
+            self.grammar, objectives, self._sampler, self._samples, self._constituent, self.options
+        )
 
     @cached_property
     def _sampler(self) -> DopSampler:

@@ -1,0 +1,415 @@
+"""What a parser may be asked, and which source answers it: one table of objectives and options.
+
+A source is a PCFG, a DOP grammar, several grammars or given posteriors. The parser takes its decoders from
+the table, the command line what it refuses, and with which words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict, get_args
+
+from mbrparse.decode.objectives import OBJECTIVES, Item, Kind, Objective, Space
+from mbrparse.decode.trees import Fallback
+from mbrparse.errors import ObjectiveError, OptionsError
+from mbrparse.grammar.pcfg import FloatArray
+from mbrparse.treebank.tree import Tree
+
+if TYPE_CHECKING:
+    from mbrparse.decode.best_first.best_first import BestFirst
+
+Items = Literal["projected", "symbol"]
+#: Scores of each of one sentence's trees [correct], row by row.
+Risk = Callable[[Sequence[Tree]], Iterable[FloatArray]]
+
+#: What posteriors come from, as errors call it.
+SourceKind = Literal["pcfg", "dop", "several", "posteriors"]
+_SOURCES: Mapping[SourceKind, str] = {
+    "pcfg": "a PCFG",
+    "dop": "a DOP grammar",
+    "several": "several grammars",
+    "posteriors": "given posteriors",
+}
+
+#: Names of decoders; each source makes its own (decode.parser.sources).
+DecoderName = Literal[
+    "free", "nary", "viterbi", "forest", "joint", "exact_f", "whole_trees", "monte_carlo", "risk"
+]
+
+#: By kind of objective, the decoder of each source that serves it.
+DECODERS: Mapping[Kind, Mapping[SourceKind, DecoderName]] = {
+    Kind.FREE: {"pcfg": "free", "dop": "free", "several": "free", "posteriors": "free"},
+    Kind.NARY: {"pcfg": "nary", "dop": "nary", "several": "nary", "posteriors": "nary"},
+    Kind.DERIVATION: {"pcfg": "viterbi", "dop": "viterbi"},
+    Kind.FOREST: {"pcfg": "forest", "several": "joint"},
+    Kind.EXACT_F: {"pcfg": "exact_f"},
+    Kind.WHOLE: {"pcfg": "whole_trees", "dop": "monte_carlo"},
+    Kind.RISK: {"pcfg": "risk", "dop": "risk"},
+}
+
+#: Options, and the sources that take them; those that are not here are for every source.
+OPTIONS: Mapping[str, tuple[SourceKind, ...]] = {
+    "items": ("pcfg",),
+    "best_first": ("pcfg",),
+    "k_best": ("pcfg", "dop"),
+    "samples": ("pcfg", "dop"),
+    "prune": ("pcfg", "dop", "several"),
+    "max_samples": ("dop",),
+    "max_error": ("dop",),
+    "sampled_posteriors": ("dop",),
+}
+
+#: Of what earns a gain, the column of ``score`` that has the expectation for a single given tree.
+EXPECTATIONS: Mapping[Item, str] = {
+    Item.LABELLED_SPAN: "expected_labelled",
+    Item.SPAN: "expected_bracketed",
+    Item.CONSISTENT_SPAN: "expected_consistent",
+    Item.PARENT_CHILD: "expected_parent_child",
+    Item.PRODUCTION: "expected_productions",
+    Item.SPLIT_PRODUCTION: "expected_split_productions",
+    Item.RULE: "posterior",
+    Item.PROJECTED_TREE: "posterior",
+}
+#: Items that only binarized trees have, and a PCFG's forests.
+PRODUCTION_ITEMS = frozenset({Item.PARENT_CHILD, Item.PRODUCTION, Item.SPLIT_PRODUCTION})
+
+
+@dataclass(frozen=True, slots=True)
+class ParserOptions:
+    """How to decode.
+
+    ``unlabelled`` gives trees of objectives without labels the published form: the root has the most
+    frequent start symbol, every other node X (Goodman 1996, Table 2). With ``best_first`` charts are filled
+    best-first instead of exhaustively, and results are those of the part that was filled. ``items`` says
+    whether the items of derived trees have projected labels or symbols; ``max_length`` defaults to what
+    memory allows (charts.factory); ``expectations`` announces that posteriors will be asked for.
+    ``k_best`` derivations, or ``samples`` by the ``seed``, make the candidates of a sentence; minimum-risk
+    chooses among them by ``risk``, which scores trees of one sentence, [guessed, correct]. Labels over spans
+    whose posterior is no more than ``prune`` are left out (0: none): under the projected grammar
+    (charts.pruning), or with a DOP grammar under the treebank's PCFG.
+
+    The rest is for DOP grammars. ``max_samples`` bounds how many derivations are drawn (by the ``seed``)
+    for what is estimated from samples: consistency of spans, whole trees, with ``sampled_posteriors`` the
+    posteriors of spans too; most-probable-tree ends before, where its ``max_error`` is reached.
+
+    Raises OptionsError for values and combinations that have no meaning.
+    """
+
+    objectives: tuple[Objective, ...]
+    fallback: Fallback = "right-branching"
+    unlabelled: bool = False
+    debinarized: bool = False
+    max_length: int | None = None
+    best_first: BestFirst | None = None
+    items: Items = "projected"
+    expectations: bool = False
+    k_best: int | None = None
+    samples: int | None = None
+    seed: int = 0
+    risk: Risk | None = None
+    prune: float = 0.0
+    max_samples: int | None = None
+    max_error: float | None = None
+    sampled_posteriors: bool = False
+
+    def __post_init__(self) -> None:
+        names = [objective.name for objective in self.objectives]
+        if not names:
+            raise OptionsError("is given at least once", option="objective")
+        if len(set(names)) < len(names):
+            raise OptionsError(f"two objectives are called {max(names, key=names.count)}")
+        for option, known in (("fallback", Fallback), ("items", Items)):
+            value = getattr(self, option)
+            if value not in get_args(known):
+                raise OptionsError(f"is one of {', '.join(get_args(known))}, not {value!r}", option=option)
+        for option, (allowed, least, end) in _RANGES.items():
+            value = getattr(self, option)
+            if value is not None and not (least <= value and (end is None or value < end)):
+                raise OptionsError(f"is {allowed}, not {value:g}", option=option)
+        for row in _RULES:
+            if row.asked(self) and not row.holds(self):
+                raise OptionsError(row.message, option=row.option, value=_shown(self, row.option))
+
+    def asks_for(self, *kinds: Kind) -> bool:
+        """Whether an objective is of one of these kinds."""
+        return any(objective.kind in kinds for objective in self.objectives)
+
+    @property
+    def has_candidates(self) -> bool:
+        """Whether candidates are asked for."""
+        return self.k_best is not None or self.samples is not None
+
+    @property
+    def draws(self) -> bool:
+        """Whether a DOP grammar's derivations are drawn, candidates aside."""
+        return self.asks_for(Kind.WHOLE) or self.needs_consistency or self.sampled_posteriors
+
+    @property
+    def needs_consistency(self) -> bool:
+        """Whether an objective needs the probability that constituents cross a span."""
+        return any(objective.needs_consistency for objective in self.objectives)
+
+    @property
+    def needs_forest(self) -> bool:
+        """Whether an option or objective needs forests rather than charts of sums."""
+        return self.items == "symbol" or self.asks_for(Kind.FOREST, Kind.EXACT_F)
+
+
+class Settings(TypedDict, total=False):
+    """The options of a parser as keywords, without its objectives."""
+
+    fallback: Fallback
+    unlabelled: bool
+    debinarized: bool
+    max_length: int | None
+    best_first: BestFirst | None
+    items: Items
+    expectations: bool
+    k_best: int | None
+    samples: int | None
+    seed: int
+    risk: Risk | None
+    prune: float
+    max_samples: int | None
+    max_error: float | None
+    sampled_posteriors: bool
+
+
+_RANGES: Mapping[str, tuple[str, float, float | None]] = {
+    "max_length": ("one or more", 1, None),
+    "k_best": ("one or more", 1, None),
+    "samples": ("one or more", 1, None),
+    "max_samples": ("one or more", 1, None),
+    "seed": ("zero or more", 0, None),
+    "prune": ("a number from 0 to below 1", 0, 1),
+    "max_error": ("a number from 0 to below 1", 0, 1),
+}
+
+
+class _Rule(NamedTuple):
+    """What an option needs of the others, where it is asked for."""
+
+    option: str
+    asked: Callable[[ParserOptions], bool]
+    holds: Callable[[ParserOptions], bool]
+    message: str
+
+
+def _exhaustive(options: ParserOptions) -> bool:
+    return options.best_first is None
+
+
+_RULES = (
+    _Rule(
+        "unlabelled",
+        lambda options: options.unlabelled,
+        lambda options: any(o.kind is Kind.FREE and not o.labels_matter for o in options.objectives),
+        "needs an objective that does not look at labels, in the free space: bracketed-recall",
+    ),
+    _Rule(
+        "items",
+        lambda options: options.items == "symbol",
+        lambda options: any(o.kind is not Kind.DERIVATION for o in options.objectives),
+        "needs another objective: labelled-tree has rules for items",
+    ),
+    _Rule(
+        "k_best",
+        lambda options: options.k_best is not None,
+        lambda options: options.samples is None,
+        "and samples are two ways to the candidates: give one",
+    ),
+    _Rule(
+        "best_first",
+        lambda options: not _exhaustive(options),
+        lambda options: not options.has_candidates,
+        "lists no candidates: these need an exhaustive chart",
+    ),
+    _Rule(
+        "risk",
+        lambda options: options.asks_for(Kind.RISK),
+        lambda options: options.has_candidates,
+        "needs candidates: k-best or samples",
+    ),
+    _Rule(
+        "risk",
+        lambda options: options.asks_for(Kind.RISK) or options.risk is not None,
+        lambda options: options.asks_for(Kind.RISK) and options.risk is not None,
+        "and the objective minimum-risk go together",
+    ),
+    _Rule(
+        "best_first",
+        lambda options: not _exhaustive(options),
+        lambda options: not (options.needs_consistency or options.asks_for(Kind.WHOLE)),
+        "does not know what crosses a span: that needs an exhaustive chart",
+    ),
+    _Rule(
+        "best_first",
+        lambda options: not _exhaustive(options),
+        lambda options: options.items == "projected" and not options.needs_forest,
+        "has no forest, which symbols as items and this objective need: they need an exhaustive chart",
+    ),
+)
+
+#: What options need of the others where the source is of a kind.
+_RULES_OF_SOURCES: Mapping[SourceKind, tuple[_Rule, ...]] = {
+    "pcfg": (
+        _Rule(
+            "prune",
+            lambda options: options.prune > 0,
+            _exhaustive,
+            "is for exhaustive charts, not for best-first search",
+        ),
+    ),
+    "dop": (
+        _Rule(
+            "max_error",
+            lambda options: options.max_error is not None,
+            lambda options: options.asks_for(Kind.WHOLE),
+            "needs the objective most-probable-tree",
+        ),
+        _Rule(
+            "max_samples",
+            lambda options: options.max_samples is not None,
+            lambda options: options.draws,
+            "needs something that is estimated from samples: sampled-posteriors, or an objective such as "
+            "most-probable-tree or consistent-brackets",
+        ),
+    ),
+    "several": (),
+    "posteriors": (),
+}
+
+
+def serves(source: SourceKind, objective: Objective) -> bool:
+    """Whether a source of this kind has a decoder for an objective.
+
+    Given posteriors serve consistent brackets only where their file has what crosses spans.
+
+    >>> [name for name, row in OBJECTIVES.items() if serves("several", row)][:3]
+    ['labelled-recall', 'bracketed-recall', 'general-recall']
+    """
+    if source == "several":
+        # Symbols and derivations are each grammar's own: labels, and productions of labels, are not.
+        joint = objective.kind is not Kind.FOREST or objective.space is Space.ITEMS
+        return source in DECODERS[objective.kind] and joint and not objective.needs_consistency
+    return source in DECODERS[objective.kind]
+
+
+def decoder_of(source: SourceKind, objective: Objective, options: ParserOptions) -> DecoderName:
+    """The decoder that serves an objective; the source must serve it."""
+    name = DECODERS[objective.kind][source]
+    # A forest gives the most probable derivation, too; another chart would cost more.
+    return "forest" if name == "viterbi" and options.needs_forest else name
+
+
+def check(source: SourceKind, options: ParserOptions, consistent: bool = True) -> None:
+    """Raise OptionsError for objectives and options that a source of this kind has no answer to.
+
+    ``consistent`` says whether given posteriors have the probabilities that nothing crosses a span.
+    """
+    for objective in options.objectives:
+        if not serves(source, objective):
+            kinds = [kind for kind in _SOURCES if serves(kind, objective)]
+            able = ", ".join(name for name, row in OBJECTIVES.items() if serves(source, row))
+            raise OptionsError(
+                f"{_in_space(objective)}needs {_listed(kinds)}, not {_SOURCES[source]}",
+                option="objective",
+                value=objective.name,
+                remedy=f"{_SOURCES[source]} serve{'s' if source in ('pcfg', 'dop') else ''} {able}",
+            )
+        if source == "posteriors" and objective.needs_consistency and not consistent:
+            raise OptionsError(
+                "needs the array 'consistent' in the file of posteriors (parse -g GRAMMAR "
+                "--write-posteriors writes it with this objective), or a grammar",
+                option="objective",
+                value=objective.name,
+            )
+    for option in unanswered(source):
+        if (value := _shown(options, option)) is not None:
+            needed = _listed(OPTIONS[option])
+            how = " (mbrparse train --method dop)" if OPTIONS[option] == ("dop",) else ""
+            raise OptionsError(f"needs {needed}{how}, not {_SOURCES[source]}", option=option, value=value)
+    for row in _RULES_OF_SOURCES[source]:
+        if row.asked(options) and not row.holds(options):
+            raise OptionsError(row.message, option=row.option, value=_shown(options, row.option))
+
+
+def unanswered(source: SourceKind) -> Iterator[str]:
+    """The options that sources of this kind do not take."""
+    return (option for option, kinds in OPTIONS.items() if source not in kinds)
+
+
+def check_expectation(
+    objective: Objective, source: SourceKind | None, binarized: bool, consistent: bool
+) -> None:
+    """Raise OptionsError where a single given tree has no expected score for an objective.
+
+    Without a source only the candidates' own probabilities are known. ``binarized`` is the form of the trees,
+    ``consistent`` whether given posteriors know what crosses spans.
+    """
+    items = {item for item, weight in objective.gains if weight}
+    if objective.f_score not in (None, "sentence") or not items <= EXPECTATIONS.keys():
+        raise OptionsError(
+            "has no expectation that is known of single trees", option="objective", value=objective.name
+        )
+    spans, wholes = {Item.LABELLED_SPAN, Item.SPAN}, {Item.RULE, Item.PROJECTED_TREE}
+    if source is None:
+        known = spans | wholes
+    elif source == "posteriors":
+        known = spans | ({Item.CONSISTENT_SPAN} if consistent else set())
+    else:
+        known = EXPECTATIONS.keys() - (set() if binarized else PRODUCTION_ITEMS)
+    if not items <= known:
+        needs = "binarized trees" if source == "pcfg" else "a grammar"
+        raise OptionsError(f"needs {needs}", option="objective", value=objective.name)
+
+
+def objective_of(name: str | Objective, unaries: bool = False) -> Objective:
+    """A row of the table by its name; raises ObjectiveError for a name that none has.
+
+    With ``unaries``, of a grammar, as it is by default for such a one.
+
+    >>> objective_of("labelled-recall").name
+    'labelled-recall'
+    """
+    if isinstance(name, Objective):
+        return name
+    row = OBJECTIVES.get(str(name).replace("labeled", "labelled"))
+    if row is None:
+        raise ObjectiveError(
+            f"there is no objective {name!r}", remedy=f"it is one of {', '.join(OBJECTIVES)}"
+        )
+    return row.for_unaries() if unaries else row
+
+
+def table() -> list[tuple[str, ...]]:
+    """The table for people: a row for each objective and option, a column for each kind of source."""
+    rows = [
+        (name, *(("yes" if serves(kind, row) else "") for kind in _SOURCES))
+        for name, row in OBJECTIVES.items()
+    ]
+    rows += [
+        (option.replace("_", "-"), *(("yes" if kind in kinds else "") for kind in _SOURCES))
+        for option, kinds in OPTIONS.items()
+    ]
+    return [("", *_SOURCES.values()), *rows]
+
+
+def _shown(options: ParserOptions, option: str) -> Any:
+    """The value of an option as an error shows it, None where the option is at its default."""
+    value = getattr(options, option)
+    default = ParserOptions.__dataclass_fields__[option].default
+    return None if value == default else value
+
+
+def _listed(kinds: Sequence[SourceKind]) -> str:
+    return " or ".join(_SOURCES[kind] for kind in kinds)
+
+
+def _in_space(objective: Objective) -> str:
+    """How an objective differs from the row of its name, if it does."""
+    usual = OBJECTIVES.get(objective.name, objective)
+    if objective.kind is Kind.EXACT_F:
+        return "with exact F "
+    return f"in the space {objective.space.name.lower()} " if objective.space is not usual.space else ""
