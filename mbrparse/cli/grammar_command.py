@@ -1,4 +1,4 @@
-"""``mbrparse grammar``: the contents of a grammar, and conversion to other programs' grammar_formats."""
+"""``mbrparse grammar``: the contents of a grammar, and conversion to other programs' formats."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def grammar() -> None:
 @grammar.command()
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
 @option("--states", type=Text("LABEL"), help="List the rules or words of each state of a label: NP, NP_Cont.")
-@count_option("--top", default=5, help="So many of each state, those first that tell it from the label.")
+@count_option("--top", default=5, help="How many of each state, those first that tell it from the label.")
 @option(
     "--format",
     choices=["text", "csv", "json"],
@@ -124,13 +124,10 @@ def _entropy(file: str, longest: int, format: str) -> None:
 
 
 def _echo_table(table: pd.DataFrame, format: str) -> None:
-    csv = format == "csv"
-    click.echo(
-        table.to_csv(index=False)
-        if csv
-        else table.to_json(orient="records", lines=True, double_precision=15),
-        nl=False,
-    )
+    if format == "csv":
+        click.echo(table.to_csv(index=False), nl=False)
+    else:
+        click.echo(table.to_json(orient="records", lines=True, double_precision=15), nl=False)
 
 
 @grammar.command()

@@ -2,39 +2,156 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from mbrparse.cli.commands import SectionedCommand, option_group
+from mbrparse.cli.option_types import InputFile
 from mbrparse.cli.options import (
+    Finite,
     check_outputs,
     compilation_noted,
+    count_option,
     encoding_option,
+    jobs_option,
     note,
     option,
     output_option,
     refuse_options,
     with_progress,
 )
-from mbrparse.cli.training_options import (
-    EstimationOptions,
-    FragmentOptions,
-    IterationOptions,
-    SplitOptions,
-    WordOptions,
-)
 from mbrparse.files import atomic_outputs, is_file
 from mbrparse.log import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from mbrparse.grammar.dop.addressed_treebank import Weighting
     from mbrparse.grammar.rules import TerminalKind
+    from mbrparse.grammar.unknown_words import UnknownKind
     from mbrparse.treebank.corpora.reading import SourceTree
+
+
+@dataclass(frozen=True)
+class WordOptions:
+    """What sentences are made of, and which words stand for unknown ones."""
+
+    terminals: Any = option(
+        choices=["tags", "words"], help="The terminals: tags, or words under preterminals.  [default: tags]"
+    )
+    unknown: Any = option(
+        choices=["signature", "collins", "none"],
+        help="The model of unknown words, trained on rare ones: by capitals, digits, hyphen and suffix; by "
+        "the tag of a tagger, written to OUTPUT.tagger.json; or none, so that unseen words have no parse.  "
+        "[default with words: signature]",
+    )
+    rare: int | None = count_option(
+        least=2,
+        metavar="N",
+        help="Words seen fewer than N times are rare.  [default: signature 2, collins 6; with "
+        "--method split-merge 21]",
+    )
+
+    @property
+    def kind(self) -> TerminalKind:
+        """What the terminals are."""
+        kind: TerminalKind = self.terminals or "tags"
+        return kind
+
+    @property
+    def model(self) -> UnknownKind | None:
+        """The model of unknown words, if there is one."""
+        if self.terminals != "words" or self.unknown == "none":
+            return None
+        kind: UnknownKind = self.unknown or "signature"
+        return kind
+
+    def check(self, method: str, output: str) -> None:
+        """Raise UsageError for options that lack others, or a file beside OUTPUT."""
+        if method == "inside-outside":
+            refuse_options(["unknown", "rare"], "--method counting, split-merge or dop")
+        if self.terminals != "words":
+            refuse_options(["unknown", "rare"], "--terminals words")
+        if self.unknown == "none" and self.rare is not None:
+            raise click.UsageError("--rare needs --unknown signature or collins.")
+        if self.unknown == "collins" and method == "split-merge":
+            raise click.UsageError("--unknown collins needs --method counting or dop.")
+        if self.unknown == "collins" and not is_file(output):
+            raise click.UsageError(
+                "--unknown collins needs --output FILE: its tagger is written to FILE.tagger.json."
+            )
+
+
+@dataclass(frozen=True)
+class FragmentOptions:
+    """The fragments of a DOP grammar."""
+
+    weights: Any = option(
+        choices=["plain", "equal", "bonnema"],
+        help="The weights of fragments: plain counts each once; with equal the nodes of a label share "
+        "equally; bonnema also halves a fragment's weight for each inner node.  [default: plain]",
+    )
+    max_depth: int | None = count_option(
+        help="The greatest depth of a fragment.  [default: any]", metavar="D"
+    )
+
+
+@dataclass(frozen=True)
+class EstimationOptions:
+    """Inside-outside re-estimation, as ``InsideOutside`` names it."""
+
+    nonterminals: int = option(default=15, help="Nonterminals of the random first grammar.")
+    init: str | None = option(
+        type=InputFile("GRAMMAR"), help="Start from this grammar instead, one without unary rules."
+    )
+    iterations: int = count_option(help="The greatest number of iterations.", default=75, least=0)
+    tolerance: float | None = option(
+        type=Finite(min=0), help="Stop when the cross-entropy (bits) changes by less."
+    )
+    brackets: bool = option(
+        "--brackets/--no-brackets", default=True, help="Use the brackets, or the bare strings."
+    )
+    max_length: int | None = count_option(
+        help="Leave longer sentences out (default: those whose charts would take more than 2 GB)."
+    )
+    heldout: str | None = option(type=InputFile(), help="Report the cross-entropy of these trees' strings.")
+
+
+@dataclass(frozen=True)
+class SplitOptions:
+    """Split-merge training, as ``SplitMerge`` names it."""
+
+    cycles: int = count_option(help="How often all symbols are split.", default=4, least=0)
+    merge: float = option(
+        type=Finite(min=0, max=1), default=0.5, help="The fraction of splits that is merged back."
+    )
+    smooth: float = option(
+        type=Finite(min=0, max=1),
+        default=0.01,
+        help="The weight of the mean of a symbol's states in the probabilities of each.",
+    )
+
+
+@dataclass(frozen=True)
+class IterationOptions:
+    """What methods of many iterations share."""
+
+    seed: int = option(default=0, help="Seed of the random first grammar, or of the splits.")
+    curve: str | None = option(metavar="CSV", help="Write a row of figures for each iteration.")
+    resume: bool = option(is_flag=True, help="Go on from OUTPUT.checkpoint; the result is identical.")
+    jobs: Any = jobs_option("Threads.")
+
+
+# Which methods each group of options is for.
+_METHODS = (
+    (FragmentOptions, ("dop",)),
+    (EstimationOptions, ("inside-outside",)),
+    (SplitOptions, ("split-merge",)),
+    (IterationOptions, ("inside-outside", "split-merge")),
+)
 
 
 @click.command(cls=SectionedCommand)
@@ -81,17 +198,17 @@ def train(
     trees are kept, as a treebank whose equal subtrees are written once (Goodman 1996); parse, posteriors
     and grammar read it.
     """
-    if method != "dop":
-        refuse_options(["weights", "max_depth"], "--method dop")
-    if method != "split-merge":
-        refuse_options([field.name for field in fields(SplitOptions)], "--method split-merge")
+    for group, methods in _METHODS:
+        if method not in methods:
+            names = [field.name for field in fields(group)]
+            scheduler = ["scheduler"] if "jobs" in names else []
+            refuse_options([*names, *scheduler], f"--method {' or '.join(methods)}")
     if method in ("dop", "split-merge"):
         refuse_options(["statistics"], "--method counting or inside-outside")
     words.check(method, output)
-    # A re-estimation that is resumed reads its texts and its first grammar again.
     iterates = method in ("inside-outside", "split-merge")
     checkpoint = f"{output}.checkpoint" if iterates and is_file(output) else None
-    if runs.resume and iterates and checkpoint is None:
+    if runs.resume and checkpoint is None:
         raise click.UsageError("--resume needs --output FILE: its checkpoint is FILE.checkpoint.")
     check_outputs(
         [
@@ -99,7 +216,7 @@ def train(
             ("OUTPUT.checkpoint", checkpoint),
             ("OUTPUT.tagger.json", f"{output}.tagger.json" if words.unknown == "collins" else None),
             ("--statistics", statistics),
-            ("--curve", estimation.curve),
+            ("--curve", runs.curve),
         ],
         [
             *(("INPUT", path) for path in inputs),
@@ -110,15 +227,11 @@ def train(
     if method == "inside-outside":
         _inside_outside(inputs, output, words.terminals, encoding, estimation, runs, statistics)
         return
-    refuse_options([field.name for field in fields(EstimationOptions)], "--method inside-outside")
-    if not iterates:
-        unused = [field.name for field in fields(IterationOptions)]
-        refuse_options([*unused, "scheduler"], "--method inside-outside or split-merge")
     from mbrparse.treebank.corpora.reading import read_inputs
 
     trees = read_inputs(inputs, encoding)
     if method == "split-merge":
-        _split_merge(trees, output if checkpoint else None, output, words, splits, runs)
+        _split_merge(trees, output, words, splits, runs, checkpoint)
     elif method == "dop":
         _dop(trees, output, words, fragments)
     else:
@@ -131,33 +244,26 @@ def _count(trees: Iterable[SourceTree], output: str, words: WordOptions, statist
     from mbrparse.grammar.unknown_words import is_unknown
     from mbrparse.training.count import train_by_counting
 
-    rules, counts = train_by_counting(
-        trees,
-        words.terminals or "tags",
-        words.model,
-        words.rare,
-        statistics is not None,
-        note,
-        with_progress,
-    )
+    model, counts = words.model, statistics is not None
+    rules, found = train_by_counting(trees, words.kind, model, words.rare, counts, note, with_progress)
     with atomic_outputs():
         write_rules(rules, output)
-        if statistics is not None and counts is not None:
+        if statistics is not None and found is not None:
             from mbrparse.training.tag_statistics import write_statistics
 
-            write_statistics(counts, statistics)
+            write_statistics(found, statistics)
     note(f"{sum(weight.count or 0 for weight in rules.start.values()):g} trees, {len(rules.rules)} rules")
-    if words.model is not None and not any(is_unknown(unquote(rule.children[0])) for rule in rules.rules):
+    if model is not None and not any(is_unknown(unquote(rule.children[0])) for rule in rules.rules):
         note("no word was rare: sentences with unseen words will fall back")
 
 
 def _split_merge(
     trees: Iterable[SourceTree],
-    kept: str | None,
     output: str,
     words: WordOptions,
     splits: SplitOptions,
     runs: IterationOptions,
+    checkpoint: str | None,
 ) -> None:
     from mbrparse.grammar.grammar_files import write_rules
     from mbrparse.training.split_merge.training import SplitMerge, train_trees
@@ -166,50 +272,46 @@ def _split_merge(
         with compilation_noted():
             rules = train_trees(
                 trees,
-                words.terminals or "tags",
+                words.kind,
                 SplitMerge(**vars(splits), seed=runs.seed),
                 unknown=words.model is not None,
                 rare=words.rare,
-                output=kept,
+                output=output,
+                curve=runs.curve,
                 resume=runs.resume,
                 jobs=runs.jobs,
                 progress=with_progress,
                 log=note,
             )
     except KeyboardInterrupt:
-        whole = kept is not None and Path(f"{kept}.checkpoint").exists()
-        goes_on = [f"in a cycle: {kept}.checkpoint keeps the whole ones, --resume goes on"] if whole else []
-        raise KeyboardInterrupt(*goes_on) from None
+        if checkpoint is None or not Path(checkpoint).exists():
+            raise KeyboardInterrupt from None
+        kept = f"{checkpoint} keeps the whole ones, --resume goes on"
+        raise KeyboardInterrupt(f"in a cycle: {kept}") from None
     write_rules(rules, output)
     note(counted(len(rules.rules), "rule"))
 
 
 def _dop(trees: Iterable[SourceTree], output: str, words: WordOptions, fragments: FragmentOptions) -> None:
-    from dataclasses import replace
-
     from mbrparse.grammar.dop.addressed_treebank import address_trees
     from mbrparse.grammar.dop.dop_file import write_treebank
     from mbrparse.training.count import replace_unknown, with_trained_tagger
 
-    trees = with_progress(trees, "reading")
-    model = words.model
-    kind: TerminalKind = words.terminals or "tags"
+    originals = list(with_progress(trees, "reading"))
+    replaced, model = originals, None
+    if words.model is not None:
+        replaced, unknown = replace_unknown(originals, words.model, words.rare)
+        model = with_trained_tagger(unknown, originals, note)
     weights: Weighting = fragments.weights or "plain"
-    max_depth = fragments.max_depth
-    if model is None:
-        treebank = address_trees(trees, kind, weights, max_depth)
-    else:
-        originals = list(trees)
-        replaced, unknown = replace_unknown(originals, model, words.rare)
-        treebank = address_trees(replaced, kind, weights, max_depth)
-        treebank = replace(treebank, unknown=with_trained_tagger(unknown, originals, note))
+    treebank = address_trees(replaced, words.kind, weights, fragments.max_depth)
+    treebank = replace(treebank, unknown=model)
     write_treebank(treebank, output)
     nodes, addresses = treebank.count.sum(), len(treebank.count)
     note(f"{treebank.trees:g} trees, {nodes:.0f} nodes at {addresses} addresses")
 
 
 def _inside_outside(
-    inputs: tuple[str, ...],
+    inputs: Sequence[str],
     output: str,
     terminals: Any,
     encoding: str,
@@ -218,15 +320,12 @@ def _inside_outside(
     statistics: str | None,
 ) -> None:
     from mbrparse.training.em.inside_outside import InsideOutside, Interrupted, train_files
-    from mbrparse.training.iterations import checkpoint_path
 
     how = InsideOutside(statistics=statistics, **vars(estimation), **vars(runs))
-    resumable = checkpoint_path(output) is not None
     try:
         trained = train_files(inputs, output, how, terminals, encoding, with_progress, note)
     except Interrupted as interruption:
-        done = interruption.result.iterations
-        kept = f": {output} keeps the last, --resume goes on" if resumable else ""
-        raise KeyboardInterrupt(f"after {done} iterations{kept}") from None
+        kept = f": {output} keeps the last, --resume goes on" if is_file(output) else ""
+        raise KeyboardInterrupt(f"after {interruption.result.iterations} iterations{kept}") from None
     sizes = counted(trained.sentences, "sentence"), counted(trained.iterations, "iteration")
     note(", ".join((*sizes, counted(len(trained.rules.rules), "rule"))))
