@@ -24,16 +24,14 @@ if TYPE_CHECKING:
     from mbrparse.decode.best_first.best_first import BestFirst, Until
     from mbrparse.decode.explain.explanation import explain
     from mbrparse.decode.objectives import OBJECTIVES, Item, Objective, Space
-    from mbrparse.decode.parser.combination import combine
     from mbrparse.decode.parser.mixed_source import Grammars
     from mbrparse.decode.parser.parser import Parser
-    from mbrparse.decode.parser.rerank import rerank
-    from mbrparse.decode.parser.scoring import score
+    from mbrparse.decode.parser.score import score
     from mbrparse.decode.parser.sentences import tokenize
-    from mbrparse.decode.posteriors.mixture import mix_posteriors
-    from mbrparse.decode.posteriors.posteriors_arrays import posteriors
+    from mbrparse.decode.parser.votes import combine, rerank
+    from mbrparse.decode.posteriors.given_posteriors import mix_posteriors
+    from mbrparse.decode.posteriors.posteriors_arrays import posteriors, span_marginals
     from mbrparse.decode.posteriors.posteriors_file import read_posteriors
-    from mbrparse.decode.posteriors.span_marginals import span_marginals
     from mbrparse.decode.span_posteriors import Posteriors
     from mbrparse.decode.words.surprisal import surprisal
     from mbrparse.errors import MbrparseError
@@ -120,12 +118,12 @@ _MODULES = {
     "TreeRates": "evaluate.compare.candidates",
     "baseline_trees": "treebank.baselines",
     "binarize": "treebank.binarize",
-    "combine": "decode.parser.combination",
+    "combine": "decode.parser.votes",
     "compare": "evaluate.compare.comparison",
     "debinarize": "treebank.binarize",
     "grammar": "grammar",
     "explain": "decode.explain.explanation",
-    "mix_posteriors": "decode.posteriors.mixture",
+    "mix_posteriors": "decode.posteriors.given_posteriors",
     "posteriors": "decode.posteriors.posteriors_arrays",
     "read_grammar": "grammar.grammar_files",
     "read_posteriors": "decode.posteriors.posteriors_file",
@@ -134,9 +132,9 @@ _MODULES = {
     "read_parses": "treebank.corpora.prepare",
     "read_trees": "treebank.corpora.prepare",
     "report": "evaluate.compare.comparison",
-    "rerank": "decode.parser.rerank",
-    "score": "decode.parser.scoring",
-    "span_marginals": "decode.posteriors.span_marginals",
+    "rerank": "decode.parser.votes",
+    "score": "decode.parser.score",
+    "span_marginals": "decode.posteriors.posteriors_arrays",
     "split": "treebank.splits",
     "surprisal": "decode.words.surprisal",
     "tokenize": "decode.parser.sentences",

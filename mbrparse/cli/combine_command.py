@@ -25,7 +25,7 @@ from mbrparse.cli.search_options import CandidateOptions
 from mbrparse.files import STANDARD
 
 if TYPE_CHECKING:
-    from mbrparse.decode.parser.combination import Votes
+    from mbrparse.decode.parser.votes import Votes
     from mbrparse.treebank.brackets import ReadTree
     from mbrparse.treebank.labels import LabelMarks
 
@@ -121,8 +121,8 @@ def combine(
 
 
 def _votes(files: tuple[str, ...], voting: VoteOptions, marks: LabelMarks | None) -> Votes:
-    from mbrparse.decode.parser.combination import Votes, Weights, precision
-    from mbrparse.decode.posteriors.mixture import checked_weights
+    from mbrparse.decode.parser.votes import Votes, Weights, precision
+    from mbrparse.decode.posteriors.given_posteriors import checked_weights
     from mbrparse.files import source_name
     from mbrparse.treebank.binarize import our_trees
     from mbrparse.treebank.brackets import read_parse_file

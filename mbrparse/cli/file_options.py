@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from mbrparse.decode.answers import ParserOptions
     from mbrparse.decode.parser.sentences import InputForm
     from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors
-    from mbrparse.decode.posteriors.posteriors_writer import PosteriorsWriter
+    from mbrparse.decode.posteriors.posteriors_file import PosteriorsWriter
     from mbrparse.grammar.pcfg import PCFG, Grammar
     from mbrparse.treebank.labels import LabelMarks
 
@@ -122,7 +122,7 @@ class InputOptions(LabelOptions):
 
     def read_grammars(self) -> Grammar:
         """The grammar, or several as one."""
-        from mbrparse.decode.posteriors.mixture import checked_weights
+        from mbrparse.decode.posteriors.given_posteriors import checked_weights
         from mbrparse.grammar.grammar_files import read_any_grammar
 
         if self.grammars.count(STANDARD) > 1:
@@ -154,7 +154,7 @@ class InputOptions(LabelOptions):
 
     def given(self) -> GivenPosteriors:
         """The posteriors, read and mixed."""
-        from mbrparse.decode.posteriors.mixture import checked_weights, mix_posteriors
+        from mbrparse.decode.posteriors.given_posteriors import checked_weights, mix_posteriors
 
         marks = self.marks()
         with combinations_checked():
@@ -164,8 +164,8 @@ class InputOptions(LabelOptions):
 
 def read_given(path: str, marks: LabelMarks | None = None) -> GivenPosteriors:
     """Read posteriors; note what is ignored, that no span covers a whole sentence, and what cannot be."""
+    from mbrparse.decode.posteriors.posteriors_checks import impossible
     from mbrparse.decode.posteriors.posteriors_file import read_posteriors
-    from mbrparse.decode.posteriors.posteriors_notes import impossible
     from mbrparse.treebank.labels import foreign_note
 
     given = read_posteriors(path, marks)
@@ -240,7 +240,7 @@ class OutputOptions:
         self, grammar: Grammar, options: ParserOptions, marks: LabelMarks | None
     ) -> PosteriorsWriter:
         """What collects the posteriors for --write-posteriors; refuses what the file cannot hold."""
-        from mbrparse.decode.posteriors.posteriors_writer import PosteriorsWriter, chains_of
+        from mbrparse.decode.posteriors.posteriors_file import PosteriorsWriter, chains_of
         from mbrparse.treebank.labels import PLAIN
 
         if self.write_posteriors == STANDARD:

@@ -57,9 +57,9 @@ def rerank(
     case, with a criterion: --risk. There is one line of output for each sentence, a tree as it stands in
     the file.
     """
-    from mbrparse.decode.parser.given_trees import GivenTree, find_form
     from mbrparse.decode.parser.output import write_parses
-    from mbrparse.decode.parser.rerank import Reranker, lines_of
+    from mbrparse.decode.parser.score import GivenTree, find_form
+    from mbrparse.decode.parser.votes import Reranker, lines_of
     from mbrparse.files import source_name
     from mbrparse.garbage import collection_paused
     from mbrparse.treebank.candidate_files import read_candidates

@@ -29,7 +29,7 @@ from mbrparse.log import counted
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mbrparse.decode.parser.given_trees import GivenTree
+    from mbrparse.decode.parser.score import GivenTree
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ def score(
         look_at,
         read_given_trees,
     )
-    from mbrparse.decode.parser.scoring import COLUMNS
+    from mbrparse.decode.parser.score import COLUMNS
     from mbrparse.files import open_output, read_lines, source_name
     from mbrparse.treebank.corpora import places
     from mbrparse.treebank.labels import PLAIN

@@ -10,7 +10,7 @@ from mbrparse.decode.parser.parse_files import ParseAccount, write_parses
 from mbrparse.decode.parser.parse_input import Job, parse_all
 from mbrparse.decode.parser.sentences import read_files
 from mbrparse.decode.parser.stored_lines import BLOCK, CODEC_WITHOUT_CANDIDATES, settings_of
-from mbrparse.decode.posteriors.posteriors_writer import PosteriorsWriter
+from mbrparse.decode.posteriors.posteriors_file import PosteriorsWriter
 from mbrparse.log import Log, Progress
 from mbrparse.run.jobs import Jobs
 from mbrparse.run.manifest import WHOLE, Manifest

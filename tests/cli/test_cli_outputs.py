@@ -15,7 +15,7 @@ import pytest
 from children import started
 from commandline import Command
 
-from mbrparse.decode.posteriors.posteriors_writer import PosteriorsWriter
+from mbrparse.decode.posteriors.posteriors_file import PosteriorsWriter
 from mbrparse.errors import FileError
 from mbrparse.files import atomic_outputs, open_output, open_output_bytes
 

@@ -11,8 +11,7 @@ import pytest
 from commandline import Command, run
 
 from mbrparse.decode.parser import stored_lines
-from mbrparse.decode.parser.given_trees import GivenTree
-from mbrparse.decode.parser.scoring import Scorer
+from mbrparse.decode.parser.score import GivenTree, Scorer
 from mbrparse.treebank.tree import Tree
 
 TREE = "(S (NP (DT the) (NN {})) (S_Cont (VP (VB sees) (NP (DT a) (NN cat))) (. .)))\n"

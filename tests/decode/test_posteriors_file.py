@@ -14,11 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mbrparse.charts.spans import SpanEntries
-from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors
-from mbrparse.decode.posteriors.mixture import mix_posteriors
-from mbrparse.decode.posteriors.posteriors_archive import REQUIRED
-from mbrparse.decode.posteriors.posteriors_file import read_posteriors
-from mbrparse.decode.posteriors.posteriors_writer import PosteriorsWriter
+from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors, mix_posteriors
+from mbrparse.decode.posteriors.posteriors_file import REQUIRED, PosteriorsWriter, read_posteriors
 from mbrparse.errors import FileError, PosteriorsError
 
 # Two sentences, of three words and of one: S over all, NP over two, tags over the last word of each.

@@ -11,8 +11,8 @@ from commandline import Command
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mbrparse.decode.posteriors.posteriors_checks import impossible
 from mbrparse.decode.posteriors.posteriors_file import read_posteriors
-from mbrparse.decode.posteriors.posteriors_notes import impossible
 
 Row = tuple[int, int, int, str, float]  # sentence, start, end, label, g
 

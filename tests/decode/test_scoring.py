@@ -17,9 +17,8 @@ from naive_objectives import projection_of
 from strategies import grammars, sentences
 from unary_strategies import unary_cases
 
-from mbrparse.decode.parser.given_trees import GivenTree, find_form
 from mbrparse.decode.parser.parser import Parser
-from mbrparse.decode.parser.scoring import COLUMNS, score
+from mbrparse.decode.parser.score import COLUMNS, GivenTree, find_form, score
 from mbrparse.decode.tree_probability import TreeProbability
 from mbrparse.errors import InputMismatchError, LabelError
 from mbrparse.grammar.pcfg import PCFG

@@ -32,7 +32,7 @@ from mbrparse.decode.best_first.best_first_charts import BestFirstCharts
 from mbrparse.decode.candidates.k_best import LEAST_SHARE
 from mbrparse.decode.objectives import OBJECTIVES, Item, Objective, Space
 from mbrparse.decode.parser.parser import Parse, Parser
-from mbrparse.decode.parser.scoring import score
+from mbrparse.decode.parser.score import score
 from mbrparse.errors import GrammarError
 from mbrparse.grammar.dop.addressed_treebank import address_trees
 from mbrparse.grammar.dop.dop_grammar import DopGrammar

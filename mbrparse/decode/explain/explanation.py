@@ -6,9 +6,8 @@ import math
 from collections.abc import Iterator, Sequence
 
 from mbrparse.charts.factory import ChartFactory
-from mbrparse.decode.explain.chart_cells import chart_cells
-from mbrparse.decode.explain.objective_results import objective_results
 from mbrparse.decode.explain.page import Explanation, Reading
+from mbrparse.decode.explain.results import chart_cells, objective_results
 from mbrparse.decode.objectives import Objective
 from mbrparse.decode.parser.parser import Parse, Parser
 from mbrparse.decode.parser.sentences import sentences_from

@@ -11,8 +11,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from mbrparse.decode.explain.chart_cells import Cell, Entry
-from mbrparse.decode.explain.objective_results import Result
+from mbrparse.decode.explain.results import Cell, Entry, Result
 from mbrparse.decode.objectives import Item
 from mbrparse.decode.span_posteriors import Posteriors
 from mbrparse.decode.trees import LabelledSpans

@@ -17,8 +17,7 @@ from mbrparse.decode.nary import NaryDecoder
 from mbrparse.decode.objectives import Objective
 from mbrparse.decode.parser.sentences import Sentence
 from mbrparse.decode.parser.sources import Evidence, GrammarSource, Maker, slots_of, source_of
-from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors
-from mbrparse.decode.posteriors.mixture import checked_weights, mix_posteriors
+from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors, checked_weights, mix_posteriors
 from mbrparse.decode.span_posteriors import Posteriors
 from mbrparse.errors import GrammarError
 from mbrparse.grammar.pcfg import FloatArray, Grammar

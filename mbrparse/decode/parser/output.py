@@ -25,7 +25,7 @@ from mbrparse.treebank.outlines import tree_digest
 
 if TYPE_CHECKING:
     from mbrparse.charts.chart import Pruned
-    from mbrparse.decode.posteriors.posteriors_writer import PosteriorsWriter
+    from mbrparse.decode.posteriors.posteriors_file import PosteriorsWriter
 
 #: The number of fall-backs that are reported one by one.
 REPORTED = 5

@@ -22,7 +22,7 @@ from mbrparse.treebank.outlines import tree_digest
 from mbrparse.treebank.tree import Tree, bracket_free, leaf_text
 
 if TYPE_CHECKING:
-    from mbrparse.decode.posteriors.posteriors_writer import PosteriorsWriter
+    from mbrparse.decode.posteriors.posteriors_file import PosteriorsWriter
 
 
 #: So many fall-backs are told one by one.

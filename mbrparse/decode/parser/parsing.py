@@ -12,11 +12,10 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 from mbrparse.charts.chart import TOO_LARGE
 from mbrparse.decode.answers import ParserOptions
-from mbrparse.decode.parser.given_trees import Form, FoundForm, GivenTree, find_form
 from mbrparse.decode.parser.output import Details, Output, output_of
 from mbrparse.decode.parser.parser import Parse, Parser
 from mbrparse.decode.parser.posteriors_source import PosteriorsSource
-from mbrparse.decode.parser.scoring import COLUMNS, Row, Scorer
+from mbrparse.decode.parser.score import COLUMNS, Form, FoundForm, GivenTree, Row, Scorer, find_form
 from mbrparse.decode.parser.sentences import Line, Sentence, untokenized
 from mbrparse.decode.parser.sources import check_fit
 from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors

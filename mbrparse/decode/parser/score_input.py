@@ -9,9 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
-from mbrparse.decode.parser.given_trees import Form, FoundForm, GivenTree, find_form
 from mbrparse.decode.parser.parse_files import Lines
-from mbrparse.decode.parser.scoring import COLUMNS, Row, Scorer
+from mbrparse.decode.parser.score import COLUMNS, Form, FoundForm, GivenTree, Row, Scorer, find_form
 from mbrparse.decode.parser.sentences import Sentence
 from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors
 from mbrparse.grammar.pcfg import PCFG

@@ -20,7 +20,7 @@ from mbrparse.decode.parser.parse_files import Lines
 from mbrparse.decode.parser.parse_input import Job
 from mbrparse.decode.parser.score_input import ScoreJob
 from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors
-from mbrparse.decode.posteriors.posteriors_writer import PosteriorsWriter, chains_of
+from mbrparse.decode.posteriors.posteriors_file import PosteriorsWriter, chains_of
 from mbrparse.grammar.pcfg import Grammar
 from mbrparse.program import program
 from mbrparse.run.manifest import PROGRAM, Manifest, Settings, content_digest

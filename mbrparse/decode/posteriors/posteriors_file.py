@@ -1,4 +1,4 @@
-"""Reading the posteriors of another model: an .npz file of parallel arrays (docs/posteriors.md).
+"""The file of posteriors, of another model or a grammar: an .npz file of arrays (docs/posteriors.md).
 
 ========  =================  ==========================================================
 lengths   int [sentences]    how many words each sentence has
@@ -15,37 +15,188 @@ start, end, the probability that no constituent crosses the span; ``tag``, bool 
 one word are tags. Those that are none are constituents, all of them without this array; and ``chains``, text
 [chains]: labels that stand over one span in their order, as S+VP. Texts named ``joiner``, ``continuation``
 and ``null`` say how another program writes labels (``LabelMarks``).
+
+An array of zeros packs a thousandfold: headers are checked before any array is unpacked.
 """
 
 from __future__ import annotations
 
 import io
+import math
+import zipfile
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, NamedTuple, NoReturn, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from mbrparse.charts.factory import TIE
+from mbrparse.charts.spans import SpanEntries
 from mbrparse.decode.label_order import LabelOrder
-from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors, added_up
-from mbrparse.decode.posteriors.posteriors_archive import of_entries, read_arrays
+from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors, added_up, parted
 from mbrparse.decode.posteriors.posteriors_checks import (
     TOLERANCE,
     RawPosteriors,
     check_consistent,
     check_entries,
     check_labels,
+    check_room,
     check_single,
+    refuse,
 )
 from mbrparse.errors import OptionsError, PosteriorsError
-from mbrparse.files import open_input, source_name
-from mbrparse.grammar.pcfg import IntArray
+from mbrparse.files import ArrayColumn, as_temporary_errors, open_input, source_name, write_arrays
+from mbrparse.grammar.pcfg import FloatArray, Grammar, IntArray
 from mbrparse.treebank.labels import JOIN, MARKS, PLAIN, STYLES, LabelMarks, escape
+
+
+class _Wanted(NamedTuple):
+    """What an array has an element for, its kinds by numpy's letters, and how messages say so."""
+
+    of: str
+    kinds: str
+    says: str
+    remedy: str
+    empty: type
+
+
+def _of(of: str, kind: str) -> _Wanted:
+    return _Wanted(of, *_KINDS[kind])
+
+
+_KINDS = {
+    "integers": ("iu", "integers are wanted", "write it as {name}.astype(np.int32)", np.int64),
+    "text": ("U", "text is wanted", "write np.array({name}, dtype=str)", np.str_),
+    "g": ("f", "floats of single or double precision are wanted", "write g.astype(np.float32)", np.float64),
+    "floats": ("f", "floats are wanted", "write {name}.astype(np.float64)", np.float64),
+    "booleans": ("b", "booleans are wanted", "write {name}.astype(bool)", np.bool_),
+}
+_ARRAYS = {
+    "lengths": _of("sentences", "integers"),
+    "labels": _of("labels", "text"),
+    **dict.fromkeys(("sentence", "start", "end", "label"), _of("entries", "integers")),
+    "g": _of("entries", "g"),
+    "consistent": _of("spans", "floats"),
+    "tag": _of("entries", "booleans"),
+    "chains": _of("chains", "text"),
+    **dict.fromkeys(MARKS, _of("texts", "text")),
+}
+#: What a file must hold.
+REQUIRED = tuple(_ARRAYS)[:7]
+#: The most bytes of an array whose length nothing else bounds.
+MAX_BYTES = 1 << 28
+_UNBOUNDED = ("sentences", "labels", "chains", "texts")
+
+_HOW_TO_WRITE = f"write it with np.savez_compressed and the arrays {', '.join(REQUIRED)} (docs/posteriors.md)"
+
+
+def read_arrays(stream: Any, source: str) -> tuple[dict[str, npt.NDArray[Any]], tuple[str, ...]]:
+    """The arrays that are wanted, each of its dimension and kind, and the names of the others."""
+    if not stream.read(1):
+        _refuse_file("the file is empty", source)
+    stream.seek(0)
+    try:
+        # Never a pickle: it could run anything.
+        archive = np.load(stream, allow_pickle=False)
+    except Exception:  # zipfile, struct and numpy each have their own for what is no archive, or half of one
+        _refuse_file("is not an .npz file, or was cut off", source)
+    if not isinstance(archive, np.lib.npyio.NpzFile):
+        _refuse_file("holds a single array, not an .npz archive of several", source)
+    with archive:
+        names = archive.files
+        missing = [name for name in REQUIRED if name not in names]
+        if missing:
+            others = f" (nor {', '.join(missing[1:])})" if missing[1:] else ""
+            remedy = f"the file holds {', '.join(map(repr, names)) or 'nothing'}; {_HOW_TO_WRITE}"
+            refuse(source, f"no array {missing[0]!r}{others}", remedy)
+        assert archive.zip is not None
+        wanted = [name for name in _ARRAYS if name in names]
+        headers = {name: _read_header(archive.zip, name) for name in wanted}
+        sizes = {name: _checked_size(name, header, source) for name, header in headers.items()}
+        entries = {name: size for name, size in sizes.items() if of_entries(name)}
+        if len(set(entries.values())) > 1:
+            listed = ", ".join(f"{name} {size}" for name, size in entries.items())
+            remedy = "each entry has one number in each"
+            refuse(source, f"the arrays of entries differ in length ({listed})", remedy)
+        arrays: dict[str, npt.NDArray[Any]] = {}
+        for name in wanted:
+            arrays[name] = _read_array(archive, name, source)
+            if name == "labels":
+                check_room(arrays["lengths"], sizes["labels"], sizes["g"], source)
+    return arrays, tuple(name for name in names if name not in wanted)
+
+
+def of_entries(name: str) -> bool:
+    """Whether an array has an element for each entry."""
+    return _ARRAYS[name].of == "entries"
+
+
+#: The shape and type of an array.
+_Header: TypeAlias = tuple[tuple[int, ...], np.dtype[Any]]
+_READERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+
+
+def _read_header(archive: zipfile.ZipFile, name: str) -> _Header | None:
+    """The header of an archive's member; None where it is damaged, or its data have another size."""
+    try:
+        info = archive.getinfo(f"{name}.npy")
+        with archive.open(info) as member:
+            shape, _, dtype = _READERS[np.lib.format.read_magic(member)](member)
+            begin = member.tell()
+    except MemoryError:
+        raise
+    except Exception:  # zlib's, zipfile's, struct's, numpy's own
+        return None
+    if not dtype.hasobject and begin + math.prod(shape) * dtype.itemsize != info.file_size:
+        return None
+    return shape, dtype
+
+
+def _checked_size(name: str, header: _Header | None, source: str) -> int:
+    """How long an array is, by its header; raises PosteriorsError for one that is not wanted."""
+    wanted = _ARRAYS[name]
+    remedy = wanted.remedy.format(name=name)
+    if header is None:
+        _refuse_file(f"is damaged: array {name!r} cannot be read", source)
+    shape, dtype = header
+    if dtype.hasobject:
+        refuse(source, f"array {name!r} holds Python objects, which are not read", remedy)
+    size = math.prod(shape)
+    if len(shape) != 1 and name not in MARKS:
+        refuse(
+            source,
+            f"array {name!r} has the shape {list(shape)}, where [{wanted.of}] is wanted",
+            "docs/posteriors.md says how to come from dense tensors to lists of entries",
+        )
+    # numpy makes an empty list an array of floats.
+    right = dtype.kind in wanted.kinds and (name != "g" or dtype.itemsize in TOLERANCE)
+    if size and not right:
+        refuse(source, f"array {name!r} is of {dtype}, where {wanted.says}", remedy)
+    if size * dtype.itemsize > (MAX_BYTES if wanted.of in _UNBOUNDED else math.inf):
+        refuse(
+            source,
+            f"array {name!r} unpacks to {size * dtype.itemsize:,} bytes",
+            "a file of so much is no file of posteriors of sentences; cut it into several if it is",
+        )
+    return size
+
+
+def _read_array(archive: Any, name: str, source: str) -> npt.NDArray[Any]:
+    try:
+        array = archive[name]
+    except MemoryError:
+        raise
+    except Exception:  # a damaged member: zlib's, zipfile's, struct's, numpy's own
+        _refuse_file(f"is damaged: array {name!r} cannot be read", source)
+    return array if array.size else np.zeros(0, _ARRAYS[name].empty)
+
+
+def _refuse_file(message: str, source: str) -> NoReturn:
+    raise PosteriorsError(message, source=source, remedy=_HOW_TO_WRITE) from None
 
 
 def read_posteriors(path: str | Path, marks: LabelMarks | str | None = None) -> GivenPosteriors:
@@ -140,3 +291,95 @@ def _labels(
         return labels, ids.astype(np.int32)
     ranks = np.array([[rank.get(name, -1) for name in row] for row in shown], np.int32)
     return labels, ranks[wide.astype(np.int64), ids]
+
+
+_ROUNDED = 1e-12  # of a tag, what rounding leaves beside it
+
+
+def chains_of(grammar: Grammar) -> list[tuple[str, str]]:
+    """The chains of a grammar's unary rules, for a ``PosteriorsWriter``."""
+    order = LabelOrder.of(grammar)
+    return [] if order is None else order.chains
+
+
+class PosteriorsWriter:
+    """Collects the posteriors of all sentences and writes them.
+
+    Until then each array grows in a temporary file without a name: memory holds one sentence.
+    """
+
+    def __init__(
+        self,
+        labels: Sequence[str],
+        consistent: bool = False,
+        chains: Sequence[Sequence[str]] = (),
+        least: float = 0.0,
+        marks: LabelMarks = PLAIN,
+    ) -> None:
+        """With ``consistent`` sentences have the probabilities that nothing crosses a span.
+
+        ``chains`` are labels that stand over one span, the topmost first (``chains_of``). Labels are written,
+        and the file says so, with another program's ``marks``; continuations that have none are left out, as
+        are entries less probable than ``least``. Raises FileError where there is no temporary file.
+        """
+        self._ids, texts = None, list[str | None](labels)
+        if marks != PLAIN:
+            chains = [[marks.written(label) or label for label in chain] for chain in chains]
+            written = [marks.written(label) for label in labels]
+            texts = list(dict.fromkeys(written))
+            self._ids = np.array([-1 if text is None else texts.index(text) for text in written])
+        self._texts: dict[str, Any] = {"labels": [text or "" for text in texts]}
+        self._texts |= {name: text for name in MARKS if (text := getattr(marks, name)) not in (None, ())}
+        if chains:
+            self._texts["chains"] = [(marks.joiner or JOIN).join(chain) for chain in chains]
+        self._crossing = consistent
+        self._least = least
+        self._sentences = 0
+        # In the order of the file.
+        names = ["lengths", "sentence", "start", "end", "label", "g", "tag"]
+        types = {"consistent": np.float64, "g": np.float64, "tag": np.bool_}
+        with as_temporary_errors():
+            listed = [*(["consistent"] if consistent else []), *names]
+            self._columns = {name: ArrayColumn(types.get(name, np.int32)) for name in listed}
+
+    def add(self, length: int, entries: SpanEntries | None, consistent: FloatArray | None = None) -> None:
+        """Add the next sentence; None: its posteriors are unknown. Raises FileError for lack of room."""
+        columns = self._columns
+        with as_temporary_errors():
+            columns["lengths"].add([length])
+            if self._crossing:
+                unknown = np.zeros(length * (length + 1) // 2)
+                columns["consistent"].add(unknown if consistent is None else np.minimum(consistent, 1.0))
+            if entries is not None:
+                if self._ids is not None:
+                    entries = self._renamed(entries, self._ids[entries.label_ids])
+                phrases, tags = (
+                    np.flatnonzero((of > none) & (of >= self._least))
+                    for of, none in ((entries.constituents, _ROUNDED * entries.lexical), (entries.lexical, 0))
+                )
+                again, g = parted(entries.constituents[phrases].astype(np.float64))
+                rows = np.concatenate([phrases[again], tags])
+                order = np.argsort(rows, kind="stable")
+                rows, tag = rows[order], order >= len(again)
+                columns["sentence"].add(np.full(len(rows), self._sentences))
+                columns["start"].add(entries.starts[rows])
+                columns["end"].add(entries.ends[rows])
+                columns["label"].add(entries.label_ids[rows])
+                # Those that rounding brought above one are one.
+                columns["g"].add(np.minimum(np.concatenate([g, entries.lexical[tags]])[order], 1.0))
+                columns["tag"].add(tag)
+        self._sentences += 1
+
+    def _renamed(self, entries: SpanEntries, label_ids: IntArray) -> SpanEntries:
+        """With these labels; those that become equal are added up."""
+        order = np.lexsort((label_ids, entries.ends, entries.starts))
+        order = order[label_ids[order] >= 0]
+        keys = entries.starts, entries.ends, label_ids
+        (first, g), (_, lexical) = (added_up(order, keys, of) for of in (entries.g, entries.lexical))
+        return SpanEntries(entries.starts[first], entries.ends[first], label_ids[first], g, lexical)
+
+    def write(self, stream: BinaryIO) -> None:
+        """Write the file, once, as ``numpy.savez_compressed`` writes it."""
+        first = {name: self._columns[name] for name in ("consistent", "lengths") if name in self._columns}
+        texts = {name: np.array(values, np.str_) for name, values in self._texts.items()}
+        write_arrays(stream, first | texts | self._columns)
