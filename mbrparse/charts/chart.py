@@ -13,7 +13,7 @@ from mbrparse.charts.spans import SYMBOL_IDS, SpanEntries, Spans, SpanSummary
 from mbrparse.errors import NumberRangeError
 
 if TYPE_CHECKING:
-    from mbrparse.charts.base.packed_forest import Alive, Forest
+    from mbrparse.charts.forest.forest import Forest, SpanFilter
     from mbrparse.grammar.pcfg import FloatArray, IntArray
 
 TOO_LARGE = "chart too large for memory"
@@ -106,12 +106,12 @@ class Chart:
         forests: ForestMaker,
         terminal_ids: IntArray,
         dense: ChartAnswers | None = None,
-        alive: Alive | None = None,
+        spans: SpanFilter | None = None,
     ) -> None:
-        """``dense`` is asked before ``forests``; ``alive`` are the labels of its spans (None: any)."""
+        """``dense`` is asked before ``forests``; ``spans`` says what is allowed over its spans."""
         self.terminal_ids = terminal_ids
         self.length = len(terminal_ids)
-        self.alive = alive
+        self.spans = spans
         self.in_logarithms = False
         """Whether its values left the range of numbers, and were computed in logarithms."""
         self._forests = forests

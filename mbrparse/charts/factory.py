@@ -11,7 +11,7 @@ import numpy as np
 
 from mbrparse.charts.chart import TOO_LARGE, Chart, Wanted
 from mbrparse.charts.dense.dense_answers import DenseAnswers
-from mbrparse.charts.forest.forest_answers import ForestAnswers
+from mbrparse.charts.forest.forests import Forests
 from mbrparse.charts.rule_tables import Ints, Rules, chart_rules, wide_symbols
 from mbrparse.errors import ChartOverflowError, GrammarError, NumberRangeError
 from mbrparse.grammar.pcfg import PCFG, IntArray
@@ -99,10 +99,9 @@ class ChartFactory:
         return DenseAnswers(self.grammar, self._label, TOLERANCE)
 
     @cached_property
-    def forests(self) -> ForestAnswers:
+    def forests(self) -> Forests:
         """The forests of what dense charts do not take."""
-        count = int(self._label.max(initial=-1)) + 1
-        return ForestAnswers(self.grammar, self._label, count, TOLERANCE)
+        return Forests(self.grammar, TOLERANCE, self._label)
 
     # What stands below is for callers that fill charts in batches; it goes with them.
 

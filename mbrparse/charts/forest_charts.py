@@ -7,15 +7,13 @@ from typing import Literal
 
 import numpy as np
 
-from mbrparse.charts.base.clock import NO_LIMIT, Clock
-from mbrparse.charts.base.packed_forest import Forest
-from mbrparse.charts.chart import Chart, Wanted
+from mbrparse.charts.chart import Chart
 from mbrparse.charts.factory import ChartFactory
+from mbrparse.charts.forest.forest import Forest
 from mbrparse.charts.pruning import PrunedCharts, Pruning
 from mbrparse.charts.rule_tables import Ints
+from mbrparse.errors import ChartOverflowError, NumberRangeError
 from mbrparse.grammar.pcfg import PCFG, IntArray
-
-_FOREST_ALONE = Wanted(summaries=False, forest=True)
 
 
 class ForestCharts:
@@ -25,7 +23,6 @@ class ForestCharts:
         self,
         grammar: PCFG,
         items: Literal["projected", "symbol"] = "projected",
-        clock: Clock = NO_LIMIT,
         pruning: Pruning | None = None,
     ) -> None:
         """Posteriors are those of ``labels``, projected or a symbol's own: ``label`` [symbol] says which.
@@ -38,23 +35,34 @@ class ForestCharts:
         if items == "symbol":
             self.label = np.arange(len(grammar.symbols), dtype=np.int32)
             self.labels = tuple(grammar.labels[label_id] for label_id in grammar.label_ids)
-        self.clock = clock
+        self._factory: ChartFactory | PrunedCharts
         if pruning is None:
-            self._factory = ChartFactory(grammar, "double", _FOREST_ALONE, "forest", clock, self.label)
+            self._factory = ChartFactory(grammar, kernel="forest", label=self.label)
         else:
-            self._factory = PrunedCharts(grammar, pruning, "double", _FOREST_ALONE, clock, self.label)
-        self.forests = self._factory.forests.forests
-        self._last: Chart | None = None
+            self._factory = PrunedCharts(grammar, pruning, self.label)
+        self.forests = self._factory.forests
+        self._last: tuple[Chart, Forest] | None = None
+
+    def chart(self, terminal_ids: IntArray) -> Chart:
+        """The chart of a sentence of known terminals, with its forest; raises as its answers do."""
+        chart = self._factory.chart(terminal_ids)
+        if chart.has_parse:
+            self._last = chart, chart.forest()
+        return chart
 
     def charts(self, sentences: Sequence[IntArray]) -> Iterator[Chart]:
-        """One chart for each sentence of known terminals, in order, whose forest is then at hand."""
-        for chart in self._factory.each(sentences):
-            self._last = chart
-            yield chart
+        """One chart for each sentence; one that does not fit is without a parse."""
+        for terminal_ids in sentences:
+            try:
+                yield self.chart(terminal_ids)
+            except (ChartOverflowError, NumberRangeError) as error:
+                chart = Chart(self.forests, terminal_ids)
+                chart.give_up(error.message)
+                yield chart
 
     def forest_of(self, terminal_ids: IntArray) -> Forest:
         """The forest of a sentence, as ``Chart.forest`` has it; raises as that does."""
-        chart = self._last
-        if chart is None or chart.terminal_ids is not terminal_ids:
-            [chart] = self.charts([terminal_ids])
-        return chart.forest()
+        if self._last is None or self._last[0].terminal_ids is not terminal_ids:
+            chart = self._factory.chart(terminal_ids)
+            self._last = chart, chart.forest()
+        return self._last[1]

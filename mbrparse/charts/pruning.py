@@ -8,13 +8,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbrparse.charts.base.alive import alive_labels, still_alive
-from mbrparse.charts.base.chart import TOO_LARGE, Chart, Pruned, Wanted
-from mbrparse.charts.base.clock import NO_LIMIT, Clock
-from mbrparse.charts.base.packed_forest import Alive
-from mbrparse.charts.base.rule_tables import Ints
-from mbrparse.charts.factory import ChartFactory, Precision
-from mbrparse.errors import ChartOverflowError, NumberRangeError, TimeLimitError
+from mbrparse.charts.chart import TOO_LARGE, Chart, Pruned
+from mbrparse.charts.factory import TOLERANCE, ChartFactory
+from mbrparse.charts.forest.forest import SpanFilter
+from mbrparse.charts.forest.forests import Forests
+from mbrparse.charts.rule_tables import Ints
+from mbrparse.errors import ChartOverflowError, NumberRangeError
 from mbrparse.grammar.pcfg import PCFG, IntArray
 from mbrparse.grammar.projection import projected_grammar, projected_names, pruning_levels
 
@@ -24,32 +23,30 @@ _LOWER = 1e-3
 # Where a chart does not fit, thresholds are sought between its own, or this share of one that loses all
 # parses, and that one, until they are so near each other.
 _LEAST, _NEAR = 1e-9, 10.0
-_ENTRIES = Wanted(summaries=False, entries=True)
 
 
 class Level(NamedTuple):
     """A projected grammar."""
 
-    grammar: PCFG
     label: Ints  # by symbol, what its posteriors are of
     n_labels: int
     finer: Ints  # by symbol of the next grammar, the same
     charts: ChartFactory
-    within: ChartFactory  # fills forests
+    within: ChartFactory  # makes forests
 
 
 class Mask(NamedTuple):
-    """What may stand in a sentence's chart (None: anything), and what it comes from."""
+    """What may be over the spans of a sentence (None: anything), and what it comes from."""
 
-    alive: Alive | None = None
+    spans: SpanFilter | None = None
     threshold: float = 0.0
     steps: tuple[
-        tuple[Alive, float], ...
-    ] = ()  # by level: what was alive, its chart's log probability before
+        tuple[SpanFilter, float], ...
+    ] = ()  # by level: what was left, its chart's log probability before
 
 
 class Pruning:
-    """Says of sentences which symbols are alive: those with more posterior than ``threshold``.
+    """Says of sentences which symbols are left over their spans: those with a posterior above ``threshold``.
 
     The posterior of a label over a span is how often it is expected there under a projected grammar: first
     that of labels without annotations, then those with more and more bits of states, each parsing with what
@@ -57,7 +54,7 @@ class Pruning:
     lexical rules make, and of the first, where a binary rule takes it.
     """
 
-    def __init__(self, grammar: PCFG, threshold: float, clock: Clock) -> None:
+    def __init__(self, grammar: PCFG, threshold: float) -> None:
         self.threshold = threshold
         self.levels: list[Level] = []
         chosen = pruning_levels(grammar)
@@ -68,35 +65,31 @@ class Pruning:
                 ids = {name: place for place, name in enumerate(projected.symbols)}
                 label = np.arange(len(ids), dtype=np.int32)
                 names = np.array([ids[name] for name in projected_names(finer, level)], np.int32)
-            within = ChartFactory(projected, "double", _ENTRIES, "forest", clock, label)
-            charts = within if level else ChartFactory(projected, wanted=_ENTRIES, clock=clock)
-            self.levels.append(Level(projected, label, int(label.max()) + 1, names, charts, within))
+            within = ChartFactory(projected, kernel="forest", label=label)
+            charts = within if level else ChartFactory(projected)
+            self.levels.append(Level(label, int(label.max()) + 1, names, charts, within))
 
-    def charts(self, sentences: Sequence[IntArray]) -> list[Chart]:
-        """The coarsest grammar's charts; its dense kernel takes several sentences side by side."""
-        return self.levels[0].charts.charts(sentences)
+    def mask(self, chart: Chart, threshold: float) -> Mask | None:
+        """What a threshold leaves, of a chart by the coarsest grammar (0: anything).
 
-    def mask(self, chart: Chart, threshold: float) -> Mask | str | None:
-        """What is alive by a threshold, of a chart by the coarsest grammar (0: anything).
-
-        None where a level loses all parses; or why its chart was given up.
+        None where a level loses all parses.
         """
         if not threshold:
             return Mask()
-        steps: list[tuple[Alive, float]] = []
-        alive: Alive | None = None
+        steps: list[tuple[SpanFilter, float]] = []
+        left: SpanFilter | None = None
         for level in self.levels:
-            if alive is not None:
-                chart = Chart(level.within.forests, chart.terminal_ids, alive=alive)
+            if left is not None:
+                chart = Chart(level.within.forests, chart.terminal_ids, spans=left)
             if not chart.has_parse:
-                return chart.refusal
+                return None
             entries = chart.span_posteriors()
-            if alive is not None:  # what stood between others alone is not alive by itself
-                entries = still_alive(alive, entries)
-            own = alive_labels(chart.length, entries, threshold, level.label, level.n_labels)
+            if left is not None:  # what was between others alone is not left by itself
+                entries = left.entries(entries)
+            own = SpanFilter.of_posteriors(chart.length, entries, threshold, level.label, level.n_labels)
             steps.append((own, chart.log_prob))
-            alive = own._replace(label=level.finer)
-        return Mask(alive, threshold, tuple(steps))
+            left = own._replace(label=level.finer)
+        return Mask(left, threshold, tuple(steps))
 
     def pruned(self, terminal_ids: IntArray, mask: Mask) -> Pruned:
         """What a mask leaves out; that takes a pass of each projected grammar within it."""
@@ -106,22 +99,20 @@ class Pruning:
         return Pruned(mask.threshold, 1.0 - kept)
 
 
-def left_out(within: ChartFactory, terminal_ids: IntArray, alive: Alive, log_prob: float) -> float:
-    """The share of a sentence's probability that is in derivations of which something is not alive.
+def left_out(within: ChartFactory, terminal_ids: IntArray, spans: SpanFilter, log_prob: float) -> float:
+    """The share of a sentence's probability that is in derivations of which something is not allowed.
 
-    ``within`` fills forests; ``log_prob`` is the sentence's.
+    ``within`` makes forests; ``log_prob`` is the sentence's.
     """
-    chart = Chart(within.forests, terminal_ids, alive=alive)
-    return max(0.0, -math.expm1(chart.log_prob - log_prob))
+    return max(0.0, -math.expm1(Chart(within.forests, terminal_ids, spans=spans).log_prob - log_prob))
 
 
 class PrunedChart(Chart):
-    """A chart of the labels that are alive: all that it says is of the derivations that are left."""
+    """A chart of what a mask leaves: all that it says is of the derivations that are left."""
 
-    def __init__(self, charts: PrunedCharts, terminal_ids: IntArray, mask: Mask) -> None:
-        super().__init__(charts.forests, terminal_ids, alive=mask.alive)
-        self._mask = mask
-        self._pruning = charts.pruning
+    def __init__(self, forests: Forests, pruning: Pruning, terminal_ids: IntArray, mask: Mask) -> None:
+        super().__init__(forests, terminal_ids, spans=mask.spans)
+        self._pruning, self._mask = pruning, mask
 
     @property
     def pruned(self) -> Pruned:
@@ -129,85 +120,49 @@ class PrunedChart(Chart):
         return self._pruning.pruned(self.terminal_ids, self._mask)
 
 
-class PrunedCharts(ChartFactory):
-    """Fills charts for one grammar of annotated labels, by forests.
+class PrunedCharts:
+    """Makes charts for one grammar of annotated labels, by forests.
 
-    A sentence that would lose all its parses gets a lower threshold, and at last none.
+    A sentence that would lose all its parses gets a lower threshold, and at last none; one whose chart does
+    not fit into memory a higher one. Forests' posteriors are of ``label`` [symbol], by default the projected
+    labels.
     """
 
-    def __init__(
-        self,
-        grammar: PCFG,
-        pruning: Pruning,
-        precision: Precision = "double",
-        wanted: Wanted = Wanted(),  # noqa: B008  # immutable
-        clock: Clock = NO_LIMIT,
-        label: Ints | None = None,
-    ) -> None:
-        super().__init__(grammar, precision, wanted, "forest", clock, label)
-        self.pruning = pruning
+    def __init__(self, grammar: PCFG, pruning: Pruning, label: Ints | None = None) -> None:
+        self.grammar, self.pruning = grammar, pruning
+        self.forests = Forests(grammar, TOLERANCE, grammar.label_ids if label is None else label)
 
     def chart(self, terminal_ids: IntArray) -> Chart:
-        """The chart of a sentence; raises as its answers would."""
-        [chart] = self.charts([terminal_ids])
-        if chart.refusal is not None:
-            raise (ChartOverflowError if chart.refusal == TOO_LARGE else NumberRangeError)(chart.refusal)
-        return chart
+        """The chart of a sentence by the first threshold that leaves a parse and fits into memory.
 
-    def charts(self, sentences: Sequence[IntArray]) -> list[Chart]:
-        """One chart for each sentence of known terminals (one or more each)."""
-        return list(self.each(sentences))
-
-    def each(self, sentences: Sequence[IntArray]) -> Iterator[Chart]:
-        """The same, each filled when it is reached."""
-        return map(self._chart, self.pruning.charts(sentences))
-
-    def _chart(self, projected: Chart) -> Chart:
-        chart = Chart(self.forests, projected.terminal_ids)
-        if projected.refusal is not None:
-            chart.give_up(projected.refusal)
-            return chart
-        try:
-            with self._clock.running(projected.spent):
-                chart = self._fitting(projected)
-        except TimeLimitError as error:
-            chart.give_up(error.message)
-        else:
-            chart.spent = projected.spent + self._clock.counted
-        return chart
-
-    def _fitting(self, projected: Chart) -> Chart:
-        """The chart by the first threshold that leaves a parse, and one that fits into memory."""
+        Raises ChartOverflowError where none does, and NumberRangeError.
+        """
+        projected = self.pruning.levels[0].charts.chart(terminal_ids)
         lost, threshold = 1.0, self.pruning.threshold if projected.has_parse else 0.0
         too_low: float | None = None
         while True:
-            chart = self._by(projected, threshold)
-            if chart.refusal == TOO_LARGE:
+            try:
+                mask = self.pruning.mask(projected, threshold)
+                chart = PrunedChart(self.forests, self.pruning, terminal_ids, mask or Mask())
+                if not threshold or (mask is not None and chart.has_parse):
+                    return chart
+            except (ChartOverflowError, MemoryError):
                 too_low = max(threshold, lost * _LEAST)
-            elif chart.has_parse or chart.refusal is not None or not threshold:
-                return chart
             else:
                 lost = threshold
             if too_low is None:
                 threshold = threshold * _LOWER if threshold == self.pruning.threshold else 0.0
             elif too_low * _NEAR > lost:
-                chart.give_up(TOO_LARGE)
-                return chart
+                raise ChartOverflowError(TOO_LARGE)
             else:
                 threshold = math.sqrt(too_low * lost)
 
-    def _by(self, projected: Chart, threshold: float) -> Chart:
-        """The chart by a threshold; without a parse where a level loses all."""
-        chart = Chart(self.forests, projected.terminal_ids)
-        try:
-            mask = self.pruning.mask(projected, threshold)
-            if isinstance(mask, Mask):
-                chart = PrunedChart(self, projected.terminal_ids, mask)
-                self.fill([chart], self.wanted)
-            elif mask is None:
-                chart.put(log_prob=-math.inf)
-            else:
-                chart.give_up(mask)
-        except (ChartOverflowError, MemoryError):
-            chart.give_up(TOO_LARGE)
-        return chart
+    def charts(self, sentences: Sequence[IntArray]) -> Iterator[Chart]:
+        """One chart for each sentence; one that does not fit is without a parse."""
+        for terminal_ids in sentences:
+            try:
+                yield self.chart(terminal_ids)
+            except (ChartOverflowError, NumberRangeError) as error:
+                chart = Chart(self.forests, terminal_ids)
+                chart.give_up(error.message)
+                yield chart

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from mbrparse.charts.base.packed_forest import ONE, Forest, Index, forest_cell
+from mbrparse.charts.forest.forest import ONE, Forest, Index, forest_cell
 from mbrparse.charts.kernel import kernel
 from mbrparse.charts.rule_tables import SparseTables
 

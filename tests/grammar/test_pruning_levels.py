@@ -19,8 +19,8 @@ from unary_strategies import unary_cases
 
 from mbrparse.charts.base.chart import TOO_LARGE, Wanted
 from mbrparse.charts.base.clock import NO_LIMIT
-from mbrparse.charts.base.packed_forest import PRODUCTIONS, Alive
 from mbrparse.charts.forest import forests
+from mbrparse.charts.forest.forest import PRODUCTIONS, Alive
 from mbrparse.charts.pruning import Mask, PrunedChart, PrunedCharts, Pruning
 from mbrparse.decode.parser.details import Details
 from mbrparse.decode.parser.parser import Parser

@@ -14,7 +14,6 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from mbrparse.charts.base.packed_forest import Forest
 from mbrparse.charts.rule_tables import Floats, Ints
 from mbrparse.charts.vector import VECTOR_BYTES
 
@@ -56,37 +55,3 @@ def new_ints(*shape: int) -> Ints:
 def new_floats(*shape: int) -> Floats:
     """Zeros in double precision."""
     return cast("Floats", zeros(shape, np.float64))
-
-
-def empty_forest(
-    cells: int, nodes: int, groups: int, edges: int, lefts: int, productions: int, unaries: int
-) -> Forest:
-    """A forest with room for so many of each."""
-    return Forest(
-        node_first=new_ints(cells),
-        node_start=new_ints(nodes),
-        node_symbol=new_ints(nodes),
-        inside=new_floats(nodes),
-        outside=new_floats(nodes),
-        lexical=new_floats(nodes),
-        cell_group=new_ints(cells),
-        group_next=new_ints(groups),
-        group_start=new_ints(groups),
-        group_pair=new_ints(groups),
-        group_right=new_ints(groups),
-        group_sum=new_floats(groups),
-        edge_first=new_ints(nodes + 1),
-        edge_group=new_ints(edges),
-        left_first=new_ints(nodes),
-        left_node=new_ints(lefts),
-        production_first=new_ints(groups),
-        production_last=new_ints(groups),
-        cell_production=new_ints(cells),
-        production_parent=new_ints(productions),
-        production_group=new_ints(productions),
-        production_rule=new_ints(productions),
-        unary_first=new_ints(cells),
-        unary_parent=new_ints(unaries),
-        unary_child=new_ints(unaries),
-        unary_rule=new_ints(unaries),
-    )

@@ -34,8 +34,7 @@ from mbrparse.charts.crossing.crossing_kernels import (
     masked_inside,
     masked_outside,
 )
-from mbrparse.charts.forest.top_down import ForestSource, top_down_forest
-from mbrparse.charts.forest.top_down_kernels import TopDownForest
+from mbrparse.charts.forest.top_down import ForestSource, TopDownForest, top_down_forest
 from mbrparse.grammar.pcfg import PCFG, FloatArray, IntArray
 from mbrparse.grammar.rules import is_terminal
 from mbrparse.treebank.labels import is_continuation

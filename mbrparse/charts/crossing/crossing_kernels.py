@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mbrparse.charts.base.rule_tables import Ints
-from mbrparse.charts.forest.top_down_kernels import TopDownForest
+from mbrparse.charts.forest.top_down import TopDownForest
 from mbrparse.charts.kernel import kernel
 
 if TYPE_CHECKING:

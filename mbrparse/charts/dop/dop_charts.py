@@ -8,11 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbrparse.charts.base.alive import alive_labels
 from mbrparse.charts.base.chart import TOO_LARGE, Cell, Chart, Derivation, Pruned, Wanted
 from mbrparse.charts.base.clock import NO_LIMIT, Clock
 from mbrparse.charts.base.columns import derivation_of
-from mbrparse.charts.base.packed_forest import Forest
 from mbrparse.charts.base.rule_tables import Ints
 from mbrparse.charts.base.span_summary import (
     SpanEntries,
@@ -27,6 +25,7 @@ from mbrparse.charts.dop.dop_forest_kernels import DopForest
 from mbrparse.charts.dop.dop_passes import DopValues
 from mbrparse.charts.dop.dop_tables import DopTables, dop_tables
 from mbrparse.charts.factory import TIE, ChartFactory
+from mbrparse.charts.forest.forest import Forest, SpanFilter
 from mbrparse.charts.pruning import left_out
 from mbrparse.errors import ChartOverflowError, TimeLimitError
 from mbrparse.grammar.dop.dop_grammar import DopGrammar
@@ -179,7 +178,9 @@ class DopCharts:
         wide = np.where(entries.ends - entries.starts > 1, entries.g, math.inf)
         labels = self._filter.grammar.label_ids
         count = len(self._filter.grammar.labels)
-        alive = alive_labels(chart.length, entries._replace(g=wide), chart.threshold, labels, count)
+        alive = SpanFilter.of_posteriors(
+            chart.length, entries._replace(g=wide), chart.threshold, labels, count
+        )
         return Pruned(chart.threshold, left_out(self._within, chart.terminal_ids, alive, of_pcfg.log_prob))
 
     def _fill(self, chart: Chart, wanted: Wanted) -> None:

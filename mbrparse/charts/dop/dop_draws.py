@@ -17,7 +17,7 @@ from mbrparse.charts.base.rule_tables import Floats, Ints
 from mbrparse.charts.dop.dop_forest_kernels import DopForest
 from mbrparse.charts.dop.dop_passes import DopValues, power
 from mbrparse.charts.dop.dop_tables import LANES, DopTables
-from mbrparse.charts.forest.top_down_kernels import drawn_place
+from mbrparse.charts.forest.top_down import drawn_place
 from mbrparse.charts.kernel import kernel
 
 if TYPE_CHECKING:

@@ -1,59 +1,53 @@
-"""Forests for one grammar: the memory they live in, and what a sentence needs of them."""
+"""Forests for one grammar, one sentence after the other, and what charts are asked for."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
-from mbrparse.charts.base.alive import alive_words
-from mbrparse.charts.base.chart import Derivation
-from mbrparse.charts.base.clock import NO_LIMIT, Clock
-from mbrparse.charts.base.closure import BestChains, best_chains, unary_tables
-from mbrparse.charts.base.columns import derivation_of
-from mbrparse.charts.base.inside_nodes import InsideNodes, powers
-from mbrparse.charts.base.memory import (
-    empty_forest,
-    new_floats,
-    new_ints,
-)
-from mbrparse.charts.base.packed_forest import (
+from mbrparse.charts.base.memory import new_floats, new_ints
+from mbrparse.charts.chart import TOO_IMPROBABLE, Cell, Chart, Derivation, log_cell
+from mbrparse.charts.forest.best import BestReader, Maxima, fill_maxima
+from mbrparse.charts.forest.forest import (
     EDGES,
     GROUPS,
+    NO_FILTER,
     NODES,
     OUT_OF_RANGE,
     PARTNERS,
     PRODUCTIONS,
     UNARIES,
-    Alive,
     Columns,
     Forest,
     ForestState,
     Partners,
+    SpanFilter,
+    copied_forest,
+    empty_forest,
     forest_cell,
 )
-from mbrparse.charts.base.prediction import prediction
-from mbrparse.charts.base.rule_tables import (
+from mbrparse.charts.forest.inside_outside import forest_inside, forest_outside, list_forest_entries
+from mbrparse.charts.forest.logarithms import LogForest
+from mbrparse.charts.forest.prediction import prediction
+from mbrparse.charts.rule_tables import (
+    BestChains,
     Floats,
+    Ints,
     Words,
+    best_chains,
     chart_rules,
     lexicon,
     scaled_entries,
     sparse_tables,
+    unary_tables,
     words_of,
 )
-from mbrparse.charts.forest.forest_derivation import (
-    BestPaths,
-    Nodes,
-    best_of_forest,
-    read_derivation,
-)
-from mbrparse.charts.forest.forest_inside import forest_inside
-from mbrparse.charts.forest.forest_outside import forest_outside
-from mbrparse.charts.forest.log_forest import LogForest
-from mbrparse.errors import ChartOverflowError
+from mbrparse.charts.spans import SpanEntries, SpanSummary, no_entries, summarize_entries
+from mbrparse.errors import ChartOverflowError, NumberRangeError
 from mbrparse.grammar.pcfg import PCFG, IntArray
 
 # Bounds of the best derivation's posterior, one after the other. One that is less probable than the last
@@ -82,14 +76,44 @@ _FIRST_SIZE = {
 }
 
 
-class Forests:
-    """Fills the forest of one sentence after the other, in the same memory, in double precision."""
+class InsideNodes(NamedTuple):
+    """The symbols that derive each span, and their inside values.
 
-    def __init__(self, grammar: PCFG, clock: Clock = NO_LIMIT, tie: float = 1e-9) -> None:
-        """Derivations within ``tie`` (relative) are equally good."""
-        self.clock = clock
-        self._grammar = grammar
-        self._tie = tie
+    The nodes of a cell (``forest.forest_cell``) are cell_first[c] .. cell_first[c + 1]. Those of the
+    span (i, j) are multiplied by 2^(power[j] - power[i]).
+    """
+
+    cell_first: Ints  # [cells + 1]
+    symbol: Ints
+    inside: Floats
+    power: Ints  # [words + 1]
+
+
+class _Held(NamedTuple):
+    """The sentence whose forest is in memory."""
+
+    terminal_ids: IntArray
+    spans: SpanFilter | None
+    everything: bool  # also nodes that are not predicted
+    log_prob: float
+
+    def is_of(self, chart: Chart) -> bool:
+        """Whether it is a chart's."""
+        return self.terminal_ids is chart.terminal_ids and self.spans is chart.spans
+
+
+class Forests:
+    """Answers the questions of charts of one grammar: fills one forest after the other, in the same memory.
+
+    Raises ChartOverflowError where a forest would have more than ``MAX_SIZE``, and MemoryError where there is
+    not so much memory; the next sentence may do.
+    """
+
+    def __init__(self, grammar: PCFG, tie: float = 1e-9, label: Ints | None = None) -> None:
+        """Derivations within ``tie`` (relative) are equally good; posteriors are of ``label`` [symbol]."""
+        self._grammar, self._tie = grammar, tie
+        self._label = grammar.label_ids if label is None else label
+        self._held: _Held | None = None
         rules = chart_rules(grammar)
         self.tables = sparse_tables(rules)
         self.unaries = unary_tables(grammar)
@@ -98,268 +122,285 @@ class Forests:
         )
         self._lexicon = lexicon(rules, len(grammar.terminals))
         self._shift, self._entry_prob = scaled_entries(self._lexicon)
-        self._n_symbols = len(grammar.symbols)
         #: The natural logarithm of what the inside values of the last sentence are multiplied by.
         self.log_scale = 0.0
-        #: That of its probability, so multiplied.
-        self.log_total = -math.inf
         #: The values of the last sentence where they left the range of numbers.
         self.logarithms: LogForest | None = None
-        #: Whether the last pass made sums, or maxima.
-        self.has_sums = False
+        self._log_total = -math.inf  # of the last sentence's probability, scaled
         self._size = {part: min(first, MAX_SIZE[part]) for part, first in _FIRST_SIZE.items()}
         self._state = self._allocated(32, self._size)
-        self._paths: BestPaths | None = None
 
     @property
-    def forest(self) -> Forest:
-        """The forest that was filled last."""
+    def forest_at_hand(self) -> Forest:
+        """The forest that was filled last; the next one takes its place."""
         return self._state.forest
-
-    @property
-    def weight(self) -> Floats:
-        """By group, the sum of outside * probability over its productions."""
-        return self._state.weight
 
     @property
     def lost_values(self) -> bool:
         """Whether values left the range of numbers; without ``logarithms`` no posterior depended on them."""
         return bool(self._state.columns.counts[OUT_OF_RANGE])
 
-    @property
-    def groups(self) -> int:
-        """How many groups it has."""
-        return int(self._state.columns.counts[2])
+    def log_prob(self, chart: Chart) -> float:
+        """The natural logarithm of the sentence's probability, -inf without a parse."""
+        return self._filled(chart).log_prob
 
-    def fill(
-        self, terminal_ids: IntArray, alive: Alive | None = None, everything: bool = False
-    ) -> tuple[Forest, float]:
-        """The forest of a sentence, which lives until the next one, and its log probability.
+    def summary(self, chart: Chart) -> SpanSummary:
+        """The best label of each cell, its posterior, and the sum of all."""
+        entries = chart.span_posteriors()
+        # Over single terminals preterminals alone count.
+        own = np.where(entries.ends - entries.starts == 1, entries.lexical, entries.g)
+        return summarize_entries(chart.length, entries._replace(g=own), self._tie)
 
-        That is -inf without a parse.
+    def entries(self, chart: Chart) -> SpanEntries:
+        """Expected numbers above zero of labels over spans, single terminals included; labels in order."""
+        self._filled(chart)
+        if not chart.has_parse:
+            return no_entries()
+        forest, n = self.forest_at_hand, chart.length
+        count, n_labels = int(forest.node_first[n * (n + 1) // 2]), int(self._label.max(initial=-1)) + 1
+        starts, ends, label_ids = np.empty((3, count), np.int32)
+        room = SpanEntries(starts, ends, label_ids, np.empty(count), np.zeros(count))
+        listed = list_forest_entries(forest, self._label, n_labels, n, room)
+        return SpanEntries(*(values[:listed].copy() for values in room))
 
-        With ``alive`` it is of the derivations of what is alive. With ``everything`` it has all nodes that
-        derive their words, else those alone that what stands before them predicts.
+    def viterbi(self, chart: Chart) -> Derivation:
+        """The most probable derivation."""
+        held = self._held
+        if held is None or not held.is_of(chart):
+            self._held = None
+            return self._viterbi(chart.terminal_ids, chart.spans)
+        if held.log_prob == -math.inf:
+            return Derivation(-math.inf, [], [])
+        self._filled(chart)
+        return self._derivation(chart.terminal_ids, chart.spans)
 
-        Where values leave the range of numbers, they are computed in ``logarithms``. The forest's own are
-        then such that inside * outside are the posteriors, and of no other use.
+    def forest(self, chart: Chart) -> Forest:
+        """The forest of a chart, which stays; raises NumberRangeError."""
+        self._filled(chart)
+        if self.lost_values or self.logarithms is not None:
+            raise NumberRangeError(TOO_IMPROBABLE)
+        return copied_forest(self._state, chart.length)
 
-        Raises ChartOverflowError where the forest would have more than ``MAX_SIZE``, and MemoryError where
-        there is not so much memory; the next sentence may do.
+    def cell(self, chart: Chart, start: int, end: int) -> Cell:
+        """Symbols of a span, in some tree or not."""
+        log_prob, forest, cell = (
+            self._filled(chart, True).log_prob,
+            self.forest_at_hand,
+            forest_cell(start, end),
+        )
+        nodes = slice(forest.node_first[cell], forest.node_first[cell + 1])
+        order = np.argsort(forest.node_symbol[nodes])
+        symbols = forest.node_symbol[nodes][order]
+        if self.logarithms is not None:
+            inside, log_inside = _scaled(self.logarithms.inside[nodes][order])
+            outside, log_outside = _scaled(self.logarithms.outside[nodes][order])
+            return log_cell(symbols, inside, log_inside, outside, log_outside)
+        scale = self._log_scale_of(chart.terminal_ids, start, end)
+        inside, outside = forest.inside[nodes][order], forest.outside[nodes][order]
+        return log_cell(symbols, inside, -scale, outside, scale + log_prob)
+
+    def inside_nodes(self, terminal_ids: IntArray, everything: bool) -> InsideNodes:
+        """The inside values of a sentence; of what its left context predicts, or ``everything``.
+
+        Raises NumberRangeError.
         """
-        length = len(terminal_ids)
-        self._inside(terminal_ids, alive, None, everything)
-        total = forest_outside(self._state, length)
-        nodes = self.forest.node_first[length * (length + 1) // 2]
-        exact = 0 < total < math.inf and np.isfinite(self.forest.outside[:nodes]).all()
-        if not self._holds_tree(length):
-            if self.lost_values:
-                self.logarithms = self._in_logarithms(terminal_ids, alive)
-            return self.forest, -math.inf
-        if self.lost_values or not exact:
-            logarithms = self._in_logarithms(terminal_ids, alive)
-            # What was lost may have been of no account.
-            if not (exact and logarithms.agrees()):
-                logarithms.normalize()
-                self.logarithms = logarithms
-                return self.forest, logarithms.log_prob
-        self._scale(terminal_ids)
-        self.log_total = math.log(total)
-        return self.forest, self.log_total - self.log_scale
-
-    def inside_nodes(self, terminal_ids: IntArray, everything: bool) -> InsideNodes | None:
-        """A copy of the inside values; None where they left the numbers' range. Raises as ``fill`` does."""
-        self._inside(terminal_ids, None, None, everything, keep_all=False)
+        self._held = None
+        self._inside(terminal_ids, None, everything, keep_all=False)
         if self.lost_values:
-            return None
-        n, forest = len(terminal_ids), self.forest
+            raise NumberRangeError(TOO_IMPROBABLE)
+        n, forest = len(terminal_ids), self.forest_at_hand
         first = forest.node_first[: n * (n + 1) // 2 + 1].copy()
         shift = self._shift[terminal_ids] - self._state.columns.shift[1 : n + 1]
         nodes = slice(first[-1])
         copied = forest.node_symbol[nodes].copy(), forest.inside[nodes].copy()
-        return InsideNodes(first, *copied, powers(shift))
+        power = np.concatenate(([0], np.cumsum(shift))).astype(np.int32)
+        return InsideNodes(first, *copied, power)
 
-    def viterbi(self, terminal_ids: IntArray, alive: Alive | None = None) -> Derivation:
-        """The most probable derivation, by a pass of maxima; raises as ``fill`` does.
+    def _filled(self, chart: Chart, everything: bool = False) -> _Held:
+        """Fill the forest if it is another's: without what is not predicted, or with ``everything``."""
+        held = self._held
+        # Of nodes that are not predicted some may be out of range which the others are not.
+        other = held is not None and held.everything != everything and self.logarithms is not None
+        if held is None or not held.is_of(chart) or everything > held.everything or other:
+            self._held = None
+            log_prob = self._fill(chart.terminal_ids, chart.spans, everything)
+            self._held = held = _Held(chart.terminal_ids, chart.spans, everything, log_prob)
+        if not everything:
+            chart.in_logarithms = self.logarithms is not None and held.log_prob > -math.inf
+        return held
+
+    def _fill(self, terminal_ids: IntArray, spans: SpanFilter | None, everything: bool) -> float:
+        """Fill the forest of a sentence, and return its log probability: -inf without a parse.
+
+        With ``spans`` it is of the derivations of what these allow. With ``everything`` it has all nodes that
+        derive their words, else those alone that what is before them predicts.
+
+        Where values leave the range of numbers, they are computed in ``logarithms``. The forest's own are
+        then such that inside * outside are the posteriors, and of no other use.
+        """
+        n = len(terminal_ids)
+        self._inside(terminal_ids, spans, everything)
+        total = forest_outside(self._state, n)
+        nodes = self.forest_at_hand.node_first[n * (n + 1) // 2]
+        exact = 0 < total < math.inf and np.isfinite(self.forest_at_hand.outside[:nodes]).all()
+        if not self._holds_tree(n):
+            if self.lost_values:
+                self.logarithms = self._in_logarithms(terminal_ids, spans)
+            return -math.inf
+        if self.lost_values or not exact:
+            logarithms = self._in_logarithms(terminal_ids, spans)
+            # What was lost may have been of no account.
+            if not (exact and logarithms.agrees()):
+                logarithms.normalize()
+                self.logarithms = logarithms
+                return logarithms.log_prob
+        self.log_scale = self._log_scale_of(terminal_ids, 0, n)
+        self._log_total = math.log(total)
+        return self._log_total - self.log_scale
+
+    def _viterbi(self, terminal_ids: IntArray, spans: SpanFilter | None) -> Derivation:
+        """The most probable derivation, without an outside pass.
 
         The forest is of no other use afterwards.
         """
-        self._inside(terminal_ids, alive, self._chains)
-        length = len(terminal_ids)
-        if not self._holds_tree(length):
+        self._inside(terminal_ids, spans)
+        if not self._holds_tree(len(terminal_ids)):
             return Derivation(-math.inf, [], [])
-        if not self.lost_values:
-            found = self._read_off(terminal_ids, self.forest.inside)
-            if found is not None:
-                return found
-        self._inside(terminal_ids, alive, None)  # the pass of maxima lists no edges
-        self.has_sums = False
-        return self._by_logarithms(length, self._in_logarithms(terminal_ids, alive))
+        self.log_scale = self._log_scale_of(terminal_ids, 0, len(terminal_ids))
+        return self._most_probable(terminal_ids, spans)
 
-    def _in_logarithms(self, terminal_ids: IntArray, alive: Alive | None) -> LogForest:
-        return LogForest(self._state, self._words(terminal_ids, alive, scaled=False))
-
-    def derivation(self, terminal_ids: IntArray, alive: Alive | None = None) -> Derivation:
+    def _derivation(self, terminal_ids: IntArray, spans: SpanFilter | None) -> Derivation:
         """The most probable derivation of the sentence whose forest was filled last, which has a parse.
 
-        It is sought among the probable nodes of the forest; where that does not suffice, by ``viterbi``.
+        It is sought among the probable nodes of the forest and, where that does not suffice, among all.
         """
-        best = self._best(self._chains)
         if self.logarithms is not None:
-            return self._by_logarithms(len(terminal_ids), self.logarithms)
+            return self.logarithms.derivation(self._chains, self._tie)
         for bound in () if self.lost_values else _BOUNDS:
-            reached = self._reached(terminal_ids, best, bound)
-            # If the bound was too high, what was found is a bound that is not, for it and better derivations.
+            reader, reached = self._reader(terminal_ids, bound)
+            # If the bound was too high, what was read is a bound that is not, for it and better derivations.
             again = bound > reached > _LEAST_REACHED
             if again:
-                self._reached(terminal_ids, best, reached)
+                reader, _ = self._reader(terminal_ids, reached)
             if again or reached >= bound:
-                found = self._read_off(terminal_ids, best.value)
-                return found or Derivation(-math.inf, [], [])
-        return self.viterbi(terminal_ids, alive)
+                return reader.derivation(self.log_scale)
+        return self._most_probable(terminal_ids, spans)
 
-    def _reached(self, terminal_ids: IntArray, best: BestPaths, bound: float) -> float:
-        """The posterior, or a little less, of the best derivation among the nodes that reach a bound."""
-        top = best_of_forest(self._state, best, bound, len(terminal_ids))
-        return float(top / math.exp(self.log_total) * (1 - _SLACK))
+    def _most_probable(self, terminal_ids: IntArray, spans: SpanFilter | None) -> Derivation:
+        if not self.lost_values:
+            best = self._reader(terminal_ids, 0.0)[0].derivation(self.log_scale)
+            if best.log_prob > -math.inf:
+                return best
+        return self._in_logarithms(terminal_ids, spans).derivation(self._chains, self._tie)
 
-    def _read_off(self, terminal_ids: IntArray, values: Floats) -> Derivation | None:
-        """The best derivation, by the values of nodes and what is kept of their best derivations."""
-        top, nodes = self._listed(len(terminal_ids), values, -1)
-        if not len(nodes.start):
-            return None
-        self._scale(terminal_ids)
-        return derivation_of(*nodes, math.log(top) - self.log_scale)
-
-    def _by_logarithms(self, n: int, logarithms: LogForest) -> Derivation:
-        root, log_prob = logarithms.best_root(self._best(self._chains))
-        return derivation_of(*self._listed(n, self.forest.inside, root)[1], log_prob)
-
-    def _listed(self, n: int, values: Floats, root: int) -> tuple[float, Nodes]:
-        """The value of the best derivation, and its nodes from ``root`` down (``read_derivation``)."""
-        best, stack, room = self._best(self._chains), np.empty((n + 1, 2), np.int32), 2 * n - 1
-        while True:
-            start, end, symbol = np.empty((3, room), np.int32)
-            nodes = Nodes(start, end, symbol)
-            top, count = read_derivation(self._state, best, values, root, stack, nodes)
-            if count <= room:
-                return top, Nodes(start[:count], end[:count], symbol[:count])
-            room = count
+    def _reader(self, terminal_ids: IntArray, bound: float) -> tuple[BestReader, float]:
+        """The best derivation among the nodes that reach a bound, and its posterior, or a little less."""
+        n = len(terminal_ids)
+        nodes = int(self.forest_at_hand.node_first[n * (n + 1) // 2])
+        value = np.empty(nodes)
+        own = np.empty(nodes) if len(self.unaries.rule_parent) else value
+        maxima = Maxima(value, own, np.empty(int(self._state.columns.counts[2])))
+        fill_maxima(self._state, maxima, self._chains.prob, bound, n)
+        reader = BestReader(self._state, maxima, self._chains, n, self._tie, logs=False)
+        return reader, math.exp(reader.top()[1] - self._log_total) * (1 - _SLACK) if bound else 0.0
 
     def _inside(
         self,
         terminal_ids: IntArray,
-        alive: Alive | None,
-        chains: BestChains | None,
+        spans: SpanFilter | None,
         everything: bool = False,
         keep_all: bool = True,
     ) -> None:
-        """Fill the forest from the words up: with sums or, where chains are given, with maxima."""
-        length = len(terminal_ids)
-        if length > self._state.columns.length:
-            self._take(max(length, 3 * self._state.columns.length // 2), self._size)
-        words = self._words(terminal_ids, alive)
+        """Fill the forest from the words up."""
+        n = len(terminal_ids)
+        if n > self._state.columns.length:
+            self._take(max(n, 3 * self._state.columns.length // 2), self._size)
+        words = self._words(terminal_ids, spans)
         self.logarithms = None
         while True:
-            best = None if chains is None else self._best(chains)
             state = self._state
             if everything:
                 state = state._replace(prediction=self._prediction._replace(is_selective=False))
-            full = int(forest_inside(state, words, alive, best, keep_all))
+            full = int(forest_inside(state, words, spans or NO_FILTER, keep_all))
             if full < 0:
-                self.has_sums = chains is None
                 return
-            self._enlarge(full)
+            if self._size[full] >= MAX_SIZE[full]:
+                raise ChartOverflowError("a forest too large for memory")
+            larger = self._size | {full: min(2 * self._size[full], MAX_SIZE[full])}
+            self._take(self._state.columns.length, larger)
 
-    def _words(self, terminal_ids: IntArray, alive: Alive | None, scaled: bool = True) -> Words:
+    def _in_logarithms(self, terminal_ids: IntArray, spans: SpanFilter | None) -> LogForest:
+        return LogForest(self._state, self._words(terminal_ids, spans, scaled=False))
+
+    def _words(self, terminal_ids: IntArray, spans: SpanFilter | None, scaled: bool = True) -> Words:
         entry_prob = self._entry_prob if scaled else self._lexicon.prob
         words = words_of(self._lexicon, entry_prob, terminal_ids)
-        return words if alive is None else alive_words(words, alive)
+        return words if spans is None else spans.words(words)
 
     @cached_property
     def _chains(self) -> BestChains:
         return best_chains(self._grammar, self.unaries, self._tie)
 
-    def _best(self, chains: BestChains) -> BestPaths:
-        """What best derivations are kept in, as large as the forest."""
-        if self._paths is None:
-            nodes, groups = len(self.forest.inside), len(self.forest.group_sum)
-            with_unaries = nodes if len(self.unaries.rule_parent) else 0
-            self._paths = BestPaths(
-                new_ints(groups),
-                new_ints(groups),
-                new_ints(nodes),
-                new_ints(with_unaries),
-                new_ints(with_unaries),
-                chains,
-                1 - self._tie,
-                new_floats(nodes),
-                new_floats(groups),
-            )
-        return self._paths
-
-    def _scale(self, terminal_ids: IntArray) -> None:
-        """Note what the inside values of the sentence are multiplied by."""
-        self.log_scale = self.log_scale_of(terminal_ids, 0, len(terminal_ids))
-
-    def log_scale_of(self, terminal_ids: IntArray, start: int, end: int) -> float:
+    def _log_scale_of(self, terminal_ids: IntArray, start: int, end: int) -> float:
         """The logarithm of what the inside values of a span are multiplied by."""
         columns = int(self._state.columns.shift[start + 1 : end + 1].sum())
         return (int(self._shift[terminal_ids[start:end]].sum()) - columns) * math.log(2.0)
 
-    def _holds_tree(self, length: int) -> bool:
+    def _holds_tree(self, n: int) -> bool:
         """Whether some tree of the sentence that was filled last is there, however improbable."""
-        cell = forest_cell(0, length)
-        roots = self.forest.node_symbol[self.forest.node_first[cell] : self.forest.node_first[cell + 1]]
+        cell = forest_cell(0, n)
+        roots = self.forest_at_hand.node_symbol[
+            self.forest_at_hand.node_first[cell] : self.forest_at_hand.node_first[cell + 1]
+        ]
         return bool((self.tables.root[roots] > 0).any())
-
-    def _enlarge(self, part: int) -> None:
-        if self._size[part] >= MAX_SIZE[part]:
-            raise ChartOverflowError("a forest too large for memory")
-        larger = self._size | {part: min(2 * self._size[part], MAX_SIZE[part])}
-        self._take(self._state.columns.length, larger)
 
     def _take(self, length: int, size: Mapping[int, int]) -> None:
         """Move to new memory, when all of it is there."""
         self._state = self._allocated(length, size)
-        self._paths = None
         self._size = dict(size)
 
     def _allocated(self, length: int, size: Mapping[int, int]) -> ForestState:
         # A grammar without unary rules has no use for their arrays, and searches see that they are empty.
         unaries = size[UNARIES] if len(self.unaries.rule_parent) else 0
+        lists, symbols = size[PARTNERS], len(self._grammar.symbols)
         forest = empty_forest(
             length * (length + 1) // 2 + 1,
             size[NODES],
             size[GROUPS],
             size[EDGES],
-            size[PARTNERS],
+            lists,
             size[PRODUCTIONS],
             unaries,
         )
         partners = Partners(
-            listed=new_ints(length, self._n_symbols),
-            first=new_ints(size[PARTNERS]),
+            listed=new_ints(length, symbols),
+            first=new_ints(lists),
             head=new_ints(length + 1),
-            older=new_ints(size[PARTNERS]),
-            place=new_ints(size[PARTNERS]),
-            value=new_floats(size[PARTNERS]),
-            passed=new_floats(size[PARTNERS]),
+            older=new_ints(lists),
+            place=new_ints(lists),
+            value=new_floats(lists),
+            passed=new_floats(lists),
         )
         columns = Columns(
             place_at=new_ints(len(self.tables.pair_left) * length),
-            place_pair=new_ints(size[PARTNERS]),
-            place_start=new_ints(size[PARTNERS]),
-            place_group=new_ints(size[PARTNERS]),
+            place_pair=new_ints(lists),
+            place_start=new_ints(lists),
+            place_group=new_ints(lists),
             length=length,
-            node_slot=np.full(self._n_symbols, -1, np.int32),
+            node_slot=np.full(symbols, -1, np.int32),
             bucket_first=new_ints(length + 1, self.tables.n_left + 1),
             bucket_node=new_ints(size[NODES]),
-            base=new_floats(self._n_symbols),
-            predicted=np.zeros((length, self._n_symbols), np.uint8),
+            base=new_floats(symbols),
+            predicted=np.zeros((length, symbols), np.uint8),
             row=np.zeros_like(self._prediction.first),
             shift=new_ints(length + 1),
             counts=new_ints(5),
         )
         weight = new_floats(size[GROUPS])
         return ForestState(self.tables, self.unaries, self._prediction, forest, partners, columns, weight)
+
+
+def _scaled(logs: Floats) -> tuple[Floats, float]:
+    """Values whose logarithms these are, over the largest, and its logarithm."""
+    largest = float(logs.max(initial=-math.inf))
+    return (np.exp(logs - largest), largest) if largest > -math.inf else (np.zeros_like(logs), 0.0)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from mbrparse.charts.forest.top_down_kernels import LEXICAL, UNARY, TopDownForest, drawn_place
+from mbrparse.charts.forest.top_down import LEXICAL, UNARY, TopDownForest, drawn_place
 from mbrparse.charts.kernel import kernel
 from mbrparse.charts.rule_tables import Ints
 

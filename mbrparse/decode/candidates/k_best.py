@@ -11,8 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbrparse.charts.forest.top_down import top_down_forest
-from mbrparse.charts.forest.top_down_kernels import LEXICAL, UNARY, TopDownForest
+from mbrparse.charts.forest.top_down import LEXICAL, UNARY, TopDownForest, top_down_forest
 from mbrparse.charts.forest_charts import ForestCharts
 from mbrparse.decode.candidates.candidate_kernels import NONE, Best, Scores, best_derivations
 from mbrparse.decode.candidates.lazy_search import SCALE, Alternative, LazySearch, Order, scores_of

@@ -13,8 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from mbrparse.charts.forest.top_down import top_down_forest
-from mbrparse.charts.forest.top_down_kernels import sum_up
+from mbrparse.charts.forest.top_down import sum_up, top_down_forest
 from mbrparse.charts.forest_charts import ForestCharts
 from mbrparse.charts.rule_tables import Ints
 from mbrparse.charts.spans import SpanEntries, cell_of, entries_without_unaries

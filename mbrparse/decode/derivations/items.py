@@ -18,8 +18,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from mbrparse.charts.base.packed_forest import Forest, forest_cell
 from mbrparse.charts.chart import Chart
+from mbrparse.charts.forest.forest import Forest, forest_cell
 from mbrparse.charts.forest.forests import Forests
 from mbrparse.charts.forest_charts import ForestCharts
 from mbrparse.charts.kernel import kernel

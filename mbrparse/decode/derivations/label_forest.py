@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from mbrparse.charts.base.packed_forest import ONE, Forest, Index
+from mbrparse.charts.forest.forest import ONE, Forest, Index
 from mbrparse.charts.kernel import kernel
 from mbrparse.charts.rule_tables import Floats, Ints
 from mbrparse.decode.derivations.items import ITEM_KINDS, ItemTables

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbrparse.charts.base.packed_forest import ONE, Forest, Index, forest_cell
+from mbrparse.charts.forest.forest import ONE, Forest, Index, forest_cell
 from mbrparse.charts.kernel import kernel
 from mbrparse.charts.rule_tables import Floats, Ints
 from mbrparse.decode.bracketing import TIE
@@ -25,7 +25,7 @@ from mbrparse.grammar.unaries import components
 
 
 class Graph(NamedTuple):
-    """What a search looks at of a forest (charts.base.packed_forest), or of a forest of labels."""
+    """What a search looks at of a forest (charts.forest.forest), or of a forest of labels."""
 
     node_first: Ints
     node_start: Ints

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mbrparse.charts.crossing.consistency import Consistency, MaskedForest, nodes_of_ways
-from mbrparse.charts.forest.top_down_kernels import TopDownForest
+from mbrparse.charts.forest.top_down import TopDownForest
 from mbrparse.charts.rule_tables import Ints
 from mbrparse.charts.spans import cell_of
 from mbrparse.decode.whole_trees.whole_tree_kernels import nest_bounds

@@ -23,10 +23,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mbrparse.charts.base.inside_nodes import InsideNodes
-from mbrparse.charts.base.packed_forest import forest_cell
 from mbrparse.charts.chart import TOO_IMPROBABLE, TOO_LARGE
 from mbrparse.charts.factory import ChartFactory, default_max_length
+from mbrparse.charts.forest.forest import forest_cell
+from mbrparse.charts.forest.forests import InsideNodes
 from mbrparse.charts.kernel import kernel
 from mbrparse.charts.rule_tables import (
     Floats,

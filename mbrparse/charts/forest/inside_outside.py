@@ -1,8 +1,5 @@
-"""The inside pass of forests: nodes, edges, productions and inside values, cell by cell.
-
-One text serves both semirings. Where ``best`` is None, products are added up, and edges and unary rules are
-listed. Else their maximum is taken, where it came from is kept in ``best``, and nothing else is listed. numba
-compiles it once for each and drops the branches that are not its own.
+"""The passes of forests: nodes, edges, productions and inside values on the way up, outside values on the way
+down, and the posteriors of labelled spans that they give.
 
 What may stand before a right child, the left nodes that end where it begins, is in lists by its symbol. A
 list is made when its symbol comes first at a position, and serves all right children of that symbol there.
@@ -12,8 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mbrparse.charts.base.closure import UnaryTables
-from mbrparse.charts.base.packed_forest import (
+from mbrparse.charts.forest.forest import (
     EDGES,
     GROUPS,
     LEAST_VALUE,
@@ -24,7 +20,6 @@ from mbrparse.charts.base.packed_forest import (
     PARTNERS,
     PRODUCTIONS,
     UNARIES,
-    Alive,
     Bits,
     Columns,
     Flags,
@@ -32,23 +27,12 @@ from mbrparse.charts.base.packed_forest import (
     ForestState,
     Index,
     Prediction,
+    SpanFilter,
     forest_cell,
 )
-from mbrparse.charts.base.rule_tables import Ints, SparseTables, Words
-from mbrparse.charts.forest.forest_derivation import BestPaths, comes_before, keep_chains
 from mbrparse.charts.kernel import kernel
-
-
-@kernel
-def _open_position(state: ForestState, alive: Alive | None, position: int) -> None:
-    """Prepare a position, up to which all nodes are made, for those that begin there."""
-    columns = state.columns
-    state.partners.listed[position] = -1
-    state.partners.head[position] = -1
-    columns.bucket_first[position] = 0
-    if position > 0:
-        _fill_bucket(state.tables, state.forest, columns, alive, position)
-    predict(columns.predicted, state.prediction, columns.row, columns.bucket_first[position], position)
+from mbrparse.charts.rule_tables import Ints, Words
+from mbrparse.charts.spans import SpanEntries
 
 
 @kernel
@@ -74,57 +58,57 @@ def predict(predicted: Flags, prediction: Prediction, row: Bits, ending: Ints, p
 
 
 @kernel
-def stands(alive: Alive, symbol: int, start: int, end: int) -> bool:
-    """Whether a symbol may stand over a span."""
-    label = alive.label[symbol]
-    return bool(alive.bits[end, start, label >> 6] >> np.uint64(label & 63) & np.uint64(1))
+def allows(spans: SpanFilter, symbol: int, start: int, end: int) -> bool:
+    """Whether a symbol is allowed over a span."""
+    if spans.bits.size == 0:
+        return True
+    label = spans.label[symbol]
+    return bool(spans.bits[end, start, label >> 6] >> np.uint64(label & 63) & np.uint64(1))
 
 
 @kernel
-def _fill_bucket(
-    tables: SparseTables, forest: Forest, columns: Columns, alive: Alive | None, end: int
-) -> None:
-    """Sort a column's nodes by symbol, left children only, and what is alive."""
-    first = forest.node_first[forest_cell(end - 1, end)]
-    last = forest.node_first[forest_cell(0, end) + 1]
-    node_start, node_symbol, left_index = forest.node_start, forest.node_symbol, tables.left_index
+def _open_position(state: ForestState, spans: SpanFilter, end: int) -> None:
+    """Prepare a position, up to which all nodes are made, for those that begin there.
+
+    The nodes that end there are sorted by symbol: left children only, and what is allowed.
+    """
+    tables, forest, columns = state.tables, state.forest, state.columns
+    state.partners.listed[end] = -1
+    state.partners.head[end] = -1
     bucket, members = columns.bucket_first[end], columns.bucket_node
     bucket[:] = 0
-    for node in range(first, last):
-        left = left_index[node_symbol[node]]
-        if left >= 0 and (alive is None or stands(alive, node_symbol[node], node_start[node], end)):
-            bucket[left] += 1
-    bucket[tables.n_left] = first
-    for left in range(tables.n_left):
-        bucket[tables.n_left] += bucket[left]
-        bucket[left] = bucket[tables.n_left]
-    # Each begins where it would end, and moves down with each of its nodes.
-    for node in range(last - 1, first - 1, -1):
-        left = left_index[node_symbol[node]]
-        if left >= 0 and (alive is None or stands(alive, node_symbol[node], node_start[node], end)):
-            bucket[left] -= 1
-            members[bucket[left]] = node
+    if end > 0:
+        first = forest.node_first[forest_cell(end - 1, end)]
+        last = forest.node_first[forest_cell(0, end) + 1]
+        node_start, node_symbol, left_index = forest.node_start, forest.node_symbol, tables.left_index
+        for node in range(first, last):
+            left = left_index[node_symbol[node]]
+            if left >= 0 and allows(spans, node_symbol[node], node_start[node], end):
+                bucket[left] += 1
+        bucket[tables.n_left] = first
+        for left in range(tables.n_left):
+            bucket[tables.n_left] += bucket[left]
+            bucket[left] = bucket[tables.n_left]
+        # Each begins where it would end, and moves down with each of its nodes.
+        for node in range(last - 1, first - 1, -1):
+            left = left_index[node_symbol[node]]
+            if left >= 0 and allows(spans, node_symbol[node], node_start[node], end):
+                bucket[left] -= 1
+                members[bucket[left]] = node
+    predict(columns.predicted, state.prediction, columns.row, bucket, end)
 
 
 @kernel
-def forest_inside(
-    state: ForestState,
-    words: Words,
-    alive: Alive | None,
-    best: BestPaths | None,
-    keep_all: bool,
-) -> int:
+def forest_inside(state: ForestState, words: Words, spans: SpanFilter, keep_all: bool) -> int:
     """Fill the forest from the words up; returns -1, or which of its parts is too small.
 
-    With ``alive`` binary rules make, and take, nothing else. (Words do not make it, either; unary rules do.)
-    With ``best`` inside values are those of the best derivations. Of equally good ones (within its tolerance)
-    the first in order of splits is kept, then of the symbols of the children; of chains of unary rules the
-    one with the fewest nodes, then the one over the earliest split, then the first in order of symbols.
-    Groups, edges and productions of a column take the place of those before it, unless all are to be kept,
-    and unary rules are not listed.
+    Binary rules make, and take, nothing but what ``spans`` allows. (Words do not make it, either; unary rules
+    do.) Groups, edges and productions of a column take the place of those before it, unless all are to be
+    kept, and unary rules are then not listed.
 
     ``counts[OUT_OF_RANGE]`` says whether a value left the range of ``LEAST_VALUE`` to ``MOST_VALUE``; the
-    structure of the forest is complete all the same.
+    structure of the forest is complete all the same. Where a part is too small, ``node_slot`` is left as it
+    is at that moment.
     """
     # All loops are here, and all arrays have names: a call for each cell would count references to each.
     unary, forest, partners, columns = state.unary, state.forest, state.partners, state.columns
@@ -155,19 +139,15 @@ def forest_inside(
         columns.counts,
         Index(columns.length),
     )
-    node_group, best_left, best_right, least_share = node_symbol, node_symbol, node_symbol, 1.0
-    if best is not None:
-        node_group, best_left, best_right = best.node_group, best.group_left, best.group_right
-        least_share = best.least_share
     n = len(entry_start) - 1
-    has_unaries = len(unary.rule_parent) > 0
+    has_unaries, filtered = len(unary.rule_parent) > 0, spans.bits.size > 0
     # With unary rules every symbol might come.
     spare = len(inside) - (len(slot) if has_unaries else 0)
     node_first[0], forest.unary_first[0], cell_production[0] = 0, 0, 0
     counts[:] = 0
     count, productions, groups, edges, lists, places = 0, 0, 0, 0, 0, Index(0)
     for end in range(1, n + 1):
-        _open_position(state, alive, end - 1)
+        _open_position(state, spans, end - 1)
         if not keep_all:
             groups, edges, productions = 0, 0, 0
             place_group[: Index(places)] = -1
@@ -185,8 +165,6 @@ def forest_inside(
                         slot[entry_symbol[entry]] = count
                         node_symbol[count] = entry_symbol[entry]
                         inside[count] = lexical[count] = entry_prob[entry]
-                        if best is not None:
-                            node_group[count] = -1
                         count += 1
             group = cell_group[cell]
             while group >= 0:
@@ -195,15 +173,15 @@ def forest_inside(
                 production_first[group] = productions
                 rules = int(last_rule) - int(first_rule)
                 if productions + rules > len(production_parent):
-                    return _given_up(slot, PRODUCTIONS)
+                    return PRODUCTIONS
                 if count + rules > spare:
-                    return _given_up(slot, NODES)
+                    return NODES
                 product_place = Index(productions)
                 for rule in range(first_rule, last_rule):
                     parent = rule_parent[rule]
                     if not may_begin[parent]:
                         continue
-                    if alive is not None and not stands(alive, parent, start, end):
+                    if filtered and not allows(spans, parent, start, end):
                         continue
                     node = slot[parent]
                     if node < 0:
@@ -212,36 +190,18 @@ def forest_inside(
                         node_symbol[node] = parent
                         inside[node] = 0
                         lexical[node] = 0
-                        if best is not None:
-                            node_group[node] = -1
                         count += 1
-                    if best is None:
-                        inside[Index(node)] += rule_prob[rule] * total
-                        production_parent[product_place] = node
-                        production_rule[product_place], production_group[product_place] = rule, group
-                        product_place = Index(product_place + ONE)
-                    else:
-                        value = rule_prob[rule] * total
-                        if value * least_share > inside[Index(node)]:
-                            inside[Index(node)] = value
-                            node_group[Index(node)] = group
-                        elif value >= inside[Index(node)] * least_share:
-                            inside[Index(node)] = max(inside[Index(node)], value)
-                            old = node_group[Index(node)]
-                            if old < 0 or not comes_before(
-                                node_start, node_symbol, best_left, best_right, old, group
-                            ):
-                                node_group[Index(node)] = group
+                    inside[Index(node)] += rule_prob[rule] * total
+                    production_parent[product_place] = node
+                    production_rule[product_place], production_group[product_place] = rule, group
+                    product_place = Index(product_place + ONE)
                 productions = int(product_place)
                 production_last[group] = productions
                 group = group_next[group]
             if has_unaries:
-                bottoms = count
-                count = _close(unary, forest, columns, best, begin, count)
-                if best is not None:
-                    keep_chains(state, best, inside, begin, bottoms)
-                elif keep_all and not _list_unaries(unary, forest, slot, cell, begin, count):
-                    return _given_up(slot, UNARIES)
+                count = _close(state, cell, begin, count, keep_all)
+                if count < 0:
+                    return UNARIES
             for node in range(begin, count):
                 slot[node_symbol[node]] = -1
                 node_start[node] = start
@@ -252,7 +212,7 @@ def forest_inside(
             for right in range(Index(begin), Index(count)):
                 edge_first[right] = edges
                 symbol = Index(node_symbol[right])
-                if start == 0 or (alive is not None and not stands(alive, node_symbol[right], start, end)):
+                if start == 0 or (filtered and not allows(spans, node_symbol[right], start, end)):
                     continue
                 if listed[symbol] < 0:
                     added, most = Index(partner_first[lists]), bucket[n_left] - bucket[0]
@@ -305,18 +265,10 @@ def forest_inside(
                         group_right[group] = symbol
                         group_next[group] = cell_group[into]
                         cell_group[into] = group
-                    product = right_value * partner_value[partner]
-                    if best is None:
-                        group_sum[Index(group)] += product
-                        edge_group[edge] = group
-                        edge = Index(edge + ONE)
-                    # Splits come in descending order, and a group has one edge at each.
-                    elif product >= group_sum[Index(group)] * least_share:
-                        group_sum[Index(group)] = max(group_sum[Index(group)], product)
-                        best_left[Index(group)] = left_node[partner]
-                        best_right[Index(group)] = right
-                if best is None:
-                    edges += last - first
+                    group_sum[Index(group)] += right_value * partner_value[partner]
+                    edge_group[edge] = group
+                    edge = Index(edge + ONE)
+                edges += last - first
         factor = _rescale_column(forest, columns, end)
         for group in range(column, groups if factor != 1.0 else column):
             group_sum[group] *= factor
@@ -326,22 +278,14 @@ def forest_inside(
 
 
 @kernel
-def _given_up(slot: Ints, full: int) -> int:
-    """What is too small, where a cell is left half-way: its symbols have no nodes."""
-    slot[:] = -1
-    return full
+def _close(state: ForestState, cell: int, begin: int, count: int, listed: bool) -> int:
+    """Add to a cell's nodes all that derive them by unary rules, and list these rules if asked to.
 
-
-@kernel
-def _close(
-    unary: UnaryTables, forest: Forest, columns: Columns, best: BestPaths | None, begin: int, count: int
-) -> int:
-    """Add to a cell's nodes all that derive them by unary rules; returns where its nodes end."""
+    Returns where the cell's nodes end; -1 where there is no room for the rules.
+    """
+    unary, forest, slot, base = state.unary, state.forest, state.columns.node_slot, state.columns.base
     inside, lexical, node_symbol = forest.inside, forest.lexical, forest.node_symbol
-    slot, base = columns.node_slot, columns.base
     start, tops, share = unary.closure_start, unary.closure_top, unary.closure_value
-    if best is not None:
-        share = best.chains.prob
     last = count
     for node in range(begin, last):
         base[node - begin] = inside[node]
@@ -357,32 +301,21 @@ def _close(
                 inside[above] = 0
                 lexical[above] = 0
                 count += 1
-            value = share[place] * base[node - begin]
-            if best is None:
-                inside[above] += value
-            else:
-                inside[above] = max(inside[above], value)
-    return count
-
-
-@kernel
-def _list_unaries(unary: UnaryTables, forest: Forest, slot: Ints, cell: int, begin: int, count: int) -> bool:
-    """List the unary rules between the cell's nodes; returns whether there is room for them."""
-    rule_start, rule_parent = unary.rule_start, unary.rule_parent
-    unary_parent, unary_child, unary_rule = forest.unary_parent, forest.unary_child, forest.unary_rule
+            inside[above] += share[place] * base[node - begin]
+    if not listed:
+        return count
     place = forest.unary_first[cell]
     for node in range(begin, count):
-        symbol = forest.node_symbol[node]
-        first, last = rule_start[symbol], rule_start[symbol + 1]
-        if place + last - first > len(unary_rule):
-            return False
+        first, last = unary.rule_start[node_symbol[node]], unary.rule_start[node_symbol[node] + 1]
+        if place + last - first > len(forest.unary_rule):
+            return -1
         for rule in range(first, last):
             # What derives a node is a node itself, by the closure.
-            unary_parent[place], unary_child[place] = slot[rule_parent[rule]], node
-            unary_rule[place] = rule
+            forest.unary_parent[place], forest.unary_child[place] = slot[unary.rule_parent[rule]], node
+            forest.unary_rule[place] = rule
             place += 1
     forest.unary_first[cell + 1] = place
-    return True
+    return count
 
 
 @kernel
@@ -415,3 +348,107 @@ def _rescale_column(forest: Forest, columns: Columns, end: int) -> float:
     if first < last and not kept:
         columns.counts[OUT_OF_RANGE] = 1
     return factor
+
+
+@kernel
+def forest_outside(state: ForestState, n: int) -> float:
+    """Fill ``forest.outside`` from the root down; returns the scaled probability of the sentence.
+
+    0 where there is no parse.
+    """
+    tables, forest, partners, weight = state.tables, state.forest, state.partners, state.weight
+    inside, outside = forest.inside, forest.outside
+    node_first, edge_first, edge_group = forest.node_first, forest.edge_first, forest.edge_group
+    left_first, left_node = forest.left_first, forest.left_node
+    partner_first, partner_older = partners.first, partners.older
+    partner_value, partner_passed = partners.value, partners.passed
+    cell_production, production_parent = forest.cell_production, forest.production_parent
+    production_rule, production_group = forest.production_rule, forest.production_group
+    rule_prob = tables.rule_prob
+    root = forest_cell(0, n)
+    weight[: state.columns.counts[2]] = 0
+    outside[: node_first[root + 1]] = 0
+    partner_passed[: partner_first[state.columns.counts[1]]] = 0
+    total = 0.0
+    for node in range(node_first[root], node_first[root + 1]):
+        total += tables.root[forest.node_symbol[node]] * inside[node]
+    if not total > 0:
+        return 0.0
+    for node in range(node_first[root], node_first[root + 1]):
+        outside[node] = tables.root[forest.node_symbol[node]] / total
+    for end in range(n, 0, -1):
+        # What the right partners of the nodes that end here have for them.
+        chosen = partners.head[end] if end < n else -1
+        while chosen >= 0:
+            for place in range(Index(partner_first[chosen]), Index(partner_first[chosen + 1])):
+                outside[Index(left_node[place])] += partner_passed[place]
+            chosen = partner_older[chosen]
+        for start in range(end):
+            cell = forest_cell(start, end)
+            for right in range(node_first[cell], node_first[cell + 1]):
+                value = inside[right]
+                received = outside[right]
+                partner = Index(left_first[right])
+                for edge in range(Index(edge_first[right]), Index(edge_first[right + 1])):
+                    passed = weight[Index(edge_group[edge])]
+                    partner_passed[partner] += passed * value
+                    received += passed * partner_value[partner]
+                    partner = Index(partner + ONE)
+                outside[right] = received
+            if forest.unary_first[cell + 1] > forest.unary_first[cell]:
+                _close_outside(state, cell)
+            for place in range(Index(cell_production[cell]), Index(cell_production[cell + 1])):
+                passed = rule_prob[Index(production_rule[place])] * outside[Index(production_parent[place])]
+                weight[Index(production_group[place])] += passed
+    return total
+
+
+@kernel
+def _close_outside(state: ForestState, cell: int) -> None:
+    """Pass on to a cell's nodes what comes from above through unary rules."""
+    forest, slot, base = state.forest, state.columns.node_slot, state.columns.base
+    first, last = forest.node_first[cell], forest.node_first[cell + 1]
+    start, top, share = state.unary.closure_start, state.unary.closure_top, state.unary.closure_value
+    for node in range(first, last):
+        slot[forest.node_symbol[node]] = node
+        base[node - first] = forest.outside[node]
+    for node in range(first, last):
+        symbol = forest.node_symbol[node]
+        received = 0.0
+        for place in range(start[symbol], start[symbol + 1]):
+            received += share[place] * base[slot[top[place]] - first]
+        forest.outside[node] = received
+    for node in range(first, last):
+        slot[forest.node_symbol[node]] = -1
+
+
+@kernel
+def list_forest_entries(forest: Forest, label: Ints, n_labels: int, n: int, room: SpanEntries) -> int:
+    """Enter them into arrays with room for one of each node; returns how many there are."""
+    starts, ends, label_ids, g, lexical = room
+    inside, outside, node_symbol = forest.inside, forest.outside, forest.node_symbol
+    lexical_part, node_first = forest.lexical, forest.node_first
+    mass, own = np.zeros(n_labels), np.zeros(n_labels)
+    seen = np.zeros(n_labels, np.bool_)
+    names = np.empty(n_labels, np.int32)
+    place = 0
+    for start in range(n):
+        for end in range(start + 1, n + 1):
+            cell, different = forest_cell(start, end), 0
+            for node in range(node_first[cell], node_first[cell + 1]):
+                value, name = inside[node] * outside[node], label[node_symbol[node]]
+                if value > 0 and not seen[name]:
+                    seen[name] = True
+                    names[different] = name
+                    different += 1
+                mass[name] += value
+                if end - start == 1:
+                    own[name] += lexical_part[node] * outside[node]
+            for name in np.sort(names[:different]):
+                starts[place], ends[place], label_ids[place] = start, end, name
+                g[place] = mass[name]
+                lexical[place] = min(own[name], mass[name])
+                place += 1
+                mass[name], own[name] = 0, 0
+                seen[name] = False
+    return place

@@ -14,13 +14,15 @@ that end there, so that no factor stands between a node and its parts.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mbrparse.charts.base.memory import new_floats, new_ints
 from mbrparse.charts.kernel import kernel
-from mbrparse.charts.rule_tables import Floats, Ints, SparseTables, UnaryTables
+from mbrparse.charts.rule_tables import Floats, Ints, SparseTables, UnaryTables, Words
+from mbrparse.charts.spans import SpanEntries
 
 Bits = NDArray[np.uint64]
 Flags = NDArray[np.uint8]
@@ -110,11 +112,50 @@ class Prediction(NamedTuple):
     after: Bits  # [left >> left_shift, words] those that begin where such a left child ends (``left_index``)
 
 
-class Alive(NamedTuple):
-    """The labels that may stand over the spans of a sentence, and each symbol's label."""
+class SpanFilter(NamedTuple):
+    """The labels that are allowed over the spans of a sentence, and each symbol's label."""
 
-    bits: Bits  # [end, start, label // 64]
+    bits: Bits  # [end, start, label // 64]; empty where everything is allowed
     label: Ints
+
+    @classmethod
+    def of_posteriors(
+        cls, length: int, entries: SpanEntries, threshold: float, label: Ints, n_labels: int
+    ) -> SpanFilter:
+        """The labels whose posterior is more than a threshold.
+
+        >>> one, two = np.ones(1, np.int32), np.zeros(1, np.int32)
+        >>> entries = SpanEntries(two, one, 70 * one, np.ones(1), np.ones(1))
+        >>> SpanFilter.of_posteriors(1, entries, 0.5, one, 71).bits[1, 0].tolist()
+        [0, 64]
+        """
+        bits = np.zeros((length + 1, length, (n_labels + 63) // 64), np.uint64)
+        starts, ends, label_ids, g, _ = entries
+        kept = np.flatnonzero(g > threshold)
+        marks = np.uint64(1) << (label_ids[kept] & 63).astype(np.uint64)
+        np.bitwise_or.at(bits, (ends[kept], starts[kept], label_ids[kept] >> 6), marks)
+        return cls(bits, label)
+
+    def entries(self, entries: SpanEntries) -> SpanEntries:
+        """The entries of symbols that are allowed over their spans."""
+        kept = self._allowed(entries.starts, entries.ends, entries.label_ids)
+        return SpanEntries(*(column[kept] for column in entries))
+
+    def words(self, words: Words) -> Words:
+        """The lexical entries of symbols that are allowed over their words."""
+        position = np.repeat(np.arange(len(words.entry_start) - 1), np.diff(words.entry_start))
+        kept = np.flatnonzero(self._allowed(position, position + 1, words.entry_symbol))
+        first = np.searchsorted(kept, words.entry_start).astype(np.int32)
+        return Words(first, words.entry_symbol[kept], words.entry_prob[kept])
+
+    def _allowed(self, starts: NDArray[Any], ends: NDArray[Any], symbols: NDArray[Any]) -> NDArray[np.bool_]:
+        label = self.label[symbols]
+        bits = self.bits[ends, starts, label >> 6] >> (label & 63).astype(np.uint64)
+        kept: NDArray[np.bool_] = (bits & np.uint64(1)).astype(np.bool_)
+        return kept
+
+
+NO_FILTER = SpanFilter(np.zeros((0, 0, 0), np.uint64), np.zeros(0, np.int32))
 
 
 class ForestState(NamedTuple):
@@ -148,3 +189,52 @@ NODES, GROUPS, EDGES, PRODUCTIONS, UNARIES, PARTNERS = range(6)
 def forest_cell(start: int, end: int) -> int:
     """The number of a cell in the order in which cells are completed."""
     return end * (end - 1) // 2 + end - 1 - start
+
+
+def empty_forest(
+    cells: int, nodes: int, groups: int, edges: int, lefts: int, productions: int, unaries: int
+) -> Forest:
+    """A forest with room for these numbers of each."""
+    sizes = _sizes(cells, nodes, groups, edges, lefts, productions, unaries)
+    return Forest(
+        *(
+            (new_floats if name in _FLOATS else new_ints)(size)
+            for name, size in zip(Forest._fields, sizes, strict=True)
+        )
+    )
+
+
+def copied_forest(state: ForestState, n: int) -> Forest:
+    """A copy of the forest of a sentence of n words, which nothing overwrites; arrays have no room left."""
+    forest, cells = state.forest, n * (n + 1) // 2
+    nodes = int(forest.node_first[cells])
+    productions, lists, groups = state.columns.counts[:3].tolist()
+    unaries = int(forest.unary_first[cells]) if len(state.unary.rule_parent) else 0
+    lefts = int(state.partners.first[lists])
+    sizes = _sizes(cells + 1, nodes, groups, int(forest.edge_first[nodes]), lefts, productions, unaries)
+    copies: list[Any] = [array[:size].copy() for array, size in zip(forest, sizes, strict=True)]
+    return Forest(*copies)
+
+
+_FLOATS = ("inside", "outside", "lexical", "group_sum")
+
+
+def _sizes(
+    cells: int, nodes: int, groups: int, edges: int, lefts: int, productions: int, unaries: int
+) -> list[int]:
+    """The length of each array of a forest."""
+    by_kind = {
+        "node_first": cells,
+        "cell": cells,
+        "unary_first": cells,
+        "edge_first": nodes + 1,
+        "left_first": nodes,
+        "production_first": groups,
+        "production_last": groups,
+        "edge_group": edges,
+        "left_node": lefts,
+        "group": groups,
+        "production": productions,
+        "unary": unaries,
+    }
+    return [by_kind.get(name, by_kind.get(name.split("_")[0], nodes)) for name in Forest._fields]
