@@ -191,8 +191,9 @@ def ranges(first: IntArray, ids: IntArray) -> tuple[IntArray, IntArray]:
     """
     begin = first[ids].astype(np.int64)
     counts = first[ids + 1].astype(np.int64) - begin
-    owner = np.repeat(np.arange(len(ids)), counts)
-    return owner, np.arange(len(owner)) + np.repeat(begin - np.cumsum(counts) + counts, counts)
+    owner: IntArray = np.repeat(np.arange(len(ids)), counts)
+    places: IntArray = np.arange(len(owner)) + np.repeat(begin - np.cumsum(counts) + counts, counts)
+    return owner, places
 
 
 def edges_of(forest: Forest, group: int, start: int, end: int) -> tuple[IntArray, IntArray]:
