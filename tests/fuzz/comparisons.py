@@ -22,7 +22,6 @@ from naive_dop import NaiveDop
 from naive_dop import Node as DopNode
 from naive_dop import spans as dop_spans
 
-from mbrparse.charts.base.clock import NO_LIMIT
 from mbrparse.charts.chart import TOO_IMPROBABLE, Wanted
 from mbrparse.charts.dop.dop_charts import DopCharts
 from mbrparse.charts.factory import ChartFactory, Kernel
@@ -192,7 +191,7 @@ def _charts(pcfg: PCFG, ids: Any) -> Iterator[tuple[str, Any]]:
     for engine in engines:
         yield engine or "usual", ChartFactory(pcfg, kernel=engine).chart(ids)
     if not has_annotations(pcfg):
-        pruned = PrunedCharts(pcfg, Pruning(pcfg, 1e-16, NO_LIMIT), wanted=EVERYTHING)
+        pruned = PrunedCharts(pcfg, Pruning(pcfg, 1e-16))
         yield "pruned", pruned.charts([ids])[0]
     if not pcfg.has_unaries:
         yield "best-first", next(BestFirstCharts(pcfg, BEST_FIRST).charts([ids]))

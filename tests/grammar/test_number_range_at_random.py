@@ -13,7 +13,6 @@ from naive import LabelledSpan, project
 from naive_digits import Cell, Digits, free_optimum
 from naive_objectives import projection_of
 
-from mbrparse.charts.base.clock import NO_LIMIT
 from mbrparse.charts.chart import TOO_IMPROBABLE, Chart
 from mbrparse.charts.factory import ChartFactory
 from mbrparse.charts.pruning import PrunedCharts, Pruning
@@ -149,7 +148,7 @@ def check_charts(case: Case) -> None:
         return
     for chart, digits in charts_of(case):
         case.check(chart, digits)
-    pruned = PrunedCharts(case.pcfg, Pruning(case.pcfg, PRUNED, NO_LIMIT))
+    pruned = PrunedCharts(case.pcfg, Pruning(case.pcfg, PRUNED))
     # Without annotations what is left out is of no account.
     annotated = has_annotations(case.pcfg)
     case.check(pruned.chart(case.ids), 1e-9, case.left() if annotated else case.true)

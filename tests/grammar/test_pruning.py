@@ -20,7 +20,6 @@ from strategies import grammars, sentences
 from unary_strategies import unary_cases
 
 from mbrparse.charts.base.chart import Wanted
-from mbrparse.charts.base.clock import NO_LIMIT
 from mbrparse.charts.factory import ChartFactory
 from mbrparse.charts.forest_charts import ForestCharts
 from mbrparse.charts.pruning import PrunedChart, PrunedCharts, Pruning
@@ -99,7 +98,7 @@ def check(grammar: Grammar, words: list[str], place: float) -> None:
     low, high = values[chosen], values[chosen + 1]
     assume(high > low * 1.001)
     first = math.sqrt(low * high)
-    charts = PrunedCharts(pcfg, Pruning(pcfg, first, NO_LIMIT), wanted=EVERYTHING)
+    charts = PrunedCharts(pcfg, Pruning(pcfg, first))
     [chart] = charts.charts([ids])
     assert isinstance(chart, PrunedChart)
     for threshold in (first, first * 1e-3, -1.0):
@@ -253,7 +252,7 @@ def test_every_objective_has_the_exact_tree_at_a_threshold_that_rules_nothing_ou
 def test_candidates_and_symbols_are_those_of_what_is_left(how: Settings, grammar: PCFG) -> None:
     how = {**how, "prune": 0.5}
     pruned = Parser(grammar, "labelled-recall", **how).parse(SENTENCES[0])[0]
-    [chart] = PrunedCharts(grammar, Pruning(grammar, 0.5, NO_LIMIT)).charts([pruned.terminal_ids])
+    [chart] = PrunedCharts(grammar, Pruning(grammar, 0.5)).charts([pruned.terminal_ids])
     assert pruned.log_prob == pytest.approx(chart.log_prob, abs=1e-12)
     exact = Parser(grammar, "labelled-recall").parse(SENTENCES[0])[0]
     assert pruned.log_prob < exact.log_prob - 0.01

@@ -18,7 +18,6 @@ from strategies import grammars, sentences
 from unary_strategies import unary_cases
 
 from mbrparse.charts.base.chart import TOO_LARGE, Wanted
-from mbrparse.charts.base.clock import NO_LIMIT
 from mbrparse.charts.forest import forests
 from mbrparse.charts.forest.forest import PRODUCTIONS, Alive
 from mbrparse.charts.pruning import Mask, PrunedChart, PrunedCharts, Pruning
@@ -121,8 +120,8 @@ def check(grammar: Grammar, words: list[str], place: float) -> None:
     ids = pcfg.encode(words)
     assume(ids.min() >= 0)
     first = 10.0 ** (-4 * place) * 0.7
-    pruning = Pruning(pcfg, first, NO_LIMIT)
-    [chart] = PrunedCharts(pcfg, pruning, wanted=EVERYTHING).charts([ids])
+    pruning = Pruning(pcfg, first)
+    [chart] = PrunedCharts(pcfg, pruning).charts([ids])
     for threshold in (first, first * 1e-3):
         masks, listed, kept = nested(pcfg, words, threshold)
         mask = pruning.mask(pruning.charts([ids])[0], threshold)
@@ -261,9 +260,9 @@ def test_nothing_is_lost_at_a_threshold_that_rules_nothing_out(objective: str, g
 
 def test_levels_leave_out_what_labels_alone_do_not(grammar: PCFG) -> None:
     [ids] = [grammar.encode(SENTENCES[1].split())]
-    pruning = Pruning(grammar, 0.05, NO_LIMIT)
+    pruning = Pruning(grammar, 0.05)
     [coarsest] = pruning.charts([ids])
-    [chart] = PrunedCharts(grammar, pruning, wanted=EVERYTHING).charts([ids])
+    [chart] = PrunedCharts(grammar, pruning).charts([ids])
     assert len(pruning.levels) == 2
     mask = pruning.mask(coarsest, 0.05)
     assert isinstance(mask, Mask)

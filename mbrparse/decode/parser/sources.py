@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
-from mbrparse.charts.base.clock import NO_LIMIT
 from mbrparse.charts.factory import TIE, ChartFactory, default_max_length
 from mbrparse.charts.spans import Labels, Spans
 from mbrparse.decode.answers import DecoderName, ParserOptions, SourceKind, check, decoder_of
@@ -217,7 +216,7 @@ class GrammarSource:
             raise OptionsError(
                 "cannot tell what crosses a span where there are unary rules: leave it out", option="prune"
             )
-        return Pruning(self.grammar, self.options.prune, NO_LIMIT)
+        return Pruning(self.grammar, self.options.prune)
 
     @cached_property
     def forests(self) -> ForestCharts:
