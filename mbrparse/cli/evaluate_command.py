@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -10,7 +11,6 @@ import click
 
 from mbrparse.cli.commands import SectionedCommand, option_group
 from mbrparse.cli.comparison_options import ComparisonOptions
-from mbrparse.cli.evalb_output import evalb_parameters, print_as_evalb
 from mbrparse.cli.option_types import InputFile, Text
 from mbrparse.cli.options import (
     check_outputs,
@@ -18,14 +18,16 @@ from mbrparse.cli.options import (
     note,
     option,
     output_option,
-    scheduler_option,
     with_progress,
 )
 from mbrparse.files import STANDARD, atomic_outputs, open_output, source_name
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from mbrparse.evaluate.evalb.parameters import EvalbParameters
     from mbrparse.evaluate.tables import Format
+    from mbrparse.treebank.labels import LabelMarks
 
 
 def _names(text: str) -> tuple[str, ...]:
@@ -88,14 +90,12 @@ class TableOptions:
 )
 @option_group("comparison", ComparisonOptions, "Comparison")
 @option_group("tables", TableOptions, "Output")
-@scheduler_option("whose workers resample")
 def evaluate(
     gold: str,
     parses: tuple[str, ...],
     runs: tuple[str, ...],
     comparison: ComparisonOptions,
     tables: TableOptions,
-    jobs: Any = 1,
 ) -> None:
     """Compare parses with gold trees: a row for each file of PARSES, a column for each criterion.
 
@@ -118,7 +118,7 @@ def evaluate(
     systems = files_of_runs(runs)
     _check(gold, parses, systems, comparison, tables)
     encoding = comparison.encoding
-    parameters = None if comparison.evalb is None else evalb_parameters(comparison.evalb, encoding)
+    parameters = None if comparison.evalb is None else _evalb_parameters(comparison.evalb, encoding)
     if (
         parameters is None
         or len(parses) != 1
@@ -126,9 +126,9 @@ def evaluate(
         or comparison.average != "pooled"
         or is_candidate_file(parses[0], encoding)
     ):
-        complete = _print_tables(gold, parses, systems, parameters, comparison, tables, jobs)
+        complete = _print_tables(gold, parses, systems, parameters, comparison, tables)
     else:
-        complete = print_as_evalb(
+        complete = _print_as_evalb(
             gold, parses[0], parameters, encoding, tables.output, tables.per_sentence, comparison.marks()
         )
     if tables.strict and not complete:
@@ -142,11 +142,9 @@ def _print_tables(
     parameters: EvalbParameters | None,
     comparison: ComparisonOptions,
     tables: TableOptions,
-    jobs: Any,
 ) -> bool:
     """A table of rates, or a breakdown. Whether every sentence counts."""
     from mbrparse.evaluate.compare.evaluation import evaluate_files, file_sources
-    from mbrparse.evaluate.criteria import placed
     from mbrparse.evaluate.evalb.parameters import EvalbParameters
     from mbrparse.treebank.candidate_files import is_candidate_file
 
@@ -167,7 +165,7 @@ def _print_tables(
         untested = replace(settings, resamples=0, criteria=(COVERAGE,))
         result = calibrated(compare_sources(*sources, untested, say, progress, tables.details))
     else:
-        result = evaluate_files(gold, parses, settings, say, progress, encoding, tables.details, runs, jobs)
+        result = evaluate_files(gold, parses, settings, say, progress, encoding, tables.details, runs)
     for path in parses:
         if is_candidate_file(path, encoding):
             note(f"{path}: candidates; the first of each sentence are judged, and the best (oracle)")
@@ -176,13 +174,68 @@ def _print_tables(
     with atomic_outputs():
         if tables.per_sentence is not None:
             with open_output(tables.per_sentence) as counts:
-                table = placed(result.table, source_name(gold), note)
-                table.to_frame().to_csv(counts, index=False, lineterminator="\n")
+                counts.write(_placed(result.counts, source_name(gold)))
         with open_output(tables.output) as stream:
             stream.write(text)
     if form == "csv":
         log(result.summary.signature)
-    return bool((result.table["parsed"] > 0).all())
+    return bool((result.counts["parsed"] > 0).all())
+
+
+def _placed(counts: pd.DataFrame, gold: str) -> str:
+    """The table of counts as CSV, with the places of the gold trees of this file in its last columns."""
+    from mbrparse.evaluate.tables import csv_of
+    from mbrparse.treebank.corpora.places import COLUMNS, Places
+
+    known = Places(note)
+    places = [known.of(gold, line) for line in counts["gold_line"].tolist()]
+    return csv_of(counts.assign(**dict(zip(COLUMNS, zip(*places, strict=True), strict=True))))
+
+
+def _evalb_parameters(path: str, encoding: str) -> EvalbParameters:
+    """A parameter file, read."""
+    from mbrparse.evaluate.evalb.parameters import read_parameters
+
+    parameters = read_parameters(path, log, encoding)
+    if parameters.debug:
+        note(f"{path}: DEBUG has no effect; --per-sentence and --by show more")
+    return parameters
+
+
+def _print_as_evalb(
+    gold: str,
+    parses: str,
+    parameters: EvalbParameters,
+    encoding: str,
+    output: str,
+    per_sentence: str | None,
+    marks: LabelMarks | None,
+) -> bool:
+    """EVALB's own output, the coverage on standard error. Whether every sentence counts."""
+    from mbrparse.evaluate.align import gold_file, parse_files, with_our_labels
+    from mbrparse.evaluate.evalb.summary import Report, evalb_scores
+
+    messages: list[str] = []
+    sources = [gold_file(gold, encoding), *parse_files([parses], encoding)]
+    correct, source = (with_our_labels(one, marks, True, note) for one in sources)
+
+    def complain(message: str) -> None:
+        messages.append(message)
+        log(message)
+
+    [scores] = evalb_scores(correct, [source], parameters, complain)
+    report = Report(source.name, parameters.cutoff)
+    with ExitStack() as outputs:
+        outputs.enter_context(atomic_outputs())
+        counts = None if per_sentence is None else outputs.enter_context(open_output(per_sentence))
+        stream = outputs.enter_context(open_output(output))
+        for line in report.lines(with_progress(scores, "evaluate")):
+            stream.write(line)
+        if counts is not None:
+            counts.write(_placed(report.counts, correct.source))
+    coverage, is_complete = report.coverage()
+    note(coverage)
+    return not messages and is_complete
 
 
 def files_of_runs(given: tuple[str, ...]) -> dict[str, list[str]]:

@@ -57,7 +57,9 @@ def stats(
     Trees are counted as they are written, but for a wrapper around the root; traces (-NONE-) are no words. A
     chain is of constituents with one child each. A repeated tree or sentence is the same as one before it.
     """
-    from mbrparse.evaluate.tables import LAYOUTS, csv_grid, grid_of
+    import pandas as pd
+
+    from mbrparse.evaluate.tables import csv_of, lay_out
 
     check_outputs([("--output", output)], [("TREEBANK", path) for path in treebanks])
     found = treebank_statistics(*treebanks, **how, progress=partial(with_progress, title="counting"))
@@ -69,13 +71,14 @@ def stats(
         chosen = {name: dict(islice(counts[name].items(), top)) for name in names}
         lines = [json.dumps(chosen, indent=2, ensure_ascii=False)]
     elif format == "csv":
-        lines = csv_grid(grid_of(_rows(names[0], counts[names[0]], top)))
+        heading, *rows = _rows(names[0], counts[names[0]], top)
+        lines = csv_of(pd.DataFrame(rows, columns=heading)).splitlines()
     else:
         lines, most = [], top if table or top else _TOP
         for name in filter(counts.get, names):
             rows = _by_tens(counts[name]) if name == "lengths" else counts[name]
             shown = _rows(name, rows, None if name == FIGURES else most)
-            lines += LAYOUTS[format](grid_of([map(_shown, row) for row in shown]), 1)
+            lines += lay_out([[*map(_shown, row)] for row in shown], format)
             left = 0 if name == FIGURES or most is None or table else len(rows) - most
             lines += [f"... {left:,} more: --table {name}"] * (left > 0) + [""] * (table is None)
     with open_output(output) as stream:

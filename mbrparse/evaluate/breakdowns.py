@@ -14,9 +14,12 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
+import numpy as np
+import pandas as pd
+
 from mbrparse.evaluate.counts import Brackets, ComparedTrees, Tally, debinarized, parents
-from mbrparse.evaluate.criteria import Average, Columns, Criterion, rates, totals
-from mbrparse.evaluate.tables import LAYOUTS, Format, Grid, chosen, grid_of, number, prose, signature_line
+from mbrparse.evaluate.criteria import Average, Criterion, blocks_of, rates, totals
+from mbrparse.evaluate.tables import Format, Grid, chosen, csv_of, lay_out, number, prose, signature_line
 from mbrparse.treebank.clean import PENN_CATEGORIES
 from mbrparse.treebank.outlines import Span
 
@@ -210,7 +213,7 @@ class Breakdown(NamedTuple):
     """A table with ``name`` first; ``rates`` are the columns shown as rates, the others as they are."""
 
     title: str
-    table: Columns
+    table: pd.DataFrame
     rates: tuple[Criterion, ...]
     names: int  #: how many columns are names
     shown: int | None = None  #: how many rows of each file are printed
@@ -223,20 +226,20 @@ class Breakdown(NamedTuple):
         return self.title.partition(":")[0].lower().replace(" ", "_")
 
 
-def by_length(counts: Columns, criteria: Sequence[Criterion], average: Average) -> Breakdown:
+def by_length(counts: pd.DataFrame, criteria: Sequence[Criterion], average: Average) -> Breakdown:
     """Rates for buckets of sentence length; empty buckets are left out."""
     lengths = counts["length" if "length" in counts else "terminals"]
-    rows = []
+    tables = []
     for low, high in _BUCKETS:
-        long_enough = lengths >= (low if low > 1 else 0)
-        chosen = counts.where(long_enough if high is None else long_enough & (lengths <= high))
-        sentences = totals(chosen)["sentences"].tolist()
-        for (name, *found), size in zip(rates(chosen, criteria, average).rows(), sentences, strict=True):
-            rows.append((name, f"{low}-{high}" if high else f"{low}+", size, *found))
-    place = {name: order for order, name in enumerate(counts.blocks())}
-    rows.sort(key=lambda row: place[row[0]])
-    names = ["name", "length", "sentences", *(criterion.name for criterion in criteria)]
-    return Breakdown("By length", Columns.of_rows(names, rows), tuple(criteria), 2)
+        bucket = counts[lengths.between(low if low > 1 else 0, high or np.inf)]
+        found = rates(bucket, criteria, average)
+        found.insert(1, "length", f"{low}-{high}" if high else f"{low}+")
+        found.insert(2, "sentences", totals(bucket)["sentences"])
+        tables.append(found)
+    place = {name: order for order, name in enumerate(blocks_of(counts))}
+    table = pd.concat([found for found in tables if len(found)], ignore_index=True)
+    table = table.sort_values("name", key=lambda names: names.map(place), kind="stable", ignore_index=True)
+    return Breakdown("By length", table, tuple(criteria), 2)
 
 
 def by_key(
@@ -254,7 +257,7 @@ def by_key(
             shares = (right, guess), (found, gold), (found + right, gold + guess)
             rows.append((name, name_of(key), gold, guess, found, *(_quotient(*share) for share in shares)))
     columns = ["name", column, "gold", "guess", "matched", "precision", "recall", "f"]
-    return Breakdown(f"By {column}", Columns.of_rows(columns, rows), _LABEL_RATES, 2)
+    return Breakdown(f"By {column}", pd.DataFrame(rows, columns=columns), _LABEL_RATES, 2)
 
 
 def by_attachment(tallies: Mapping[str, AttachmentTally]) -> Breakdown:
@@ -265,7 +268,7 @@ def by_attachment(tallies: Mapping[str, AttachmentTally]) -> Breakdown:
             gold, found, right = (counter[what] for counter in (tally.gold, tally.found, tally.right))
             rows.append((name, *what, gold, found, right, _quotient(found, gold), _quotient(right, gold)))
     columns = ["name", "attachment", "label", "gold", "found", "right", "found_share", "right_share"]
-    return Breakdown("By attachment", Columns.of_rows(columns, rows), _SHARES, 3)
+    return Breakdown("By attachment", pd.DataFrame(rows, columns=columns), _SHARES, 3)
 
 
 def confusions(tallies: Mapping[str, LabelTally]) -> Breakdown:
@@ -275,8 +278,9 @@ def confusions(tallies: Mapping[str, LabelTally]) -> Breakdown:
         for name, tally in tallies.items()
         for (gold, guess), count in sorted(tally.confusions.items(), key=lambda item: (-item[1], item[0]))
     ]
-    table = Columns.of_rows(["name", "gold", "guess", "count"], rows)
-    return Breakdown("Confusions", table, (), 3, SHOWN)
+    return Breakdown(
+        "Confusions", pd.DataFrame(rows, columns=["name", "gold", "guess", "count"]), (), 3, SHOWN
+    )
 
 
 class Tables(NamedTuple):
@@ -305,7 +309,7 @@ def new_tallies(wanted: Iterable[By], names: Sequence[str]) -> Tallies:
 
 
 def tables_of(
-    by: By, tallies: Tallies, counts: Columns, criteria: Sequence[Criterion], average: Average
+    by: By, tallies: Tallies, counts: pd.DataFrame, criteria: Sequence[Criterion], average: Average
 ) -> list[Breakdown]:
     """The tables of a breakdown; the first is the one that CSV holds."""
     return [by_length(counts, criteria, average)] if by == "length" else TABLES[by].make(tallies[by])
@@ -319,8 +323,7 @@ def render_breakdowns(
     Of the first, people are shown these columns, if any. Raises MbrparseError for an unknown one.
     """
     if format == "csv":
-        text: str = breakdowns[0].table.to_frame().to_csv(index=False, lineterminator="\n")
-        return text
+        return csv_of(breakdowns[0].table)
     if format == "json":
         report: dict[str, object] = {part.key: _records(part.table) for part in breakdowns}
         report["signature"] = signature
@@ -328,7 +331,7 @@ def render_breakdowns(
     lines = []
     for part in breakdowns:
         grid = _cells(part, columns if part is breakdowns[0] else ())
-        lines += [prose(part.title, format), "", *LAYOUTS[format](grid, part.names), ""]
+        lines += [prose(part.title, format), "", *lay_out(grid, format, part.names), ""]
     return "\n".join([*lines, signature_line(signature, format), ""])
 
 
@@ -336,23 +339,20 @@ def _cells(part: Breakdown, columns: Sequence[str]) -> Grid:
     if part.cells is not None:
         return part.cells(columns)
     criteria = {criterion.name: criterion for criterion in part.rates}
-    all_names = part.table.names
-    figures = chosen(columns, {name: name for name in all_names[part.names :]})
-    names = [*all_names[1 : part.names], *figures]
-    grid = [["", *(criteria[name].heading if name in criteria else name for name in names)]]
-    rows = list(part.table.records())
-    for block in part.table.blocks().values():
-        for row in rows[block][: part.shown]:
-            values = ((name, row[name]) for name in names)
-            shown = (criteria[name].show(value) if name in criteria else value for name, value in values)
-            grid.append([row[all_names[0]], *map(str, shown)])
-    return grid_of(grid)
+    every = [str(name) for name in part.table]
+    names = [*every[: part.names], *chosen(columns, {name: name for name in every[part.names :]})]
+    table = part.table[names]
+    if part.shown is not None:
+        table = table.groupby("name", sort=False).head(part.shown)
+    shown = [table[name].map(criteria[name].show if name in criteria else str).tolist() for name in names]
+    heading = ["", *(criteria[name].heading if name in criteria else name for name in names[1:])]
+    return [heading, *zip(*shown, strict=True)]
 
 
-def _records(table: Columns) -> list[dict[str, object]]:
+def _records(table: pd.DataFrame) -> list[dict[str, object]]:
     return [
-        {key: number(value) if isinstance(value, float) else value for key, value in record.items()}
-        for record in table.records()
+        {str(key): number(value) if isinstance(value, float) else value for key, value in record.items()}
+        for record in table.to_dict("records")
     ]
 
 

@@ -31,13 +31,12 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
-from typing import Literal, NamedTuple, Protocol, TypeVar, get_args
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeVar, get_args
 
 import numpy as np
 
 from mbrparse.errors import LabelError, MbrparseError
 from mbrparse.evaluate.align import Alignment, BinarizedForm, Form, Place, TreeSource, check_gold
-from mbrparse.evaluate.criteria import Columns
 from mbrparse.log import Log, no_log
 from mbrparse.treebank.binarize import debinarize
 from mbrparse.treebank.brackets import ReadTree
@@ -45,6 +44,9 @@ from mbrparse.treebank.clean import unwrap
 from mbrparse.treebank.labels import is_continuation, is_continuation_label, parse_label, project, split_chain
 from mbrparse.treebank.outlines import Outline, Span, outline
 from mbrparse.treebank.tree import Tree
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Item = TypeVar("Item", bound=Hashable)
 
@@ -421,11 +423,13 @@ def count_matches(
         form.check()
 
 
-def counts_table(rows: Iterable[Sequence[NamedTuple]]) -> Columns:
+def counts_table(rows: Iterable[Sequence[NamedTuple]]) -> pd.DataFrame:
     """The table of counts, one column for each field of the rows, parser after parser.
 
     The first field is the parser's name, all others are integers. Of rows, which are large, none is kept.
     """
+    import pandas as pd
+
     rows = iter(rows)
     first = next(rows)
     counts = [array("q") for _ in first]
@@ -436,4 +440,4 @@ def counts_table(rows: Iterable[Sequence[NamedTuple]]) -> Columns:
     table = np.concatenate([np.frombuffer(numbers, np.int64) for numbers in counts])
     columns = table.reshape(-1, len(fields) - 1).T.copy()
     name = np.repeat(np.array(names, dtype=object), len(columns[0]) // len(names))
-    return Columns(dict(zip(fields, (name, *columns), strict=True)))
+    return pd.DataFrame(dict(zip(fields, (name, *columns), strict=True)))

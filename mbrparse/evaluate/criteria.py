@@ -29,16 +29,13 @@ denominator is not a number.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-
-from mbrparse.log import Log
-from mbrparse.treebank.corpora.places import COLUMNS, Places
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,88 +45,8 @@ Column: TypeAlias = NDArray[Any]
 Floats: TypeAlias = NDArray[np.float64]
 
 
-class Columns:
-    """A table: an array for each column, of integers, of floats, or of objects (texts).
-
-    >>> table = Columns({"name": ["one", "one", "two"], "gold": [3, 1, 4]})
-    >>> table["gold"].tolist(), len(table), table.names
-    ([3, 1, 4], 3, ('name', 'gold'))
-    >>> list(table.where(table["gold"] > 1).rows())
-    [('one', 3), ('two', 4)]
-    """
-
-    def __init__(self, columns: Mapping[str, Sequence[Any] | Column]) -> None:
-        self._columns = {name: _column(values) for name, values in columns.items()}
-
-    @classmethod
-    def of_rows(cls, names: Sequence[str], rows: Iterable[Sequence[Any]]) -> Columns:
-        """The table of these rows, of which there may be none."""
-        columns = list(zip(*rows, strict=True)) or [()] * len(names)
-        return cls(dict(zip(names, columns, strict=True)))
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The names of the columns, in their order."""
-        return tuple(self._columns)
-
-    def __getitem__(self, name: str) -> Column:
-        return self._columns[name]
-
-    def __contains__(self, name: str) -> bool:
-        return name in self._columns
-
-    def __len__(self) -> int:
-        """The number of rows."""
-        return len(next(iter(self._columns.values()), ()))
-
-    def rows(self) -> Iterator[tuple[Any, ...]]:
-        """The rows, as Python's own texts and numbers."""
-        return zip(*(column.tolist() for column in self._columns.values()), strict=True)
-
-    def records(self) -> Iterator[dict[str, Any]]:
-        """The rows, each by the names of the columns."""
-        return (dict(zip(self._columns, row, strict=True)) for row in self.rows())
-
-    def where(self, chosen: Column) -> Columns:
-        """The rows that a column of truth values has true."""
-        return Columns({name: column[chosen] for name, column in self._columns.items()})
-
-    def having(self, name: str, column: Sequence[Any] | Column) -> Columns:
-        """The table with one column more, the last."""
-        return Columns({**self._columns, name: column})
-
-    def blocks(self) -> dict[str, slice]:
-        """The places of the rows of each ``name``, which in tables of counts follow each other."""
-        blocks, start = {}, 0
-        for name, rows in groupby(self["name"].tolist()):
-            end = start + sum(1 for _ in rows)
-            blocks[name] = slice(start, end)
-            start = end
-        return blocks
-
-    def to_frame(self, index: str | None = None) -> pd.DataFrame:
-        """The table as a pandas data frame, one of the columns as its index if that is named."""
-        import pandas as pd
-
-        frame = pd.DataFrame({name: column.tolist() for name, column in self._columns.items()})
-        return frame if index is None else frame.set_index(index)
-
-
-def placed(counts: Columns, gold: str, log: Log) -> Columns:
-    """The table with the places of the gold trees, of which this is the file, in its last columns."""
-    known = Places(log)
-    places = [known.of(gold, line) for line in counts["gold_line"].tolist()]
-    for field, name in enumerate(COLUMNS):
-        counts = counts.having(name, [place[field] for place in places])
-    return counts
-
-
-def _column(values: Sequence[Any] | Column) -> Column:
-    if isinstance(values, np.ndarray):
-        return values
-    # numpy's own texts would end at a NUL, and be as long as the longest.
-    return np.array(values, dtype=object if values and isinstance(values[0], str) else None)
-
+#: Counts by name, a number for each row of a table; it may be a data frame.
+Counts: TypeAlias = Mapping[str, Column]
 
 Average = Literal["pooled", "sentence"]
 
@@ -151,8 +68,8 @@ class Criterion:
 
     name: str
     heading: str
-    numerator: Callable[[Columns], Column]
-    denominator: Callable[[Columns], Column]
+    numerator: Callable[[Counts], Column]
+    denominator: Callable[[Counts], Column]
     percent: bool = True  #: shown as per cent, or as it is
     lower_is_better: bool = False
     context: bool = False  #: what the other rates are about: part of the signature, and not tested
@@ -182,18 +99,18 @@ def f_score(name: str, heading: str, matched: str, guess: str = "guess") -> Crit
     )
 
 
-def tree(name: str, heading: str, passes: Callable[[Columns], Column]) -> Criterion:
+def tree(name: str, heading: str, passes: Callable[[Counts], Column]) -> Criterion:
     """The share of sentences that have a parse and pass a test."""
     return Criterion(
         name, heading, lambda counts: (passes(counts) & (counts["parsed"] > 0)).astype(int), _sentences
     )
 
 
-def _sentences(counts: Columns) -> Column:
-    return np.ones(len(counts), dtype=int)
+def _sentences(counts: Counts) -> Column:
+    return np.ones_like(counts["parsed"])
 
 
-def exact(matched: str, guess: str = "guess") -> Callable[[Columns], Column]:
+def exact(matched: str, guess: str = "guess") -> Callable[[Counts], Column]:
     """The test for sentences in which all constituents of both trees match."""
     return lambda counts: (counts[matched] == counts["gold"]) & (counts["gold"] == counts[guess])
 
@@ -228,19 +145,34 @@ FELL_BACK = Criterion("fell_back", "fell back", lambda counts: counts["fell_back
 _PLACES = ("name", "sentence", "gold_line", "parse_line", "status")
 
 
-def rates(counts: Columns, criteria: Sequence[Criterion] = PAPER, average: Average = "pooled") -> Columns:
+def rates(
+    counts: pd.DataFrame, criteria: Sequence[Criterion] = PAPER, average: Average = "pooled"
+) -> pd.DataFrame:
     """The rates, 0 to 1: a row for each name in the table of counts, a column for each criterion."""
-    blocks = counts.blocks()
+    import pandas as pd
+
+    blocks = blocks_of(counts)
     columns = {
         criterion.name: quotients(*(_sums(side, blocks) for side in sides(criterion, counts, average)))
         for criterion in criteria
     }
-    return Columns({"name": list(blocks), **columns})
+    return pd.DataFrame({"name": list(blocks), **columns})
 
 
-def sides(criterion: Criterion, counts: Columns, average: Average) -> tuple[Floats, Floats]:
+def blocks_of(counts: pd.DataFrame) -> dict[str, slice]:
+    """The places of the rows of each ``name``, which in tables of counts follow each other."""
+    blocks, start = {}, 0
+    for name, rows in groupby(counts["name"].tolist()):
+        end = start + sum(1 for _ in rows)
+        blocks[name] = slice(start, end)
+        start = end
+    return blocks
+
+
+def sides(criterion: Criterion, counts: pd.DataFrame | Counts, average: Average) -> tuple[Floats, Floats]:
     """A numerator and a denominator for each row: their sums, over any rows, make the rate."""
-    above, below = criterion.numerator(counts).astype(float), criterion.denominator(counts).astype(float)
+    numbers = {str(name): np.asarray(counts[name]) for name in counts if name != "name"}
+    above, below = criterion.numerator(numbers).astype(float), criterion.denominator(numbers).astype(float)
     if average == "sentence":
         return np.where(below > 0, quotients(above, below), 0.0), (below > 0).astype(float)
     return above, below
@@ -253,19 +185,16 @@ def quotients(above: Floats, below: Floats) -> Floats:
     return rates
 
 
-def totals(counts: Columns) -> Columns:
+def totals(counts: pd.DataFrame) -> pd.DataFrame:
     """The summed counts: a row for each name, ``sentences`` first, then the columns of counts.
 
     EVALB's status is no count: in its place are ``error`` and ``skipped``.
     """
-    numbers = {name: counts[name] for name in counts.names if name not in _PLACES}
+    numbers = counts.drop(columns=[name for name in _PLACES if name in counts])
+    numbers.insert(0, "sentences", 1)
     if "status" in counts:
-        status = counts["status"]
-        numbers["error"], numbers["skipped"] = (status == 1).astype(int), (status == 2).astype(int)
-    blocks = counts.blocks()
-    sentences = [rows.stop - rows.start for rows in blocks.values()]
-    sums = {name: _sums(column, blocks) for name, column in numbers.items()}
-    return Columns({"name": list(blocks), "sentences": sentences, **sums})
+        numbers["error"], numbers["skipped"] = ((counts["status"] == kind).astype(int) for kind in (1, 2))
+    return numbers.groupby(counts["name"], sort=False).sum().reset_index()
 
 
 def _sums(column: Column, blocks: Mapping[str, slice]) -> Column:

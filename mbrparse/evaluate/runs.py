@@ -11,17 +11,14 @@ without a rate in either have no part in it. Tests are two-sided, and not correc
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from mbrparse.evaluate.breakdowns import Breakdown
-from mbrparse.evaluate.criteria import DASH, Average, Columns, Criterion, Floats, quotients
+from mbrparse.evaluate.criteria import DASH, Average, Criterion, Floats, quotients
 from mbrparse.evaluate.significance import EQUAL, Differences, bootstrap, columns, differences
-from mbrparse.evaluate.tables import Cell, Grid, chosen, grid_of, interval_text, p_value_text
-
-if TYPE_CHECKING:
-    from mbrparse.run.jobs import Jobs
+from mbrparse.evaluate.tables import Cell, Grid, chosen, interval_text, p_value_text
 
 
 class Runs:
@@ -29,14 +26,13 @@ class Runs:
 
     def __init__(
         self,
-        counts: Columns,
+        counts: pd.DataFrame,
         systems: Mapping[str, Sequence[str]],
         criteria: Sequence[Criterion],
         average: Average,
         baseline: str,
         resamples: int = 10_000,
         seed: int = 0,
-        jobs: Jobs = 1,
     ) -> None:
         """``systems`` are the names of each system's runs, one after the other as in the counts."""
         self.systems = systems
@@ -51,7 +47,7 @@ class Runs:
         self.rates = quotients(above.sum(axis=0), below.sum(axis=0))  #: [run, criterion]
         self.mean = self._of_systems(lambda rates: rates.mean(axis=0))
         if resamples:
-            self.differences = differences(self._resampled(above, below, jobs), self.mean, self._first)
+            self.differences = differences(self._resampled(above, below), self.mean, self._first)
         else:
             nothing = np.full(self.mean.shape, np.nan)
             difference = self.mean - self.mean[self._first]
@@ -62,12 +58,9 @@ class Runs:
         """A figure of the rates of each system's runs, [system, criterion]."""
         return np.stack([figure(self.rates[runs]) for runs in self._runs])
 
-    def _resampled(self, above: Floats, below: Floats, jobs: Jobs) -> Floats:
+    def _resampled(self, above: Floats, below: Floats) -> Floats:
         """The means of each resample of sentences and runs, [resample, system, criterion]."""
-        from mbrparse.run.jobs import open_pool
-
-        with open_pool(jobs) as pool:
-            sampled = bootstrap(above, below, self.resamples, np.random.default_rng([self.seed, 0]), pool)
+        sampled = bootstrap(above, below, self.resamples, np.random.default_rng([self.seed, 0]))
         random = np.random.default_rng([self.seed, 2])
         each = np.arange(self.resamples)[:, None]
         means = []
@@ -118,7 +111,7 @@ class Runs:
             "p_wilcoxon": self.p_wilcoxon,
         }
         sizes = [len(runs) for runs in self.systems.values()]
-        flat = Columns(
+        flat = pd.DataFrame(
             {
                 "name": [name for name in self.systems for _ in tested],
                 "criterion": [self.criteria[place].name for place in tested] * len(sizes),
@@ -127,7 +120,7 @@ class Runs:
             }
         )
         rates = {criterion.name: mean for criterion, mean in zip(self.criteria, self.mean.T, strict=True)}
-        means = Columns({"name": list(self.systems), "runs": sizes, **rates})
+        means = pd.DataFrame({"name": list(self.systems), "runs": sizes, **rates})
         return [
             Breakdown("Runs: mean ± s.d.", flat, (), 1, cells=self._means),
             Breakdown("Means", means, (), 2, cells=lambda _: self._tests(flat, shown)),
@@ -148,12 +141,12 @@ class Runs:
                 grid[-1].append(Cell(criterion.show(rate) + spread, best=best))
         return grid
 
-    def _tests(self, table: Columns, shown: Criterion | None) -> Grid:
+    def _tests(self, table: pd.DataFrame, shown: Criterion | None) -> Grid:
         criteria = {criterion.name: criterion for criterion in self.criteria}
         heading = ["", "criterion", "runs", "mean", "s.d.", "best", "worst", "95% interval"]
         heading += [f"difference to {self.baseline}", "95% interval", "p (bootstrap)", "p (Wilcoxon)"]
         grid = [heading]
-        for row in table.records():
+        for row in table.to_dict("records"):
             criterion = criteria[row["criterion"]]
             if shown not in (None, criterion):
                 continue
@@ -167,7 +160,7 @@ class Runs:
                 texts.append(interval_text(criterion, row["difference_low"], row["difference_high"]))
                 texts += [p_value_text(row[test]) for test in ("p_bootstrap", "p_wilcoxon")]
             grid.append(texts)
-        return grid_of(grid)
+        return grid
 
 
 def _deviation(rates: Floats) -> Floats:

@@ -20,17 +20,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mbrparse.evaluate.criteria import Average, Columns, Criterion, Floats, quotients, sides
+from mbrparse.evaluate.criteria import Average, Criterion, Floats, blocks_of, quotients, sides
 
 if TYPE_CHECKING:
-    from mbrparse.run.jobs import Jobs
-    from mbrparse.run.pool import Pool
+    import pandas as pd
+
 
 #: Below this p-value of the randomization test, a difference is marked.
 LEVEL = 0.05
@@ -70,28 +69,21 @@ class Significance(Differences):
 
 
 def significance(
-    counts: Columns,
+    counts: pd.DataFrame,
     criteria: Sequence[Criterion],
     average: Average,
     baseline: str,
     resamples: int = 10_000,
     seed: int = 0,
-    jobs: Jobs = 1,
 ) -> Significance:
-    """Resample a table of counts of several files over the same sentences; context is not tested.
-
-    The workers of a scheduler resample, if ``jobs`` names one.
-    """
-    from mbrparse.run.jobs import open_pool
-
+    """Resample a table of counts of several files over the same sentences; context is not tested."""
     criteria = tuple(criterion for criterion in criteria if not criterion.context)
-    names = tuple(counts.blocks())
+    names = tuple(blocks_of(counts))
     above, below = columns(counts, criteria, average, len(names))
     observed = quotients(above.sum(axis=0), below.sum(axis=0))
-    with open_pool(jobs) as pool:
-        sampled = bootstrap(above, below, resamples, np.random.default_rng([seed, 0]), pool)
-        swaps, random = Randomization(above, below, observed), np.random.default_rng([seed, 1])
-        extreme: Any = sum(of_blocks(swaps, resamples, random, pool))
+    sampled = bootstrap(above, below, resamples, np.random.default_rng([seed, 0]))
+    swaps = Randomization(above, below, observed)
+    extreme: Any = sum(of_blocks(swaps, resamples, np.random.default_rng([seed, 1])))
     extreme += extreme.transpose(1, 0, 2)
     np.einsum("iik->ik", extreme)[:] = resamples
     pairs = p_value(extreme, observed[:, None] - observed[None], resamples)
@@ -125,7 +117,7 @@ def differences(sampled: Floats, observed: Floats, baseline: int) -> Differences
 
 
 def columns(
-    counts: Columns, criteria: Sequence[Criterion], average: Average, files: int
+    counts: pd.DataFrame, criteria: Sequence[Criterion], average: Average, files: int
 ) -> tuple[Floats, Floats]:
     """Numerators and denominators, [sentence, file, criterion]; sums of them make rates."""
     both = (sides(criterion, counts, average) for criterion in criteria)
@@ -135,11 +127,9 @@ def columns(
     return above, below
 
 
-def bootstrap(
-    above: Floats, below: Floats, resamples: int, random: np.random.Generator, pool: Pool | None = None
-) -> Floats:
-    """The rates of each resample, [resample, file, criterion]; ``pool`` does the work, or this process."""
-    return np.concatenate(list(of_blocks(Bootstrap(above, below), resamples, random, pool)))
+def bootstrap(above: Floats, below: Floats, resamples: int, random: np.random.Generator) -> Floats:
+    """The rates of each resample, [resample, file, criterion]."""
+    return np.concatenate(list(of_blocks(Bootstrap(above, below), resamples, random)))
 
 
 def interval(sampled: Floats, observed: Floats) -> tuple[Floats, Floats]:
@@ -226,37 +216,8 @@ class Randomization:
         return extreme
 
 
-def of_blocks(
-    how: Bootstrap | Randomization, resamples: int, random: np.random.Generator, pool: Pool | None
-) -> Iterator[Any]:
-    """Yield the results of each block of resamples, in their order.
-
-    A remote worker draws its block itself, from the state of the generator; drawing it here too gives the
-    state for the next block. Raises WorkersError where workers die.
-    """
+def of_blocks(how: Bootstrap | Randomization, resamples: int, random: np.random.Generator) -> Iterator[Any]:
+    """Yield the results of each block of resamples, in their order."""
     most = max(1, _CELLS // len(how.above))
-    sizes = [min(most, resamples - done) for done in range(0, resamples, most)]
-    if pool is None or not pool.remote:
-        yield from (how.found(how.draw(random, size)) for size in sizes)
-        return
-    from mbrparse.run.pool import TaskFunction, WorkerDied, WorkersError
-
-    work = TaskFunction(partial(partial, _redrawn, how))
-    futures = []
-    for size in sizes:
-        futures.append(pool.submit(work, random.bit_generator.state, size))
-        how.draw(random, size)
-    for future in futures:
-        try:
-            yield future.result()
-        except WorkerDied as death:
-            raise WorkersError(
-                f"workers died of resamples ({death})", remedy="evaluate without --scheduler"
-            ) from None
-
-
-def _redrawn(how: Bootstrap | Randomization, state: Any, size: int) -> Any:
-    """Draw and evaluate a block of resamples, in a worker."""
-    random = np.random.default_rng()
-    random.bit_generator.state = state
-    return how.found(how.draw(random, size))
+    for done in range(0, resamples, most):
+        yield how.found(how.draw(random, min(most, resamples - done)))

@@ -1,12 +1,4 @@
-"""Grids of cells, laid out as text, Markdown, LaTeX, HTML or CSV: heading first, names left, figures right.
-
-A cell may carry a mark (the letters of the files that it beats), which is set as a superscript where
-the format has such; the best of a column is bold in Markdown, LaTeX and HTML. A row of one cell is a heading
-over the rows below it. For people (not in CSV) figures have minus signs, and intervals en dashes.
-
-The results of significance tests for tables: letters, marks, intervals, and all of it as data.
-
-Tables of rates, as text, Markdown, LaTeX, HTML, CSV or JSON.
+"""Tables for people and programs, made by pandas: text, Markdown, LaTeX, HTML, CSV and JSON.
 
 For people (text, Markdown, LaTeX, HTML) rates are per cent with two decimals, a rate that is not a number a
 dash; where significance was tested, letters behind a figure name the files that it beats, and the
@@ -16,25 +8,28 @@ differences by one criterion, or all intervals and p-values, follow below. For p
 
 from __future__ import annotations
 
-import csv
-import io
 import itertools
 import json
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from html import escape
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeVar
 
+import pandas as pd
+
 from mbrparse.errors import MbrparseError, visible
-from mbrparse.evaluate.criteria import DASH, Average, Columns, Criterion, Floats, rates, totals
+from mbrparse.evaluate.criteria import DASH, Average, Criterion, rates, totals
 from mbrparse.evaluate.significance import LEVEL, Differences, Significance
 from mbrparse.latex import latex
 from mbrparse.program import signature as signed
 
 PrintFormat = Literal["text", "markdown", "latex", "html"]
+Format = Literal["text", "markdown", "latex", "html", "csv", "json"]
+Column = TypeVar("Column")
+
 #: The longest row of a text.
 WIDTH = 120
 
@@ -44,156 +39,64 @@ _INTERVAL = re.compile(r"(?<=\d)\.\.(-?)(?=\d)")
 
 
 class Cell(NamedTuple):
-    """The text of a cell, its mark, and whether it is the best of its column."""
+    """The text of a cell, its mark (the letters of the files that it beats), and whether it is the best."""
 
     text: str
     mark: str = ""
     best: bool = False
 
 
-Grid = Sequence[Sequence[Cell]]
+#: Rows of cells, the heading first.
+Grid = Sequence[Sequence[Cell | str]]
 
 
-def grid_of(rows: Iterable[Iterable[object]]) -> list[list[Cell]]:
-    """A grid of unmarked cells, numbers in full precision.
+def lay_out(grid: Grid, format: PrintFormat, names: int = 1) -> list[str]:
+    """The lines of a table, of which the first ``names`` columns are names.
 
-    >>> grid_of([["recall", 0.5]])
-    [[Cell(text='recall', mark='', best=False), Cell(text='0.5', mark='', best=False)]]
+    Figures have minus signs, and intervals en dashes. A mark is a superscript where the format has such; the
+    best are bold, but in text. Rows of text that are longer than ``WIDTH`` go on in a second table below.
+
+    >>> print("\\n".join(lay_out([["", "F"], ["one", Cell("50.00", "b")], ["two", "1.00"]], "text")))
+             F
+    one  50.00 b
+    two   1.00
     """
-    return [[Cell(str(content)) for content in row] for row in rows]
+    cells = []
+    for row in grid:
+        texts = (cell if isinstance(cell, Cell) else Cell(cell) for cell in row)
+        shown = [cell._replace(text=visible(cell.text)) for cell in texts]
+        figures = [cell._replace(text=typeset(cell.text)) for cell in shown[names:]]
+        cells.append([*shown[:names], *figures])
+    if format == "text":
+        return _text(cells, names)
+    cell_of = {"markdown": _markdown_cell, "latex": _latex_cell, "html": _html_cell}[format]
+    heading, *rows = [list(map(cell_of, row)) for row in cells]
+    sides = "l" * names + "r" * (len(heading) - names)
+    if format == "markdown":
+        rule = ["---" if side == "l" else "--:" for side in sides]
+        return [f"| {' | '.join(row)} |" for row in (heading, rule, *rows)]
+    table = pd.DataFrame(rows, columns=heading, dtype=object)
+    if format == "html":
+        return table.to_html(index=False, escape=False, border=0).split("\n")
+    tabular: str = table.to_latex(index=False, escape=False, column_format=sides)
+    return [r"% needs \usepackage{booktabs}", *tabular.rstrip("\n").split("\n")]
 
 
-def text_grid(grid: Grid, names: int = 1) -> list[str]:
-    """Lines of a grid whose first ``names`` columns are names; marks follow the figures.
-
-    Rows longer than ``WIDTH`` go on in a second table below, with the names again.
-
-    >>> text_grid([[Cell(""), Cell("F")], [Cell("a one"), Cell("50.00", "b")], [Cell("b two"), Cell("1.00")]])
-    ['           F', 'a one  50.00 b', 'b two   1.00']
-    >>> text_grid(grid_of([["", "mean"], ["Tree"], ["recall", 90.13]]))
-    ['         mean', 'Tree', 'recall  90.13']
-    """
-    # Headings take no room in any column.
-    rows = zip(*(row for row in grid if not _is_heading(row, grid)), strict=True)
-    columns = [_with_spaced_marks(column) for column in rows]
-    widths = [max(map(len, column)) + 2 for column in columns]
-    if sum(widths[:names]) > WIDTH // 2 and sum(widths) > WIDTH + 2:  # very long names
-        most = max(24, min(WIDTH // 2, WIDTH - sum(widths[names:])) // names)
-        columns = [[_cut(text, most) for text in column] for column in columns]
-        widths = [max(map(len, column)) + 2 for column in columns]
-    lines: list[str] = []
-    for part in _folded(widths[names:], WIDTH + 2 - sum(widths[:names])):
-        aligned = iter(_aligned(columns[:names] + columns[names:][part], names, "  "))
-        lines += [""] * bool(lines)
-        lines += [(row[0].text if _is_heading(row, grid) else next(aligned)).rstrip() for row in grid]
-    return lines
-
-
-def _folded(widths: Sequence[int], room: int) -> Iterator[slice]:
-    """The columns that stand side by side, from the left as many as there is room for."""
-    start = used = 0
-    for place, width in enumerate(widths):
-        if place > start and used + width > room:
-            yield slice(start, place)
-            start, used = place, 0
-        used += width
-    yield slice(start, None)
-
-
-def _cut(text: str, most: int) -> str:
-    return text if len(text) <= most else f"{text[: most // 2 - 2]}...{text[most // 2 + 1 - most :]}"
-
-
-def markdown_grid(grid: Grid, names: int = 1) -> list[str]:
-    """A Markdown table; headings are bold."""
-    blank = [Cell("")] * (len(grid[0]) - 1)
-    rows = [
-        [f"**{_markdown_cell(row[0])}**", *map(_markdown_cell, blank)]
-        if _is_heading(row, grid)
-        else [_markdown_cell(cell) for cell in row]
-        for row in grid
-    ]
-    columns = [
-        [cell.ljust(3) if place < names else cell.rjust(3) for cell in column]
-        for place, column in enumerate(zip(*rows, strict=True))
-    ]
-    heading, *body = [f"| {line} |" for line in _aligned(columns, names, " | ")]
-    widths = [max(map(len, column)) for column in columns]
-    rule = "|".join(
-        "-" * (width + 2) if place < names else "-" * (width + 1) + ":" for place, width in enumerate(widths)
-    )
-    return [heading, f"|{rule}|", *body]
-
-
-def latex_grid(grid: Grid, names: int = 1) -> list[str]:
-    """A LaTeX tabular with the rules of the package booktabs; headings are set in italics."""
-    columns = len(grid[0])
-    heading, *body = [
-        (
-            rf"\multicolumn{{{columns}}}{{l}}{{\emph{{{_latex_cell(row[0])}}}}}"
-            if _is_heading(row, grid)
-            else " & ".join(map(_latex_cell, row))
-        )
-        + r" \\"
-        for row in grid
-    ]
-    return [
-        r"% needs \usepackage{booktabs}",
-        rf"\begin{{tabular}}{{{'l' * names}{'r' * (columns - names)}}}",
-        r"\toprule",
-        heading,
-        r"\midrule",
-        *body,
-        r"\bottomrule",
-        r"\end{tabular}",
-    ]
-
-
-def csv_grid(grid: Grid) -> list[str]:
-    """Comma-separated values, without marks.
-
-    >>> csv_grid(grid_of([["a", "b,c"]]))
-    ['a,"b,c"']
-    """
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows([cell.text for cell in row] for row in grid)
-    return text.getvalue().removesuffix("\n").split("\n")
-
-
-def _is_heading(row: Sequence[Cell], grid: Grid) -> bool:
-    return len(row) == 1 < len(grid[0])
-
-
-def html_grid(grid: Grid, names: int = 1) -> list[str]:
-    """An HTML table.
-
-    >>> html_grid([[Cell(""), Cell("F")], [Cell("a<b"), Cell("50.00", "b")]])[2]
-    '<tr><th style="text-align:left">a&lt;b</th><td style="text-align:right">50.00<sup>b</sup></td></tr>'
-    """
-    heading, *body = [
-        "".join(_html_cell(cell, place, number == 0, names) for place, cell in enumerate(row))
-        for number, row in enumerate(grid)
-    ]
-    return [
-        "<table>",
-        f"<thead><tr>{heading}</tr></thead>",
-        *(f"<tr>{row}</tr>" for row in body),
-        "</table>",
-    ]
-
-
-def _aligned(columns: Iterable[Sequence[str]], names: int, between: str) -> list[str]:
-    padded = []
-    for place, column in enumerate(columns):
-        width = max(map(len, column))
-        padded.append([cell.ljust(width) if place < names else cell.rjust(width) for cell in column])
-    return [between.join(row) for row in zip(*padded, strict=True)]
-
-
-def _with_spaced_marks(column: Sequence[Cell]) -> list[str]:
-    """Figures stay below each other: marks fill a column of their own."""
-    width = max(len(cell.mark) for cell in column)
-    return [cell.text + (f" {cell.mark.ljust(width)}" if width else "") for cell in column]
+def _text(cells: Sequence[Sequence[Cell]], names: int) -> list[str]:
+    columns = []
+    for column in zip(*cells, strict=True):
+        # Figures stay below each other: marks fill a column of their own.
+        width = max(len(cell.mark) for cell in column)
+        columns.append([cell.text + (f" {cell.mark.ljust(width)}" if width else "") for cell in column])
+    # Pandas sets the index left, and figures right.
+    padded = ([text.ljust(max(map(len, column))) for text in column] for column in columns[:names])
+    corner, *index = map("  ".join, zip(*padded, strict=True))
+    heading, *rows = zip(*columns[names:], strict=True)
+    if not rows:
+        return ["  ".join([corner, *heading])]
+    above = pd.Index([f"  {text}" for text in heading], name=corner)
+    lines = pd.DataFrame(rows, index, above, dtype=object).to_string(line_width=WIDTH + 2).split("\n")
+    return [line.rstrip().removesuffix(" \\").rstrip() for line in lines]
 
 
 def _markdown_cell(cell: Cell) -> str:
@@ -211,13 +114,9 @@ def _latex_cell(cell: Cell) -> str:
     return escaped + (rf"$^{{\mathrm{{{cell.mark}}}}}$" if cell.mark else "")
 
 
-def _html_cell(cell: Cell, place: int, heading: bool, names: int) -> str:
-    # Notebooks set all cells right.
-    side = "left" if place < names else "right"
-    kind = "th" if heading or place == 0 else "td"
+def _html_cell(cell: Cell) -> str:
     raised = f"<sup>{escape(cell.mark)}</sup>" if cell.mark else ""
-    text = f"<b>{escape(cell.text)}</b>" if cell.best else escape(cell.text)
-    return f'<{kind} style="text-align:{side}">{text}{raised}</{kind}>'
+    return (f"<b>{escape(cell.text)}</b>" if cell.best else escape(cell.text)) + raised
 
 
 def typeset(text: str) -> str:
@@ -230,26 +129,10 @@ def typeset(text: str) -> str:
     return _MINUS.sub("\N{MINUS SIGN}", _INTERVAL.sub(rf"{dash}\1", text))
 
 
-def _for_people(lay_out: Callable[[Grid, int], list[str]]) -> Callable[[Grid, int], list[str]]:
-    """A layout for people: names and labels may hold characters that would steer a terminal."""
-    return lambda grid, names: lay_out(
-        [
-            [
-                cell._replace(text=typeset(visible(cell.text)) if place >= names else visible(cell.text))
-                for place, cell in enumerate(row)
-            ]
-            for row in grid
-        ],
-        names,
-    )
-
-
-LAYOUTS = {
-    "text": _for_people(text_grid),
-    "markdown": _for_people(markdown_grid),
-    "latex": _for_people(latex_grid),
-    "html": _for_people(html_grid),
-}
+def csv_of(table: pd.DataFrame) -> str:
+    """Comma-separated values, numbers in full."""
+    text: str = table.to_csv(index=False, lineterminator="\n")
+    return text
 
 
 #: Of more files than these, marks tell only which beat the baseline.
@@ -307,7 +190,7 @@ def difference_lines(found: Significance, criterion: Criterion) -> Grid:
             interval = interval_text(criterion, found.difference_low[at], found.difference_high[at])
             difference = criterion.show(float(found.difference[at]))
             grid.append([name, difference, interval, p_value_text(found.p_randomization[at])])
-    return grid_of(grid)
+    return grid
 
 
 def pairs(found: Significance) -> Grid:
@@ -315,10 +198,10 @@ def pairs(found: Significance) -> Grid:
     grid = [["p (randomization)", "", *(criterion.heading for criterion in found.criteria)]]
     for one, other in itertools.combinations(range(len(found.names)), 2):
         grid.append([found.names[one], found.names[other], *map(p_value_text, found.pairs[one, other])])
-    return grid_of(grid)
+    return grid
 
 
-def details(found: Significance, rates: Columns) -> Grid:
+def details(found: Significance, rates: pd.DataFrame) -> Grid:
     """A line for each file and criterion: the rate, the difference from the baseline, their intervals."""
     heading = ["", "criterion", "rate", "95% interval", f"difference to {found.baseline}", "95% interval"]
     grid = [[*heading, "p (bootstrap)", "p (randomization)"]]
@@ -335,7 +218,7 @@ def details(found: Significance, rates: Columns) -> Grid:
                 texts.append(interval_text(criterion, found.difference_low[at], found.difference_high[at]))
                 texts += [p_value_text(found.p_bootstrap[at]), p_value_text(found.p_randomization[at])]
             grid.append(texts)
-    return grid_of(grid)
+    return grid
 
 
 def interval_text(criterion: Criterion, low: float, high: float) -> str:
@@ -354,7 +237,7 @@ def p_value_text(value: float) -> str:
     return DASH if math.isnan(value) else f"{value:.4f}"
 
 
-def as_columns(found: Significance) -> dict[str, Floats]:
+def as_columns(found: Significance) -> dict[str, Any]:
     """Columns for CSV: for each criterion the interval, and the p-values against the baseline."""
     names = ("low", "high", "p_bootstrap", "p_randomization")
     return {
@@ -393,17 +276,13 @@ def number(value: Any) -> float | None:
     return None if math.isnan(float(value)) else float(value)
 
 
-Column = TypeVar("Column")
-Format = Literal["text", "markdown", "latex", "html", "csv", "json"]
-
-
 @dataclass(frozen=True)
 class Summary:
     """The content of a table; all parts have the same rows in the same order."""
 
     criteria: tuple[Criterion, ...]
-    rates: Columns  #: 0 to 1 (or a number), a column for each criterion
-    totals: Columns  #: the summed counts
+    rates: pd.DataFrame  #: 0 to 1 (or a number), a column for each criterion
+    totals: pd.DataFrame  #: the summed counts
     signature: str
     significance: Significance | None = None
     #: the criterion of the differences below the table; None: all, and all pairs
@@ -411,7 +290,7 @@ class Summary:
 
 
 def summarize(
-    counts: Columns,
+    counts: pd.DataFrame,
     gold: str | Path,
     conventions: Mapping[str, object],
     criteria: Sequence[Criterion],
@@ -437,10 +316,12 @@ def summarize(
     return Summary(tuple(criteria), found, sums, signed(parts), significance, shown)
 
 
-def render(summary: Summary, format: Format = "text", columns: Sequence[str] = (), below: Grid = ()) -> str:
+def render(
+    summary: Summary, format: Format = "text", columns: Sequence[str] = (), below: Sequence[str] = ()
+) -> str:
     """The table in one of the formats, with its last line end; people are shown these columns, if any.
 
-    People are shown the rows ``below``, too. All but CSV, which has no place for it, carry the signature.
+    People are shown the lines ``below``, too. All but CSV, which has no place for it, carry the signature.
     Raises MbrparseError for an unknown column.
     """
     if format == "csv":
@@ -448,7 +329,7 @@ def render(summary: Summary, format: Format = "text", columns: Sequence[str] = (
     return _json(summary) if format == "json" else _printed(summary, format, columns, below)
 
 
-def cells(summary: Summary, columns: Sequence[str] = (), paired: int = PAIRED) -> Grid:
+def cells(summary: Summary, columns: Sequence[str] = (), paired: int = PAIRED) -> list[list[Cell]]:
     """The printed table, heading first: names (and letters for marks), then rates, the best marked.
 
     For ``paired`` see ``mark``.
@@ -457,14 +338,14 @@ def cells(summary: Summary, columns: Sequence[str] = (), paired: int = PAIRED) -
     names = letters(found, len(summary.rates))
     criteria = chosen(columns, {criterion.name: criterion for criterion in summary.criteria})
     heading = ["", *[""] * bool(found), *(criterion.heading for criterion in criteria)]
-    grid = [[Cell(text) for text in heading]]
-    for file, row in enumerate(summary.rates.records()):
+    grid = [list(map(Cell, heading))]
+    for file, row in enumerate(summary.rates.to_dict("records")):
         who = [Cell(row["name"]), Cell(names[file])] if found else [Cell(row["name"])]
         figures = [
             Cell(
                 criterion.show(row[criterion.name]),
                 mark(found, file, criterion, paired),
-                criterion.is_best(row[criterion.name], summary.rates[criterion.name]),
+                criterion.is_best(row[criterion.name], summary.rates[criterion.name].to_numpy()),
             )
             for criterion in criteria
         ]
@@ -495,36 +376,34 @@ def signature_line(text: str, format: PrintFormat) -> str:
     }[format]
 
 
-def _printed(summary: Summary, format: PrintFormat, columns: Sequence[str], below: Grid) -> str:
-    lay_out = LAYOUTS[format]
-    lines = lay_out([*cells(summary, columns), *below], 1 if summary.significance is None else 2)
-    if summary.significance is not None:
-        lines += ["", prose(legend(summary.significance), format)]
+def _printed(summary: Summary, format: PrintFormat, columns: Sequence[str], below: Sequence[str]) -> str:
+    tested = summary.significance
+    lines = [*lay_out(cells(summary, columns), format, 1 if tested is None else 2), *below]
+    if tested is not None:
+        lines += ["", prose(legend(tested), format)]
         if summary.shown is not None:
-            lines += ["", *lay_out(difference_lines(summary.significance, summary.shown), 1)]
+            lines += ["", *lay_out(difference_lines(tested, summary.shown), format)]
         else:
-            for more in (details(summary.significance, summary.rates), pairs(summary.significance)):
-                lines += ["", *lay_out(more, 2)]
+            for more in (details(tested, summary.rates), pairs(tested)):
+                lines += ["", *lay_out(more, format, 2)]
     if format != "latex":
         lines.append("")
     return "\n".join([*lines, signature_line(summary.signature, format), ""])
 
 
 def _csv(summary: Summary) -> str:
-    table = summary.rates
-    for name in summary.totals.names[1:]:
-        # A share of the sentences may be called as their number is: "fell_back".
-        table = table.having(f"{name}_count" if name in table else name, summary.totals[name])
-    if summary.significance is not None:
-        for name, column in as_columns(summary.significance).items():
-            table = table.having(name, column)
-    text: str = table.to_frame().to_csv(index=False, lineterminator="\n")
-    return text
+    # A share of the sentences may be called as their number is: "fell_back".
+    sums = summary.totals.drop(columns="name").rename(
+        columns={name: f"{name}_count" for name in summary.totals if name in summary.rates}
+    )
+    intervals = {} if summary.significance is None else as_columns(summary.significance)
+    return csv_of(summary.rates.join(sums).assign(**intervals))
 
 
 def _json(summary: Summary) -> str:
     rows = []
-    for found, counts in zip(summary.rates.records(), summary.totals.records(), strict=True):
+    tables = (table.to_dict("records") for table in (summary.rates, summary.totals))
+    for found, counts in zip(*tables, strict=True):
         name = counts.pop("name")
         shares = {c.name: number(found[c.name]) for c in summary.criteria if not c.context}
         sums = {column: int(count) if count == int(count) else count for column, count in counts.items()}
@@ -536,7 +415,7 @@ def _json(summary: Summary) -> str:
     return json.dumps(report, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def _range(rates: Columns, criterion: Criterion) -> str:
-    column = rates[criterion.name]
+def _range(rates: pd.DataFrame, criterion: Criterion) -> str:
+    column = rates[criterion.name].to_numpy()
     lowest, highest = criterion.show(column.min()), criterion.show(column.max())
     return lowest if lowest == highest else f"{lowest}..{highest}"

@@ -18,7 +18,7 @@ from typing import Any
 
 from mbrparse.decode.parser.parser import Parser
 from mbrparse.evaluate.counts import consistent, gap_owners
-from mbrparse.evaluate.tables import grid_of
+from mbrparse.experiments.old_tables import grid_of
 from mbrparse.experiments.trial_runs import Tables
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.log import Log, no_log

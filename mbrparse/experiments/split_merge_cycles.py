@@ -19,8 +19,9 @@ from mbrparse.decode.parser.parse_input import Job
 from mbrparse.evaluate.compare.evaluation import Settings, evaluate_files
 from mbrparse.evaluate.evalb.parameters import COLLINS, NEVER
 from mbrparse.evaluate.evalb.summary import EVALB
-from mbrparse.evaluate.tables import LEGEND, Cell, Grid, Summary, cells, grid_of
+from mbrparse.evaluate.tables import LEGEND, Cell, Grid, Summary, cells
 from mbrparse.experiments.kept_parses import parse_kept
+from mbrparse.experiments.old_tables import grid_of
 from mbrparse.experiments.trial_runs import Tables, hold_out, panels, read_treebanks
 from mbrparse.files import atomic_outputs, make_folder
 from mbrparse.grammar.grammar_files import read_grammar, write_rules
@@ -158,7 +159,7 @@ def data(found: Sequence[Summary]) -> Grid:
     rows: list[list[object]] = [["cycles", "objective", *(one.name for one in EVALB), "p_randomization"]]
     for number, summary in enumerate(found):
         tested, place = summary.significance, [one.name for one in EVALB].index(_F)
-        for file, row in enumerate(summary.rates.rows()):
+        for file, row in enumerate(summary.rates.itertuples(index=False)):
             p = "" if tested is None or not file else tested.p_randomization[file, place]
             rows.append([number, *row, p])
     return grid_of(rows)

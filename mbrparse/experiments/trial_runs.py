@@ -15,7 +15,8 @@ from mbrparse.errors import CorpusError
 from mbrparse.evaluate.align import Place
 from mbrparse.evaluate.counts import PAPER_FORM, GoldSentence, SentenceCounts
 from mbrparse.evaluate.criteria import DASH
-from mbrparse.evaluate.tables import LAYOUTS, Cell, Grid, PrintFormat, csv_grid, signature_line
+from mbrparse.evaluate.tables import Cell, Grid, PrintFormat, signature_line
+from mbrparse.experiments.old_tables import LAYOUTS, csv_grid
 from mbrparse.files import atomic_outputs, open_output, open_output_bytes
 from mbrparse.local_settings import no_local_settings
 from mbrparse.log import Log, Progress, no_progress

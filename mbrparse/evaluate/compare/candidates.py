@@ -13,7 +13,7 @@ import numpy.typing as npt
 from mbrparse.errors import InputMismatchError, MbrparseError
 from mbrparse.evaluate.align import Form, Place, TreeSource, gold_file, parse_files
 from mbrparse.evaluate.counts import Brackets, Comparison, GoldSentence, Matches, compared_labels, trees_in
-from mbrparse.evaluate.criteria import MORE, PAPER, Columns, criterion_name, quotients, sides
+from mbrparse.evaluate.criteria import MORE, PAPER, criterion_name, quotients, sides
 from mbrparse.files import STANDARD
 from mbrparse.log import no_log
 from mbrparse.treebank.brackets import ReadTree
@@ -95,7 +95,7 @@ class TreeRates:
             for gold in correct
             for one in guessed
         ]
-        counts = Columns.of_rows(["parsed", "gold", "guess", *Matches._fields], rows)
+        counts = dict(zip(("parsed", "gold", "guess", *Matches._fields), np.array(rows).T, strict=True))
         rates = quotients(*sides(self._criterion, counts, "pooled"))
         return np.where(np.isnan(rates), 1.0, rates)
 

@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias, get_args
+from typing import TypeAlias, get_args
+
+import pandas as pd
 
 from mbrparse.errors import MbrparseError
 from mbrparse.evaluate.align import Digest, Form, TreeSource, gold_file, parse_files, with_our_labels
@@ -29,7 +31,7 @@ from mbrparse.evaluate.compare.profiles import (
 )
 from mbrparse.evaluate.compare.spans import SpanConventions
 from mbrparse.evaluate.counts import Comparison, Tally, counts_table
-from mbrparse.evaluate.criteria import FELL_BACK, Average, Columns, Criterion
+from mbrparse.evaluate.criteria import FELL_BACK, Average, Criterion
 from mbrparse.evaluate.details import in_order, read_fallbacks
 from mbrparse.evaluate.runs import Runs
 from mbrparse.evaluate.significance import Significance, significance
@@ -39,12 +41,6 @@ from mbrparse.log import Log, no_log
 from mbrparse.run.manifest import described
 from mbrparse.state_files import short_digest
 from mbrparse.treebank.labels import LabelMarks
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from mbrparse.run.jobs import Jobs
-
 
 #: The default criteria of differences between parsers.
 USUAL = ("labelled_recall", "bracketing_f")
@@ -140,30 +136,25 @@ FellBack: TypeAlias = Callable[[Mapping[str, Sequence[str]]], Mapping[str, Seque
 class Evaluation:
     """The results of a comparison; it prints as the command line's table.
 
-    ``table`` is the table of counts (a row for each sentence and parser, parser after parser; see
+    ``counts`` is the table of counts (a row for each sentence and parser, parser after parser; see
     ``SentenceCounts``, ``EvalbCounts`` and ``SpanCounts``), from which all else is made.
     """
 
-    table: Columns
+    counts: pd.DataFrame
     summary: Summary
     conventions: Mapping[str, object]  #: what was compared, and how, for signatures
     breakdowns: list[Breakdown]  #: none without ``by``
     more: list[Breakdown]  #: all that ``frames`` holds
 
-    @cached_property
-    def counts(self) -> pd.DataFrame:
-        """The table of counts, as a data frame."""
-        return self.table.to_frame()
-
     @property
     def frame(self) -> pd.DataFrame:
         """The rates, 0 to 1: a row for each parser, a column for each criterion, coverage among them."""
-        return self.summary.rates.to_frame("name")
+        return self.summary.rates.set_index("name")
 
     @cached_property
     def frames(self) -> dict[str, pd.DataFrame]:
         """The tables of all breakdowns ("by_label", "confusions" ...), and "means" and "runs" of systems."""
-        return {part.key: part.table.to_frame() for part in self.more}
+        return {part.key: part.table for part in self.more}
 
     def render(self, format: Format = "text", columns: Sequence[str] = ()) -> str:
         """The table, or the breakdown ``by``, in one of the formats, with its last line end.
@@ -192,7 +183,6 @@ def evaluate(
     fell_back: FellBack | None = None,
     tallies: Mapping[str, Tally] | None = None,
     runs: Mapping[str, Sequence[TreeSource]] | None = None,
-    jobs: Jobs = 1,
     about: Mapping[str, object] | None = None,
 ) -> Evaluation:
     """Compare trees.
@@ -202,7 +192,7 @@ def evaluate(
     column of the counts and a criterion of the table. ``tallies``, by each parser's name, get every sentence
     that counts. With ``runs``, several of each system, their means are shown and tested; ``parses`` are
     systems of one run.
-    The workers of a scheduler resample, if ``jobs`` names one. ``about`` is said in the signature, too.
+    ``about`` is said in the signature, too.
 
     Raises MbrparseError where trees or names do not allow it.
     """
@@ -245,12 +235,12 @@ def evaluate(
     of_runs: list[Breakdown] = []
     if runs:
         of_each = {name: [source.name for source in sources] for name, sources in systems.items()}
-        means = Runs(counts, of_each, criteria, settings.average, baseline, resamples, settings.seed, jobs)
+        means = Runs(counts, of_each, criteria, settings.average, baseline, resamples, settings.seed)
         of_runs = means.tables(settings.shown_criterion())
         breakdowns = breakdowns or of_runs
         conventions |= means.signature()
     elif len(names) > 1 and resamples and settings.by is None and settings.tested():
-        tested = significance(counts, criteria, settings.average, baseline, resamples, settings.seed, jobs)
+        tested = significance(counts, criteria, settings.average, baseline, resamples, settings.seed)
     shown = settings.shown_criterion()
     summary = summarize(counts, gold.name, conventions, criteria, settings.average, tested, shown)
     more = [*of_runs, *(part for parts in tables.values() for part in parts)]
@@ -288,7 +278,6 @@ def evaluate_files(
     encoding: str = "utf-8",
     details: Sequence[str | Path] = (),
     runs: Mapping[str, Sequence[str | Path]] | None = None,
-    jobs: Jobs = 1,
 ) -> Evaluation:
     """Compare parse files with a gold file; see ``evaluate``.
 
@@ -305,7 +294,7 @@ def evaluate_files(
     files = [str(path) for path in (gold, *parses, *chain(*(runs or {}).values()))]
     [folder, *others] = {Path(file).resolve().parent for file in files}
     about = {} if others or STANDARD in files else described(folder)
-    return evaluate(correct, sources, settings, log, progress, fell_back, None, several, jobs, about)
+    return evaluate(correct, sources, settings, log, progress, fell_back, None, several, about)
 
 
 def file_sources(

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from mbrparse.errors import InputMismatchError, MbrparseError
 from mbrparse.evaluate.align import TreeSource
@@ -32,9 +32,12 @@ from mbrparse.evaluate.counts import (
     count_matches,
     debinarized,
 )
-from mbrparse.evaluate.criteria import CONSISTENT, COVERAGE, MORE, PAPER, Columns, Criterion, ratio
+from mbrparse.evaluate.criteria import CONSISTENT, COVERAGE, MORE, PAPER, Criterion, ratio
 from mbrparse.evaluate.evalb.parameters import COLLINS, SPMRL, EvalbParameters
 from mbrparse.evaluate.evalb.summary import EVALB, EVALB_COVERAGE, EvalbCounts, count_as_evalb
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 #: No label: labels are strings of at least no characters.
 _BEGINS, _ENDS = 0, 1
@@ -245,7 +248,7 @@ def counted_rows(
             yield from count_matches(gold, parses, how, tallies, log)
 
 
-def warn_of_nary(counts: Columns, criteria: Sequence[Criterion], log: Callable[[str], None]) -> None:
+def warn_of_nary(counts: pd.DataFrame, criteria: Sequence[Criterion], log: Callable[[str], None]) -> None:
     """Say so where consistent brackets are counted of n-ary trees: the fewer there are, the fewer cross."""
     # A binary tree over n terminals has at least n - 1 constituents.
     fewer = (counts["parsed"] > 0) & (counts["guess"] < counts["terminals"] - 1)
@@ -257,14 +260,16 @@ def warn_of_nary(counts: Columns, criteria: Sequence[Criterion], log: Callable[[
         )
 
 
-def with_words(counts: Columns, words: Mapping[str, WordTally]) -> Columns:
+def with_words(counts: pd.DataFrame, words: Mapping[str, WordTally]) -> pd.DataFrame:
     """The table with the columns of criteria of words, for the parsers in their order."""
     lineages = [alike for tally in words.values() for alike in tally.lineages]
     correct_tags = [right for tally in words.values() for right in tally.correct_tags]
-    return counts.having("lineages", lineages).having("correct_tags", correct_tags)
+    return counts.assign(lineages=lineages, correct_tags=correct_tags)
 
 
-def with_fallbacks(counts: Columns, fell_back: Mapping[str, Sequence[bool]], names: Sequence[str]) -> Columns:
+def with_fallbacks(
+    counts: pd.DataFrame, fell_back: Mapping[str, Sequence[bool]], names: Sequence[str]
+) -> pd.DataFrame:
     """The table with a column of the sentences that fell back.
 
     Raises InputMismatchError where the sentences are more or fewer.
@@ -276,4 +281,4 @@ def with_fallbacks(counts: Columns, fell_back: Mapping[str, Sequence[bool]], nam
                 f"the details of {name} are of {len(fell_back[name])} sentences, the gold holds {sentences}",
                 remedy="give what parse --details wrote with these parses",
             )
-    return counts.having("fell_back", [int(fell) for name in names for fell in fell_back[name]])
+    return counts.assign(fell_back=[int(fell) for name in names for fell in fell_back[name]])

@@ -24,7 +24,7 @@ import numpy as np
 from mbrparse.errors import CorpusError, MbrparseError
 from mbrparse.evaluate.align import Alignment, TreeSource
 from mbrparse.evaluate.counts import Brackets, ComparedTrees, Tally, equal_places, trees_in
-from mbrparse.evaluate.criteria import COVERAGE, Column, Columns, Criterion, exact, f_score, ratio, tree
+from mbrparse.evaluate.criteria import COVERAGE, Column, Counts, Criterion, exact, f_score, ratio, tree
 from mbrparse.log import Log
 from mbrparse.treebank.outlines import outline
 from mbrparse.treebank.tree import Tree
@@ -174,14 +174,14 @@ def count_spans(
         )
 
 
-def _mean(name: str, heading: str, rate: Callable[[Columns], Column]) -> Criterion:
+def _mean(name: str, heading: str, rate: Callable[[Counts], Column]) -> Criterion:
     """The mean of a rate of the sentences that count."""
     return Criterion(
         name, heading, lambda counts: np.where(counts["parsed"] > 0, rate(counts), 0.0), _counted
     )
 
 
-def _counted(counts: Columns) -> Column:
+def _counted(counts: Counts) -> Column:
     return counts["counted"]
 
 
@@ -189,20 +189,20 @@ def _quotient(above: Column, below: Column, otherwise: Column | float) -> Column
     return np.where(below > 0, above / np.where(below > 0, below, 1), otherwise)
 
 
-def _precision(counts: Columns) -> Column:
+def _precision(counts: Counts) -> Column:
     nothing_to_find = (counts["gold"] == 0).astype(float)
     return _quotient(counts["matched"], counts["guess"], nothing_to_find)
 
 
-def _recall(counts: Columns) -> Column:
+def _recall(counts: Counts) -> Column:
     return _quotient(counts["matched"], counts["gold"], 1.0)
 
 
-def _f(counts: Columns) -> Column:
+def _f(counts: Counts) -> Column:
     return _quotient(2 * counts["matched"], counts["gold"] + counts["guess"], 1.0)
 
 
-def _with_whole(column: str) -> Callable[[Columns], Column]:
+def _with_whole(column: str) -> Callable[[Counts], Column]:
     """A count with one span more in each tree of two words at least: the whole sentence."""
     parsed = column != "gold"
     return lambda counts: (

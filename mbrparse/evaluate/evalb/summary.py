@@ -14,16 +14,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, tee, zip_longest
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from mbrparse.errors import InputMismatchError
 from mbrparse.evaluate.align import Place, TreeSource, no_trees
 from mbrparse.evaluate.counts import ComparedTrees, Tally
-from mbrparse.evaluate.criteria import COVERAGE, Column, Columns, Criterion, exact, f_score, ratio
+from mbrparse.evaluate.criteria import COVERAGE, Column, Counts, Criterion, exact, f_score, ratio, sides
 from mbrparse.evaluate.evalb.parameters import EvalbParameters
 from mbrparse.evaluate.evalb.scoring import EvalbLine, Score, Status, StrayWordError, read_line, score
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 class EvalbStopError(InputMismatchError):
@@ -179,7 +182,7 @@ def evalb_row(name: str, number: int, score: Score) -> EvalbCounts:
     return EvalbCounts(*places, int(score.status), score.length, parsed, *counts)
 
 
-def _sentences(name: str, heading: str, passes: Callable[[Columns], Column]) -> Criterion:
+def _sentences(name: str, heading: str, passes: Callable[[Counts], Column]) -> Criterion:
     """The share of the sentences that count that pass a test."""
     return Criterion(
         name,
@@ -189,7 +192,7 @@ def _sentences(name: str, heading: str, passes: Callable[[Columns], Column]) -> 
     )
 
 
-def _counting(counts: Columns) -> Column:
+def _counting(counts: Counts) -> Column:
     return np.isin(counts["status"], _COUNTING).astype(int)
 
 
@@ -233,9 +236,11 @@ class Report:
         self._rows: list[EvalbCounts] = []
 
     @property
-    def counts(self) -> Columns:
+    def counts(self) -> pd.DataFrame:
         """The table of counts."""
-        return Columns.of_rows(EvalbCounts._fields, self._rows)
+        import pandas as pd
+
+        return pd.DataFrame(self._rows, columns=EvalbCounts._fields)
 
     def lines(self, scores: Iterable[Score]) -> Iterator[str]:
         """The whole output, in pieces that end with their line."""
@@ -248,7 +253,7 @@ class Report:
         yield _totals(counts)
         yield "=== Summary ===\n"
         yield _summary("All", counts)
-        yield _summary(f"len<={self._cutoff}", counts.where(counts["length"] <= self._cutoff))
+        yield _summary(f"len<={self._cutoff}", counts[counts["length"] <= self._cutoff])
 
     def coverage(self) -> tuple[str, bool]:
         """What share of the sentences the figures are about, and whether that is all of them."""
@@ -268,7 +273,7 @@ def _row(number: int, score: Score) -> str:
     )
 
 
-def _totals(counts: Columns) -> str:
+def _totals(counts: pd.DataFrame) -> str:
     """The line below the table; without any brackets on one side, EVALB leaves its first half out."""
     matched, gold, test, crossing, words, tags = (int(counts[name].sum()) for name in EvalbCounts._fields[7:])
     brackets = (
@@ -278,9 +283,9 @@ def _totals(counts: Columns) -> str:
     return (brackets if gold and test else "") + f"  {words:5d} {tags:5d}   {_percent(tags, words):6.2f}\n"
 
 
-def _summary(title: str, counts: Columns) -> str:
+def _summary(title: str, counts: pd.DataFrame) -> str:
     errors, skipped, valid = _numbers(counts)
-    sums = ((one, one.numerator(counts).sum(), one.denominator(counts).sum()) for one in EVALB)
+    sums = ((one, *(float(side.sum()) for side in sides(one, counts, "pooled"))) for one in EVALB)
     figures = {
         one.name: _percent(above, below) if one.percent else above / max(below, 1)
         for one, above, below in sums
@@ -307,10 +312,10 @@ def _summary(title: str, counts: Columns) -> str:
     )
 
 
-def _numbers(counts: Columns) -> list[int]:
+def _numbers(counts: pd.DataFrame) -> list[int]:
     """How many sentences are in error, skipped, and valid."""
     return [int((counts["status"] == kind).sum()) for kind in (Status.ERROR, Status.SKIP, Status.VALID)]
 
 
-def _percent(part: int, whole: int) -> float:
+def _percent(part: float, whole: float) -> float:
     return 100.0 * part / whole if whole else 0.0

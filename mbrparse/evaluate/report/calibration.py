@@ -13,8 +13,9 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from typing import Any
 
+import pandas as pd
+
 from mbrparse.evaluate.breakdowns import Breakdown, shown_rate
-from mbrparse.evaluate.criteria import Columns
 from mbrparse.evaluate.details import Expected
 from mbrparse.evaluate.report.judged_trees import RIGHT, JudgedTree
 from mbrparse.treebank.labels import JOIN
@@ -147,7 +148,7 @@ def calibration_tables(found: dict[str, Calibration]) -> list[Breakdown]:
         ("Left out", "name reason sentences first", left),
     ]
     return [
-        Breakdown(title, Columns.of_rows(names.split(), rows), shown, 2)
+        Breakdown(title, pd.DataFrame(rows, columns=names.split()), shown, 2)
         for title, names, rows in tables
         if rows
     ]

@@ -9,10 +9,11 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote, urlencode
 
 import numpy as np
+import pandas as pd
 
 from mbrparse.errors import visible
 from mbrparse.evaluate.criteria import Criterion
@@ -21,9 +22,6 @@ from mbrparse.evaluate.report.judged_trees import attachment_name
 from mbrparse.evaluate.significance import LEVEL
 from mbrparse.evaluate.tables import Summary, cells
 from mbrparse.log import counted
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -86,7 +84,7 @@ def results(summary: Summary) -> Table:
     heading, *rows = cells(summary)
     tested = summary.significance is not None
     found = []
-    for rates, row in zip(summary.rates.records(), rows, strict=True):
+    for rates, row in zip(summary.rates.to_dict("records"), rows, strict=True):
         name = rates["name"]
         figures = []
         for criterion, cell in zip(summary.criteria, row[1 + tested :], strict=True):

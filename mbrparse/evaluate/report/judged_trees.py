@@ -38,6 +38,7 @@ from mbrparse.evaluate.counts import (
     equal_pairs,
     gap_owners,
 )
+from mbrparse.evaluate.criteria import blocks_of
 from mbrparse.evaluate.details import Pair, in_order, paired, read_fallbacks
 from mbrparse.treebank.outlines import outline
 from mbrparse.treebank.tree import Tree
@@ -310,12 +311,12 @@ def compare_sources(
 
 def _counted(result: Evaluation, names: Sequence[str]) -> dict[str, list[int]]:
     """The sentences that count, by parser: some profiles leave sentences out."""
-    counts = result.table
+    counts = result.counts
     if "status" in counts:
-        counts = counts.where(counts["status"] == 0)
+        counts = counts[counts["status"] == 0]
     elif "counted" in counts:
-        counts = counts.where(counts["counted"] > 0)
+        counts = counts[counts["counted"] > 0]
     places: dict[str, list[int]] = {name: [] for name in names}
-    for name, rows in counts.blocks().items():
-        places[name] = (counts["sentence"][rows] - 1).tolist()
+    for name, rows in blocks_of(counts).items():
+        places[name] = (counts["sentence"].iloc[rows] - 1).tolist()
     return places

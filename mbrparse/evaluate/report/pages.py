@@ -197,7 +197,7 @@ def facts(compared: KeptComparison, about: Mapping[str, str]) -> list[tuple[str,
     The date is now, or where SOURCE_DATE_EPOCH is set, as for reproducible builds, that one.
     """
     words = sum(len(shown.words) for shown in compared.gold if shown is not None)
-    counts = compared.evaluation.table
+    counts = compared.evaluation.counts
     sentences = len(counts) // len(compared.names)
     gold = int(counts["gold"][:sentences].sum())
     sizes = f"{sentences:,} sentences, {words:,} words, {gold:,} gold constituents"

@@ -37,7 +37,7 @@ from mbrparse.errors import InputMismatchError
 from mbrparse.evaluate.align import TreeSource
 from mbrparse.evaluate.breakdowns import By
 from mbrparse.evaluate.compare.evaluation import Evaluation
-from mbrparse.evaluate.criteria import Criterion
+from mbrparse.evaluate.criteria import Criterion, blocks_of, sides
 from mbrparse.evaluate.details import Expected, expectations, posteriors_of
 from mbrparse.evaluate.report.calibration import Calibration, calibration_tables
 from mbrparse.evaluate.report.judged_trees import GROUPS, JudgedTree, KeptComparison, LabelNumbers
@@ -219,13 +219,15 @@ def page_index(compared: KeptComparison, records: SentenceRecords, chunk: int) -
     =========  =================================================================================
     """
     evaluation = compared.evaluation
-    counts = evaluation.table
+    counts = evaluation.counts
     columns: dict[tuple[float, ...], int] = {}  # each is kept once
 
     def numbers_of(criterion: Criterion) -> list[list[int]]:
         """By parser the numbers of the columns that a criterion divides."""
-        sides = criterion.numerator(counts), criterion.denominator(counts)
-        by_parser = ([_integers(side[rows].tolist()) for side in sides] for rows in counts.blocks().values())
+        by_parser = (
+            [_integers(side[rows].tolist()) for side in sides(criterion, counts, "pooled")]
+            for rows in blocks_of(counts).values()
+        )
         return [[columns.setdefault(column, len(columns)) for column in pair] for pair in by_parser]
 
     criteria = [
@@ -271,7 +273,7 @@ def texts(compared: KeptComparison) -> list[str]:
 def places(compared: KeptComparison, gold: TreeSource, log: Log) -> list[str]:
     """Where the gold trees are in their corpus, to be shown and searched; of trees in memory none."""
     known = Places(log)
-    lines = compared.evaluation.table["gold_line"][: len(compared.gold)].tolist()
+    lines = compared.evaluation.counts["gold_line"][: len(compared.gold)].tolist()
     return [str(known.of(gold.source, line)) for line in lines] if gold.unit == "line" else []
 
 

@@ -20,9 +20,9 @@ from mbrparse.decode.parser.parse_files import ParseAccount
 from mbrparse.decode.parser.parse_input import Job
 from mbrparse.evaluate.compare.evaluation import Settings, evaluate_files
 from mbrparse.evaluate.counts import Comparison
-from mbrparse.evaluate.criteria import DASH, Average, Columns, rates
+from mbrparse.evaluate.criteria import DASH, Average, rates
 from mbrparse.evaluate.significance import significance
-from mbrparse.evaluate.tables import LEGEND, Cell, Grid, Summary, cells, grid_of, summarize
+from mbrparse.evaluate.tables import LEGEND, Cell, Grid, Summary, cells, summarize
 from mbrparse.experiments.beyond_recall.compared_objectives import (
     NARY,
     OBJECTIVE_TABLES,
@@ -33,6 +33,7 @@ from mbrparse.experiments.beyond_recall.compared_objectives import (
     sweep,
 )
 from mbrparse.experiments.kept_parses import parse_kept
+from mbrparse.experiments.old_tables import Columns, grid_of
 from mbrparse.experiments.trial_runs import Tables, hold_out, panels, read_treebanks
 from mbrparse.files import atomic_outputs, make_folder
 from mbrparse.grammar.pcfg import PCFG
@@ -123,7 +124,7 @@ def compare_beyond_recall(
             texts.append(f"{one.compared.title}\n\n{text}")
         tables.write("curve", curve_table(found), names=1)
         [nary] = [one for one in judged if one.compared is NARY]
-        others = nary.summaries["pooled"].rates.to_frame("name")
+        others = nary.summaries["pooled"].rates.set_index("name")
         draw(found, others, folder, title)
     return "\n\n".join([*texts, LEGEND])
 
@@ -191,7 +192,7 @@ def curve(parses: ObjectiveParses, log: Log) -> pd.DataFrame:
     rows = sweep()
     settings = Settings(Comparison(NARY.form), (), resamples=0)
     counts = evaluate_files(parses.gold, [parses.of[row.name] for row in rows], settings, log).table
-    found = rates(counts, _MEASURES).to_frame("name")
+    found = rates(counts, _MEASURES).set_index("name")
     found.insert(0, "cost", [-row.node_constant for row in rows])
     return found
 

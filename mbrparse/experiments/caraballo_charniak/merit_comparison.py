@@ -8,7 +8,6 @@ from pathlib import Path
 
 from mbrparse.decode.best_first.best_first_charts import refuse_unary_rules
 from mbrparse.errors import CorpusError
-from mbrparse.evaluate.tables import csv_grid
 from mbrparse.experiments.caraballo_charniak.merit_tables import (
     PUBLISHED,
     TABLES,
@@ -18,6 +17,7 @@ from mbrparse.experiments.caraballo_charniak.merit_tables import (
     sentence_rows,
 )
 from mbrparse.experiments.caraballo_charniak.merit_trial import MeritTrial
+from mbrparse.experiments.old_tables import csv_grid
 from mbrparse.experiments.trial_runs import Tables, hold_out, published, read_treebanks
 from mbrparse.files import atomic_outputs, open_output
 from mbrparse.grammar.grammar_files import read_grammar

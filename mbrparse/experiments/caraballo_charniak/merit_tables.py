@@ -7,8 +7,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from mbrparse.evaluate.tables import Cell, grid_of
+from mbrparse.evaluate.tables import Cell
 from mbrparse.experiments.caraballo_charniak.merit_trial import CHECKPOINTS
+from mbrparse.experiments.old_tables import grid_of
 from mbrparse.experiments.trial_runs import panels
 
 Row = dict[str, Any]

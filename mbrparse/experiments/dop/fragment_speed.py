@@ -24,9 +24,10 @@ from mbrparse.decode.parser.parser import Parser
 from mbrparse.decode.parser.sentences import Sentence
 from mbrparse.errors import ChartOverflowError, CorpusError
 from mbrparse.evaluate.criteria import DASH
-from mbrparse.evaluate.tables import Grid, grid_of
+from mbrparse.evaluate.tables import Grid
 from mbrparse.experiments.dop.explicit_fragments import explicit_fragments
 from mbrparse.experiments.dop.model_trial import Design, timed_parses
+from mbrparse.experiments.old_tables import grid_of
 from mbrparse.experiments.trial_runs import published
 from mbrparse.grammar.dop.addressed_treebank import AddressedTreebank, address_trees
 from mbrparse.grammar.dop.dop_grammar import DopGrammar, number_of_fragments

@@ -9,9 +9,10 @@ from typing import Any
 import pandas as pd
 
 from mbrparse.evaluate.counts import SentenceCounts
-from mbrparse.evaluate.criteria import PAPER, Columns, rates
-from mbrparse.evaluate.tables import Grid, grid_of
+from mbrparse.evaluate.criteria import PAPER, rates
+from mbrparse.evaluate.tables import Grid
 from mbrparse.experiments.dop.model_trial import ModelTrial, timed_parses
+from mbrparse.experiments.old_tables import Columns, grid_of
 from mbrparse.experiments.trial_runs import HeldOut, Summary, panels, summarize
 from mbrparse.grammar.dop.addressed_treebank import AddressedTreebank, address_trees
 from mbrparse.state_files import Schema, listed, number, record

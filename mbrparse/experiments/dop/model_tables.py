@@ -8,10 +8,11 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from mbrparse.evaluate.counts import PAPER_FORM, SentenceCounts
-from mbrparse.evaluate.criteria import PAPER, Columns, rates
+from mbrparse.evaluate.criteria import PAPER, rates
 from mbrparse.evaluate.significance import significance
-from mbrparse.evaluate.tables import Cell, Grid, Summary, cells, grid_of, p_value_text, summarize
+from mbrparse.evaluate.tables import Cell, Grid, Summary, cells, p_value_text, summarize
 from mbrparse.experiments.dop.model_trial import COUNTS, DECODERS, Model
+from mbrparse.experiments.old_tables import Columns, grid_of
 from mbrparse.experiments.trial_runs import paired_test
 from mbrparse.experiments.trial_runs import summarize as over_runs
 
@@ -68,7 +69,7 @@ def judge(results: Results, resamples: int, seed: int) -> Judged:
     ]
     # One name for each row and split: rates are summed by name.
     names = [f"{row.name}, {number}" for row, number, result in splits for _ in result["terminals"]]
-    by_split = rates(counts.having("name", names)).to_frame("name").reset_index(drop=True)
+    by_split = rates(counts.assign(name=names)).set_index("name").reset_index(drop=True)
     places = [(row.model.name, row.decoder, number) for row, number, _ in splits]
     by_split = pd.DataFrame(places, columns=["model", "decoder", "split"]).join(by_split)
     seconds, fell_back = {}, {}
@@ -108,7 +109,7 @@ def model_data(judged: Judged) -> Grid:
     rows: list[list[object]] = [
         ["model", "decoder", *names, *(f"{name}_sd" for name in names), "measured_seconds", "fell_back"]
     ]
-    for row, (_, *pooled) in zip(judged.rows, judged.summary.rates.rows(), strict=True):
+    for row, (_, *pooled) in zip(judged.rows, judged.summary.rates.itertuples(index=False), strict=True):
         spread = [over_runs(judged.values(row, name)).sd for name in names]
         more = judged.seconds[row], judged.fell_back[row]
         rows.append([row.model.name, row.decoder, *pooled, *spread, *more])

@@ -17,8 +17,9 @@ from typing import Any
 from mbrparse.decode.parser.parser import Parser
 from mbrparse.errors import CorpusError
 from mbrparse.evaluate.counts import SentenceCounts
-from mbrparse.evaluate.criteria import PAPER, Columns, rates
-from mbrparse.evaluate.tables import Cell, Grid, grid_of, p_value_text
+from mbrparse.evaluate.criteria import PAPER, rates
+from mbrparse.evaluate.tables import Cell, Grid, p_value_text
+from mbrparse.experiments.old_tables import Columns, grid_of
 from mbrparse.experiments.trial_runs import (
     HeldOut,
     Summary,

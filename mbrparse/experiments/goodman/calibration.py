@@ -15,7 +15,8 @@ from typing import Literal, NamedTuple
 
 from mbrparse.decode.parser.parser import Parser
 from mbrparse.errors import CorpusError
-from mbrparse.evaluate.tables import LAYOUTS, csv_grid, grid_of, signature_line
+from mbrparse.evaluate.tables import signature_line
+from mbrparse.experiments.old_tables import LAYOUTS, csv_grid, grid_of
 from mbrparse.experiments.trial_runs import hold_out, read_treebanks
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.sample import Sampler

@@ -21,7 +21,7 @@ from mbrparse.evaluate.counts import Comparison
 from mbrparse.evaluate.criteria import COVERAGE, PAPER
 from mbrparse.evaluate.report.pages import ReportOptions, write_report
 from mbrparse.evaluate.report.records import THRESHOLD
-from mbrparse.evaluate.tables import render
+from mbrparse.evaluate.tables import cells, lay_out, render
 from mbrparse.experiments.trial_runs import published
 from mbrparse.files import open_output, read_lines
 from mbrparse.log import Log, Progress, no_log, no_progress
@@ -221,8 +221,9 @@ class Reproduction:
         with open_output(self.folder / "table.txt") as stream:
             names = 1 + (result.summary.significance is not None)
             width = names + len(result.summary.criteria)
-            below = published("Goodman (1996), Table 2, Penn Treebank 0.5", TABLE_2, width, names)
-            stream.write(render(result.summary, below=below))
+            [title], *rows = published("Goodman (1996), Table 2, Penn Treebank 0.5", TABLE_2, width, names)
+            table = lay_out([cells(result.summary)[0], *rows], "text", names)
+            stream.write(render(result.summary, below=["", title.text, "", *table]))
 
     def _report(self) -> None:
         gold, parses = file_sources(self.folder / "test.mrg", self._parses, self._settings)

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from mbrparse.evaluate.compare.evaluation import Settings, evaluate_files
 from mbrparse.evaluate.counts import Comparison, SentenceCounts
-from mbrparse.evaluate.criteria import CONSISTENT, FELL_BACK, MORE, PAPER
+from mbrparse.evaluate.criteria import CONSISTENT, FELL_BACK, MORE, PAPER, blocks_of
 from mbrparse.files import make_folder, read_lines
 from mbrparse.log import Log, no_log
 from mbrparse.state_files import Schema, listed, mapping, record, short_digest, whole
@@ -98,9 +98,11 @@ class GridTrial:
             files = [f"--grammar={grammar}", f"--details={details}", f"--output={name}/{{objective}}", test]
             self.call("parse", words + files)
             settings = Settings(COMPARISON, CRITERIA, resamples=0)
-            table = evaluate_files(gold, parses, settings, no_log, details=[details]).table
+            table = evaluate_files(gold, parses, settings, no_log, details=[details]).counts
         rows = list(zip(*(table[name].tolist() for name in COUNTS), strict=True))
-        counts = {name: [list(map(int, row)) for row in rows[part]] for name, part in table.blocks().items()}
+        counts = {
+            name: [list(map(int, row)) for row in rows[part]] for name, part in blocks_of(table).items()
+        }
         return {"training_trees": trained, "counts": counts}
 
     def _words(self, stage: str, place: Sequence[str]) -> list[str]:

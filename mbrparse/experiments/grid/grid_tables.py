@@ -11,10 +11,11 @@ import numpy as np
 import pandas as pd
 
 from mbrparse.errors import InputMismatchError
-from mbrparse.evaluate.criteria import MORE, Columns, rates, totals
+from mbrparse.evaluate.criteria import MORE, rates, totals
 from mbrparse.evaluate.significance import holm, significance
-from mbrparse.evaluate.tables import LAYOUTS, Cell, Grid, interval_text, p_value_text
+from mbrparse.evaluate.tables import Cell, Grid, interval_text, p_value_text
 from mbrparse.experiments.grid.cells import COMPARISON, COUNTS, CRITERIA, GridTrial
+from mbrparse.experiments.old_tables import LAYOUTS, Columns
 from mbrparse.experiments.trial_runs import Tables, panels
 from mbrparse.files import atomic_outputs, open_output, read_lines
 from mbrparse.log import Log, Progress
@@ -113,7 +114,7 @@ def _summed(counts: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
     ordered = counts.loc[order.index]
     columns = {name: ordered[name].to_numpy() for name in COUNTS}
     numbers = Columns({"name": list(map(str, order)), **columns})
-    sums, shares = totals(numbers).to_frame("name"), rates(numbers, CRITERIA).to_frame("name")
+    sums, shares = totals(numbers).set_index("name"), rates(numbers, CRITERIA).set_index("name")
     firsts = counts.loc[~counts.duplicated(keys), keys].reset_index(drop=True)
     return pd.concat([firsts, sums.reset_index(drop=True), shares.reset_index(drop=True)], axis=1)
 

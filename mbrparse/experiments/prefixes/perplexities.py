@@ -16,7 +16,7 @@ import pandas as pd
 
 from mbrparse.decode.words.prefixes import Prefixes
 from mbrparse.evaluate.criteria import DASH
-from mbrparse.evaluate.tables import grid_of
+from mbrparse.experiments.old_tables import grid_of
 from mbrparse.experiments.prefixes.kneser_ney import Ids, KneserNey
 from mbrparse.experiments.trial_runs import Tables, panels
 from mbrparse.files import atomic_outputs

@@ -16,7 +16,6 @@ from mbrparse.evaluate.evalb.parameters import EvalbParameters, write_collins
 from mbrparse.evaluate.evalb.summary import EVALB, EVALB_COVERAGE
 from mbrparse.evaluate.significance import significance
 from mbrparse.evaluate.tables import (
-    LAYOUTS,
     LEGEND,
     Cell,
     Format,
@@ -25,11 +24,11 @@ from mbrparse.evaluate.tables import (
     Summary,
     cells,
     details,
-    grid_of,
     render,
     signature_line,
     summarize,
 )
+from mbrparse.experiments.old_tables import LAYOUTS, grid_of
 from mbrparse.experiments.simaan.parser_kinds import (
     ALGORITHMS,
     Division,
@@ -85,9 +84,9 @@ def judge(steps: Steps, parsing: Parsing, how: EvalbParameters, resamples: int, 
     counts = result.table
     in_error = counts["status"] > 0
 
-    chosen = {"short": counts.where(counts["length"] <= how.cutoff)}
+    chosen = {"short": counts[counts["length"] <= how.cutoff]}
     if in_error.any():
-        chosen["common"] = counts.where(~np.isin(counts["sentence"], counts["sentence"][in_error]))
+        chosen["common"] = counts[~np.isin(counts["sentence"], counts["sentence"][in_error])]
     groups = {"all": result.summary}
     for group, part in chosen.items():
         if len(part):
@@ -182,7 +181,7 @@ def _rows(found: Sequence[Judged]) -> Iterator[dict[str, Any]]:
         for group, summary in judged.groups.items():
             tested = summary.significance
             assert tested is not None
-            totals, rates = (list(table.records()) for table in (summary.totals, summary.rates))
+            totals, rates = (table.to_dict("records") for table in (summary.totals, summary.rates))
             for file, (objective, algorithm) in enumerate(ALGORITHMS.items()):
                 row: dict[str, Any] = {"parser": judged.kind.name, "group": group, "algorithm": algorithm}
                 row |= {"objective": objective, "fell_back": judged.parsing.fell_back}
