@@ -184,12 +184,14 @@ def _print_tables(
 
 def _placed(counts: pd.DataFrame, gold: str) -> str:
     """The table of counts as CSV, with the places of the gold trees of this file in its last columns."""
+    import pandas as pd
+
     from mbrparse.evaluate.tables import csv_of
     from mbrparse.treebank.corpora.places import COLUMNS, Places
 
     known = Places(note)
     places = [known.of(gold, line) for line in counts["gold_line"].tolist()]
-    return csv_of(counts.assign(**dict(zip(COLUMNS, zip(*places, strict=True), strict=True))))
+    return csv_of(counts.join(pd.DataFrame(places, columns=list(COLUMNS))))
 
 
 def _evalb_parameters(path: str, encoding: str) -> EvalbParameters:

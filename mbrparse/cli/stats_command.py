@@ -71,8 +71,8 @@ def stats(
         chosen = {name: dict(islice(counts[name].items(), top)) for name in names}
         lines = [json.dumps(chosen, indent=2, ensure_ascii=False)]
     elif format == "csv":
-        heading, *rows = _rows(names[0], counts[names[0]], top)
-        lines = csv_of(pd.DataFrame(rows, columns=heading)).splitlines()
+        heading, *body = _rows(names[0], counts[names[0]], top)
+        lines = csv_of(pd.DataFrame(body, columns=heading, dtype=object)).splitlines()
     else:
         lines, most = [], top if table or top else _TOP
         for name in filter(counts.get, names):

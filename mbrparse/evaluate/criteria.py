@@ -171,7 +171,7 @@ def blocks_of(counts: pd.DataFrame) -> dict[str, slice]:
 
 def sides(criterion: Criterion, counts: pd.DataFrame | Counts, average: Average) -> tuple[Floats, Floats]:
     """A numerator and a denominator for each row: their sums, over any rows, make the rate."""
-    numbers = {str(name): np.asarray(counts[name]) for name in counts if name != "name"}
+    numbers = {name: np.asarray(counts[name]) for name in map(str, counts) if name != "name"}
     above, below = criterion.numerator(numbers).astype(float), criterion.denominator(numbers).astype(float)
     if average == "sentence":
         return np.where(below > 0, quotients(above, below), 0.0), (below > 0).astype(float)

@@ -88,15 +88,24 @@ def _text(cells: Sequence[Sequence[Cell]], names: int) -> list[str]:
         # Figures stay below each other: marks fill a column of their own.
         width = max(len(cell.mark) for cell in column)
         columns.append([cell.text + (f" {cell.mark.ljust(width)}" if width else "") for cell in column])
+    widths = [max(map(len, column)) + 2 for column in columns]
+    if sum(widths[:names]) + max(widths[names:]) > WIDTH + 2:  # very long names
+        most = WIDTH // (1 + names) - 2
+        columns = [[_shortened(text, most) for text in column] for column in columns]
     # Pandas sets the index left, and figures right.
     padded = ([text.ljust(max(map(len, column))) for text in column] for column in columns[:names])
     corner, *index = map("  ".join, zip(*padded, strict=True))
     heading, *rows = zip(*columns[names:], strict=True)
     if not rows:
         return ["  ".join([corner, *heading])]
-    above = pd.Index([f"  {text}" for text in heading], name=corner)
-    lines = pd.DataFrame(rows, index, above, dtype=object).to_string(line_width=WIDTH + 2).split("\n")
+    table = pd.DataFrame(rows, index, pd.Index(heading, name=corner), dtype=object)
+    spaces = [len(text) + 1 for text in heading]
+    lines = table.to_string(col_space=spaces, line_width=WIDTH + 2).split("\n")
     return [line.rstrip().removesuffix(" \\").rstrip() for line in lines]
+
+
+def _shortened(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most // 2 - 2]}...{text[most // 2 + 1 - most :]}"
 
 
 def _markdown_cell(cell: Cell) -> str:

@@ -40,48 +40,11 @@ def test_by_label(command: Command) -> None:
     assert rows == [{"name": "viterbi", "gold": "B", "guess": "A", "count": "1"}]
 
 
-def test_by_label_of_evalb(command: Command) -> None:
-    """Sums over labels are EVALB's totals; the sample's PRT-less labels are never equal to others."""
-    rows = read(command("evaluate --by label --format csv", *SAMPLE).output)
-    assert [sum(int(row[key]) for row in rows) for key in ("matched", "gold", "guess")] == [86, 98, 95]
-    report = json.loads(command("evaluate --by label --format json", *SAMPLE).output)
-    assert set(report) == {"by_label", "confusions", "signature"}
-    assert {"name": "sample", "gold": "A", "guess": "C", "count": 2} in report["confusions"]
-    assert "|evalb:sample.prm=" in report["signature"]
-
-
-def test_equal_labels_of_evalb(command: Command) -> None:
-    write(gold="(S (ADVP (RB a)) (X (RB b)))\n", test="(S (PRT (RB a)) (Y (RB b)))\n")
-    done = command("evaluate --by label --format csv --evalb COLLINS.prm gold.mrg test.mrg")
-    assert {row["label"]: (row["precision"], row["recall"]) for row in read(done.output)} == {
-        "S": ("1.0", "1.0"),
-        "ADVP": ("", "1.0"),
-        "PRT": ("1.0", ""),
-        "X": ("", "0.0"),
-        "Y": ("0.0", ""),
-    }
-
-
 def test_by_length(command: Command) -> None:
     rows = read(command("evaluate --by length --format csv", *SAMPLE).output)
     assert [(row["length"], row["sentences"]) for row in rows] == [("1-10", "23"), ("41+", "1")]
     assert float(rows[0]["bracketing_recall"]) == pytest.approx(0.8125)
     assert float(rows[0]["coverage"]) == pytest.approx(16 / 23)
-
-
-def test_continuations_are_left_out(command: Command) -> None:
-    """A binarized gold's words have the lineages of the n-ary tree, and its PPs the mothers."""
-    write(
-        binarized="(VP (VB a) (VP_Cont (NP b c) (PP d e)))\n",
-        original="(VP (VB a) (NP b c) (PP d e))\n",
-        parse="(VP (VP_Cont (VB a) (NP b c)) (PP d e))\n",
-    )
-    for form in ("binarized", "original"):
-        evaluate = f"evaluate --form {form} --format csv {form}.mrg parse.mrg"
-        words = command(f"{evaluate} --criteria leaf-ancestor").output
-        assert words.splitlines()[1].split(",")[1] == "1.0"
-        attached = command(f"{evaluate} --by attachment").output
-        assert attached.splitlines()[1] == "parse,PP,VP,1,1,1,1.0,1.0"
 
 
 def test_coordination_and_attachment(command: Command) -> None:
@@ -179,12 +142,3 @@ def test_frames_beside_the_table() -> None:
         mp.compare(trees, trees, form="original", frames=["colour"])  # type: ignore[list-item]
     with pytest.raises(mp.MbrparseError, match="goes by labels"):
         mp.compare(trees, trees, profile="prpn", by="attachment")
-
-
-def test_criteria_by_name(command: Command) -> None:
-    write(gold=GOLD, one=PARSE)
-    evaluate = "evaluate gold.mrg one.mrg --criteria"
-    table = command(f"{evaluate} bracketed-f,labelled-f --format csv").output
-    assert table.splitlines()[0].startswith("name,bracketed_f,labelled_f,coverage,sentences")
-    assert "there are labelled_tree" in command(f"{evaluate} colour").error
-    assert "there are bracketing_recall" in command(f"{evaluate} leaf-ancestor --profile evalb").error

@@ -1,7 +1,6 @@
 """``mbrparse evaluate --calibration``: what was expected of trees beside what they are, like with like."""
 
 import json
-import math
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -94,48 +93,6 @@ def test_perfect_posteriors_are_found_perfect(command: Command, objective: str) 
     assert told in Path("page.html").read_text("utf-8")
 
 
-def test_chains_that_were_not_joined(command: Command) -> None:
-    """A file that lists but the top of a chain expects one constituent where the gold has two."""
-    write(gold="(S (VP (V a) (NP b)))\n")
-    perfect(Path("gold.mrg").read_text(), chains=False)
-    asked = "--posteriors perfect.npz --objective labelled-f --details details.jsonl -o parses.mrg"
-    assert command(f"parse gold.mrg {asked}").code == 0
-    found = rows(command(f"{CALIBRATION} --format json").output)
-    assert found["parses", "precision"]["found"] == 1
-    assert (found["parses", "recall"]["expected"], found["parses", "recall"]["found"]) == (1, 1 / 2)
-
-
-def test_a_grammars_binary_trees(command: Command) -> None:
-    command("binarize embedded:flights -o all.mrg")
-    lines = Path("all.mrg").read_text().splitlines(True)
-    Path("gold.mrg").write_text("".join(lines[:80]))
-    Path("train.mrg").write_text("".join(lines[:400]))
-    command("train train.mrg -o grammar")
-    asked = "--objective labelled-recall --details details.jsonl -o parses.mrg"
-    assert command(f"parse gold.mrg -g grammar {asked}").code == 0
-    found = rows(command(CALIBRATION.replace("--form original", "--format json")).output)
-    details = [
-        json.loads(line)["trees"]["labelled-recall"]
-        for line in Path("details.jsonl").read_text().splitlines()
-    ]
-    known = [tree for tree in details if tree["nodes"]]
-    recall = found["parses", "recall"]
-    assert recall["number"] == len(known)
-    mean = math.fsum(tree["expected_labelled_recall"] for tree in known) / len(known)
-    assert recall["expected"] == pytest.approx(mean)
-    table = json.loads(command("evaluate gold.mrg parses.mrg --average sentence --format json").output)
-    assert recall["found"] == pytest.approx(table["rows"][0]["rates"]["labelled_recall"])
-    for of in ("precision", "f"):  # alike for binary trees
-        assert found["parses", of]["found"] == pytest.approx(recall["found"])
-    tree = found["parses", "tree"]
-    assert tree["expected"] == pytest.approx(math.fsum(tree["posterior"] for tree in known) / len(known))
-    page = "report gold.mrg parses.mrg --details details.jsonl -o page.html"
-    assert command(page).code == 0
-    told = f"expected {100 * recall['expected']:.2f}, found {100 * recall['found']:.2f}"
-    assert f"<li>recall: {told}, error" in Path("page.html").read_text("utf-8")
-    assert tree["found"] == pytest.approx(table["rows"][0]["rates"]["labelled_tree"])
-
-
 def test_what_is_left_out_is_named(command: Command) -> None:
     write(gold="(S (A a b) c)\n(S d e)\n(S f g)\n(S h)\n", parses="(S (A a b) c)\n(X d e)\n(())\n(S h)\n")
     nodes: list[list[Any]] = [[0, 3, "S", 1.0], [0, 2, "A", 0.5]]
@@ -150,20 +107,6 @@ def test_what_is_left_out_is_named(command: Command) -> None:
     ]
     precision = rows(done.output)["parses", "precision"]
     assert (precision["number"], precision["expected"], precision["found"]) == (1, 0.75, 1)
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ("--calibration", "--calibration needs --details"),
-        ("--calibration --details -", "which is read twice"),
-        ("--calibration --details details.jsonl --by label", "leave --by, --significance"),
-        ("--calibration --details details.jsonl --evalb COLLINS.prm", "--profile and --evalb out"),
-    ],
-)
-def test_what_does_not_go_together(command: Command, options: str, message: str) -> None:
-    write(gold="(S a b)\n")
-    assert message in command(f"evaluate gold.mrg gold.mrg {options}").usage_error
 
 
 @given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=1))
@@ -194,7 +137,7 @@ def test_constituents_of_a_naive_twin(data: st.DataObject, length: int) -> None:
     settings = Settings(Comparison("original"), (*PAPER, COVERAGE), resamples=0)
     said: list[str] = []
     result = calibrated(compare_sources(*sources, settings, said.append, details=["details.jsonl"]))
-    found = next(row for row in result.breakdowns[0].table.records() if row["of"] == "constituents")
+    found = next(row for row in result.breakdowns[0].table.to_dict("records") if row["of"] == "constituents")
     kinds = {span: (count, wanted[span]) for span, count in Counter(spans).items()}
     assert found["number"] == len(spans)
     right = sum(min(pair) for pair in kinds.values())

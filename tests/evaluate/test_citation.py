@@ -53,18 +53,6 @@ def test_a_folder_and_its_tables_signature(command: Command, folder_of_reproduce
     assert Path("refs.bib").read_text("utf-8") == text
 
 
-def test_evaluate_by_hand_in_the_folder_knows_the_run(command: Command, folder_of_reproduce: Path) -> None:
-    names = [f"{name}.mrg" for name in ("labelled-tree", "labelled-recall", "bracketed-recall")]
-    files = [folder_of_reproduce / name for name in ("test.mrg", *names)]
-    details = folder_of_reproduce / "details.jsonl"
-    line = (folder_of_reproduce / "table.txt").read_text("utf-8").splitlines()[-1]
-    assert command("evaluate", *files, "--details", details).output.splitlines()[-1] == line
-    Path("elsewhere.mrg").write_text(files[1].read_text("utf-8"), encoding="utf-8")
-    other = command("evaluate", files[0], "elsewhere.mrg").output
-    assert "|run:" not in other  # whose parses are not the folder's
-    assert "|grammar:" not in other
-
-
 @pytest.mark.parametrize(
     "text", ["nothing", "", "a|b", "criteria:x|gold:y", "x" * 5000, ".", "é|version:mbrparse-"]
 )
@@ -95,17 +83,3 @@ def test_corpora_are_cited_as_they_are_known(corpus: object) -> None:
     )
     assert keys(said) == ["mbrparse", name.replace(":", "-")]
     assert cited.replace("&", r"\&").split(",")[0] in said
-
-
-def test_experiments_have_papers() -> None:
-    for name in (
-        "palindromes",
-        "pereira-schabes",
-        "figures-of-merit",
-        "simaan",
-        "dop",
-        "beyond-recall",
-        "split-merge",
-    ):
-        found = keys(citation([signature({"table": "t", "experiment": name, "run": {"runs": 3}})]))
-        assert len(found) > 1, name

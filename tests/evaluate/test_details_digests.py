@@ -58,20 +58,6 @@ def test_another_runs_details_are_refused(command: Command, form: str) -> None:
 
 
 @pytest.mark.usefixtures("runs")
-def test_one_sentence_that_fell_back_is_enough(command: Command) -> None:
-    """All trees are alike, but one is a fall-back in the other run: no posteriors would tell."""
-    tree = Path("many-labelled-tree.mrg").read_text("utf-8").splitlines(keepends=True)
-    details = Path("many.jsonl").read_text("utf-8").splitlines(keepends=True)
-    few = [json.loads(line) for line in Path("few.jsonl").read_text("utf-8").splitlines()]
-    place = next(place for place, row in enumerate(few) if row["status"] == "fallback")
-    details[place] = Path("few.jsonl").read_text("utf-8").splitlines(keepends=True)[place]
-    Path("mixed.jsonl").write_text("".join(details), "utf-8")
-    refused = command("evaluate gold.mrg many-labelled-tree.mrg --details mixed.jsonl").error
-    assert refused.startswith(f"mixed.jsonl:{place + 1}: details of another tree than many-labelled-tree has")
-    assert len(tree) == 60
-
-
-@pytest.mark.usefixtures("runs")
 def test_trees_are_known_in_another_form_and_files_may_be_cut(command: Command) -> None:
     for name in ("gold", "many-labelled-tree"):
         assert command(f"debinarize {name}.mrg -o {name}.orig").code == 0
@@ -89,47 +75,12 @@ def test_trees_are_known_in_another_form_and_files_may_be_cut(command: Command) 
 
 
 @pytest.mark.usefixtures("runs")
-def test_details_of_an_earlier_version_are_accepted_with_a_line(command: Command) -> None:
-    rows = [json.loads(line) for line in Path("many.jsonl").read_text("utf-8").splitlines()]
-    texts = [json.dumps({key: row[key] for key in row if key != "digests"}) for row in rows]
-    Path("old.jsonl").write_text("\n".join(texts), "utf-8")
-    done = command(f"evaluate gold.mrg {PARSES['few']} --details old.jsonl")
-    told = [line for line in done.err.splitlines() if "old.jsonl" in line]
-    assert told == ["mbrparse: old.jsonl: details without digests of trees: not checked against the parses"]
-    assert "fell back" in done.output
-
-
-@pytest.mark.usefixtures("runs")
 @pytest.mark.parametrize("value", ["3", '"ab"', "[1]", "null"])
 def test_damaged_digests(command: Command, value: str) -> None:
     row = f'{{"status": "parsed", "trees": {{}}, "digests": {value}}}\n'
     Path("bad.jsonl").write_text(row * 60, "utf-8")
     refused = command(f"evaluate gold.mrg {PARSES['many']} --details bad.jsonl").error
     assert refused.startswith("bad.jsonl:1: ")
-
-
-@pytest.mark.usefixtures("runs")
-@pytest.mark.parametrize(
-    "more", ["", "--mark-fallback", "--debinarize --space nary", "--fallback empty", "--labels none"]
-)
-def test_every_output_and_merge_have_the_digests_of_what_is_written(command: Command, more: str) -> None:
-    objectives = "--objective labelled-recall" if "nary" in more else OBJECTIVES
-    call = f"parse gold.mrg -g few.txt {objectives} {more}"
-    assert command(f"{call} --details whole.jsonl -o {{objective}}.whole").code == 0
-    for part in (1, 2):
-        assert command(f"{call} --details x --shard {part}/2 --work w{part}").code == 0
-    assert command("merge w2 w1 --details merged.jsonl -o {objective}.merged").code == 0
-    rows, merged = (
-        [json.loads(line) for line in Path(name).read_text("utf-8").splitlines()]
-        for name in ("whole.jsonl", "merged.jsonl")
-    )
-    assert [row["digests"] for row in rows] == [row["digests"] for row in merged]
-    gold = "gold.mrg" if not more.startswith("--deb") else "gold.orig"
-    command("debinarize gold.mrg -o gold.orig")
-    form = "--form original" if gold == "gold.orig" else ""
-    if more != "--labels none":
-        parses = " ".join(f"{name}.merged" for name in rows[0]["trees"])
-        assert "fell back" in command(f"evaluate {form} {gold} {parses} --details whole.jsonl").output
 
 
 def naive(tree: Tree) -> object:

@@ -1,7 +1,6 @@
 """Details are paired with parses by the trees that they hold, whatever the files are called."""
 
 import json
-import os
 import shutil
 from pathlib import Path
 from typing import Any
@@ -96,27 +95,6 @@ def test_what_cannot_be_paired_is_said(command: Command) -> None:
     Path("changed.mrg").write_text("".join(lines), "utf-8")
     done = command("report gold.mrg changed.mrg --details labelled-tree.jsonl -o page.html")
     assert "changed.mrg: 1 of 40 trees differ from those of labelled-tree.jsonl" in done.err
-
-
-@pytest.mark.usefixtures("parsed")
-def test_a_pipe_cannot_be_read_twice(command: Command) -> None:
-    os.mkfifo("pipe")
-    done = command("report gold.mrg left.mrg -o page.html --details pipe")
-    assert done.error == "pipe: is a pipe; write the details to a file: they are read twice"
-
-
-@pytest.mark.usefixtures("parsed")
-def test_fallbacks_follow_the_trees(command: Command) -> None:
-    rows = [json.loads(line) for line in Path("labelled-tree.jsonl").read_text("utf-8").splitlines()]
-    for row in rows[:10]:
-        row |= {"status": "fallback", "reason": "time", "trees": {"labelled-tree": None}}
-    Path("fell.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
-    parses = "labelled-recall.4.mrg labelled-tree.4.mrg"
-    details = "--details fell.jsonl --details labelled-recall.jsonl"
-    assert command(f"report gold.mrg {parses} {details} -o page.html").code == 0
-    held = blocks(Path("page.html"))["index"]
-    [fell_back] = [one for one in held["criteria"] if one["name"] == "fell_back"]
-    assert [sum(held["columns"][above]) for above, _ in fell_back["columns"]] == [0, 10]
 
 
 @st.composite

@@ -64,13 +64,6 @@ def test_the_whole_table_and_the_pairs(command: Command) -> None:
     assert pairs[3][2] == f"{significance(command, 1, 'labelled_tree')['p_against']['perfect']:.4f}"
 
 
-def test_what_is_not_there(command: Command) -> None:
-    error = command(f"evaluate --criterion f-score {FILES}").error
-    assert error.startswith("no criterion of this table is called 'f_score'; it has labelled_tree, labelled_")
-    error = command(f"evaluate --baseline three {FILES}").error
-    assert error == "no parses are called 'three'; the baseline is one of viterbi, flawed, perfect"
-
-
 def details(name: str, *rows: str | Mapping[str, object]) -> None:
     lines = [row if isinstance(row, str) else json.dumps(row) for row in rows]
     Path(name).write_text("".join(f"{line}\n" for line in lines), "utf-8")
@@ -98,16 +91,6 @@ def test_how_many_fell_back(command: Command) -> None:
         ["100.00", fell] for fell in ("0.00", "0.00", "66.67")
     ]
     assert command(f"{evaluate} --details own").code == 2
-
-
-def test_with_evalb_the_fallbacks_stand_in_a_table(command: Command) -> None:
-    words = "(S (NP (DT the) (NN dog)) (VP (VB eats)))\n"
-    write(gold=words, one=words)
-    Path("some.prm").write_text("DELETE_LABEL TOP\n")
-    details("d", FELL)
-    lines = command("evaluate --evalb some.prm --details d gold.mrg one.mrg").output.splitlines()
-    assert lines[0].endswith("  coverage  fell back")
-    assert lines[1].split()[-1] == "100.00"
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,6 @@ from naive_judgements import crosses
 from mbrparse.evaluate.align import Place
 from mbrparse.evaluate.counts import Comparison, GoldSentence, Matches
 from mbrparse.treebank.binarize import binarize, debinarize
-from mbrparse.treebank.clean import clean
-from mbrparse.treebank.corpora.prepare import Preparation, PreparationStatistics, prepare
-from mbrparse.treebank.corpora.reading import SourceTree
 from mbrparse.treebank.labels import project
 from mbrparse.treebank.outlines import outline
 from mbrparse.treebank.tree import Tree
@@ -83,23 +80,11 @@ def test_two_binary_trees_agree_on_brackets_and_consistency(pair: tuple[Tree, Tr
     assert found.bracketed == found.consistent
 
 
-@given(LENGTHS.flatmap(trees))
-def test_a_tree_matches_itself(tree: Tree) -> None:
-    size = len(constituents(tree))
-    for how in (Comparison(), Comparison(crossing_reference="binarized")):
-        assert matches(tree, tree, how) == (size, size, size)
-
-
 @given(LENGTHS.flatmap(nary_trees))
 def test_outline_reads_the_constituents(tree: Tree) -> None:
     read = outline(tree)
     assert [(*span, label) for span, label in zip(read.spans, read.labels, strict=True)] == constituents(tree)
     assert tuple(read.leaves) == tree.leaves()
-
-
-def test_a_wrapper_is_no_constituent() -> None:
-    inner = Tree("S", [Tree("x"), Tree("x")])
-    assert outline(Tree("TOP", [inner])).labels == outline(Tree("", [inner])).labels == ["S"]
 
 
 def test_deep_trees() -> None:
@@ -108,15 +93,3 @@ def test_deep_trees() -> None:
         right, left = Tree("A", [Tree("x"), right]), Tree("A", [left, Tree("x")])
     assert matches(right, left, Comparison()) == (1, 1, 1)
     assert matches(right, right, Comparison()) == (5000, 5000, 5000)
-
-
-def test_kept_unaries_of_the_sample(treebank_sample: tuple[Tree, ...]) -> None:
-    """Every constituent of the cleaned tree counts, and with the continuations those of the binarized."""
-    how = Comparison(unaries=True)
-    raw = [SourceTree("", number, tree) for number, tree in enumerate(treebank_sample[:500])]
-    binarized = [one.tree for one in prepare(raw, Preparation("keep"), PreparationStatistics())]
-    assert any(len(node.children) == 1 for tree in binarized for node in tree.preorder())
-    for source, tree in zip(raw, binarized, strict=True):
-        gold = GoldSentence(tree, how, Place("gold", 1))
-        assert gold.constituents == len(constituents(tree))
-        assert debinarize(tree) == clean(source.tree, "keep")

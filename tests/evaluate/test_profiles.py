@@ -5,7 +5,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import click
 import naive_spans
 import pytest
 from commandline import Command
@@ -14,8 +13,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import mbrparse as mp
-from mbrparse.cli.evaluate_command import evaluate
-from mbrparse.evaluate.compare.profiles import PROFILES
 
 DATA = Path(__file__).parent.parent / "data" / "profiles"
 FILES = DATA / "gold.txt", DATA / "parse.txt"
@@ -69,15 +66,6 @@ def test_figures_of_the_evaluator_of_spmrl(command: Command) -> None:
     figures = ["15.82", "47.25", "23.71", "30.00", "1.43", "62.50", "72.50", "70.59", "80.00"]
     assert table[1].split()[1:] == figures
     assert re.search(r"\|profile:spmrl\|evalb:spmrl\.prm=[0-9a-f]{10}\|labels:yes\|", table[3])
-
-
-def test_goodman_and_evalb_are_what_they_were(command: Command) -> None:
-    for profile, options, usual in (("goodman", "--form original", ""), ("evalb", "", "--evalb COLLINS.prm")):
-        asked = command(f"evaluate --profile {profile} {options} --format csv", *FILES)
-        before = command(f"evaluate {usual} {options} --format csv", *FILES)
-        assert asked.out == before.out
-        assert asked.err.replace(f"profile:{profile}|", "") == before.err
-        assert asked.err != before.err
 
 
 NAIVE: dict[str, tuple[Callable[[Any], naive_spans.Spans], int, int]] = {
@@ -149,12 +137,6 @@ def test_keep_punctuation(command: Command) -> None:
     assert "keep punctuation" in command(evaluate).error
 
 
-def test_binarized_files_are_unbinarized(command: Command) -> None:
-    write(gold="(S (DT a) (S_Cont (NN b) (NN c)))\n", parse="(X (X (DT a) (NN b)) (NN c))\n")
-    assert command("evaluate --profile prpn --per-sentence counts.csv gold.mrg parse.mrg").code == 0
-    assert Path("counts.csv").read_text().splitlines()[1] == "parse,1,1,1,3,1,1,0,1,0,gold.mrg,1,"
-
-
 def test_significance_and_breakdowns_are_there(command: Command) -> None:
     lines = command("evaluate --profile compound-pcfg --resamples 200", *FILES, FILES[0]).output.splitlines()
     assert lines[2].split()[:5] == ["gold", "b", "100.00", "a", "100.00"]
@@ -163,25 +145,3 @@ def test_significance_and_breakdowns_are_there(command: Command) -> None:
     assert "Confusions" not in command("evaluate --profile prpn --by label", *FILES).output
     lengths = command("evaluate --profile prpn --by length --format csv", *FILES).output
     assert {line.split(",")[1] for line in lengths.splitlines()[1:]} >= {"1-10"}
-
-
-def test_the_command_knows_every_profile() -> None:
-    [option] = [parameter for parameter in evaluate.params if parameter.name == "profile"]
-    assert isinstance(option.type, click.Choice)
-    assert list(option.type.choices) == list(PROFILES)
-
-
-def test_in_memory() -> None:
-    trees = [mp.read_tree("(S (NP (DT a) (NN b)) (VB c))")]
-    for wrong, message in (
-        ({"profile": "nobody"}, "nobody"),
-        ({"profile": "prpn", "form": "original"}, "form"),
-        ({"profile": "prpn", "average": "sentence"}, "average"),
-    ):
-        with pytest.raises(mp.MbrparseError, match=message):
-            mp.compare(trees, trees, **wrong)  # type: ignore[arg-type]
-    with pytest.raises(mp.MbrparseError, match="no word"):
-        PROFILES["evalb"].with_punctuation()
-    kept = PROFILES["prpn"].with_punctuation()
-    assert "|words:all|" in str(mp.compare(trees, trees, profile=kept))
-    assert list(mp.compare(trees, trees, profile="prpn", criteria=["corpus_f"]).frame) == ["corpus_f"]

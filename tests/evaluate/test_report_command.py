@@ -159,22 +159,6 @@ def test_a_folder_is_complete_or_absent(
     assert sorted(path.name for path in folder.iterdir()) == ["gold.mrg", "one.mrg"]
 
 
-def test_inputs_are_not_overwritten(command: Command) -> None:
-    assert "would be written there; name a folder" in command(f"{REPORT} -o one.mrg").error
-    assert Path("one.mrg").read_text("utf-8") == PARSE
-    Path("gold.html").write_text(GOLD, "utf-8")
-    refused = command("report gold.html one.mrg -o gold.html").usage_error
-    assert "--output would overwrite GOLD" in refused
-    assert Path("gold.html").read_text("utf-8") == GOLD
-
-
-def test_a_page_on_standard_output(command: Command) -> None:
-    outcome = command(f"{REPORT} -o -")
-    assert outcome.err == ""
-    assert outcome.output.startswith("<!DOCTYPE html>")
-    assert outcome.out.endswith("</html>\n")
-
-
 def test_details_and_posteriors_of_others_are_refused(command: Command) -> None:
     for lengths, message in (
         ((5, 3), "the details of one are of 2 sentences, the gold holds 3"),
@@ -196,19 +180,6 @@ def test_details_and_posteriors_of_others_are_refused(command: Command) -> None:
         )
         assert message in command(f"{REPORT} --posteriors p.npz -o page.html").error
     assert not PAGE.exists()
-
-
-def test_by_another_profile(command: Command) -> None:
-    write(**WORDS)
-    profile = "--profile compound-pcfg"
-    assert command(f"{REPORT} {profile} -o page.html").code == 0
-    assert table_of() == json.loads(command(f"evaluate gold.mrg one.mrg {profile} --format json").output)
-    assert [one["name"] for one in blocks()["index"]["criteria"]][:2] == ["corpus_f", "sentence_f"]
-    assert "Labels confused" not in PAGE.read_text("utf-8")
-    assert command(f"{REPORT} {profile} --criteria corpus-f --keep-punctuation -o page.html").code == 0
-    held = blocks()["index"]
-    assert held["criteria"][0]["name"] == "corpus_f"
-    assert [len(held["criteria"]), held["exact"]] == [3, False]
 
 
 @pytest.mark.parametrize("options", [{"evalb": "COLLINS.prm"}, {"profile": "spmrl"}, {"form": "original"}])

@@ -1,8 +1,6 @@
 """The page in a real browser: what it says, where its figures lead, and who can read it."""
 
-import base64
 import contextlib
-import csv
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -163,14 +161,6 @@ def test_each_figure_leads_to_its_sentences(page: Page, figure: str, said: str) 
     assert page.all("#list tbody tr")
 
 
-def test_a_confusion_lists_as_many_as_it_says(page: Page) -> None:
-    page.open()
-    times = int(page.one("#confusions-0 tbody a").text)
-    page.click("#confusions-0 tbody a")
-    counts = [text.rstrip("\N{MULTIPLICATION SIGN}") for text in page.texts("#list tbody td:nth-child(4)")]
-    assert sum(map(int, counts)) == times
-
-
 def test_filters_narrow_the_list_and_stand_in_the_address(page: Page) -> None:
     page.open("#view=sentences")
     everything = page.one("#listed").text
@@ -194,48 +184,6 @@ def test_filters_narrow_the_list_and_stand_in_the_address(page: Page) -> None:
     assert page.one("input[name=text]").get_attribute("value") == "BOSTON"
     page.one("#filters button[type=reset]").click()
     page.wait(lambda: page.one("#listed").text == everything)
-
-
-@pytest.mark.parametrize("name", ["report.html", "page/index.html"])
-def test_a_place_in_the_corpus_finds_its_sentence(driver: webdriver.Chrome, flights: Path, name: str) -> None:
-    source, line, _ = (flights / "test.mrg.places").read_text().splitlines()[17].split("\t")
-    page = Page(driver, flights / name)
-    page.open(f"#view=sentences&text={source}%3A{line}")
-    assert page.texts("#list tbody td:first-child") == ["17"]
-    page.click("#list .words a")
-    assert page.texts("#sentence .place") == [f"embedded:flights:{line}"]
-
-
-def test_the_list_is_saved_as_csv(page: Page, flights: Path, tmp_path: Path) -> None:
-    """What the filters leave, all of it, with the counts that evaluate has."""
-    with contextlib.chdir(flights):
-        assert run(f"evaluate {FILES} --details d --all --per-sentence", tmp_path / "counts.csv").code == 0
-    with (tmp_path / "counts.csv").open(newline="", encoding="utf-8") as stream:
-        counts = {(row["name"], row["sentence"]): row for row in csv.DictReader(stream)}
-    folder = {"behavior": "allow", "downloadPath": str(tmp_path)}
-    page.driver.execute_cdp_cmd("Page.setDownloadBehavior", folder)
-    page.open("#view=sentences&max=9&sort=order")
-    page.one("#save").click()
-    page.wait((tmp_path / "sentences.csv").exists)
-    with (tmp_path / "sentences.csv").open(newline="", encoding="utf-8") as stream:
-        saved = list(csv.DictReader(stream))
-    assert [row["words"] for row in saved] == page.texts("#list .words a")
-    assert 0 < len(saved) < 60
-    assert [row["place"].rpartition(":")[0] for row in saved] == ["embedded:flights"] * len(saved)
-    for row in saved:
-        assert int(row["length"]) == len(row["words"].split()) <= 9
-        for name in PARSES:
-            counted = counts[name, row["sentence"]]
-            above, below = row[f"{name} labelled_recall"], row[f"{name} labelled_recall of"]
-            assert [above, below] == [counted["labelled"], counted["gold"]]
-
-
-def test_who_wins(page: Page) -> None:
-    page.open("#view=sentences&wins=bracketed-recall&criterion=bracketed_recall")
-    for row in page.all("#list tbody tr"):
-        *_, one, other, best = [cell.text.split(" (")[0] for cell in row.find_elements(By.TAG_NAME, "td")]
-        matched = [int(text.split(" of ")[0]) for text in (one, other, best)]
-        assert matched[2] > max(matched[:2])
 
 
 def test_by_keyboard_alone(page: Page) -> None:
@@ -297,15 +245,6 @@ def test_axe_finds_nothing_serious(page: Page, state: str, scheme: str, width: i
     assert page.violations() == []
 
 
-def test_dark_is_dark(page: Page) -> None:
-    page.open()
-    colours = "const style = getComputedStyle(document.body); return [style.color, style.backgroundColor]"
-    light = page.run(colours)
-    page.emulate(prefers_color_scheme="dark")
-    assert page.run(colours) != light
-    page.emulate()
-
-
 @pytest.mark.parametrize("width", [400, 640, 1600])
 def test_nothing_is_wider_than_the_window(page: Page, width: int) -> None:
     """640 pixels are a window of 1280 at 200%; what must be wide scrolls in a frame of its own."""
@@ -316,82 +255,6 @@ def test_nothing_is_wider_than_the_window(page: Page, width: int) -> None:
 
 
 #: How many trees there are, are wider than their frame, have folded constituents, are brackets.
-TREES = """
-const frames = [...document.querySelectorAll("article .tree")];
-const wider = (one) => one.scrollWidth > one.clientWidth;
-const wide = frames.filter((frame) => [frame, ...frame.querySelectorAll(".scroll")].some(wider));
-const having = (what) => frames.filter((frame) => frame.querySelector(what));
-return [frames, wide, having(".fold"), having(".brackets")].map((some) => some.length);
-"""
-
-
-@pytest.mark.parametrize("width", [640, 1280])
-def test_trees_are_folded_to_the_page(driver: webdriver.Chrome, long: Path, width: int) -> None:
-    page = Page(driver, long)
-    page.resize(width)
-    sums = {}
-    for form in ("", "&form=tree"):
-        found = []
-        for sentence in range(1, 19):
-            page.open(f"#view=sentence&sentence={sentence}{form}")
-            found.append(page.run(TREES))
-            assert page.run("return document.documentElement.scrollWidth") <= width
-        sums[form] = [sum(column) for column in zip(*found, strict=True)]
-    trees, wide, folded, brackets = sums[""]
-    assert wide == 0
-    assert folded > 10
-    assert 2 * brackets < trees
-    # Drawn whole, as many as that are wider, and scroll.
-    assert sums["&form=tree"][1] >= folded + brackets
-    assert sums["&form=tree"][2:] == [0, 0]
-
-
-def test_a_folded_constituent_opens(driver: webdriver.Chrome, long: Path) -> None:
-    page = Page(driver, long)
-    page.resize(1280)
-    for sentence in range(1, 19):
-        page.open(f"#view=sentence&sentence={sentence}")
-        if page.all("article .fold"):
-            break
-    words = page.one("article .text").text.split()
-    tree = page.one("article .tree:has(.fold)")
-
-    def drawn() -> list[str]:
-        """The words in sight, those of folded constituents left out."""
-        shown = "return [...arguments[0].querySelectorAll('svg > text:not([class])')]"
-        return [text for text in page.run(f"{shown}.map((one) => one.textContent)", tree) if text in words]
-
-    folded = page.one("article .fold")
-    label = folded.get_attribute("aria-label")
-    first, _, last = label.partition("folded: ")[2].partition(";")[0].partition(" … ")
-    assert first in words
-    assert last in words
-    before = drawn()
-    assert len(before) < len(words)
-    assert page.violations() == []
-    page.run("arguments[0].focus()", folded)
-    ActionChains(driver).send_keys(Keys.ENTER).perform()
-    assert len(drawn()) > len(before)
-    opened = "const here = document.activeElement; return [here.getAttribute('class'), here.ariaExpanded]"
-    assert page.run(opened) == ["fold", "true"]
-    ActionChains(driver).send_keys(Keys.SPACE).perform()
-    assert drawn() == before
-    page.one("article .fold text").click()
-    assert len(drawn()) > len(before)
-    # In a window of another width all is fitted anew.
-    page.resize(900)
-    page.wait(lambda: page.run(TREES)[1] == 0)
-    assert page.messages() == []
-
-
-def test_it_prints(page: Page) -> None:
-    page.open()
-    printed = page.driver.execute_cdp_cmd("Page.printToPDF", {})
-    assert base64.b64decode(printed["data"]).startswith(b"%PDF")
-    page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
-    assert not page.all("nav")[0].is_displayed()
-    assert page.one("#results").is_displayed()
-    page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
 
 
 def test_labels_and_words_are_text(driver: webdriver.Chrome, odd: Path) -> None:
@@ -420,32 +283,6 @@ def test_labels_and_words_are_text(driver: webdriver.Chrome, odd: Path) -> None:
     assert page.messages() == []
 
 
-def test_words_from_right_to_left(driver: webdriver.Chrome, odd: Path) -> None:
-    page = Page(driver, odd / "report.html")
-    page.resize(1200)
-    page.open("#view=sentence&sentence=2&form=tree")
-    assert page.run("return getComputedStyle(document.querySelector('article .text')).direction") == "rtl"
-    places = {element.text: element.rect["x"] for element in page.all("article .tree:first-of-type svg text")}
-    assert places["הכלב"] > places["הגדול"] > places["ראה"]
-    page.open("#view=sentence&sentence=1&form=tree")
-    places = {element.text: element.rect["x"] for element in page.all("article .tree svg text")}
-    assert places["the"] < places["dog"] < places["saw"]
-    page.open("#view=sentence&sentence=3")
-    assert page.one("article .text").text == "我们 喜欢 小 猫"
-    assert "No parse." in page.one("article").text
-
-
-def test_what_is_wrong_is_named(driver: webdriver.Chrome, odd: Path) -> None:
-    page = Page(driver, odd / "report.html")
-    page.open("#view=sentence&sentence=1&form=tree")
-    gold, parse = page.texts("article .tree")
-    assert "missed" in gold
-    assert "crosses gold" in parse
-    assert f"NP over saw a (2{TO}4): crosses a constituent of the gold" in parse
-    page.open("#view=sentence&sentence=2&form=brackets")
-    assert "gold: <script>" in page.texts("article .tree")[1]
-
-
 def test_a_folder_opens_from_its_index(driver: webdriver.Chrome, flights: Path) -> None:
     assert (flights / "page" / "data" / "chunk-0.js").exists()
     page = Page(driver, flights / "page" / "index.html")
@@ -454,19 +291,3 @@ def test_a_folder_opens_from_its_index(driver: webdriver.Chrome, flights: Path) 
     page.click("#list tbody a")
     assert page.one("article .tree")
     assert page.messages() == []
-
-
-def test_two_thousand_sentences(driver: webdriver.Chrome, flights: Path, folder: Path) -> None:
-    """They open and can be listed; how quickly, benchmarks/report_page.py measures."""
-    for name in FILES.split():
-        Path(name).write_text((flights / name).read_text("utf-8") * 34, "utf-8")
-    assert run(f"report {FILES} --resamples 100 -o report.html").code == 0
-    assert Path("report.html").stat().st_size < 2_000_000
-    page = Page(driver, folder / "report.html")
-    page.open("#view=sentences")
-    assert page.one("#listed").text.startswith("2,040 sentences")
-    assert len(page.all("#list tbody tr")) == 50
-    page.one("#more-sentences").click()
-    assert len(page.all("#list tbody tr")) == 100
-    page.open("#view=sentence&sentence=2040")
-    assert page.one("article .tree")

@@ -1,6 +1,5 @@
 """``--runs``: mean and spread of several runs, and tests over both sentences and runs."""
 
-import csv
 import itertools
 import json
 import math
@@ -16,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import mbrparse as mp
-from mbrparse.evaluate.criteria import Columns, Criterion, ratio
+from mbrparse.evaluate.criteria import Criterion, ratio
 from mbrparse.evaluate.runs import Runs
 
 RATE = ratio("rate", "rate", "matched", "gold")
@@ -34,11 +33,11 @@ def runs_of(systems: dict[str, Table], baseline: str, **options: Any) -> pd.Data
         for run, sentences in enumerate(table)
         for sentence, (matched, gold) in enumerate(sentences)
     ]
-    counts = Columns.of_rows(["name", "sentence", "matched", "gold"], rows)
+    counts = pd.DataFrame(rows, columns=["name", "sentence", "matched", "gold"])
     names = {name: [f"{name}/{run}" for run in range(len(table))] for name, table in systems.items()}
     criteria = options.pop("criteria", [RATE])
     average = options.pop("average", "pooled")
-    return Runs(counts, names, criteria, average, baseline, **options).tables(None)[0].table.to_frame()
+    return Runs(counts, names, criteria, average, baseline, **options).tables(None)[0].table
 
 
 def pooled(sentences: list[tuple[int, int]]) -> float:
@@ -128,18 +127,6 @@ def test_equal_runs_and_what_has_no_rate() -> None:
     assert pd.isna(lower["low"])
 
 
-def test_one_run_each_has_the_intervals_of_a_plain_comparison(command: Command) -> None:
-    write(gold=GOLD, one=PARSE, two=GOLD)
-    evaluate = "evaluate --resamples 500 --format csv gold.mrg one.mrg"
-    plain = command(f"{evaluate} two.mrg")
-    several = command(f"{evaluate} --runs b=two.mrg")
-    [before] = [row for row in csv.DictReader(plain.out.splitlines()) if row["name"] == "two"]
-    rows = {row["criterion"]: row for row in csv.DictReader(several.out.splitlines()) if row["name"] == "b"}
-    for name, row in rows.items():
-        for key in ("low", "high", "p_bootstrap"):
-            assert float(row[key]) == pytest.approx(float(before[f"{name}_{key}"]))
-
-
 @pytest.mark.parametrize("format", ["text", "markdown", "latex", "csv", "json"])
 @pytest.mark.parametrize("profile", ["goodman --form original", "evalb", "prpn"])
 def test_every_format(command: Command, format: str, profile: str) -> None:
@@ -186,10 +173,3 @@ def test_in_memory() -> None:
     ):
         with pytest.raises(mp.MbrparseError, match=message):
             mp.compare(gold, parses, runs=runs, baseline=baseline)  # type: ignore[arg-type]
-
-
-def test_frames_beside_a_breakdown() -> None:
-    gold = [mp.read_tree(text) for text in GOLD.splitlines()]
-    found = mp.compare(gold, {}, runs={"two": [gold, gold]}, by="length", resamples=20)
-    assert str(found).startswith("By length")
-    assert list(found.frames) == ["runs", "means", "by_length"]

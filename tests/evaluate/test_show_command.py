@@ -45,11 +45,6 @@ def test_several_trees(command: Command) -> None:
     assert "\x1b" not in text
 
 
-def test_an_empty_parse(command: Command) -> None:
-    assert command("show gold.mrg parse.mrg --line 2").output.endswith("\nparse.mrg\n(no parse)\n")
-    assert command("show parse.mrg --line 2").output == "(no parse)\n"
-
-
 def test_svg(command: Command) -> None:
     assert command("show gold.mrg parse.mrg --svg trees.svg").code == 0
     nodes = [node for node in ElementTree.parse("trees.svg").iter() if node.tag.endswith("text")]
@@ -140,12 +135,6 @@ def test_a_wide_tree_is_folded() -> None:
         assert [word for strip in words for word in strip] == whole.splitlines()[-1].split()
         # Only branches are cut.
         assert folded.count("NP_Cont") == 9
-
-
-def test_piped_drawings_stay_whole(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "20")
-    write(wide="(S " + "(NN interesting) " * 9 + ")")
-    assert max(map(len, command("show wide.mrg").output.splitlines())) > 100
 
 
 def test_latex(command: Command) -> None:
@@ -276,12 +265,6 @@ def test_binarized_trees_as_original_ones(command: Command) -> None:
     assert "S_Cont" not in command("show right.mrg --debinarize").output
     write(odd="(S (& a b) c)\n")
     assert command("show odd.mrg --debinarize").error.startswith("odd.mrg:1: label '&' has no base")
-
-
-def test_the_best_of_candidates_is_compared(command: Command) -> None:
-    write(one="(S (A a b) c)\n", two="1\t-1.5\t(S a b c)\n1\t-2\t(S (A a b) c)\n")
-    [row] = rows(command("show --compare one.mrg two.mrg --format csv").output)
-    assert (row["first_only"], row["second_only"]) == ("A 0-2", "")
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,8 @@
 """Signatures: two settings never share one, and what changes no figure changes none."""
 
 import json
-import re
-import shutil
 from collections.abc import Sequence
-from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any
 
 import click
 import pytest
@@ -15,13 +11,9 @@ from evaluation_cases import write
 
 import mbrparse as mp
 from mbrparse.cli.main import cli
-from mbrparse.evaluate.compare.evaluation import Settings
 from mbrparse.evaluate.compare.spans import SpanConventions
 from mbrparse.evaluate.counts import Comparison
-from mbrparse.evaluate.criteria import PAPER
 from mbrparse.evaluate.evalb.parameters import EvalbParameters
-from mbrparse.program import commit, program, signature, sources
-from mbrparse.treebank.labels import LabelMarks
 
 GOLD = "(S (NP (DT the) (NN dog)) (S_Cont (VP (VBZ sees) (NP (DT a) (NN cät))) (. .)))\n" * 3
 ONE = "(S (NP (DT the) (NN dog)) (S_Cont (VP (VBZ sees) (DT a)) (S_Cont (NN cät) (. .))))\n" * 3
@@ -142,90 +134,3 @@ def test_calibration_names_its_details(command: Command) -> None:
 
 
 HOWS = [Comparison("original"), SpanConventions(), EvalbParameters()]
-OTHER: dict[str, Any] = {
-    "form": "binarized",
-    "crossing_reference": "binarized",
-    "words": "all",
-    "whole": "yes",
-    "label_ends": "#",
-    "criteria": PAPER[:1],
-    "average": "sentence",
-    "by": "length",
-    "baseline": "two",
-    "criterion": "labelled_tree",
-    "marks": LabelMarks("+"),
-    "profile": "goodman",
-    "longest": 3,
-    **{name: frozenset({"X"}) for name in ("deleted", "deleted_for_length", "quotes")},
-    **{name: frozenset({("X", "Y")}) for name in ("equal_labels", "equal_words")},
-}
-
-
-@pytest.mark.parametrize("how", HOWS, ids=lambda how: type(how).__name__)
-def test_every_field_of_how_trees_are_compared_is_said(how: Any) -> None:
-    """Parameters of files, and conventions that Python alone can make."""
-    names = [field.name for field in fields(how) if field.compare]
-    usual = Comparison() if isinstance(how, Comparison) else how
-    texts = {signature(usual.signature())}
-    for name in names:
-        value: Any = getattr(usual, name)
-        other: Any
-        if isinstance(value, bool):
-            other = not value
-        elif isinstance(value, int):
-            other = value + 1
-        else:
-            other = OTHER.get(name, "other")
-        if name == "form":
-            other = "original"
-        texts.add(signature(replace(usual, **{name: other}).signature()))
-    assert len(texts) == 1 + len(names)
-
-
-def test_what_settings_say() -> None:
-    usual = Settings(Comparison(), tuple(PAPER))
-    unsaid = {"how", "criteria", "average", "resamples", "seed"}  # said where they are used
-    unsaid |= {"everything", "frames"}  # change no figure
-    for field in fields(Settings):
-        if field.name not in unsaid:
-            other = replace(usual, **{field.name: OTHER[field.name]})
-            assert other.signature() != usual.signature(), field.name
-
-
-def test_the_program_is_named(tmp_path: Path) -> None:
-    text = signature({"a": None, "b": ["x|y", {"k": 1, "none": None}], "c": "two\nlines"})
-    named = r"version:mbrparse-[\d.]+\|sources:([0-9a-f]{12})(\|commit:[0-9a-f]{10}\+?)?"
-    found = re.fullmatch(rf"b:x%7Cy,k=1\|c:two\\nlines\|{named}", text)
-    assert found
-    assert found[1] == sources()
-    assert sources() in program()
-    package = tmp_path / "some" / "mbrparse"
-    (package / "io").mkdir(parents=True)
-    assert commit(package) is None  # no checkout
-    (tmp_path / ".git").mkdir()
-    assert commit.__wrapped__(package) is None  # that of someone else
-
-
-def test_commits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    git = shutil.which("git")
-    if git is None:
-        pytest.skip("no git")
-    import subprocess
-
-    def call(*words: str) -> str:
-        who = ["-c", "user.name=x", "-c", "user.email=x@example.org"]
-        return subprocess.run(
-            [git, *who, *words], cwd=tmp_path, check=True, capture_output=True, text=True, timeout=60
-        ).stdout.strip()
-
-    for name in ("GIT_DIR", "GIT_INDEX_FILE", "GIT_WORK_TREE"):
-        monkeypatch.delenv(name, raising=False)
-    call("init", "-q")
-    (tmp_path / "file").write_text("one")
-    call("add", "file")
-    call("commit", "-q", "-m", "one")
-    head = call("rev-parse", "HEAD")
-    assert commit.__wrapped__(tmp_path / "mbrparse") == head[:10]
-    (tmp_path / "file").write_text("two")
-    monkeypatch.setenv("GIT_DIR", "/nowhere")
-    assert commit.__wrapped__(tmp_path / "mbrparse") == f"{head[:10]}+"

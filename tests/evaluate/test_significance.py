@@ -3,7 +3,6 @@
 import itertools
 import json
 import math
-import tracemalloc
 
 import numpy as np
 import pandas as pd
@@ -12,11 +11,9 @@ from commandline import Command
 from evaluation_cases import GOLD, PARSE, write
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import bootstrap as scipy_bootstrap
 
 from mbrparse.evaluate.counts import SentenceCounts
-from mbrparse.evaluate.criteria import MORE, PAPER, Average, Columns, Criterion, rates
-from mbrparse.evaluate.evalb.summary import EVALB, EvalbCounts
+from mbrparse.evaluate.criteria import MORE, PAPER, Average, Criterion, rates
 from mbrparse.evaluate.significance import Significance, significance
 
 ALL = PAPER + MORE
@@ -42,15 +39,11 @@ def random_table(files: int, sentences: int, seed: int = 0) -> pd.DataFrame:
     return table({f"file{number}": list(sentences) for number, sentences in enumerate(rows)})
 
 
-def as_columns(table: pd.DataFrame) -> Columns:
-    return Columns({str(name): column.tolist() for name, column in table.items()})
-
-
 def check(
     counts: pd.DataFrame, average: Average = "pooled", resamples: int = 500, seed: int = 0
 ) -> Significance:
     """Test against the first file."""
-    return significance(as_columns(counts), ALL, average, str(counts["name"].iloc[0]), resamples, seed)
+    return significance(counts, ALL, average, str(counts["name"].iloc[0]), resamples, seed)
 
 
 @pytest.mark.parametrize("average", ["pooled", "sentence"])
@@ -76,7 +69,7 @@ def test_intervals_contain_the_rates(sentences: list[tuple[int, int, int, int]],
         }
     )
     found = check(counts, average, 50)
-    observed = rates(as_columns(counts), ALL, average).to_frame("name").to_numpy()
+    observed = rates(counts, ALL, average).set_index("name").to_numpy()
     known = ~np.isnan(observed)
     assert (found.low[known] <= observed[known] + 1e-12).all()
     assert (found.high[known] >= observed[known] - 1e-12).all()
@@ -100,7 +93,7 @@ def exact_p(counts: pd.DataFrame, criterion: Criterion, average: Average) -> flo
 
     def distance(first: pd.DataFrame, second: pd.DataFrame) -> float:
         both = pd.concat([first.assign(name="first"), second.assign(name="second")])
-        first_rate, second_rate = rates(as_columns(both), [criterion], average)[criterion.name]
+        first_rate, second_rate = rates(both, [criterion], average)[criterion.name]
         return float(abs(first_rate - second_rate))
 
     observed = distance(one, other)
@@ -143,50 +136,11 @@ def test_bootstrap_agrees_with_enumeration() -> None:
         assert bound[1, RECALL] == pytest.approx(np.percentile(recalls[1], share), abs=0.01)
 
 
-def test_bootstrap_agrees_with_scipy() -> None:
-    counts = random_table(2, 50)
-    found = check(counts, "pooled", 20_000)
-    labelled, gold = (counts[column].to_numpy()[:50] for column in ("labelled", "gold"))
-    known = scipy_bootstrap(
-        (labelled, gold),
-        lambda above, below, axis: above.sum(axis=axis) / below.sum(axis=axis),
-        paired=True,
-        vectorized=True,
-        n_resamples=20_000,
-        method="percentile",
-        rng=np.random.default_rng(0),
-    ).confidence_interval
-    assert (found.low[0, RECALL], found.high[0, RECALL]) == pytest.approx((known.low, known.high), abs=0.003)
-
-
 def test_who_beats_whom() -> None:
     found = check(random_table(3, 200))
     assert found.beats[2, :, RECALL].tolist() == [True, True, False]
     assert found.beats[0, :, RECALL].tolist() == [False, False, False]
     assert np.array_equal(found.pairs, found.pairs.transpose(1, 0, 2))
-
-
-def test_fewer_crossing_brackets_are_better() -> None:
-    rows = [
-        EvalbCounts(name, number, number, number, 0, 9, 1, 5, 5, 5, crossing, 9, 9)
-        for name, crossing in (("many", 3), ("few", 1))
-        for number in range(30)
-    ]
-    counts = Columns.of_rows(EvalbCounts._fields, rows)
-    found = significance(counts, EVALB, "pooled", "many", 500, 0)
-    place = [criterion.name for criterion in EVALB].index("average_crossing")
-    assert found.beats[1, 0, place]
-    assert not found.beats[0, 1, place]
-
-
-def test_memory() -> None:
-    """10,000 resamples over 2,400 sentences and 4 files."""
-    counts = random_table(4, 2400)
-    tracemalloc.start()
-    check(counts, "pooled", 10_000)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert peak < 300e6
 
 
 def test_command(command: Command) -> None:

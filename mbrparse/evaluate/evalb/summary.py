@@ -285,11 +285,10 @@ def _totals(counts: pd.DataFrame) -> str:
 
 def _summary(title: str, counts: pd.DataFrame) -> str:
     errors, skipped, valid = _numbers(counts)
-    sums = ((one, *(float(side.sum()) for side in sides(one, counts, "pooled"))) for one in EVALB)
-    figures = {
-        one.name: _percent(above, below) if one.percent else above / max(below, 1)
-        for one, above, below in sums
-    }
+    figures = {}
+    for one in EVALB:
+        above, below = (float(side.sum()) for side in sides(one, counts, "pooled"))
+        figures[one.name] = _percent(above, below) if one.percent else above / max(below, 1)
     recall, precision = figures["bracketing_recall"], figures["bracketing_precision"]
     # Zero by zero, as C prints it on x86.
     f_measure = (
