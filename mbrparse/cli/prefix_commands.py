@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import itertools
 import json
 import math
 from collections import Counter
@@ -40,6 +41,8 @@ if TYPE_CHECKING:
     )
 
 Found = TypeVar("Found", "SentenceSurprisals", "Distributions")
+# Sentences that are read before one of them is looked at.
+_TOGETHER = 512
 # With a greater spectral radius a grammar is inconsistent: the radius itself is exact to fewer digits.
 _CONSISTENT = 1 + 1e-9
 
@@ -79,15 +82,16 @@ class WordOptions(InputOptions):
     ) -> Iterator[tuple[int, Found]]:
         """Number what is found of each sentence; at last a note on the bits of all, which are of ``what``."""
         from mbrparse.decode.parser.output import most_common
-        from mbrparse.decode.parser.sentences import read_files, sentences_of, untokenized
+        from mbrparse.decode.parser.sentences import read_input, untokenized
         from mbrparse.decode.parser.sources import check_fit
 
         fit, count, told, bits, reasons = False, 0, 0, 0.0, Counter[str]()
-        for chunk in read_files(inputs, self.read_form, self.encoding):
-            batch = list(sentences_of(chunk))
+        lines = read_input(inputs, self.read_form, self.encoding)
+        while some := list(itertools.islice(lines, _TOGETHER)):
+            batch = [line.sentence for line in some]
             spoken = [one for one in batch if one and not fit]
             check_fit(words.grammar, spoken)
-            if chunk.form == "tokens" and (remark := untokenized(words.grammar, spoken)):
+            if some[0].tokens and not self.tokenize and (remark := untokenized(words.grammar, spoken)):
                 note(remark)
             fit = fit or bool(spoken)
             for one in with_progress(find(batch), "reading", len(batch)):

@@ -196,6 +196,9 @@ class _Rule(NamedTuple):
     message: str
 
 
+_TOGETHER = "and the objective minimum-risk go together"
+
+
 def _exhaustive(options: ParserOptions) -> bool:
     return options.best_first is None
 
@@ -235,7 +238,7 @@ _RULES = (
         "risk",
         lambda options: options.asks_for(Kind.RISK) or options.risk is not None,
         lambda options: options.asks_for(Kind.RISK) and options.risk is not None,
-        "and the objective minimum-risk go together",
+        _TOGETHER,
     ),
     _Rule(
         "best_first",
@@ -363,6 +366,12 @@ def check_expectation(
     if not items <= known:
         needs = "binarized trees" if source == "pcfg" else "a grammar"
         raise OptionsError(f"needs {needs}", option="objective", value=objective.name)
+
+
+def check_risk(objectives: Iterable[Objective], risk: Risk | None) -> None:
+    """Raise OptionsError unless there is a risk where, and only where, minimum-risk is an objective."""
+    if (risk is None) is any(row.kind is Kind.RISK for row in objectives):
+        raise OptionsError(_TOGETHER, option="risk")
 
 
 def objective_of(name: str | Objective, unaries: bool = False) -> Objective:

@@ -230,21 +230,20 @@ def sentence_ends(chunk: Chunk) -> Iterator[tuple[int, int]]:
 def read_sentences(
     path: str | Path, form: InputForm | None = None, encoding: str = "utf-8"
 ) -> Iterator[Sentence]:
-    """Yield the sentences of a file one by one; see ``read_chunks``."""
-    return itertools.chain.from_iterable(map(sentences_of, read_chunks(path, form, encoding)))
+    """Yield the sentences of a file one by one; see ``read_input``."""
+    return (line.sentence for line in read_input([path], form, encoding))
 
 
 def sentence_of_line(
     path: str | Path, number: int, form: InputForm | None = None, encoding: str = "utf-8"
 ) -> Line:
     """The sentence of this number, from 1; raises CorpusError where there is none."""
-    done = 0
-    for chunk in read_chunks(path, form, encoding):
-        sentences = list(sentences_of(chunk))
-        if done + len(sentences) >= number:
-            return Line(sentences[number - 1 - done], number - 1, chunk.form != "trees", chunk.source)
-        done += len(sentences)
-    raise CorpusError(f"there is no sentence {number}: the input holds {done}", source=chunk.source)
+    count = 0
+    for line in read_input([path], form, encoding):
+        count = line.place + 1
+        if count == number:
+            return line
+    raise CorpusError(f"there is no sentence {number}: the input holds {count}", source=source_name(path))
 
 
 def _chunks(

@@ -18,7 +18,15 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from mbrparse.charts.factory import TIE
-from mbrparse.decode.answers import ParserOptions, Risk, objective_of
+from mbrparse.decode.answers import (
+    EXPECTATIONS,
+    PRODUCTION_ITEMS,
+    ParserOptions,
+    Risk,
+    check_expectation,
+    check_risk,
+    objective_of,
+)
 from mbrparse.decode.candidates.candidate_trees import expected_scores, first_best, shares
 from mbrparse.decode.objectives import Item, Kind, Objective
 from mbrparse.decode.parser.output import Output
@@ -91,8 +99,8 @@ class Votes:
         Raises OptionsError for objectives that votes cannot serve.
         """
         if objective.kind is Kind.RISK:
-            if risk is None:
-                raise OptionsError("--objective minimum-risk and --risk go together")
+            check_risk((objective,), risk)
+            assert risk is not None
             return progress(self._least_risk(risk), "combining", len(self.items.leaves))
         weights = self.weights if self.item_weights is None else np.ones(len(self.trees))
         posteriors = self.items.posteriors(weights, self.item_weights)
@@ -222,20 +230,6 @@ def _read(trees: Sequence[AnyTree | None], name: str) -> list[ReadTree]:
     return [ReadTree(number, tree) for number, tree in enumerate(any_trees(trees, name), start=1)]
 
 
-#: What a row of ``score`` says of a tree's items.
-_GAINS = {
-    Item.LABELLED_SPAN: "expected_labelled",
-    Item.SPAN: "expected_bracketed",
-    Item.CONSISTENT_SPAN: "expected_consistent",
-    Item.PARENT_CHILD: "expected_parent_child",
-    Item.PRODUCTION: "expected_productions",
-    Item.SPLIT_PRODUCTION: "expected_split_productions",
-    Item.RULE: "posterior",
-    Item.PROJECTED_TREE: "posterior",
-}
-_OF_SPANS = {Item.LABELLED_SPAN, Item.SPAN}
-_OF_TREES = {Item.RULE, Item.PROJECTED_TREE}
-_OF_RULES = {Item.PARENT_CHILD, Item.PRODUCTION, Item.SPLIT_PRODUCTION}
 _TOGETHER = 100  # sentences
 NO_CANDIDATE = "no candidate"
 _HERE = "<candidates>"
@@ -274,14 +268,15 @@ class Reranker:
         **limits: Any,
     ) -> None:
         """``limits`` is max_length of a ``Scorer``."""
-        asked = set().union(*map(_items, objectives))
+        asked = {item for row in objectives for item, weight in row.gains if weight}
         crossing = Item.CONSISTENT_SPAN in asked
-        self._options = {"items": bool(asked & _OF_RULES), "consistent": crossing, **limits}
+        self._options = {"items": bool(asked & PRODUCTION_ITEMS), "consistent": crossing, **limits}
         self._scorer = None if known is None else Scorer(known, form, **self._options)
+        kind = None if known is None else known.kind
+        consistent = not isinstance(known, GivenPosteriors) or known.consistent is not None
         for row in objectives:
-            _check(row, known, form)
-        if (risk is None) is any(row.kind is Kind.RISK for row in objectives):
-            raise OptionsError("--objective minimum-risk and --risk go together")
+            check_expectation(row, kind, form == "binarized", consistent)
+        check_risk(objectives, risk)
         self._objectives, self._form, self._risk = objectives, form, risk
 
     def choices(self, sentences: Iterable[Sequence[CandidateLine]], source: str) -> Iterator[list[Reranked]]:
@@ -336,29 +331,9 @@ def _log_probs(candidates: Sequence[CandidateLine]) -> FloatArray:
     return np.array([one.log_prob for one in candidates])
 
 
-def _items(objective: Objective) -> set[Item]:
-    return {item for item, weight in objective.gains if weight}
-
-
-def _check(objective: Objective, known: PCFG | GivenPosteriors | None, form: Form) -> None:
-    """Raise OptionsError for an objective that single trees have no expected score for."""
-    items = _items(objective)
-    if objective.f_score not in (None, "sentence") or not items <= _GAINS.keys():
-        raise OptionsError(f"--objective {objective.name}: its expectation is not known of single trees")
-    if known is None:
-        told = _OF_SPANS | _OF_TREES
-    elif isinstance(known, PCFG):
-        told = _GAINS.keys() - (_OF_RULES if form == "original" else set())
-    else:
-        told = _OF_SPANS | (set() if known.consistent is None else {Item.CONSISTENT_SPAN})
-    if not items <= told:
-        needs = "binarized trees" if isinstance(known, PCFG) else "--grammar"
-        raise OptionsError(f"--objective {objective.name} needs {needs}")
-
-
 def _expected(objective: Objective, row: Row) -> float:
     """What a tree is expected to score, by its row of ``score``."""
-    gained = sum(weight * (row[_GAINS[item]] or 0.0) for item, weight in objective.gains if weight)
+    gained = sum(weight * (row[EXPECTATIONS[item]] or 0.0) for item, weight in objective.gains if weight)
     if objective.f_score:
         both = row["tree_constituents"] + row["constituents"]
         return 2 * gained / both if both else 1.0

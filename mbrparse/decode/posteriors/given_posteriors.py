@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -40,6 +40,8 @@ class GivenPosteriors:
     phrase           bool [entries]: no tag
     g                float64 [entries]
     """
+
+    kind: ClassVar[Literal["posteriors"]] = "posteriors"
 
     source: str
     lengths: npt.NDArray[np.int64]
