@@ -114,9 +114,7 @@ class EstimationOptions:
     brackets: bool = option(
         "--brackets/--no-brackets", default=True, help="Use the brackets, or the bare strings."
     )
-    max_length: int | None = count_option(
-        help="Leave longer sentences out (default: those whose charts would take more than 2 GB)."
-    )
+    max_length: int | None = count_option(help="Leave longer sentences out.")
     heldout: str | None = option(type=InputFile(), help="Report the cross-entropy of these trees' strings.")
 
 

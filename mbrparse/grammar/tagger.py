@@ -5,44 +5,34 @@ NLTK is imported when the first sentence is tagged, or when a tagger is trained.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import random
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 from unittest.mock import patch
+
+import msgspec
 
 from mbrparse.errors import FileError, GrammarError
 from mbrparse.files import STANDARD, is_file, open_output, read_lines
-from mbrparse.state_files import (
-    SchemaError,
-    listed,
-    mapping,
-    number,
-    one_of,
-    record,
-    short_digest,
-    shown,
-    state_of,
-    text,
-)
 from mbrparse.treebank.labels import escape
 from mbrparse.treebank.tree import Tree, bracket_free
 
-MAGIC = "mbrparse-tagger"
-VERSION = 1
-SEED = 0
-_SHAPE = record(
-    {
-        MAGIC: one_of([VERSION]),
-        "tags": listed(text, least=1),
-        "known": mapping(text),
-        "weights": mapping(mapping(number())),
-    }
-)
 _TOGETHER = "keep a grammar and its tagger together, or train again: mbrparse train --unknown collins"
+SEED = 0
+
+
+class TaggerContent(msgspec.Struct):
+    """What a tagger's file holds: NLTK's weights by feature and tag, and the words that have one tag."""
+
+    version: Literal[1] = msgspec.field(name="mbrparse-tagger")
+    tags: Annotated[list[str], msgspec.Meta(min_length=1)]
+    known: dict[str, str]
+    weights: dict[str, dict[str, float]]
 
 
 @dataclass(frozen=True)
@@ -64,7 +54,7 @@ class Tagger:
         # NLTK shuffles the sentences with Python's own random numbers, of which other threads draw as well.
         with patch.object(perceptron, "random", random.Random(SEED)):
             tagger.train([sentence for sentence in sentences if sentence])
-        rows = [f"{json.dumps(MAGIC)}: {VERSION}", f'"tags": {json.dumps(sorted(tagger.classes))}']
+        rows = ['"mbrparse-tagger": 1', f'"tags": {json.dumps(sorted(tagger.classes))}']
         weights = {feature: row for feature, row in tagger.model.weights.items() if row}
         for name, entries in (("known", tagger.tagdict), ("weights", weights)):
             lines = (
@@ -91,8 +81,8 @@ class Tagger:
             raise wrong(f"not the tagger that {grammar} was trained with, or it was changed since")
         try:
             tagger._content  # noqa: B018  # which is checked
-        except SchemaError as misfit:
-            raise wrong(f"not a tagger's file of this version: {misfit}") from None
+        except (msgspec.MsgspecError, RecursionError) as error:
+            raise wrong(f"not a tagger's file of this version: {error}") from None
         return tagger
 
     def write(self, grammar: str | Path) -> None:
@@ -109,13 +99,12 @@ class Tagger:
     @cached_property
     def digest(self) -> str:
         """A short digest of the text, which a grammar's file names."""
-        return short_digest(self.text.encode())
+        return hashlib.sha256(self.text.encode()).hexdigest()[:16]
 
     @property
     def tags(self) -> list[str]:
         """All tags as in rules, in text order."""
-        tags: list[str] = self._content["tags"]
-        return tags
+        return self._content.tags
 
     def tag(self, words: Sequence[str], among: Collection[str] | None = None) -> list[str]:
         """The best tag of each word, as in rules; with ``among`` ambiguous words choose from these."""
@@ -129,11 +118,10 @@ class Tagger:
             tagger.model.classes = every
 
     @cached_property
-    def _content(self) -> dict[str, Any]:
-        content = state_of(self.text, _SHAPE)
-        for tag in content["known"].values():
-            if tag not in content["tags"]:
-                raise SchemaError(f"{shown(tag)} is none of its tags")
+    def _content(self) -> TaggerContent:
+        content = msgspec.json.decode(self.text, type=TaggerContent)
+        if unlisted := set(content.known.values()).difference(content.tags):
+            raise msgspec.ValidationError(f"{min(unlisted)!r} is none of its tags")
         return content
 
     @cached_property
@@ -141,8 +129,8 @@ class Tagger:
         from nltk.tag.perceptron import PerceptronTagger
 
         tagger = PerceptronTagger(load=False)
-        tagger.model.weights = self._content["weights"]
-        tagger.tagdict = self._content["known"]
+        tagger.model.weights = self._content.weights
+        tagger.tagdict = self._content.known
         tagger.classes = tagger.model.classes = set(self.tags)
         return tagger
 

@@ -144,10 +144,3 @@ def test_a_checkpoint_of_other_trees(command: Command) -> None:
     kept = [line for line in path.read_text().splitlines() if " VP" not in line]
     path.write_text("\n".join(kept) + "\n")
     assert "g.txt.cycle-1" in command(f"{TRAIN} -o g.txt --cycles 2 --resume").error
-
-
-def test_more_memory_than_there_is(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("os.sysconf", lambda _: 1)
-    error = command(f"{TRAIN} -o g.txt --cycles 1").error
-    assert "cycle 1 would need" in error
-    assert "--cycles 0" in error

@@ -16,7 +16,7 @@ from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import TerminalKind
 from mbrparse.training.count import induce
 from mbrparse.training.em.bracketings import BracketedSentence, bracketed_sentences
-from mbrparse.training.em.inside_outside import random_grammar, train
+from mbrparse.training.em.inside_outside import InsideOutside, random_grammar, train
 from mbrparse.treebank.binarize import binarize
 from mbrparse.treebank.brackets import read_tree
 from mbrparse.treebank.corpora.reading import SourceTree
@@ -26,6 +26,7 @@ TREES = """(S (NP a b) (VP c (NP a b)))
 (S (NP a b) (VP c (NP a d b)))
 (S a b c d)
 """
+ONCE = InsideOutside(iterations=1)
 TRAIN = "train trees.mrg --method inside-outside --nonterminals 3"
 
 
@@ -49,7 +50,7 @@ def test_a_treebank_grammar_is_a_fixed_point_on_unambiguous_text(kind: TerminalK
     ]
     trees = [source._replace(tree=binarize(source.tree)) for source in placed(*texts)]
     rules = induce(trees, kind)
-    trained = train(rules, list(bracketed_sentences(trees, kind)), 2).rules
+    trained = train(rules, list(bracketed_sentences(trees, kind)), InsideOutside(iterations=2)).rules
     assert trained.rules.keys() == rules.rules.keys()
     for mine, its in ((trained.rules, rules.rules), (trained.start, rules.start)):
         expected = {str(key): weight.count for key, weight in its.items()}
@@ -71,7 +72,7 @@ def test_brackets_of_trees() -> None:
 
 def test_the_start_distribution_is_reestimated() -> None:
     rules = induce(placed("(A a b)", "(B a c)"), "tags")
-    trained = train(rules, [BracketedSentence(("a", "b"))] * 3, 1).rules
+    trained = train(rules, [BracketedSentence(("a", "b"))] * 3, ONCE).rules
     assert {name: weight.probability for name, weight in trained.start.items()} == {"A": 1.0}
 
 
@@ -87,7 +88,8 @@ def test_a_random_grammar_is_full_and_reproducible(tmp_path: Path) -> None:
 
 
 def test_tolerance_stops() -> None:
-    trained = train(random_grammar(2, "ab", 1), [BracketedSentence(("a", "b"))], 1000, tolerance=1e-6)
+    how = InsideOutside(iterations=1000, tolerance=1e-6)
+    trained = train(random_grammar(2, "ab", 1), [BracketedSentence(("a", "b"))], how)
     assert 2 < len(trained.curve) < 1000
     change = trained.curve[-2]["cross_entropy"] - trained.curve[-1]["cross_entropy"]
     assert 0 <= change < 1e-6
@@ -101,16 +103,16 @@ def test_sentences_without_derivation_are_left_out_and_named() -> None:
         BracketedSentence(("a", "z"), frozenset(), "t", 6),
     ]
     lines: list[str] = []
-    trained = train(rules, corpus, 1, log=lines.append)
+    trained = train(rules, corpus, ONCE, log=lines.append)
     expected = "left out 2 sentences, which the grammar cannot derive with their brackets: t:4, t:6"
     assert [line for line in lines if line.startswith("left out")] == [expected]
     assert [row["left_out"] for row in trained.curve] == [2, 2]
     with pytest.raises(CorpusError, match="derive none"):
-        train(rules, corpus[:1], 1)
+        train(rules, corpus[:1], ONCE)
     with pytest.raises(CorpusError, match="no sentences"):
-        train(rules, [], 1)
+        train(rules, [], ONCE)
     with pytest.raises(GrammarError, match="no initial grammar with unary rules"):
-        train(induce(placed("(S (NP x))"), "tags"), corpus, 1)
+        train(induce(placed("(S (NP x))"), "tags"), corpus, ONCE)
 
 
 def test_curve_heldout_and_checkpoint(command: Command) -> None:

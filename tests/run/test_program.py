@@ -10,11 +10,11 @@ import pytest
 from children import LIMIT
 from commandline import Command, Outcome
 
+from mbrparse import settings
 from mbrparse.decode.parser import stored_lines
 from mbrparse.program import program, sources
 from mbrparse.run import results
 from mbrparse.run.remote_task import versions
-from mbrparse.training.em import inside_outside
 from mbrparse.version import __version__
 
 PACKAGE = Path(results.__file__).parents[1]
@@ -91,7 +91,7 @@ def test_training_is_resumed_by_its_program(
     train = "train t --method inside-outside --nonterminals 2 --iterations 1 -o g"
     assert command(train).code == 0
     assert command(f"{train} --resume").code == 0
-    monkeypatch.setattr(inside_outside, "program", lambda: OTHER)
+    monkeypatch.setattr(settings, "program", lambda: OTHER)
     assert command(f"{train} --resume").last_error.endswith(
         f'g.checkpoint: made with other settings (mbrparse: "{program()}", now "{OTHER}"); '
         "go on with the mbrparse that began it, or leave --resume out to begin anew"

@@ -24,9 +24,6 @@ from mbrparse.treebank.outlines import constituents
 
 Span = tuple[int, int]
 
-# As the charts of parsing have.
-_CHART_BYTES = 2 << 30
-_SPLIT_BYTES = 8
 # How many of the sentences that are left out are named.
 _NAMED = 5
 
@@ -109,38 +106,10 @@ def local_charts(sentence: BracketedSentence) -> list[tuple[int, list[int]]]:
     return charts
 
 
-def divide_by_length(
-    sentences: Iterable[BracketedSentence], symbols: int, max_length: int | None = None
-) -> tuple[list[BracketedSentence], list[BracketedSentence]]:
-    """The sentences to train on, and those that are left out: of more than ``max_length`` terminals.
-
-    By default, these are those whose charts of ``symbols`` symbols would take more than 2 GB: some 1,100
-    terminals without brackets, many more with them. Raises BracketError where brackets cross.
-    """
-    kept: list[BracketedSentence] = []
-    left_out: list[BracketedSentence] = []
-    for sentence in sentences:
-        long = (
-            chart_bytes(sentence, symbols) > _CHART_BYTES
-            if max_length is None
-            else len(sentence.terminals) > max_length
-        )
-        (left_out if long else kept).append(sentence)
-    return kept, left_out
-
-
 def listed_places(sentences: Sequence[BracketedSentence]) -> str:
     """The file and line of the first few sentences."""
     places = ", ".join(f"{sentence.source}:{sentence.line}" for sentence in sentences[:_NAMED])
     return places + (", ..." if len(sentences) > _NAMED else "")
-
-
-def chart_bytes(sentence: BracketedSentence, symbols: int) -> int:
-    """What re-estimation takes for a sentence: its splits, and inside and outside values of its cells."""
-    children = [len(parts) for _, parts in local_charts(sentence)]
-    cells = len(sentence.terminals) + sum(k * (k - 1) // 2 for k in children)
-    splits = sum((k + 1) * k * (k - 1) // 6 for k in children)
-    return _SPLIT_BYTES * splits + 16 * symbols * cells
 
 
 def encode_corpus(grammar: PCFG, sentences: Sequence[BracketedSentence]) -> BracketedCorpus:

@@ -25,7 +25,6 @@ from mbrparse.settings import Settings, digest
 from mbrparse.training.em.bracketings import (
     BracketedSentence,
     bracketed_sentences,
-    divide_by_length,
     encode_corpus,
     listed_places,
 )
@@ -63,7 +62,7 @@ class InsideOutside:
     ``seed``. ``tolerance``: stop when the cross-entropy (bits per terminal) changes by less. ``heldout``
     is a treebank whose strings' fit is measured; ``curve`` and ``statistics`` are files to write: figures
     by iteration (CSV), and statistics of the training text by expectation under the trained grammar.
-    ``max_length`` leaves longer sentences out, by default those that do not fit into 2 GB.
+    ``max_length`` leaves longer sentences out.
     """
 
     nonterminals: int = 15
@@ -123,17 +122,14 @@ def train_files(
     """
     given = None if how.init is None else _initial(how.init, terminals)
     kind: TerminalKind = given.terminal_kind if given is not None else terminals or "tags"
-    symbols = how.nonterminals if given is None else len(PCFG.from_rules(given).symbols)
 
     def read(specs: Sequence[str], brackets: bool) -> list[BracketedSentence]:
-        trees = read_inputs(specs, encoding)
-        longest = how.max_length
-        kept, left_out = divide_by_length(bracketed_sentences(trees, kind, brackets), symbols, longest)
-        if left_out:
-            reason = "charts of more than 2 GB" if longest is None else f"longer than {longest} terminals"
-            places = listed_places(left_out)
-            log(f"left out {counted(len(left_out), 'sentence')}, {reason} (--max-length): {places}")
-        return kept
+        found = list(bracketed_sentences(read_inputs(specs, encoding), kind, brackets))
+        longer = [one for one in found if len(one.terminals) > (how.max_length or math.inf)]
+        if longer:
+            reason = f"longer than {how.max_length} terminals (--max-length)"
+            log(f"left out {counted(len(longer), 'sentence')}, {reason}: {listed_places(longer)}")
+        return [one for one in found if len(one.terminals) <= (how.max_length or math.inf)]
 
     sentences = read(inputs, how.brackets)
     heldout = [] if how.heldout is None else read([how.heldout], False)
@@ -144,9 +140,7 @@ def train_files(
     settings = {
         "nonterminals": how.nonterminals if given is None else None,
         "seed": how.seed if given is None else None,
-        "initial grammar": None
-        if given is None
-        else digest(repr((given.start, sorted(given.rules.items())))),
+        "initial grammar": given and digest(repr((given.start, sorted(given.rules.items())))),
         "terminals": kind,
         "brackets": how.brackets,
         "training text": digest_of_text(sentences),
@@ -161,18 +155,7 @@ def train_files(
                 write_curve(trained.curve, how.curve)
 
     try:
-        trained = train(
-            initial,
-            sentences,
-            how.iterations,
-            tolerance=how.tolerance,
-            heldout=heldout,
-            checkpoint=checkpoint,
-            settings=settings,
-            jobs=how.jobs,
-            resume=how.resume,
-            log=log,
-        )
+        trained = train(initial, sentences, how, heldout, checkpoint, settings, log)
     except Interrupted as interruption:
         if checkpoint is not None:
             write(interruption.result)
@@ -189,27 +172,23 @@ def train_files(
 def train(
     initial: RuleSet,
     sentences: Sequence[BracketedSentence],
-    iterations: int,
-    *,
-    tolerance: float | None = None,
+    how: InsideOutside,
     heldout: Sequence[BracketedSentence] = (),
     checkpoint: Path | None = None,
     settings: Settings | None = None,
-    jobs: Jobs = 1,
-    resume: bool = False,
     log: Log = no_log,
 ) -> Trained:
     """Re-estimate a grammar.
 
     Parameters
     ----------
-    tolerance
-        Stop when the cross-entropy (bits per terminal) changes by less.
+    how
+        Iterations, tolerance and workers, and whether to resume.
     heldout
         Sentences without brackets whose fit is measured.
     checkpoint
         The file to write after each iteration, with the ``settings`` that the result depends on, and to
-        ``resume`` from.
+        resume from.
     log
         Gets a line for each iteration, for sentences that cannot be derived and for rules that are dropped.
 
@@ -231,33 +210,20 @@ def train(
             remedy="count one from trees without (mbrparse binarize --unary top, bottom or join), or leave "
             "--init out",
         )
-    settings = settings or {}
-    begin = Checkpoint(0, [])
-    if resume and checkpoint is not None:
+    settings, begin = settings or {}, Checkpoint(0, [])
+    if how.resume and checkpoint is not None:
         begin = read_checkpoint(checkpoint, settings)
-    curve, estimate = begin.curve, _estimate(grammar, begin.numbers, checkpoint)
-    step = begin.step - 1
+    else:  # the file there may be an older run's
+        write_checkpoint(checkpoint, begin, settings)
+    curve, step = begin.curve, begin.step
+    estimate = _estimate(grammar, begin.numbers, checkpoint)
     left_out: tuple[int, ...] = ()
-
-    def trained() -> Trained:
-        rules, counts = estimate
-        if counts is not None:
-            rules = RuleValues(*(np.where(values < SMALLEST_PROBABILITY, 0.0, values) for values in rules))
-            dropped = _positive(estimate.rules) - _positive(rules)
-            if dropped:
-                few = f"whose probability fell below {SMALLEST_PROBABILITY:g}"
-                log(f"{counted(dropped, 'rule')} {few} dropped")
-        return Trained(to_rules(grammar, rules, counts), curve, max(step, 0), len(sentences))
-
     try:
-        if not resume:  # the checkpoint there may be an older run's
-            write_checkpoint(checkpoint, begin, settings)
-        with open_executor(jobs) as executor:
+        with open_executor(how.jobs) as executor:
             training = EStep(grammar, encode_corpus(grammar, sentences), executor)
             strings = EStep(grammar, encode_corpus(grammar, heldout), executor)
             steps = reestimate(training, estimate)
-            for estimate, expected in steps:
-                step += 1
+            for step, (estimate, expected) in enumerate(steps, begin.step):
                 numbers = [values.tolist() for part in estimate if part is not None for values in part]
                 write_checkpoint(checkpoint, Checkpoint(step, curve, numbers), settings)
                 fit = training.fit(expected)
@@ -279,13 +245,30 @@ def train(
                     figures = _figures(strings.fit(strings.expect(estimate.rules)))
                     row |= {f"heldout_{name}": value for name, value in figures.items()}
                 log(_line(row))
-                change = curve[-1]["cross_entropy"] - row["cross_entropy"] if curve else math.inf
+                change = abs(curve[-1]["cross_entropy"] - row["cross_entropy"]) if curve else math.inf
                 curve = [*curve, row]
-                if step >= iterations or (tolerance is not None and abs(change) < tolerance):
+                if step >= how.iterations or (how.tolerance is not None and change < how.tolerance):
                     break
     except KeyboardInterrupt:
-        raise Interrupted(trained()) from None
-    return trained()
+        raise Interrupted(_trained(grammar, estimate, curve, step, len(sentences), log)) from None
+    return _trained(grammar, estimate, curve, step, len(sentences), log)
+
+
+def _trained(
+    grammar: PCFG, estimate: Estimate, curve: list[Row], iterations: int, sentences: int, log: Log
+) -> Trained:
+    """An estimate as rules, without improbable ones if it is a trained one."""
+    rules, counts = estimate
+    if counts is not None:
+        rules = RuleValues(*(np.where(values < SMALLEST_PROBABILITY, 0.0, values) for values in rules))
+        dropped = sum(
+            int(np.count_nonzero(old) - np.count_nonzero(new))
+            for old, new in zip(estimate.rules, rules, strict=True)
+        )
+        if dropped:
+            few = f"whose probability fell below {SMALLEST_PROBABILITY:g}"
+            log(f"{counted(dropped, 'rule')} {few} dropped")
+    return Trained(to_rules(grammar, rules, counts), curve, iterations, sentences)
 
 
 def _estimate(grammar: PCFG, numbers: list[list[float]], checkpoint: Path | None) -> Estimate:
@@ -297,10 +280,6 @@ def _estimate(grammar: PCFG, numbers: list[list[float]], checkpoint: Path | None
     if [len(values) for values in arrays] not in ([*map(len, first)], 2 * [*map(len, first)]):
         raise FileError("a checkpoint of other rules", source=str(checkpoint), remedy=BEGIN_ANEW)
     return Estimate(RuleValues(*arrays[:3]), RuleValues(*arrays[3:]) if arrays[3:] else None)
-
-
-def _positive(rules: RuleValues) -> int:
-    return sum(int(np.count_nonzero(values)) for values in rules)
 
 
 def _figures(fit: Fit) -> Row:

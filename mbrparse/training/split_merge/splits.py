@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
@@ -10,15 +9,11 @@ import numpy as np
 from mbrparse.charts.base.rule_tables import Floats
 from mbrparse.grammar.rules import is_terminal
 from mbrparse.training.split_merge.e_step import Change, ObservedEStep
-from mbrparse.training.split_merge.state_kernels import LANES, Pairs
+from mbrparse.training.split_merge.state_kernels import Pairs
 from mbrparse.training.split_merge.states import ROOT, Layout, StateGrammar, inner_children
 
 #: Probabilities of a split's halves differ by up to this, relative.
 PERTURBATION = 0.01
-# How many arrays of all probabilities there are at once: layouts, counts, and the sums of parts.
-_COPIES = 8
-# What a rule takes when a grammar is written: objects, and their copies that are rounded.
-_RULE_BYTES = 600
 
 
 def split(grammar: StateGrammar, seed: int, cycle: int) -> StateGrammar:
@@ -37,20 +32,6 @@ def split(grammar: StateGrammar, seed: int, cycle: int) -> StateGrammar:
         noise = random.uniform(-PERTURBATION, PERTURBATION, halves.shape)
         blocks.append(halves * (1.0 + noise) / (ways[0] * ways[1]))
     return normalized(grammar.changed(states, blocks))
-
-
-def bytes_of_split(grammar: StateGrammar, merged: float) -> float:
-    """About the memory that a cycle takes which begins with splitting this grammar.
-
-    ``merged``: the fraction of splits that is merged back.
-    """
-    numbers = rules = 0.0
-    for rule, block in zip(grammar.rules, grammar.blocks, strict=True):
-        ways = sum(child is not None for child in inner_children(rule))
-        parents = math.ceil(2 * block.shape[2] / LANES) * LANES
-        numbers += block.shape[0] * block.shape[1] * 2**ways * parents
-        rules += np.count_nonzero(block) * (2 - merged) ** (ways + 1)
-    return numbers * 8 * _COPIES + rules * _RULE_BYTES
 
 
 def normalized(grammar: StateGrammar) -> StateGrammar:

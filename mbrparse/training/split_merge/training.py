@@ -8,7 +8,6 @@ which rare words are their classes.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import islice
@@ -33,7 +32,7 @@ from mbrparse.training.iterations import (
 )
 from mbrparse.training.split_merge.e_step import Change, ObservedEStep, ObservedTrees, maximized, observe
 from mbrparse.training.split_merge.lexicon import RARE, RareWords
-from mbrparse.training.split_merge.splits import bytes_of_split, least_losses, merge, smoothing, split
+from mbrparse.training.split_merge.splits import least_losses, merge, smoothing, split
 from mbrparse.training.split_merge.states import Layout, StateGrammar, split_state
 from mbrparse.treebank.corpora.reading import SourceTree
 
@@ -85,7 +84,7 @@ def train_trees(
     Raises
     ------
     GrammarError
-        Trees are not binary, or a cycle would need more memory than the machine has.
+        Trees are not binary, or have states already.
     FileError, InputMismatchError
         There is no checkpoint to resume, or it is damaged or made with other settings.
     """
@@ -117,7 +116,6 @@ def train_trees(
         step = ObservedEStep(observed.arrays, executor)
         for number in range(done + 1, how.cycles + 1):
             grammar = StateGrammar.of_rules(rules, observed.rules)
-            _check_memory(grammar, number, how)
             trained, more = cycle(grammar, step, how, number, progress, log)
             rules = trained.written(terminals, rules.unknown)
             rows += more
@@ -171,18 +169,3 @@ def cycle(
         smoothed = smoothing(grammar, how.smooth, WORD_SMOOTHING)
         grammar = fitted(grammar, how.rounds[2], "smoothed", smoothed)
     return grammar, rows
-
-
-def _check_memory(grammar: StateGrammar, number: int, how: SplitMerge) -> None:
-    try:
-        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):  # not every system tells
-        return
-    needed = bytes_of_split(grammar, how.merge)
-    if 0 < memory < needed:
-        raise GrammarError(
-            f"cycle {number} would need {needed / 2**30:.3g} GB, and this machine has "
-            f"{memory / 2**30:.3g} GB",
-            remedy=f"train fewer cycles (--cycles {number - 1}; with --resume those that are trained are not "
-            "trained again), or merge more of the splits (--merge)",
-        )
