@@ -14,8 +14,7 @@ from naive_dop import NaiveDop, Node, fragments, inner_nodes, spans, words_of
 
 from mbrparse.charts.chart import Wanted
 from mbrparse.charts.dop.dop_charts import DopCharts, DopTreeProbability
-from mbrparse.charts.dop.dop_forest import Memory, dop_forest, inside_pass, outside_pass
-from mbrparse.charts.dop.dop_tables import dop_tables
+from mbrparse.charts.dop.dop_forest import Memory, dop_forest, dop_tables, inside_pass, outside_pass
 from mbrparse.charts.factory import ChartFactory
 from mbrparse.charts.spans import SpanEntries
 from mbrparse.decode.answers import Settings
@@ -84,7 +83,7 @@ def test_charts_are_the_sums_over_all_derivations(
     twin = NaiveDop(nodes, weighting, depth)
     treebank = _treebank(nodes, kind, weighting, depth)
     grammar = DopGrammar.of_treebank(treebank)
-    charts = DopCharts(grammar, Wanted(derivations=True))
+    charts = DopCharts(grammar)
     pcfgs = (_written(grammar), explicit_fragments(treebank), explicit_fragments(treebank, True))
     general = [ChartFactory(pcfg, wanted=Wanted(entries=True)) for pcfg in pcfgs]
     for words in {words_of(nodes[0]), words_of(nodes[-2]), tuple(other)} - {()}:
@@ -233,7 +232,7 @@ def test_values_do_not_leave_the_numbers_range_with_very_many_fragments(weightin
 
 def test_a_long_sentence_has_its_chart() -> None:
     grammar = DopGrammar.of_treebank(_treebank(NESTED, "tags", "plain"))
-    [chart] = DopCharts(grammar, Wanted(derivations=True)).charts([grammar.pcfg.encode(["x"] * 200)])
+    [chart] = DopCharts(grammar).charts([grammar.pcfg.encode(["x"] * 200)])
     assert chart.log_prob < -40
     assert chart.viterbi().log_prob <= chart.log_prob
     assert len(chart.viterbi().nodes) == 199

@@ -16,7 +16,6 @@ from naive_dop import NaiveDop, Node, words_of
 from test_dop_charts import WEIGHTINGS, _treebank, cases
 from test_dop_samples import AMBIGUOUS, CONTINUED, Listed, drawn, listed, shares, wide
 
-from mbrparse.charts.base.chart import Wanted
 from mbrparse.charts.dop.dop_charts import DopCharts
 from mbrparse.decode.dop.dop_derivations import DopKBestSearch
 from mbrparse.decode.parser.parser import Parser
@@ -60,7 +59,7 @@ def test_derivations_come_in_order(
 def test_long_sentences() -> None:
     grammar = DopGrammar.of_treebank(_treebank(AMBIGUOUS, "tags", "plain"))
     ids = grammar.pcfg.encode(["x"] * 150)
-    charts = DopCharts(grammar, Wanted(derivations=True))
+    charts = DopCharts(grammar)
     found = DopKBestSearch(charts).k_best(ids, 10)
     assert [end - begin for begin, end in pairwise(found.derivations.first.tolist())] == [299] * 10
     [chart] = charts.charts([ids])

@@ -458,7 +458,7 @@ def _compare_dop(case: Case, check: Comparison) -> None:
     if (ids < 0).any():
         return
     true = {tree: p for tree, p in twin.trees(case.words).items() if p}
-    [chart] = DopCharts(grammar, Wanted(derivations=True)).charts([ids])
+    [chart] = DopCharts(grammar).charts([ids])
     check.true("chart, dop", chart.has_parse == bool(true), chart.failure)
     if not true:
         return

@@ -4,38 +4,34 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from mbrparse.charts.base.chart import TOO_LARGE, Cell, Chart, Derivation, Pruned, Wanted
-from mbrparse.charts.base.clock import NO_LIMIT, Clock
-from mbrparse.charts.base.columns import derivation_of
-from mbrparse.charts.base.rule_tables import Ints
-from mbrparse.charts.base.span_summary import (
+from mbrparse.charts.chart import Cell, Chart, Derivation, Pruned, derivation_of
+from mbrparse.charts.dop.dop_forest import LANES, DopForest, DopTables, dop_forest, dop_tables
+from mbrparse.charts.dop.dop_passes import DopValues, Memory, inside_pass, outside_pass, root_masses
+from mbrparse.charts.factory import TOLERANCE, ChartFactory
+from mbrparse.charts.forest.forest import Forest, SpanFilter
+from mbrparse.charts.pruning import left_out
+from mbrparse.charts.rule_tables import Ints
+from mbrparse.charts.spans import (
     SpanEntries,
     SpanSummary,
     cell_of,
     entries_without_unaries,
     summarize_entries,
 )
-from mbrparse.charts.dop.dop_descent import DopDescent
-from mbrparse.charts.dop.dop_forest import Memory, dop_forest, inside_pass, outside_pass
-from mbrparse.charts.dop.dop_forest_kernels import DopForest
-from mbrparse.charts.dop.dop_passes import DopValues
-from mbrparse.charts.dop.dop_tables import DopTables, dop_tables
-from mbrparse.charts.factory import TIE, ChartFactory
-from mbrparse.charts.forest.forest import Forest, SpanFilter
-from mbrparse.charts.pruning import left_out
-from mbrparse.errors import ChartOverflowError, TimeLimitError
 from mbrparse.grammar.dop.dop_grammar import DopGrammar
-from mbrparse.grammar.pcfg import IntArray
+from mbrparse.grammar.pcfg import FloatArray, IntArray
 from mbrparse.grammar.rules import quote
 from mbrparse.treebank.labels import project
 
 # How much lower a threshold is tried where a sentence loses all its parses to one.
 _LOWER = 1e-2
 _LOWEST = 1e-12
+#: The address of a node where a fragment begins.
+BEGINS = -1
 
 
 class Filled(NamedTuple):
@@ -51,13 +47,25 @@ class Filled(NamedTuple):
 
 
 class DopChart(Chart):
-    """A chart of the labels that are alive."""
+    """A chart of the labels that a threshold leaves."""
 
-    def __init__(self, charts: DopCharts, terminal_ids: IntArray) -> None:
-        super().__init__(charts, terminal_ids)
+    def __init__(self, charts: DopCharts, terminal_ids: IntArray, of_pcfg: Chart) -> None:
+        super().__init__(cast("Any", charts), terminal_ids)
         self._charts = charts
-        self.threshold = 0.0
-        """What posteriors of labels exceed that are alive."""
+        self.of_pcfg = of_pcfg
+        """The sentence's chart under the treebank's PCFG."""
+        self.threshold: float | None = None
+        """What posteriors of labels exceed that are left (None: not known yet)."""
+
+    @property
+    def has_parse(self) -> bool:
+        """Whether the grammar derives the sentence: what the treebank's PCFG derives."""
+        return self.of_pcfg.has_parse
+
+    def note(self, log_prob: float, threshold: float) -> None:
+        """Take in what every pass says."""
+        self.threshold = threshold
+        self._log_prob = log_prob
 
     @property
     def pruned(self) -> Pruned | None:
@@ -66,27 +74,18 @@ class DopChart(Chart):
 
 
 class DopCharts:
-    """Fills charts for one DOP grammar.
+    """Makes charts for one DOP grammar.
 
-    Labels are alive over a span where their posterior under the treebank's PCFG exceeds ``prune``; with 0
-    nothing is lost. A sentence that would lose all its parses gets a lower threshold.
+    Labels are left over a span where their posterior under the treebank's PCFG exceeds ``prune``; with 0
+    nothing is lost. A sentence that would lose all its parses gets a lower threshold. What is asked raises
+    ChartOverflowError or MemoryError where it does not fit.
     """
 
-    def __init__(
-        self,
-        grammar: DopGrammar,
-        wanted: Wanted = Wanted(),  # noqa: B008  # immutable
-        prune: float = 0.0,
-        clock: Clock = NO_LIMIT,
-    ) -> None:
-        self.grammar = grammar
-        self.wanted = wanted
-        self._prune = prune
-        self.clock = clock
-        self._tie = TIE["double"]
+    def __init__(self, grammar: DopGrammar, prune: float = 0.0) -> None:
+        self.grammar, self._prune = grammar, prune
         self._tables = dop_tables(grammar)
-        self._filter = ChartFactory(grammar.filter, wanted=Wanted(False, False, True), clock=clock)
-        self._within = ChartFactory(grammar.filter, kernel="forest", clock=clock)
+        self._filter = ChartFactory(grammar.filter)
+        self._within = ChartFactory(grammar.filter, kernel="forest")
         numbers = {f"{place:09}": place for place in range(len(grammar.treebank.labels))}
         self._label_of = np.array([numbers.get(name, -1) for name in grammar.filter.labels], np.int32)
         symbols = {name: place for place, name in enumerate(grammar.pcfg.symbols)}
@@ -94,56 +93,50 @@ class DopCharts:
         self._symbol_of = np.array([symbols.get(name, -1) for name in names], np.int32)
         self._label_of_group = grammar.pcfg.label_ids[self._symbol_of]
         self._memory = Memory(self._tables)
-        # The last sentence, and its chart under the treebank's PCFG.
-        self._filtered: tuple[IntArray, Chart] | None = None
-        self._threshold = prune  # of the forest last made
+        self._last: DopChart | None = None
         # The sentence whose values are in the memory.
         self._held: Filled | None = None
 
+    def chart(self, terminal_ids: IntArray) -> DopChart:
+        """The chart of a sentence of known terminals (one or more)."""
+        self._last = DopChart(self, terminal_ids, self._filter.chart(terminal_ids))
+        return self._last
+
     def charts(self, sentences: Sequence[IntArray]) -> Iterator[DopChart]:
-        """One chart after the other for sentences of known terminals (one or more each)."""
-        # Together: the dense kernels take sentences of similar length side by side.
-        filters = self._filter.charts(sentences)
-        for terminal_ids, of_pcfg in zip(sentences, filters, strict=True):
-            chart = DopChart(self, terminal_ids)
-            chart.spent = of_pcfg.spent
-            self._filtered = terminal_ids, of_pcfg
-            self.fill([chart], self.wanted)
-            chart.threshold = self._threshold
-            yield chart
-        self._filtered = None
+        """One chart after the other."""
+        return map(self.chart, sentences)
 
-    def fill(self, charts: Sequence[Chart], wanted: Wanted) -> None:
-        """Compute what is wanted of charts."""
-        for chart in charts:
-            try:
-                with self.clock.running(chart.spent):
-                    self._fill(chart, wanted)
-            except TimeLimitError as error:
-                chart.give_up(str(error))
-            except ChartOverflowError:
-                chart.give_up(TOO_LARGE)
-            chart.spent += self.clock.counted
+    def log_prob(self, chart: DopChart) -> float:
+        """The natural logarithm of the sentence's probability."""
+        return self._values(chart, best=False).log_prob
 
-    def log_prob(self, chart: Chart) -> float:
-        """As ``fill`` does."""
-        self._fill(chart, Wanted(summaries=False))
-        return chart.log_prob
+    def entries(self, chart: DopChart) -> SpanEntries:
+        """Posteriors above zero, summed by projected label, in the order of start, end, label."""
+        filled = self._inside(chart, best=False, kept=False)
+        if filled.log_prob > -math.inf:
+            outside_pass(self._tables, filled.forest, filled.values)
+        forest, posterior = filled.forest, filled.values.posterior
+        nodes = np.flatnonzero(posterior > 0)
+        cells = cell_of(forest.n, forest.start[nodes], forest.end[nodes])
+        label_ids = self._label_of_group[forest.group[nodes]]
+        keys = cells.astype(np.int64) * len(self.grammar.pcfg.labels) + label_ids
+        keys, first, place = np.unique(keys, return_index=True, return_inverse=True)
+        g = np.bincount(place.reshape(-1), posterior[nodes], len(keys))
+        starts, ends = forest.start[nodes[first]], forest.end[nodes[first]]
+        return entries_without_unaries(starts, ends, label_ids[first], g)
 
-    def summary(self, chart: Chart) -> SpanSummary:
-        """As ``fill`` does."""
-        self._fill(chart, Wanted())
-        return chart.span_summary()
+    def summary(self, chart: DopChart) -> SpanSummary:
+        """The best label of each cell, its posterior, and the sum of all."""
+        return summarize_entries(chart.length, chart.span_posteriors(), TOLERANCE)
 
-    def entries(self, chart: Chart) -> SpanEntries:
-        """As ``fill`` does."""
-        self._fill(chart, Wanted())
-        return chart.span_posteriors()
-
-    def viterbi(self, chart: Chart) -> Derivation:
-        """As ``fill`` does."""
-        self._fill(chart, Wanted(summaries=False, derivations=True))
-        return chart.viterbi()
+    def viterbi(self, chart: DopChart) -> Derivation:
+        """The most probable derivation."""
+        filled = self._values(chart, best=True)
+        nodes = DopDescent(self._tables, filled.forest, filled.values).derivation(TOLERANCE)
+        if not nodes:
+            return Derivation(-math.inf, [], [])
+        starts, ends = filled.forest.start[nodes], filled.forest.end[nodes]
+        return derivation_of(starts, ends, filled.symbols[nodes], filled.log_prob)
 
     def cell(self, chart: Chart, start: int, end: int) -> Cell:
         """Not available: inside and outside values are those of addresses."""
@@ -156,98 +149,204 @@ class DopCharts:
     def filled(self, terminal_ids: IntArray, best: bool = False) -> Filled:
         """A sentence with its inside values, which are valid until those of another are computed.
 
-        ``best`` is as in inside_pass. Raises ChartOverflowError or MemoryError where they do not fit,
-        TimeLimitError, ValueError where there is no parse.
+        ``best`` is as in inside_pass. Raises ValueError where there is no parse.
         """
-        held = self._held
-        if held is None or held.terminal_ids is not terminal_ids or held.best is not best:
-            held = self._held = self._inside(terminal_ids, best, kept=True)
-        if held.log_prob == -math.inf:
+        chart = self._last
+        if chart is None or chart.terminal_ids is not terminal_ids:
+            chart = self.chart(terminal_ids)
+        filled = self._values(chart, best)
+        if filled.log_prob == -math.inf:
             raise ValueError("a sentence without a derivation")
-        return held
+        return filled
 
     def pruned(self, chart: DopChart) -> Pruned | None:
         """What is left out of a sentence's forest; that takes two passes of the treebank's PCFG."""
         if not self._prune:
             return None
+        if chart.threshold is None:
+            self._values(chart, best=False)
         if not chart.threshold:
             return Pruned(0.0, 0.0)
-        of_pcfg = self._of_pcfg(chart.terminal_ids)
-        entries = of_pcfg.span_posteriors()
-        # Labels over one terminal are always alive.
+        entries = chart.of_pcfg.span_posteriors()
+        # Labels over one terminal are always left.
         wide = np.where(entries.ends - entries.starts > 1, entries.g, math.inf)
         labels = self._filter.grammar.label_ids
         count = len(self._filter.grammar.labels)
-        alive = SpanFilter.of_posteriors(
+        spans = SpanFilter.of_posteriors(
             chart.length, entries._replace(g=wide), chart.threshold, labels, count
         )
-        return Pruned(chart.threshold, left_out(self._within, chart.terminal_ids, alive, of_pcfg.log_prob))
+        lost = left_out(self._within, chart.terminal_ids, spans, chart.of_pcfg.log_prob)
+        return Pruned(chart.threshold, lost)
 
-    def _fill(self, chart: Chart, wanted: Wanted) -> None:
-        if wanted.summaries or wanted.entries:
-            filled = self._inside(chart.terminal_ids, best=False, kept=False)
-            if filled.log_prob > -math.inf:
-                outside_pass(self._tables, filled.forest, filled.values)
-            entries = self._entries(filled)
-            summary = summarize_entries(chart.length, entries, self._tie)
-            chart.put(log_prob=filled.log_prob, summary=summary, entries=entries)
-        elif not wanted.derivations:
-            self._held = self._inside(chart.terminal_ids, best=False, kept=True)
-            chart.put(log_prob=self._held.log_prob)
-        if wanted.derivations:
-            self._held = self._inside(chart.terminal_ids, best=True, kept=True)
-            chart.put(derivation=self._derivation(self._held))
+    def _values(self, chart: DopChart, best: bool) -> Filled:
+        """Inside values with those of addresses, for derivations."""
+        held = self._held
+        if held is None or held.terminal_ids is not chart.terminal_ids or held.best is not best:
+            self._held = held = self._inside(chart, best, kept=True)
+        return held
 
-    def _entries(self, filled: Filled) -> SpanEntries:
-        """Posteriors above zero, summed by projected label, in the order of start, end, label."""
-        forest, posterior = filled.forest, filled.values.posterior
-        nodes = np.flatnonzero(posterior > 0)
-        cells = cell_of(forest.n, forest.start[nodes], forest.end[nodes])
-        label_ids = self._label_of_group[forest.group[nodes]]
-        keys = cells.astype(np.int64) * len(self.grammar.pcfg.labels) + label_ids
-        keys, first, place = np.unique(keys, return_index=True, return_inverse=True)
-        g = np.bincount(place.reshape(-1), posterior[nodes], len(keys))
-        starts, ends = forest.start[nodes[first]], forest.end[nodes[first]]
-        return entries_without_unaries(starts, ends, label_ids[first], g)
+    def _inside(self, chart: DopChart, best: bool, kept: bool) -> Filled:
+        """Fill inside values; ``kept``: with those of addresses, instead of an outside pass.
 
-    def _inside(self, terminal_ids: IntArray, best: bool, kept: bool) -> Filled:
-        """Fill inside values; ``kept``: with those of addresses, for derivations, instead of an outside pass.
-
-        The forest is that of the labels that are alive; where it has no parse, that of a lower threshold.
+        The forest is that of the labels that are left; where it has no parse, that of a lower threshold.
         """
         self._held = None
-        chart = self._of_pcfg(terminal_ids)
-        if chart.refusal == TOO_LARGE:
-            raise ChartOverflowError("the chart of the treebank's PCFG")
-        if chart.refusal is not None:
-            raise TimeLimitError(chart.refusal)
-        starts, ends, label_ids, g, _ = chart.span_posteriors()
+        starts, ends, label_ids, g, _ = chart.of_pcfg.span_posteriors()
         threshold = self._prune
         while True:
-            self._threshold = threshold
             chosen = (ends - starts > 1) & (g > threshold)
             labels = self._label_of[label_ids[chosen]]
-            wide = starts[chosen], ends[chosen], labels
-            forest = dop_forest(self._tables, terminal_ids, *wide)
+            forest = dop_forest(self._tables, chart.terminal_ids, starts[chosen], ends[chosen], labels)
             values = self._memory.values(forest, kept, outside=not kept)
             log_prob = inside_pass(self._tables, forest, values, best)
             if log_prob > -math.inf or threshold == 0:
+                if not best:
+                    chart.note(log_prob, threshold)
                 symbols = self._symbol_of[forest.group]
-                return Filled(terminal_ids, self._tables, forest, values, log_prob, best, symbols)
+                return Filled(chart.terminal_ids, self._tables, forest, values, log_prob, best, symbols)
             threshold = threshold * _LOWER if threshold > _LOWEST else 0.0
 
-    def _of_pcfg(self, terminal_ids: IntArray) -> Chart:
-        """The chart of the treebank's PCFG, which is kept until that of another sentence is made."""
-        if self._filtered is None or self._filtered[0] is not terminal_ids:
-            self._filtered = terminal_ids, self._filter.charts([terminal_ids])[0]
-        return self._filtered[1]
 
-    def _derivation(self, filled: Filled) -> Derivation:
-        forest = filled.forest
-        nodes = DopDescent(self._tables, forest, filled.values).derivation(self._tie)
-        if not nodes:
-            return Derivation(-math.inf, [], [])
-        return derivation_of(forest.start[nodes], forest.end[nodes], filled.symbols[nodes], filled.log_prob)
+class Side(NamedTuple):
+    """The children on one side of an address, by split, and how the fragment may go on there.
+
+    ``logs`` [split, 2] are of the best derivation where the fragment ends at the child, and where it goes on
+    at ``address``; ``log_cut`` is the weight of its ending.
+    """
+
+    nodes: Ints
+    address: int
+    logs: FloatArray
+    log_cut: float
+
+    @property
+    def scores(self) -> FloatArray:
+        """The logarithms with the weight."""
+        found: FloatArray = self.logs + np.array([self.log_cut, 0.0])
+        return found
+
+
+class DopDescent:
+    """What one sentence's nodes and addresses may be made of, after a pass of maxima. Logarithms are natural.
+
+    At a node a fragment begins, at any of its label's addresses, or goes on, at one that is known. An address
+    may be split anywhere; at each child the fragment ends there, and another begins, or it goes on.
+    """
+
+    def __init__(self, tables: DopTables, forest: DopForest, values: DopValues) -> None:
+        self._tables, self._forest, self._values = tables, forest, values
+        self._value, self._cut = values.value.reshape(-1), tables.cut.reshape(-1)
+        self._up, self._keep = tables.up.reshape(-1), tables.keep.reshape(-1)
+        nodes = np.repeat(np.arange(len(forest.group)), np.diff(forest.expansion_start))
+        self._rules = len(tables.rule_left)
+        self._expansions = nodes * self._rules + forest.rule  # ascending
+
+    def is_leaf(self, node: int) -> bool:
+        """Whether a node is over a single terminal."""
+        return bool(self._forest.end[node] - self._forest.start[node] == 1)
+
+    def roots(self) -> tuple[IntArray, FloatArray, FloatArray]:
+        """Nodes that may be the root, the logarithms of their weights, and of their best derivations."""
+        nodes, _, _ = root_masses(self._tables, self._forest, self._values)
+        weights = np.log(self._tables.root[self._forest.group[nodes]])
+        return nodes, weights, self._logs(self._values.inside[nodes], nodes)
+
+    def fragments(self, node: int, most: int) -> tuple[IntArray, FloatArray, FloatArray]:
+        """The best addresses where a fragment may begin at a node, no more than so many; the best first.
+
+        With the logarithms of their weights, and of their best derivations. Of equal ones the lesser address
+        comes first.
+        """
+        tables, forest = self._tables, self._forest
+        begin, end = forest.expansion_start[node : node + 2]
+        rules, rows = forest.rule[begin:end], forest.value_row[begin : end + 1]
+        shifts = np.repeat(tables.first[rules] - LANES * rows[:-1], LANES * np.diff(rows))
+        places = np.arange(LANES * rows[0], LANES * rows[-1])
+        masses, addresses = self._value[places], places + shifts
+        weights = self._up[addresses] / self._keep[addresses]
+        scores = weights * masses
+        order = np.argsort(-scores, kind="stable")[:most]
+        order = order[scores[order] > 0]
+        logs = self._logs(masses[order], np.full(len(order), node))
+        return addresses[order], np.log(weights[order]), logs
+
+    def log_keep(self, address: int) -> float:
+        """The weight by which an address's own derivations count where a fragment goes on there."""
+        return math.log(self._keep[address])
+
+    def sides(self, node: int, address: int) -> tuple[Side, Side]:
+        """What an address may be split into over a node's span."""
+        forest = self._forest
+        expansion = self._find(np.array([node]), address)[0]
+        first, last = forest.production_start[expansion : expansion + 2]
+        right_place = len(self._keep) + address
+        return self._side(forest.left[first:last], address), self._side(forest.right[first:last], right_place)
+
+    def derivation(self, tie: float) -> list[int]:
+        """The nodes of the best derivation in preorder, terminals and preterminals too; none without a parse.
+
+        Ties as in the other charts: the first split, then the children's labels in order, then the address.
+        """
+        log_tie = math.log1p(-tie)
+        nodes, weights, logs = self.roots()
+        if not len(nodes):
+            return []
+        scores = weights + logs
+        found: list[int] = []
+        stack = [(int(nodes[np.flatnonzero(scores >= scores.max() + log_tie)[0]]), BEGINS)]
+        while stack:
+            node, address = stack.pop()
+            found.append(node)
+            if self.is_leaf(node):
+                continue
+            for side, split in reversed(self._best_split(node, address, log_tie)):
+                ends, goes_on = side.scores[split]
+                stack.append((int(side.nodes[split]), side.address if goes_on >= ends + log_tie else BEGINS))
+        return found
+
+    def _best_split(self, node: int, address: int, log_tie: float) -> list[tuple[Side, int]]:
+        """Both sides of the best address (or of this one), and the place of its best split."""
+        addresses = [address]
+        if address == BEGINS:
+            best, weights, logs = self.fragments(node, len(self._keep))
+            scores = weights + logs
+            addresses = best[scores >= scores[0] + log_tie].tolist()
+        choices = []
+        for one in addresses:
+            left, right = self.sides(node, one)
+            scores = left.scores.max(axis=1) + right.scores.max(axis=1)
+            split = int(np.flatnonzero(scores >= scores.max() + log_tie)[0])
+            order = int(self._forest.start[right.nodes[split]]), one
+            choices.append((order, [(left, split), (right, split)]))
+        return min(choices, key=lambda choice: choice[0])[1]
+
+    def _find(self, nodes: IntArray, address: int) -> IntArray:
+        """By node the expansion that an address is of; -1 where there is none."""
+        wanted = nodes.astype(np.int64) * self._rules + self._tables.rule_of[address // LANES]
+        found = np.searchsorted(self._expansions, wanted)
+        known = np.append(self._expansions, -1)[found] == wanted
+        return np.where(known, found, -1)
+
+    def _side(self, nodes: Ints, place: int) -> Side:
+        """The children on a side; ``place`` is that of the address there in the tables' ``child``."""
+        tables, forest, values = self._tables, self._forest, self._values
+        address = int(tables.child[place])
+        goes_on = np.zeros(len(nodes))
+        if address >= tables.first_word:
+            word = address - tables.first_word
+            goes_on[forest.words[nodes] == word] = tables.word_keep[word]
+        elif address:
+            expansions = self._find(nodes, address)
+            known = expansions >= 0
+            offset = address - tables.first[tables.rule_of[address // LANES]]
+            goes_on[known] = self._value[LANES * forest.value_row[expansions[known]] + offset]
+        logs = np.stack([self._logs(values.inside[nodes], nodes), self._logs(goes_on, nodes)], axis=1)
+        return Side(nodes, address, logs, math.log(self._cut[place]))
+
+    def _logs(self, scaled: FloatArray, nodes: IntArray) -> FloatArray:
+        with np.errstate(divide="ignore"):
+            logs: FloatArray = np.log(scaled) + self._values.exponent[nodes] * math.log(2.0)
+        return logs
 
 
 class DopTreeProbability:

@@ -1,9 +1,9 @@
-"""The inside and outside passes over DOP charts: one multiply-add for each address and production.
+"""The passes over DOP charts, one multiply-add for each address and production, and draws of derivations.
 
 q_p(i, j) = sum over splits s of e_k(i, s) e_l(s, j), where address p has the children k and l;
 I_A(i, j) = sum over addresses p of A of up_p q_p(i, j);  e_k = cut_k I_B + keep_k q_k  (``dop_grammar``).
 A node's values, keep q, are computed where all addresses of the grammar have their places. Its parents need
-the vectors of e (``dop_forest_kernels.Vectors``), which are kept; derivations need the values too.
+the vectors of e (``dop_forest.Vectors``), which are kept; derivations need the values too.
 
 Values are kept relative to 2 ** exponent of their node, so that no sentence is too long. Among a node's the
 inside value is no less than 2 ** -220 of the largest, hence no e is, of its node, less than 2 ** -460, and
@@ -13,16 +13,27 @@ The outside pass has derivatives of the sentence's probability, divided by it. W
 child's e over one span, D(I_A) = root + sum over addresses of cut E, and in total
 D_p = keep_p E_p + up_p D(I_A) for the q of an address; each production adds D_p e_l to E_k and D_p e_k
 to E_l. The posterior of label A, the sum of q_p D_p, is root I_A + the sum of e E over its vectors.
+
+Derivations are drawn from the root down. Where a fragment begins, its address is drawn in proportion to
+up_p q_p: first the rule, then one of the rule's addresses, by cumulative sums that are computed at the first
+visit of a node. An address's split is drawn in proportion to e_k e_l, and whether the fragment ends at a
+child in proportion to the two terms of e. All of these come from the inside pass, so derivations are exact
+samples.
 """
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from mbrparse.charts.base.rule_tables import Floats, Ints
-from mbrparse.charts.base.vector import (
+from mbrparse.charts.dop.dop_forest import LANES, DopForest, DopTables, rows_of
+from mbrparse.charts.forest.top_down import drawn_place
+from mbrparse.charts.kernel import kernel
+from mbrparse.charts.rule_tables import Floats, Ints
+from mbrparse.charts.vector import (
     add,
     gather,
     largest_of,
@@ -35,12 +46,15 @@ from mbrparse.charts.base.vector import (
     total_of,
     zeros,
 )
-from mbrparse.charts.dop.dop_forest_kernels import DopForest
-from mbrparse.charts.dop.dop_tables import LANES, DopTables
-from mbrparse.charts.kernel import kernel
+from mbrparse.errors import ChartOverflowError
 
 if TYPE_CHECKING:
-    from mbrparse.grammar.pcfg import FloatArray
+    from mbrparse.grammar.pcfg import FloatArray, IntArray
+
+# Values that a chart may hold: 2 GB.
+MAX_VALUES = 1 << 28
+# No address: a fragment begins, or what is below is a terminal.
+_NONE = -1
 
 
 class DopValues(NamedTuple):
@@ -91,7 +105,7 @@ def dop_inside(tables: DopTables, forest: DopForest, values: DopValues, best: bo
                 rule = rules[expansion]
                 own, size = first[rule] // LANES, (first[rule + 1] - first[rule]) // LANES
                 for production in range(productions[expansion], productions[expansion + 1]):
-                    factor = power(exponent[lefts[production]] + exponent[rights[production]] - top)
+                    factor = np.ldexp(1.0, exponent[lefts[production]] + exponent[rights[production]] - top)
                     factors = repeated(node_rows, factor)
                     left, right = of_left[production], of_right[production]
                     if left >= 0 and right >= 0:
@@ -147,12 +161,6 @@ def dop_inside(tables: DopTables, forest: DopForest, values: DopValues, best: bo
 
 
 @kernel
-def power(exponent: int) -> float:
-    """2 ** exponent; 0 where it is far below all that matters."""
-    return float(np.ldexp(1.0, exponent)) if exponent > -1000 else 0.0
-
-
-@kernel
 def dop_outside(tables: DopTables, forest: DopForest, values: DopValues) -> None:
     """Fill outside values and posteriors of a sentence with a parse, whose inside values are filled.
 
@@ -204,7 +212,7 @@ def dop_outside(tables: DopTables, forest: DopForest, values: DopValues) -> None
             for production in range(productions[expansion], productions[expansion + 1]):
                 left, right = of_left[production], of_right[production]
                 left_node, right_node = lefts[production], rights[production]
-                factor = power(exponent[left_node] + exponent[right_node] - exponent[node])
+                factor = np.ldexp(1.0, exponent[left_node] + exponent[right_node] - exponent[node])
                 factors, passed = repeated(node_rows, factor), zero
                 if left >= 0 and right >= 0:
                     for row in range(size):
@@ -228,3 +236,161 @@ def dop_outside(tables: DopTables, forest: DopForest, values: DopValues) -> None
                         passed = multiply_add(adjoint, load(cuts, row, own), passed)
                     outside[left_node] += total_of(passed)
                     outside[right_node] += total_of(passed)
+
+
+class Sums(NamedTuple):
+    """Cumulative sums: of roots, and of visited nodes those of their expansions and of these' addresses."""
+
+    roots: Ints  # nodes
+    by_root: FloatArray
+    visited: npt.NDArray[np.bool_]  # by node
+    by_expansion: FloatArray
+    by_address: FloatArray  # as the values are
+
+
+@kernel
+def dop_draw(
+    tables: DopTables,
+    forest: DopForest,
+    values: DopValues,
+    sums: Sums,
+    drawn: Ints,
+    random: np.random.Generator,
+) -> None:
+    """Draw a derivation for each row of ``drawn`` [derivation, node]: its 2 n - 1 nodes in preorder.
+
+    The values are sums, with those of addresses, of a sentence that has a parse.
+    """
+    # Taken out of their tuples before the loops.
+    inside, exponent, starts, ends = values.inside, values.exponent, forest.start, forest.end
+    value, rows = values.value.reshape(values.value.size), values.rows.reshape(values.rows.size)
+    expansions, rules, productions = forest.expansion_start, forest.rule, forest.production_start
+    lefts, rights, value_row = forest.left, forest.right, forest.value_row
+    of_left, of_right = forest.vectors.left, forest.vectors.right
+    first, rule_of = tables.first, tables.rule_of
+    children, cuts = tables.child, tables.cut.reshape(tables.cut.size)
+    keep, n_places = tables.keep.reshape(tables.keep.size), tables.keep.size
+    up = tables.up.reshape(tables.up.size)
+    by_expansion, by_address, visited = sums.by_expansion, sums.by_address, sums.visited
+    # A node, and the address that its fragment goes on with.
+    stack = np.empty((forest.n + 1, 2), np.int64)
+    for derivation in range(len(drawn)):
+        stack[0, 0] = sums.roots[drawn_place(sums.by_root, 0, len(sums.roots), random.random())]
+        stack[0, 1] = _NONE
+        height, place = 1, 0
+        while height:
+            height -= 1
+            node, address = stack[height, 0], stack[height, 1]
+            drawn[derivation, place] = node
+            place += 1
+            if ends[node] - starts[node] == 1:
+                continue
+            begin, end = expansions[node], expansions[node + 1]
+            if address == _NONE:
+                if not visited[node]:
+                    visited[node] = True
+                    total = 0.0
+                    for one in range(begin, end):
+                        address, at = first[rules[one]], LANES * value_row[one]
+                        mass = 0.0
+                        for offset in range(LANES * value_row[one + 1] - at):
+                            mass += up[address + offset] / keep[address + offset] * value[at + offset]
+                            by_address[at + offset] = mass
+                        total += mass
+                        by_expansion[one] = total
+                expansion = drawn_place(by_expansion, begin, end, random.random())
+                rule, at = rules[expansion], LANES * value_row[expansion]
+                size = first[rule + 1] - first[rule]
+                address = first[rule] + drawn_place(by_address, at, at + size, random.random()) - at
+            else:
+                rule = rule_of[address // LANES]
+                expansion = begin + np.searchsorted(rules[begin:end], rule)
+            offset = address - first[rule]
+            # The split, and what the fragment makes of the children there.
+            production, e_left, e_right = -1, 1.0, 1.0
+            point = 0.0
+            if productions[expansion + 1] > productions[expansion] + 1:
+                point = random.random() * value[LANES * value_row[expansion] + offset] / keep[address]
+            for one in range(productions[expansion], productions[expansion + 1]):
+                left, right = lefts[one], rights[one]
+                of_one = rows[LANES * of_left[one] + offset] if of_left[one] >= 0 else 1.0
+                of_other = rows[LANES * of_right[one] + offset] if of_right[one] >= 0 else 1.0
+                mass = of_one * of_other * np.ldexp(1.0, exponent[left] + exponent[right] - exponent[node])
+                # The last one that is possible takes what rounding leaves over.
+                if mass > 0 and (production < 0 or point >= 0):
+                    production, e_left, e_right = one, of_one, of_other
+                point -= mass
+            for child, at, e in (
+                (rights[production], n_places + address, e_right),
+                (lefts[production], address, e_left),
+            ):
+                stack[height, 0], stack[height, 1] = child, _NONE
+                if ends[child] - starts[child] > 1 and random.random() * e >= cuts[at] * inside[child]:
+                    stack[height, 1] = children[at]
+                height += 1
+
+
+class Memory:
+    """Arrays that sentence after sentence is parsed in: new ones would cost more than the parsing."""
+
+    def __init__(self, tables: DopTables) -> None:
+        rows = -(-(tables.first_word + len(tables.word_up)) // LANES)
+        self._node, self._node_adjoint = (rows_of(rows) for _ in range(2))
+        self._arrays = [rows_of(0) for _ in range(3)]
+
+    def values(self, forest: DopForest, kept: bool = False, outside: bool = False) -> DopValues:
+        """Memory for a forest's values, which are valid until the next call.
+
+        ``kept``: with values of addresses, for derivations; ``outside``: with derivatives. Raises
+        ChartOverflowError where there are too many.
+        """
+        of_vectors = forest.vectors.n_rows
+        sizes = [int(forest.value_row[-1]) if kept else 0, of_vectors, of_vectors if outside else 0]
+        if LANES * sum(sizes) > MAX_VALUES:
+            raise ChartOverflowError(f"a chart of {LANES * sum(sizes)} values")
+        for place, size in enumerate(sizes):
+            if len(self._arrays[place]) < size:
+                self._arrays[place] = rows_of(0)  # first the old one goes
+                self._arrays[place] = rows_of(size * 17 // 16)
+        value, rows, adjoint = (array[:size] for array, size in zip(self._arrays, sizes, strict=True))
+        inside, outsides, posterior = np.zeros((3, len(forest.group)))
+        exponent = np.zeros(len(forest.group), np.int32)
+        of_node = self._node, self._node_adjoint
+        return DopValues(inside, outsides, posterior, exponent, value, rows, adjoint, *of_node)
+
+
+def inside_pass(tables: DopTables, forest: DopForest, values: DopValues, best: bool) -> float:
+    """Fill inside values; returns the natural logarithm of the sentence's probability.
+
+    With ``best`` it is that of the most probable derivation, and values are those of best derivations.
+    """
+    dop_inside(tables, forest, values, best)
+    _, masses, exponent = root_masses(tables, forest, values)
+    if not len(masses):
+        return -math.inf
+    return math.log(masses.max() if best else masses.sum()) + exponent * math.log(2.0)
+
+
+def outside_pass(tables: DopTables, forest: DopForest, values: DopValues) -> None:
+    """Fill outside values and posteriors of a sentence that has a parse."""
+    nodes, masses, exponent = root_masses(tables, forest, values)
+    weights = tables.root[forest.group[nodes]] / masses.sum()
+    values.outside[:] = 0
+    values.outside[nodes] = np.ldexp(weights, values.exponent[nodes] - exponent)
+    dop_outside(tables, forest, values)
+
+
+def root_masses(tables: DopTables, forest: DopForest, values: DopValues) -> tuple[IntArray, FloatArray, int]:
+    """The nodes over the sentence that may be its root, their parts of its probability, and the exponent.
+
+    These parts are relative to 2 ** exponent.
+    """
+    labels = (forest.group < tables.n_labels) & (values.inside > 0)
+    nodes = np.flatnonzero(labels & (forest.end - forest.start == forest.n)).astype(np.int32)
+    nodes = nodes[tables.root[forest.group[nodes]] > 0]
+    if not len(nodes):
+        return nodes, np.zeros(0), 0
+    exponents = values.exponent[nodes]
+    top = int(exponents.max())
+    masses: FloatArray = np.ldexp(tables.root[forest.group[nodes]] * values.inside[nodes], exponents - top)
+    return nodes, masses, top

@@ -14,12 +14,13 @@ that end there, so that no factor stands between a node and its parts.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+import math
+import mmap
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mbrparse.charts.base.memory import new_floats, new_ints
 from mbrparse.charts.kernel import kernel
 from mbrparse.charts.rule_tables import Floats, Ints, SparseTables, UnaryTables, Words
 from mbrparse.charts.spans import SpanEntries
@@ -181,6 +182,9 @@ LEAST_VALUE, MOST_VALUE = 2.0**-450, 2.0**450
 # The place of ``counts`` that tells.
 OUT_OF_RANGE = 4
 
+# Memory of this size in bytes is the system's own.
+_LARGE = 1 << 17
+
 # What may be too small.
 NODES, GROUPS, EDGES, PRODUCTIONS, UNARIES, PARTNERS = range(6)
 
@@ -189,6 +193,32 @@ NODES, GROUPS, EDGES, PRODUCTIONS, UNARIES, PARTNERS = range(6)
 def forest_cell(start: int, end: int) -> int:
     """The number of a cell in the order in which cells are completed."""
     return end * (end - 1) // 2 + end - 1 - start
+
+
+def new_ints(*shape: int) -> Ints:
+    """Zeros, which take memory when they are written; raises MemoryError where there is none."""
+    return cast("Ints", _zeros(shape, np.int32))
+
+
+def new_floats(*shape: int) -> Floats:
+    """The same in double precision."""
+    return cast("Floats", _zeros(shape, np.float64))
+
+
+def _zeros(shape: tuple[int, ...], kind: type[np.generic]) -> NDArray[np.generic]:
+    """Memory that is given back to the system as soon as nobody holds it.
+
+    What ``malloc`` frees makes it take as large a piece from its own heap the next time, which has holes, is
+    not given back, and where zeros are written.
+    """
+    count, size = math.prod(shape), math.prod(shape) * np.dtype(kind).itemsize
+    if size < _LARGE:
+        return np.zeros(shape, kind)
+    try:
+        memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    except OSError as error:
+        raise MemoryError(f"no {size} bytes") from error
+    return np.frombuffer(memory, kind, count).reshape(shape)
 
 
 def empty_forest(

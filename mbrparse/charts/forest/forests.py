@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbrparse.charts.base.memory import new_floats, new_ints
 from mbrparse.charts.chart import TOO_IMPROBABLE, Cell, Chart, Derivation, log_cell
 from mbrparse.charts.forest.best import BestReader, Maxima, fill_maxima
 from mbrparse.charts.forest.forest import (
@@ -29,6 +28,8 @@ from mbrparse.charts.forest.forest import (
     copied_forest,
     empty_forest,
     forest_cell,
+    new_floats,
+    new_ints,
 )
 from mbrparse.charts.forest.inside_outside import forest_inside, forest_outside, list_forest_entries
 from mbrparse.charts.forest.logarithms import LogForest

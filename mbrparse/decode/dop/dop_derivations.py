@@ -11,10 +11,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from mbrparse.charts.dop.dop_charts import DopCharts, Filled
-from mbrparse.charts.dop.dop_descent import BEGINS, DopDescent
-from mbrparse.charts.dop.dop_draws import Sums, dop_draw
-from mbrparse.charts.dop.dop_forest import root_masses
+from mbrparse.charts.dop.dop_charts import BEGINS, DopCharts, DopDescent, Filled
+from mbrparse.charts.dop.dop_passes import Sums, dop_draw, root_masses
 from mbrparse.charts.spans import rows
 from mbrparse.decode.candidates.k_best import KBest
 from mbrparse.decode.candidates.lazy_search import SCALE, Alternative, LazySearch, Order

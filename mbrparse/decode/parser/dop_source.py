@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from mbrparse.charts.chart import Wanted
 from mbrparse.charts.dop.dop_charts import DopCharts
 from mbrparse.charts.factory import TIE
 from mbrparse.charts.rule_tables import Ints
 from mbrparse.charts.spans import SpanEntries, SpanSummary, summarize_entries
 from mbrparse.decode.answers import DecoderName, ParserOptions, SourceKind
 from mbrparse.decode.decoders import Decoder
-from mbrparse.decode.objectives import Item, Kind, Objective
+from mbrparse.decode.objectives import Objective
 from mbrparse.decode.parser.sources import GrammarSource, Maker
 from mbrparse.decode.span_posteriors import Posteriors, SentenceChart, continuations
 from mbrparse.grammar.dop.dop_grammar import DopGrammar
@@ -57,16 +56,7 @@ class DopSource(GrammarSource):
 
     def make_charts(self, source: Grammar) -> DopCharts:
         """The charts of its fragments, pruned by the treebank's PCFG."""
-        options = self.options
-        exact = not options.sampled_posteriors
-        entries = options.asks_for(Kind.NARY) or options.expectations
-        brackets = any(
-            objective.kind is Kind.WHOLE and not objective.weight(Item.PROJECTED_TREE)
-            for objective in options.objectives
-        )
-        sums = options.asks_for(Kind.FREE) or brackets or entries
-        wanted = Wanted(exact and sums, options.asks_for(Kind.DERIVATION), exact and entries)
-        return DopCharts(self._dop, wanted, options.prune)
+        return DopCharts(self._dop, self.options.prune)
 
     def make_candidates(self) -> CandidateTrees:
         """What lists the candidates of sentences."""
