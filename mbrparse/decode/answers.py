@@ -1,7 +1,7 @@
 """What a parser may be asked, and which source answers it: one table of objectives and options.
 
 A source is a PCFG, a DOP grammar, several grammars or given posteriors. The parser takes its decoders from
-the table, the command line what it refuses, and with which words.
+the table, the command line what it refuses, and with which words; docs/objectives.md shows it.
 """
 
 from __future__ import annotations
@@ -23,9 +23,10 @@ Items = Literal["projected", "symbol"]
 #: Scores of each of one sentence's trees [correct], row by row.
 Risk = Callable[[Sequence[Tree]], Iterable[FloatArray]]
 
-#: What posteriors come from, as errors call it.
+#: What posteriors come from.
 SourceKind = Literal["pcfg", "dop", "several", "posteriors"]
-_SOURCES: Mapping[SourceKind, str] = {
+#: As errors and the documentation call them.
+SOURCES: Mapping[SourceKind, str] = {
     "pcfg": "a PCFG",
     "dop": "a DOP grammar",
     "several": "several grammars",
@@ -255,7 +256,7 @@ _RULES = (
 )
 
 #: What options need of the others where the source is of a kind.
-_RULES_OF_SOURCES: Mapping[SourceKind, tuple[_Rule, ...]] = {
+_RULES_OFSOURCES: Mapping[SourceKind, tuple[_Rule, ...]] = {
     "pcfg": (
         _Rule(
             "prune",
@@ -313,13 +314,13 @@ def check(source: SourceKind, options: ParserOptions, consistent: bool = True) -
     """
     for objective in options.objectives:
         if not serves(source, objective):
-            kinds = [kind for kind in _SOURCES if serves(kind, objective)]
+            kinds = [kind for kind in SOURCES if serves(kind, objective)]
             able = ", ".join(name for name, row in OBJECTIVES.items() if serves(source, row))
             raise OptionsError(
-                f"{_in_space(objective)}needs {_listed(kinds)}, not {_SOURCES[source]}",
+                f"{_in_space(objective)}needs {_listed(kinds)}, not {SOURCES[source]}",
                 option="objective",
                 value=objective.name,
-                remedy=f"{_SOURCES[source]} serve{'s' if source in ('pcfg', 'dop') else ''} {able}",
+                remedy=f"{SOURCES[source]} serve{'s' if source in ('pcfg', 'dop') else ''} {able}",
             )
         if source == "posteriors" and objective.needs_consistency and not consistent:
             raise OptionsError(
@@ -332,8 +333,8 @@ def check(source: SourceKind, options: ParserOptions, consistent: bool = True) -
         if (value := _shown(options, option)) is not None:
             needed = _listed(OPTIONS[option])
             how = " (mbrparse train --method dop)" if OPTIONS[option] == ("dop",) else ""
-            raise OptionsError(f"needs {needed}{how}, not {_SOURCES[source]}", option=option, value=value)
-    for row in _RULES_OF_SOURCES[source]:
+            raise OptionsError(f"needs {needed}{how}, not {SOURCES[source]}", option=option, value=value)
+    for row in _RULES_OFSOURCES[source]:
         if row.asked(options) and not row.holds(options):
             raise OptionsError(row.message, option=row.option, value=_shown(options, row.option))
 
@@ -392,19 +393,6 @@ def objective_of(name: str | Objective, unaries: bool = False) -> Objective:
     return row.for_unaries() if unaries else row
 
 
-def table() -> list[tuple[str, ...]]:
-    """The table for people: a row for each objective and option, a column for each kind of source."""
-    rows = [
-        (name, *(("yes" if serves(kind, row) else "") for kind in _SOURCES))
-        for name, row in OBJECTIVES.items()
-    ]
-    rows += [
-        (option.replace("_", "-"), *(("yes" if kind in kinds else "") for kind in _SOURCES))
-        for option, kinds in OPTIONS.items()
-    ]
-    return [("", *_SOURCES.values()), *rows]
-
-
 def _shown(options: ParserOptions, option: str) -> Any:
     """The value of an option as an error shows it, None where the option is at its default."""
     value = getattr(options, option)
@@ -413,7 +401,7 @@ def _shown(options: ParserOptions, option: str) -> Any:
 
 
 def _listed(kinds: Sequence[SourceKind]) -> str:
-    return " or ".join(_SOURCES[kind] for kind in kinds)
+    return " or ".join(SOURCES[kind] for kind in kinds)
 
 
 def _in_space(objective: Objective) -> str:

@@ -249,14 +249,6 @@ def test_labels_of_other_programs(command: Command) -> None:
     assert command(typed).code == 2
 
 
-def test_trees_of_a_notebook() -> None:
-    trees: list[Any] = ["(S (A a) (B b))", mp.read_tree("(S (A a) (B b))").to_nltk(), "(())"]
-    found = mp.combine({"x": trees, "y": trees}, weights_from=(trees[:2], {"x": trees[:2], "y": trees[:2]}))
-    assert list(map(str, found)) == ["(S (A a) (B b))", "(S (A a) (B b))", "None"]
-    with pytest.raises(InputMismatchError, match="y, sentence 1: a int, not a tree"):
-        mp.combine({"x": trees, "y": [1]})
-
-
 def test_trees_that_do_not_belong_together(command: Command) -> None:
     Path("other.mrg").write_text(A.replace("dog", "cat"))
     error = command("combine a.mrg other.mrg").error

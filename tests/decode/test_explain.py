@@ -98,12 +98,6 @@ def test_the_four_trees_are_the_lecture(tmp_path: Path) -> None:
     assert "<script" not in shown
 
 
-def test_fewer_readings_say_what_they_miss() -> None:
-    found = mp.explain(to_pcfg(FOUR), ["x"] * 4, readings=3)
-    assert found.missing == pytest.approx(0.25)
-    assert "25% of the sentence" in " ".join(found.html().split())
-
-
 def test_words_and_labels_may_hold_markup() -> None:
     evil = "</script><b>&\"'"
     grammar = naive.Grammar({"S": 1.0}, {("S", "<i>", "<i>"): 1.0}, {("<i>", evil): 1.0})

@@ -58,12 +58,6 @@ def test_what_becomes_one_label_is_added_up(tmp_path: Path) -> None:
     }
 
 
-def test_tags_are_not_split(tmp_path: Path) -> None:
-    labels = [*LABELS[:5], "A::B|<+"]
-    found = read_posteriors(write(tmp_path / "p.npz", labels=labels), LabelMarks("::", "|<"))
-    assert "A::B|<%2B" in found.labels
-
-
 def test_refused_labels_come_with_the_option(command: Command, tmp_path: Path, sentence: Path) -> None:
     path = write(tmp_path / "p.npz")
     error = command("parse", sentence, "--posteriors", path).error
@@ -77,20 +71,6 @@ def test_refused_labels_come_with_the_option(command: Command, tmp_path: Path, s
         assert "is a chain with an end missing" in error
         assert "--joiner names what joins the chains of another program" in error
         assert command("parse", sentence, "--posteriors", path, "--joiner", "").code == 0
-
-
-def test_a_label_listed_twice_is_refused_all_the_same(
-    command: Command, tmp_path: Path, sentence: Path
-) -> None:
-    path = write(tmp_path / "p.npz", label=[0, 1, 2, 4, 4, 5])
-    assert (
-        "is listed twice, as entries 3 and 4"
-        in command("parse", sentence, "--posteriors", path, *OPTIONS).error
-    )
-
-
-def test_the_options_go_with_posteriors(command: Command, sentence: Path) -> None:
-    assert command("parse", sentence, "-g", "none.txt", "--joiner", "::").code == 2
 
 
 def test_inclusive_ends_are_noticed(command: Command, tmp_path: Path, sentence: Path) -> None:

@@ -12,12 +12,10 @@ from hypothesis import strategies as st
 
 from mbrparse.decode.answers import ParserOptions
 from mbrparse.decode.objectives import OBJECTIVES, Item, Kind
-from mbrparse.decode.parser.parse_input import Job, parse_all
 from mbrparse.decode.parser.parser import Parse, Parser
 from mbrparse.decode.posteriors.posteriors_file import read_posteriors
 from mbrparse.decode.trees import Fallback
-from mbrparse.errors import InputMismatchError, OptionsError
-from mbrparse.run.in_order import Chunk
+from mbrparse.errors import OptionsError
 from mbrparse.treebank.tree import Tree
 
 Listed = dict[naive.LabelledSpan, float]
@@ -160,35 +158,8 @@ def test_fall_backs(fallback: Fallback, expected: str, path: Path) -> None:
     assert second.posteriors is None
 
 
-def test_longer_sentences_fall_back(path: Path) -> None:
-    write(path, [3], [{(0, 3, "S"): 1.0, (0, 3, "S_Cont"): 0.1}])
-    [parse] = decode(path, [3], replace(OPTIONS, max_length=2))
-    assert (parse.reason, str(parse.trees[0])) == ("longer than 2 terminals", "(S (S_Cont x x) x)")
-
-
-def test_single_precision_ties_where_it_cannot_tell(path: Path) -> None:
-    """A third and its neighbour in single precision are one number: the first split, the first label."""
-    arrays = {"sentence": [0, 0, 0], "start": [0, 0, 1], "end": [3, 2, 3], "label": [0, 0, 0]}
-    for kind, expected in ((np.float32, "(S x (S x x))"), (np.float64, "(S (S x x) x)")):
-        g = np.array([1, 1 / 3 + 1e-7, 1 / 3], kind)
-        np.savez(path, lengths=[3], labels=["S"], g=g, **arrays)  # type: ignore[arg-type]
-        assert trees(decode(path, [3])) == [expected]
-
-
 def test_what_asks_for_a_grammar_is_refused(path: Path) -> None:
     assert {objective.name for objective in FREE} >= {"labelled-recall", "bracketed-recall"}
     write(path, [2], [{(0, 2, "S"): 1.0}])
     with pytest.raises(OptionsError, match="needs a PCFG or a DOP grammar, not given posteriors"):
         Parser(read_posteriors(path), "labelled-recall", "labelled-tree")
-
-
-def test_lines_of_a_later_chunk_are_those_of_the_file(path: Path) -> None:
-    chunks = [Chunk("in", 1, "tokens", ["x x\n", "x x x\n"]), Chunk("in", 3, "trees", ["(A (T y) (T z))\n"])]
-    listed: list[Listed] = [{(0, 2, "S"): 1.0}, {(0, 2, "NP"): 1.0}, {(0, 2, "NP"): 0.9, (0, 1, "B"): 1.0}]
-    write(path, [2, 3, 2], listed)
-    job = Job(read_posteriors(path), OPTIONS, details=True)
-    lines = list(parse_all(job, chunks))
-    assert [line.trees[0] for line in lines] == ["(S x x)", "(S (NP x x) x)", "(NP (T y) (T z))"]
-    assert [str(line.details)[:15] for line in lines] == [f'{{"sentence": {n},' for n in (1, 2, 3)]
-    with pytest.raises(InputMismatchError, match="there are 3 sentences here, but in ends after sentence 2"):
-        list(parse_all(job, chunks[:1]))

@@ -8,13 +8,12 @@ from typing import Any
 
 import nltk
 import pytest
-from commandline import Command
 from hypothesis import given
 from tree_strategies import labels, trees
 
 import mbrparse as mp
-from mbrparse.errors import GrammarError, OptionsError
-from mbrparse.treebank.brackets import any_tree, is_tree
+from mbrparse.errors import OptionsError
+from mbrparse.treebank.brackets import any_tree
 
 TOY = """
 S -> NP VP [1.0]
@@ -48,14 +47,6 @@ def test_the_most_probable_tree_is_nltks() -> None:
     found = mp.Parser(mp.grammar(theirs), "labelled-tree", debinarized=True).parse("a b a b a")[0]
     assert found.tree is not None
     assert found.tree.to_nltk() == nltk.Tree.convert(best)
-
-
-def test_a_grammar_induced_by_nltk() -> None:
-    tree = nltk.Tree.fromstring("(S (NP (D the) (N dog)) (VP (V barks)))")
-    induced = nltk.induce_pcfg(nltk.Nonterminal("S"), tree.productions())
-    [parse] = mp.Parser(mp.grammar(induced), "labelled-tree").parse([tree])
-    assert parse.tree is not None
-    assert parse.tree.to_nltk() == tree
 
 
 def test_errors_of_grammars() -> None:
@@ -98,13 +89,6 @@ def test_a_tree_of_any_kind_is_the_tree(tree: mp.Tree) -> None:
     assert any_tree(str(tree)) == mp.read_tree(str(tree))
     if not tree.is_leaf:
         assert any_tree(tree.to_nltk()) == mp.Tree.from_nltk(tree.to_nltk())
-
-
-def test_what_is_a_tree() -> None:
-    for text in ("(S a b)", " (S a b)", "( (S a b) )", "((S a b))", "(())", "(S\n  a\n  b)"):
-        assert is_tree(text), text
-    for other in ("a b", "", "( see below )", "a (S b c)", ["(S a b)"], None, 3):
-        assert not is_tree(other), other
 
 
 def kinds(text: str) -> list[Any]:
@@ -172,11 +156,3 @@ def test_options_as_pythons_arguments(message: str, python: str) -> None:
     assert (str(error), error.usage) == (f"{python}; normalize=True", f"{message}; --normalize")
     again = pickle.loads(pickle.dumps(error))
     assert (str(again), again.usage) == (str(error), error.usage)
-
-
-def test_the_command_line_has_its_own_names(command: Command, tmp_path: Path) -> None:
-    path = tmp_path / "toy.nltk"
-    path.write_text("S -> 'a' [.33] | 'b' [.33] | S S [.33]")
-    assert command("parse -g", path, stdin="a").error.endswith("or rescale them: --normalize")
-    with pytest.raises(GrammarError, match="rescale them: normalize=True"):
-        mp.read_grammar(path)

@@ -1,30 +1,34 @@
 """What a program asks of the parser: sentences in any form, options with a meaning, answers."""
 
-import gc
 import math
 import re
-import weakref
 from collections.abc import Callable
-from typing import Any
+from pathlib import Path
+from typing import Any, cast
 
+import numpy as np
 import pytest
 from conversion import to_pcfg
 from naive import Grammar
 
-from mbrparse.charts.chart import Chart
-from mbrparse.decode.answers import ParserOptions
+import mbrparse as mp
+from mbrparse.decode.answers import OPTIONS, SOURCES, ParserOptions, serves
 from mbrparse.decode.best_first.best_first import BestFirst
 from mbrparse.decode.objectives import OBJECTIVES, Item, Kind, Objective, Space
+from mbrparse.decode.parser.mixed_source import Grammars
 from mbrparse.decode.parser.parser import Parser
 from mbrparse.errors import MbrparseError, ObjectiveError, OptionsError
+from mbrparse.grammar.dop.addressed_treebank import address_trees
+from mbrparse.grammar.dop.dop_grammar import DopGrammar
 from mbrparse.training.count import train
 from mbrparse.treebank.brackets import read_tree
+from mbrparse.treebank.corpora.reading import SourceTree
 
 BOTH = Grammar(
     {"S": 1.0}, {("S", "x", "S"): 0.4, ("S", "S", "x"): 0.2, ("S", "x", "x"): 0.4}, {("x", "x"): 1.0}
 )
 GRAMMAR = to_pcfg(BOTH)
-RECALL, PRODUCTIONS = OBJECTIVES["labelled-recall"], OBJECTIVES["productions"]
+RECALL = OBJECTIVES["labelled-recall"]
 
 
 def test_sentences_are_trees_lists_or_strings() -> None:
@@ -60,45 +64,6 @@ def test_answers() -> None:
         parses.trees("max-rule-sum")
 
 
-def test_what_has_no_meaning_is_refused_by_the_library_too() -> None:
-    for options, says in (
-        ({"objectives": ()}, "objective is given at least once"),
-        ({"objectives": (RECALL, RECALL)}, "two objectives are called labelled-recall"),
-        ({"objectives": (PRODUCTIONS,), "best_first": BestFirst()}, "best_first has no forest"),
-        ({"objectives": (OBJECTIVES["labelled-tree"],), "items": "symbol"}, "items='symbol' needs another"),
-        (
-            {"objectives": (RECALL,), "unlabelled": True},
-            "unlabelled needs an objective that does not look",
-        ),
-        ({"objectives": (RECALL,), "max_length": 0}, "max_length is one or more, not 0"),
-    ):
-        with pytest.raises(OptionsError, match=says):
-            ParserOptions(**options)
-    with pytest.raises(ObjectiveError, match="there is no objective 'recall'; it is one of labelled-tree, "):
-        Parser(GRAMMAR, "recall")
-    with pytest.raises(ObjectiveError, match="productions has no meaning in the space free"):
-        PRODUCTIONS.within(Space.FREE)
-    with pytest.raises(OptionsError, match="give no others beside them"):
-        Parser(GRAMMAR, "labelled-tree", options=ParserOptions((RECALL,)))
-
-
-@pytest.mark.parametrize("name", ["labelled-recall", "labelled-tree", "productions"])
-def test_parsers_leave_with_their_charts(name: str) -> None:
-    """Charts make no circles of references: their memory is large, and must not wait to be collected."""
-    gc.collect()
-    gc.disable()
-    try:
-        parser = Parser(GRAMMAR, name)
-        source, parses = weakref.ref(parser.source), parser.parse(["x x x", "x x"])
-        [first, second] = parses
-        assert isinstance(first.chart, Chart)
-        assert len(first.chart.span_posteriors().g) == 6
-        del parser, parses, first, second
-        assert source() is None
-    finally:
-        gc.enable()
-
-
 @pytest.mark.parametrize("weight", [1.0, 2.0, -1.0])
 def test_a_row_gets_the_same_tree_alone_and_beside_others(weight: float) -> None:
     """Which decoder serves the most probable derivation depends on the others, what it finds does not."""
@@ -120,6 +85,49 @@ def test_a_row_gets_the_same_tree_alone_and_beside_others(weight: float) -> None
     assert str(alone.tree) == ("(S a (VP b c))" if weight < 0 else "(S (NP a b) c)")
 
 
+def sources() -> dict[str, Any]:
+    """A source of each kind, for sentences of x."""
+    trees = [SourceTree("t", 1, read_tree("(S x (S x x))")), SourceTree("t", 2, read_tree("(S (S x x) x)"))]
+    given = np.zeros((1, 3, 4, 1))
+    given[0, [0, 1], 3, 0] = 1.0
+    return {
+        "pcfg": GRAMMAR,
+        "dop": DopGrammar.of_treebank(address_trees(trees, "tags")),
+        "several": Grammars([GRAMMAR, GRAMMAR]),
+        "posteriors": mp.posteriors(given, [3], ["S"]),
+    }
+
+
+@pytest.mark.parametrize("kind", ["pcfg", "dop", "several", "posteriors"])
+def test_the_table_says_what_each_source_serves(kind: Any) -> None:
+    source, make = sources()[kind], cast("Any", Parser)
+    for name, row in OBJECTIVES.items():
+        risk = {"k_best": 2, "risk": mp.TreeRates("labelled_f")} if row.kind is Kind.RISK else {}
+        if kind == "posteriors" and row.needs_consistency:
+            with pytest.raises(OptionsError, match="needs the array 'consistent'"):
+                Parser(source, name)
+        elif serves(kind, row):
+            [parse] = make(source, name, **risk).parse(["x x x"])
+            assert parse.reason is None
+            assert parse.tree is not None
+        else:
+            with pytest.raises(OptionsError, match=f"objective='{name}' needs a"):
+                make(source, name, **risk)
+    values = {"items": "symbol", "best_first": BestFirst(), "prune": 0.1, "sampled_posteriors": True}
+    for option, kinds in OPTIONS.items():
+        if kind not in kinds:
+            with pytest.raises(OptionsError, match=f"^{option}.* needs a"):
+                make(source, **{option: values.get(option, 0.5 if option == "max_error" else 5)})
+
+
+def test_the_documentation_shows_the_table() -> None:
+    shown = (Path(__file__).parents[2] / "docs" / "objectives.md").read_text()
+    asked = {name: [serves(kind, row) for kind in SOURCES] for name, row in OBJECTIVES.items()}
+    asked |= {name.replace("_", "-"): [kind in kinds for kind in SOURCES] for name, kinds in OPTIONS.items()}
+    for name, answers in asked.items():
+        assert f"| `{name}` | {' | '.join('yes' if one else '' for one in answers)} |" in shown
+
+
 def test_wrong_arguments_are_named() -> None:
     make: Any = Parser  # what a type checker would refuse
     count: Any = train
@@ -136,6 +144,10 @@ def test_wrong_arguments_are_named() -> None:
             lambda: make(GRAMMAR, prune=0.1, best_first=BestFirst()),
             "prune is for exhaustive charts, not for best-first search",
         ),
+        (lambda: make(GRAMMAR, "productions", best_first=BestFirst()), "best_first has no forest"),
+        (lambda: make(GRAMMAR, "labelled-tree", items="symbol"), "items='symbol' needs another objective"),
+        (lambda: make(GRAMMAR, "labelled-tree", "labelled-tree"), "two objectives are called labelled-tree"),
+        (lambda: make(GRAMMAR, options=ParserOptions((RECALL,)), prune=0.1), "give no others beside them"),
         (lambda: make(GRAMMAR, unlabelled=True), "unlabelled needs an objective that does not look at"),
         (
             lambda: make(GRAMMAR, max_samples=9),

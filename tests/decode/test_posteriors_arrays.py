@@ -1,14 +1,11 @@
 """Posteriors from arrays in memory: the steps of a notebook, and what is said of arrays that cannot be."""
 
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pytest
-from children import LIMIT
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -95,21 +92,6 @@ FORMS: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
-def test_forms_of_arrays(form: Any) -> None:
-    found = mp.posteriors(form(marginals()), LENGTHS, LABELS)
-    assert found.labels == ("NP", "PP", "S", "VP")
-    assert found.lengths.tolist() == LENGTHS
-    assert decoded(found) == TREES
-
-
-@pytest.mark.parametrize("form", ["single", "torch", "list"])
-def test_inclusive_ends(form: str) -> None:
-    values = marginals("inclusive")[:, :5, :5]
-    given = [values[0], values[1, :3, :3]] if form == "list" else FORMS[form](values)
-    assert decoded(mp.posteriors(given, LENGTHS, LABELS, ends="inclusive")) == TREES
-
-
 @pytest.mark.parametrize("null", ["NULL", 4, np.int64(4)])
 @pytest.mark.parametrize("ends", ["exclusive", "inclusive"])
 def test_the_null_label_is_left_out(null: Any, ends: str) -> None:
@@ -151,48 +133,12 @@ def test_the_same_as_from_a_file(tmp_path: Path) -> None:
     assert (read.labels, read.tie, read.order) == (made.labels, made.tie, made.order)
 
 
-def test_what_is_below_the_threshold_is_left_out() -> None:
-    assert len(mp.posteriors(marginals(), LENGTHS, LABELS, threshold=0.7).g) == 6
-    tiny = np.full((1, 2, 3, 1), 1e-9)
-    assert len(mp.posteriors(tiny, [2], ["S"]).g) == 0
-    assert len(mp.posteriors(np.triu(tiny[0, :, :, 0], 1)[None, ..., None], [2], ["S"], threshold=0).g) == 3
-    # What autograd leaves of a zero.
-    assert len(mp.posteriors(-tiny, [2], ["S"], threshold=0).g) == 0
-
-
 def test_labels_of_another_program() -> None:
     values = np.zeros((1, 2, 3, 2))
     values[0, 0, 2] = 0.5
     found = mp.posteriors(values, [2], ["S::VP", "NP|<>"], marks=mp.LabelMarks("::", "|<"))
     assert found.labels == ("NP_Cont", "S+VP")
     assert mp.posteriors(values, [2], ["S::VP", "NP|<>"], marks="supar").labels == found.labels
-
-
-@pytest.mark.parametrize(
-    ("labels", "marks", "remedy"),
-    [
-        (["S::VP", "NP|<>"], None, "say so with marks='supar'"),
-        (["S", "VP|<NP-PP>"], None, "say so with marks='nltk'"),
-        (["S", ""], None, "say so with marks='benepar' or null ''"),
-        (["S", "@NP"], None, 'say so with continuation "@"'),
-        (["S", "VP"], "spacy", "marks is 'spacy': give a LabelMarks or one of supar, benepar, nltk, torch-"),
-    ],
-)
-def test_what_reads_labels_of_another_program(labels: list[str], marks: str | None, remedy: str) -> None:
-    values = np.zeros((1, 2, 3, 2))
-    values[0, 0, 2] = 0.5
-    with pytest.raises(mp.MbrparseError) as raised:
-        mp.posteriors(values, [2], labels, marks=marks)
-    assert remedy in str(raised.value)
-
-
-def test_null_labels_of_another_program() -> None:
-    """Marks may name them, as ``null`` does."""
-    values = marginals(null=0.25)
-    expected = mp.posteriors(values, LENGTHS, LABELS, null="NULL")
-    for marks in ("torch-struct", mp.LabelMarks(null="NULL")):
-        found = mp.posteriors(values, LENGTHS, LABELS, marks=marks)
-        assert (found.labels, found.g.tolist()) == (expected.labels, expected.g.tolist())
 
 
 def test_from_scores_to_trees() -> None:
@@ -208,20 +154,6 @@ def test_from_scores_to_trees() -> None:
     shown = mp.Parser(given, "labelled-f").parse(TEXTS)[1].posteriors
     assert shown is not None
     assert shown.frame.query("start == 0 and end == 3").g.sum() == pytest.approx(1)
-
-
-def test_wherever_those_of_a_file_are_taken(tmp_path: Path) -> None:
-    given = mp.posteriors(marginals(), LENGTHS, LABELS)
-    gold = [mp.read_tree("(S (NP (PRP she)) (VP (V saw) (N stars) (PP (P with) (NP (N dishes)))))")]
-    gold.append(mp.read_tree("(S (NP (J old) (N dogs)) (V bark))"))
-    found = mp.score(given, gold)
-    assert found.expected_labelled.tolist() == pytest.approx([1 + 0.9 + 1 + 1 + 0.25, 0.75 + 0.625])
-    best = mp.rerank([[(0.0, tree)] for tree in gold], given, "labelled-f")
-    assert [one.tree for one in best] == gold
-    assert mp.mix_posteriors([given, given]).g == pytest.approx(given.g)
-    parses = mp.Parser(given, "labelled-f").parse(gold)
-    page = mp.report(gold, parses, tmp_path / "page.html", posteriors=given, form="original", resamples=0)
-    assert page.stat().st_size > 1000
 
 
 def changed(place: Any, value: float, values: npt.NDArray[Any] | None = None) -> npt.NDArray[Any]:
@@ -301,12 +233,6 @@ def test_what_is_wrong_is_said(arguments: dict[str, Any], message: str) -> None:
     assert "\n" not in said
 
 
-def test_other_sentences_than_the_arrays() -> None:
-    given = mp.posteriors(marginals(), LENGTHS, LABELS)
-    with pytest.raises(mp.MbrparseError, match="marginals: sentence 2 has 3 words here, but 2 in"):
-        mp.Parser(given).parse([TEXTS[0], "old dogs"])
-
-
 @given(data=st.data())
 def test_entries_are_those_of_the_array(data: st.DataObject) -> None:
     """By looking at each cell of the array."""
@@ -330,12 +256,3 @@ def test_entries_are_those_of_the_array(data: st.DataObject) -> None:
             (index, *row) for row in zip(starts, stops, [found.labels[one] for one in ids], g, strict=True)
         ]
     assert listed == expected
-
-
-def test_torch_and_jax_are_not_imported() -> None:
-    script = (
-        "import sys, numpy as np, mbrparse as mp\n"
-        "mp.posteriors(mp.span_marginals(np.zeros((1, 2, 3, 1)), [2]), [2], ['S'])\n"
-        "assert not {'torch', 'jax'} & set(sys.modules)\n"
-    )
-    subprocess.run([sys.executable, "-c", script], check=True, timeout=LIMIT)

@@ -62,38 +62,6 @@ def test_crossing_spans(notes: Any) -> None:
     ]
 
 
-def test_labels_of_a_span_add_up_where_chains_are_joined(notes: Any) -> None:
-    rows = [*GOLD, (0, 0, 2, "NP", 0.5), (0, 1, 3, "NP", 0.25), (0, 1, 3, "PP", 0.375)]
-    assert notes(rows) == []
-    [crossing] = notes([*rows, (0, 0, 2, "S+NP", 0.25)])
-    assert crossing.startswith("sentence 1: spans (0, 2) and (1, 3) have 0.75 and 0.62, but they cross")
-    [single] = notes([*GOLD, (1, 0, 4, "S+VP", 0.5)])
-    assert single == (
-        "sentence 2: posteriors of span (0, 4) add up to 1.50, but where chains are joined, as in S+VP, a "
-        "span has one label"
-    )
-
-
-def test_more_constituents_than_a_tree_can_have(notes: Any) -> None:
-    """A softmax by span: one in all over each."""
-    spans = itertools.combinations(range(5), 2)
-    flat = [(1, i, j, f"L{label}", 0.03125) for i, j in spans if j - i > 1 for label in range(32)]
-    tags = [(1, i, i + 1, f"L{label}", 0.03125) for i in range(4) for label in range(32)]
-    assert notes([row for row in GOLD if row[0] != 1] + flat + tags) == []  # chains of two on average
-    [line] = notes(GOLD + [(*row[:4], 0.1) for row in flat])
-    assert line == (
-        "sentence 2: posteriors of 20.2 constituents over two words or more, where a tree of 4 words has at "
-        "most 3 such spans"
-    )
-
-
-def test_two_tags_of_a_word(notes: Any) -> None:
-    rows: list[Row] = [*GOLD, (0, 1, 2, "NN", 1.0), (0, 1, 2, "NP", 0.75)]
-    assert notes(rows, tag=[False] * 3 + [True, False]) == []
-    [line] = notes(rows, tag=[False] * 3 + [True, True])
-    assert line == "sentence 1: posteriors of span (1, 2) add up to 1.75, but a word has one tag"
-
-
 @st.composite
 def posteriors(draw: st.DrawFn) -> tuple[list[int], list[Row]]:
     lengths = draw(st.lists(st.integers(0, 5), min_size=1, max_size=4))

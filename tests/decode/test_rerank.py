@@ -109,30 +109,6 @@ def test_by_the_candidates_own_weights(tmp_path: Path) -> None:
     assert [node[:3] for node in tree["nodes"]] == [[0, 4, "S"], [1, 4, "B"]]
 
 
-def test_many_sentences_keep_their_numbers(tmp_path: Path) -> None:
-    lines = [
-        f"{number}\t-{place}\t{tree}\n" for number in range(1, 251) for place, tree in ((2, LEFT), (1, RIGHT))
-    ]
-    details = tmp_path / "details.jsonl"
-    found = run(f"rerank --candidates {written(tmp_path, ''.join(lines))} --details {details}")
-    assert found.output == f"{RIGHT}\n" * 250
-    assert [json.loads(line)["sentence"] for line in details.read_text().splitlines()] == [*range(1, 251)]
-
-
-def test_expectations_are_those_of_parse(tmp_path: Path) -> None:
-    (tmp_path / "text").write_text("a b c d\nx y\n")
-    details, trees = tmp_path / "details.jsonl", tmp_path / "trees.mrg"
-    arguments = f"--posteriors {model(tmp_path)} --objective labelled-f --details {details} -o {trees}"
-    assert run(f"parse {arguments}", tmp_path / "text").code == 0
-    rows = run("score --form original --posteriors", model(tmp_path), trees).output.splitlines()
-    for parsed, scored in zip(
-        map(json.loads, details.read_text().splitlines()), map(json.loads, rows), strict=True
-    ):
-        tree = parsed["trees"]["labelled-f"]
-        assert scored["expected_labelled_f"] == pytest.approx(tree["expected_score"])
-        assert scored["constituents"] == pytest.approx(tree["constituents"])
-
-
 def test_several_objectives_and_a_pipe(tmp_path: Path) -> None:
     objectives = "--objective most-probable-tree --objective minimum-risk --risk labelled-recall"
     output = tmp_path / "{objective}.mrg"
@@ -171,14 +147,6 @@ def test_score_under_another_models_posteriors(tmp_path: Path) -> None:
     found = run("score --posteriors", model(tmp_path), trees, "--format", "tsv")
     assert found.output.splitlines()[1].startswith("1\t4\t\t\t\t\t\t2\t2\t1.25\t1.25\t0.625")
     assert found.err.endswith("mbrparse: 2 trees, 1 without a probability (no tree: 1)\n")
-
-
-def test_score_in_python(tmp_path: Path) -> None:
-    posteriors = mp.read_posteriors(model(tmp_path))
-    table = mp.score(posteriors, [mp.read_tree(RIGHT), None], form="original")
-    assert table["expected_labelled"].fillna(0).tolist() == [1.25, 0]
-    with pytest.raises(InputMismatchError, match="2 sentences here, but <trees> ends after sentence 1"):
-        mp.score(posteriors, mp.read_tree(RIGHT), form="original")
 
 
 GRAMMAR = grammar_text(
@@ -255,14 +223,6 @@ def test_options_that_do_not_fit(tmp_path: Path, options: str, message: str) -> 
     assert message in run(f"rerank --candidates {written(tmp_path)} --form original {options}").usage_error
 
 
-def test_options_of_models(tmp_path: Path) -> None:
-    both = run(f"rerank --candidates {written(tmp_path)} --posteriors {model(tmp_path)} -g {model(tmp_path)}")
-    assert "--posteriors takes the place of --grammar" in both.usage_error
-    risk = f"rerank --candidates {written(tmp_path)} --posteriors {model(tmp_path)} --form original"
-    assert "needs --grammar" in run(f"{risk} --objective consistent-brackets").usage_error
-    assert "Missing option '-g'" in run("score", written(tmp_path)).usage_error
-
-
 def test_in_python_trees_of_any_kind_and_files(tmp_path: Path) -> None:
     path = written(tmp_path)
     pairs = [[(-1.0, LEFT), (-1.5, RIGHT), (-1.5, "(S a (B (A b c) d))")], [(-1.0, "(S x y)")]]
@@ -301,10 +261,3 @@ def test_profiles_read_candidates(tmp_path: Path, profile: str) -> None:
         apart.append(one.output.splitlines()[1].split(",", 1)[1])
     assert [line.split(",", 1)[1] for line in found.output.splitlines()[1:]] == apart
     assert f"{path}: candidates; the first of each sentence are judged, and the best (oracle)" in found.err
-
-
-def test_evalb_reads_candidates(tmp_path: Path) -> None:
-    gold = tmp_path / "gold.mrg"
-    gold.write_text("(S (DT a) (B (NN b) (NN c)))\n")
-    path = written(tmp_path, "1\t-1\t(S (A (DT a) (NN b)) (NN c))\n")
-    assert "candidates:oracle" in run("evaluate --evalb COLLINS.prm", gold, path).output

@@ -227,29 +227,9 @@ def test_the_columns_of_what_is_suspicious() -> None:
     assert original == ["S -> 'DT' 'NN' NP", "NP -> 'VB' 'VB'"]
 
 
-def test_rows_stand_where_their_trees_stand() -> None:
-    rows = score(GRAMMAR, [None, read_tree("(S (NP DT NN) VB)"), read_tree("(S (NP DT Z) VB)")])
-    assert rows["reason"].fillna("").tolist() == ["no tree", "", "unknown terminal Z"]
-    assert rows.index.tolist() == [1, 2, 3]
-
-
-def test_spans_that_no_derivation_has_have_no_productions() -> None:
-    """Their cells are empty, and what stands in the next is not theirs."""
-    grammar = train([read_tree("(S (S a b) (S a b))"), read_tree("(S a b)")])
-    rows = score(grammar, [read_tree("(S a (S (S b a) b))"), read_tree("(S (S a b) (S a b))")], items=True)
-    assert rows["expected_split_productions"].tolist() == [pytest.approx(0), pytest.approx(3)]
-    assert rows["expected_productions"].tolist() == [pytest.approx(0), pytest.approx(3)]
-
-
 def test_joined_chains_of_original_trees() -> None:
     grammar = train([read_tree("(S+VP (NP a b) c)")])
     assert score(grammar, read_tree("(S (VP (NP a b) c))"), form="original")["posterior"].tolist() == [1.0]
-
-
-def test_continuations_over_one_child_cannot_be_summed() -> None:
-    grammar = train([read_tree("(S a (S_Cont (NP b c)))")])
-    [reason] = score(grammar, read_tree("(S a (NP b c))"), form="original")["tree_reason"]
-    assert reason == "the grammar has unary rules of continuations"
 
 
 @pytest.mark.parametrize("tag", ["S_Cont", "S%5FCont", "N^S"])
@@ -260,12 +240,6 @@ def test_preterminals_of_any_name_have_items(tag: str) -> None:
     assert parse.tree is not None
     row = score(grammar, parse.tree, items=True).iloc[0]
     assert [row[name] for name in ITEMS] == [2.0, 1.0, 3.0]
-
-
-def test_a_preterminal_that_the_grammar_does_not_know_has_no_items() -> None:
-    grammar = PCFG.from_rules(rules_of({"S -> S S": 1.0, "S -> y": 1.0}))
-    row = score(grammar, read_tree("(S (A y) (S y))"), items=True).iloc[0]
-    assert [row[name] for name in ITEMS] == [1.0, 0.0, 1.0]  # S on the right, and S over the second y
 
 
 def test_trees_tell_their_form() -> None:

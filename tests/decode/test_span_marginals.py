@@ -40,12 +40,6 @@ def test_as_by_listing_all_trees(data: st.DataObject) -> None:
         assert found[index] == pytest.approx(expected, abs=1e-9)
 
 
-def test_the_naive_twin_lists_all_trees() -> None:
-    """As many as Catalan's numbers say, and Schröder's."""
-    assert [sum(1 for _ in naive.bracketings(0, n, 2)) for n in range(2, 7)] == [1, 2, 5, 14, 42]
-    assert [sum(1 for _ in naive.bracketings(0, n, n)) for n in range(2, 7)] == [1, 3, 11, 45, 197]
-
-
 @pytest.mark.parametrize("null", [None, 0])
 @pytest.mark.parametrize("length", [2, 40, 200])
 def test_extreme_scores_and_long_sentences(length: int, null: int | None) -> None:
@@ -61,22 +55,6 @@ def test_extreme_scores_and_long_sentences(length: int, null: int | None) -> Non
     else:
         assert not found[:, :, null].any()
         assert 1 <= wide <= length - 1 + 1e-6
-
-
-def test_each_binary_tree_is_as_probable_as_another_without_scores() -> None:
-    """Catalan's numbers: of three words two trees, of ten 4862; (0, 9) is in 1430 of these."""
-    found = mp.span_marginals(np.zeros((1, 10, 11, 2)), [10])[0].sum(axis=-1)
-    assert found[0, 9] == pytest.approx(1430 / 4862)
-    assert mp.span_marginals(np.zeros((1, 3, 4, 2)), [3], null=1)[0, 0, 2, 0] == pytest.approx(1 / 3)
-
-
-def test_lists_of_arrays_in_half_precision() -> None:
-    scores = np.random.default_rng(1).normal(size=(2, 4, 5, 2)).astype(np.float16)
-    padded = mp.span_marginals(scores, [4, 2])
-    first, second = mp.span_marginals([scores[0], scores[1, :2, :3]], np.array([4, 2]))
-    assert padded[0] == pytest.approx(first)
-    assert padded[1, :2, :3] == pytest.approx(second)
-    assert not padded[1, 2:].any()
 
 
 def test_forbidden_labels() -> None:
@@ -132,16 +110,6 @@ def test_what_is_wrong_is_said(place: Any, value: float, settings: dict[str, Any
     with pytest.raises(mp.MbrparseError) as raised, np.errstate(all="raise", under="ignore"):
         mp.span_marginals(**arguments)
     assert message in str(raised.value)
-
-
-def test_padding_is_never_looked_at() -> None:
-    scores = np.full((2, 3, 4, 2), np.nan)
-    for index, length in enumerate([3, 2]):
-        starts, ends = np.triu_indices(length)
-        scores[index, starts, ends + 1] = 0
-    found = mp.span_marginals(scores, [3, 2])
-    assert found[1, 0, 2].tolist() == [0.5, 0.5]
-    assert found.sum() == pytest.approx(2 * 3 - 1 + 2 * 2 - 1)
 
 
 @pytest.mark.parametrize("spread", [1.0, 5.0])

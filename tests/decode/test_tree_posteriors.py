@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from naive_votes import Brackets, items, numbered, sentence_trees, text, votes
+from naive_votes import Brackets, items, sentence_trees, text, votes
 
 from mbrparse.decode.posteriors.tree_posteriors import SentenceTree, TreeItems
 from mbrparse.decode.span_posteriors import Posteriors
@@ -86,13 +86,6 @@ def test_chains_in_the_more_frequent_order(sentences: list[list[tuple[Brackets |
             pair_of_labels = [escape(under_label), escape(over_label)]
             assert order(pair_of_labels) == pair_of_labels[::-1]
     assert (order is None) == (not net)
-
-
-def test_equal_labels_on_one_span_are_items_of_their_own() -> None:
-    trees = ["(NP (NP (D a) (N b)))", "(NP (D a) (N b))"]
-    found = TreeItems.of_trees((SentenceTree(0, read_tree(tree)) for tree in trees), "trees")
-    assert found.posteriors(np.array([1.0, 3.0])).g.tolist() == [1.0, 1.0, 0.25, 1.0]
-    assert len(numbered(("NP", [("NP", [("D", ["a"]), ("N", ["b"])])]))) == 2
 
 
 def test_weights_of_items() -> None:

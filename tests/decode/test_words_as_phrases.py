@@ -42,24 +42,10 @@ def test_what_binary_trees_leave_out_is_said(tmp_path: Path) -> None:
     assert "leave out" not in run(*typed, "--objective", "labelled-f", str(tmp_path / "text")).err
 
 
-def test_all_are_phrases_where_no_array_tells(tmp_path: Path) -> None:
-    found = run(
-        "parse", "--posteriors", written(tmp_path), "--objective", "labelled-f", str(tmp_path / "text")
-    )
-    assert found.output == "(S (NP (she she)) (VP (VBD (saw saw)) it))\n(NP (yes yes))\n"
-    assert "most words are constituents by themselves; if these entries are tags, say so" in found.err
-
-
 def test_called_tags_they_are_none(tmp_path: Path) -> None:
     model = written(tmp_path, [True, False, False, True, True])
     found = run("parse", "--posteriors", model, "--objective", "labelled-f", str(tmp_path / "text"))
     assert found.output.startswith("(S (NP she) (VP (VBD saw) it))\n")
-
-
-def test_a_tag_over_two_words(tmp_path: Path) -> None:
-    model = written(tmp_path, [False, False, True, True, False])
-    found = run("parse", "--posteriors", model, "--objective", "labelled-f", str(tmp_path / "text"))
-    assert "span (1, 3) 'VP' is called a tag over more than one word" in found.error
 
 
 @pytest.mark.parametrize(("chains", "found"), [(["SBAR+S"], "(SBAR (S x x))"), (None, "(S (SBAR x x))")])
@@ -78,21 +64,6 @@ def test_labels_over_one_span_make_a_chain(tmp_path: Path, chains: list[str] | N
     np.savez(path, lengths=[2, 3], labels=np.array(["S", "SBAR"]), g=[0.5, 0.5, 1.0], **span)
     done = run("parse", "--posteriors", path, "--objective", "labelled-f", str(tmp_path / "text"))
     assert done.output == "(S x x)\n(S x x x)\n"
-
-
-def test_the_label_of_short_sentences_is_above(tmp_path: Path) -> None:
-    """As of headings: spans of NP are wider, but cover less of their sentences."""
-    path = str(tmp_path / "model.npz")
-    span: dict[str, Any] = {
-        "sentence": [0, 0, 1, 1],
-        "start": [0] * 4,
-        "end": [1, 1, 6, 5],
-        "label": [0, 1, 2, 1],
-    }
-    np.savez(path, lengths=[1, 6], labels=np.array(["HEADING", "NP", "S"]), g=np.ones(4), **span)
-    (tmp_path / "text").write_text("a\na b c d e f\n")
-    done = run("parse", "--posteriors", path, "--objective", "labelled-f", str(tmp_path / "text"))
-    assert done.output == "(HEADING (NP (a a)))\n(S (NP a b c d e) f)\n"
 
 
 @pytest.mark.usefixtures("folder")
@@ -126,11 +97,3 @@ def test_every_constituent_of_a_treebank(command: Command) -> None:
         assert [line.split()[-4:] for line in told.splitlines()[3:7]] == [
             ["100.00", "100.00", "0.00", "0.00"]
         ] * 4
-
-
-def test_phrases_over_one_word_alone_are_posteriors(tmp_path: Path) -> None:
-    path = str(tmp_path / "model.npz")
-    np.savez(path, lengths=[3], labels=np.array(["N"]), sentence=[0], start=[1], end=[2], label=[0], g=[0.9])
-    (tmp_path / "text").write_text("a b c\n")
-    found = run("parse", "--posteriors", path, "--objective", "labelled-f", str(tmp_path / "text"))
-    assert found.output == "(X a (N (b b)) c)\n"
