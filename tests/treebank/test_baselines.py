@@ -4,16 +4,13 @@ from collections import Counter
 from fractions import Fraction
 from pathlib import Path
 
-import pytest
 from chi_square import UNLIKELY, chi_square_chance
 from commandline import Command
 from hypothesis import given
 from hypothesis import strategies as st
 
 import mbrparse as mp
-from mbrparse.errors import MbrparseError
-from mbrparse.treebank.baselines import Kind, Labels, baseline_trees, most_frequent_labels
-from mbrparse.treebank.tree import Tree
+from mbrparse.treebank.baselines import Kind, baseline_trees
 
 
 def naive(words: list[str], kind: str) -> str:
@@ -51,27 +48,6 @@ def test_random_trees_are_those_of_joining_neighbours() -> None:
     assert drawn.keys() == expected.keys()
     assert chi_square_chance(drawn, expected, 0.0) > UNLIKELY
     assert drawn != Counter(str(tree) for tree in baseline_trees([sentence] * 5000, "random", seed=2))
-
-
-def test_one_word_none_and_thousands() -> None:
-    trees = baseline_trees([mp.read_tree("(S (NP (NN dog)))"), None], "random")
-    assert [str(tree) for tree in trees] == ["(X (NN dog))", "None"]
-    long = Tree("S", [Tree("x")] * 5000)
-    for kind in ("left", "right", "random", "balanced"):
-        [tree] = baseline_trees([long], kind)
-        assert tree is not None
-        assert len(tree.leaves()) == 5000
-        assert sum(len(node.children) == 2 for node in tree.preorder()) == 4999
-    with pytest.raises(MbrparseError, match="no baseline"):
-        baseline_trees([], "middle")  # type: ignore[arg-type]
-
-
-def test_labels() -> None:
-    trees = [mp.read_tree(text) for text in ("(S (B a b) (A c d))", "( (S (A a b)))", "(T (B a b) c)")]
-    assert most_frequent_labels(trees) == Labels("S", "A")
-    assert most_frequent_labels([None, mp.read_tree("(NN x)")]) == Labels("X", "X")
-    [tree] = baseline_trees(trees[:1], "left", labels=Labels("R", "B"))
-    assert str(tree) == "(R (B (B a b) c) d)"
 
 
 def test_the_command(command: Command) -> None:

@@ -1,8 +1,14 @@
-"""Binarizing by hand, and back again whatever the labels."""
+"""Binarizing by hand, and back again whatever the labels.
+
+Linearizing around heads, with all that labels then name; and back, whatever the labels.
+"""
+
+from __future__ import annotations
 
 import itertools
 import math
 from dataclasses import replace
+from itertools import cycle
 
 import pytest
 from hypothesis import given
@@ -10,10 +16,13 @@ from hypothesis import strategies as st
 from tree_strategies import is_binary, labels, trees
 
 from mbrparse.errors import LabelError
-from mbrparse.treebank.binarize import Binarization, ChainPolicy, Direction, binarize, debinarize
+from mbrparse.treebank.binarize import Binarization, ChainPolicy, Direction, HeadDriven, binarize, debinarize
 from mbrparse.treebank.brackets import read_tree
-from mbrparse.treebank.clean import UnaryPolicy, clean
-from mbrparse.treebank.outlines import constituents
+from mbrparse.treebank.clean import UnaryPolicy, categories, clean, simplify, without_traces
+from mbrparse.treebank.corpora.prepare import Preparation, PreparationStatistics, prepare
+from mbrparse.treebank.corpora.reading import SourceTree
+from mbrparse.treebank.heads import HeadRule, HeadRules, head_rules
+from mbrparse.treebank.labels import parse_label, unescape
 from mbrparse.treebank.tree import Tree
 
 INF = math.inf
@@ -62,12 +71,6 @@ def test_levels_that_a_label_speaks_of(how: Binarization, expected: str) -> None
     assert binarized("(S a (VP b (NP c d (PP e f))))", how) == expected
 
 
-def test_a_unary_chain_is_one_label_everywhere() -> None:
-    how = Binarization(hmarkov=1, vmarkov=2)
-    text = "(S (VP a b (X (Y (NP c d)))))"
-    assert binarized(text, how) == "(S+VP a (S+VP_Cont>b b (X+Y+NP^S+VP c d)))"
-
-
 def test_a_chain_over_a_word_is_part_of_its_tag() -> None:
     """Bare terminals have nothing joined, and tags with a plus are no chains."""
     joined = Binarization(chains="join-tags")
@@ -83,27 +86,6 @@ def test_a_chain_over_a_word_is_part_of_its_tag() -> None:
     assert binarize(Tree("S", [Tree("NP", [Tree("x")])]), joined) == Tree("S+NP", [Tree("x")])
     siblings = replace(joined, hmarkov=1)
     assert binarized("(S a (NP (NN b)) c)", siblings) == "(S a (S_Cont>NP+NN (NP++NN b) c))"
-
-
-@pytest.mark.parametrize("chains", ["join", "join-tags", "keep"])
-def test_a_tag_that_looks_joined_is_none(chains: ChainPolicy) -> None:
-    """Those of ordinary treebanks are not touched, and what is bare is no tag."""
-    how = Binarization(chains=chains)
-    text = "(S (P+N x) (C++ y) (++ z) (+ +) (A%2BB c) A++B)"
-    assert binarized(text, how).count("%2B") == 1
-    assert str(debinarize(binarize(read_tree(text), how))) == text
-    assert binarized("(S (A++B x) y)", how) == "(S (++A%2B%2BB x) y)"
-    assert str(debinarize(read_tree("(S (++A%2B%2BB x) y)"))) == "(S (A++B x) y)"
-
-
-def test_tags_stay_as_they_are_but_not_within_a_label() -> None:
-    text = "(S (A_Cont x) (B^C y) (D>E z))"
-    assert binarized(text, Binarization(hmarkov=1)) == "(S (A_Cont x) (S_Cont>B%5EC (B^C y) (D>E z)))"
-
-
-@pytest.mark.parametrize("text", ["(NN dog)", "(S a b)", "(S (NP a b) (VP c d))"])
-def test_a_binary_tree_stays(text: str) -> None:
-    assert binarized(text, Binarization(hmarkov=INF)) == text
 
 
 @pytest.mark.parametrize(("hmarkov", "vmarkov"), [(-1, 1), (0.5, 1), (0, 0)])
@@ -153,15 +135,6 @@ def test_debinarize_inverts_at_any_depth() -> None:
     assert debinarize(binarize(tree, Binarization("left", INF, 2))) == tree
 
 
-@pytest.mark.parametrize("chains", ["join", "join-tags", "keep"])
-def test_chains_of_any_depth(chains: str) -> None:
-    tree = Tree("NN", word="x")
-    for _ in range(5_000):
-        tree = Tree("X", [Tree("X", [tree])])
-    how = Binarization(vmarkov=2, chains=chains)  # type: ignore[arg-type]
-    assert debinarize(binarize(tree, how)) == tree
-
-
 @pytest.mark.parametrize("direction", ["right", "left"])
 @pytest.mark.parametrize("unary", ["top", "bottom", "join", "join-tags"])
 def test_round_trip_of_the_sample(
@@ -196,18 +169,112 @@ def test_a_parsers_tree(text: str, expected: str) -> None:
     assert str(debinarize(read_tree(text))) == expected
 
 
-@given(trees(st.sampled_from(["S", "S_Cont", "NP_Cont>S", "NP^S", "VP_Cont^S"])))
-def test_continuations_leave_their_children_and_nothing_else_goes(tree: Tree) -> None:
-    def base(label: str) -> str:
-        return label.partition("^")[0].partition(">")[0].removesuffix("_Cont")
-
-    root, *below = constituents(tree)
-    kept = [c._replace(label=base(c.label)) for c in below if "_Cont" not in c.label]
-    result = debinarize(tree)
-    assert constituents(result) == [root._replace(label=base(root.label)), *kept]
-    assert result.leaves() == tree.leaves()
-
-
 def test_a_label_that_no_codec_wrote() -> None:
     with pytest.raises(LabelError, match="no base"):
         debinarize(read_tree("(S a (^NP b c))"))
+
+
+COLLINS = head_rules("collins")
+PLAIN = Binarization(heads=HeadDriven(COLLINS))
+SIMAAN = Binarization(vmarkov=2, heads=HeadDriven(COLLINS, tags=True, frames=True))
+"""The parser M_H of Sima'an (2003)."""
+
+
+def prepared(tree: Tree, how: Preparation) -> Tree | None:
+    found = list(prepare([SourceTree("", 1, tree)], how, PreparationStatistics()))
+    return found[0].tree if found else None
+
+
+def head_binarized(text: str, how: Binarization, unary: UnaryPolicy = "top") -> str:
+    return str(prepared(read_tree(text), Preparation(unary, binarization=how)))
+
+
+SENTENCE = """( (S (NP-SBJ (PRP he)) (ADVP-TMP (RB now)) (VP (VBZ gives) (NP (DT the) (JJ old) (NN dog))
+    (NP (DT a) (NN bone)) (PP-LOC (IN in) (NP (NNS gardens))) (NP-TMP (NN today))) (. .)) )"""
+
+
+def test_head_driven() -> None:
+    assert head_binarized(SENTENCE, PLAIN) == (
+        "(S (PRP he) (S_Cont (RB now) (S_Cont (VP (VP_Cont (VP_Cont (VP_Cont (VBZ gives) "
+        "(NP (DT the) (NP_Cont (JJ old) (NN dog)))) (NP (DT a) (NN bone))) "
+        "(PP (IN in) (NNS gardens))) (NN today)) (. .))))"
+    )
+
+
+def test_parent_head_tag_and_frames() -> None:
+    """The subject is a preterminal once cleaned, and an NP in the frame."""
+    assert head_binarized(SENTENCE, SIMAAN) == (
+        "(S@VBZ (PRP he) (S_Cont@VBZ&& (RB now) (S_Cont@VBZ&& "
+        "(VP^S@VBZ (VP_Cont^S@VBZ&&NP+NP (VP_Cont^S@VBZ&&NP+NP (VP_Cont^S@VBZ&&NP (VBZ gives) "
+        "(NP^VP@NN (DT the) (NP_Cont^VP@NN&& (JJ old) (NN dog)))) (NP^VP@NN (DT a) (NN bone))) "
+        "(PP^VP@IN (IN in) (NNS gardens))) (NN today)) (. .))))"
+    )
+
+
+@pytest.mark.parametrize(("direction", "hmarkov"), [("left", 0), ("right", 1)])
+def test_no_direction_and_no_siblings_around_heads(direction: str, hmarkov: int) -> None:
+    with pytest.raises(ValueError, match="no meaning around heads"):
+        Binarization(direction, hmarkov, heads=PLAIN.heads)  # type: ignore[arg-type]
+
+
+TABLES = [
+    COLLINS,
+    HeadRules({}),
+    HeadRules({"": (HeadRule("right", ("", "X_CONT"), any_of=True),), "S": (HeadRule("right", (">",)),)}),
+]
+ordinary = st.sampled_from(["S", "VP", "NP-SBJ", "NP-TMP", "NP", "SBAR", "PP", "S-ADV=1", "TOP"])
+head_driven = st.builds(
+    Binarization,
+    vmarkov=st.integers(1, 3),
+    heads=st.builds(HeadDriven, st.sampled_from(TABLES), st.booleans(), st.booleans()),
+)
+unaries = st.sampled_from(["top", "bottom", "join", "join-tags", "keep"])
+functions = st.sampled_from(["strip", "keep"])
+
+
+@given(trees(ordinary | labels), unaries, functions, head_driven)
+def test_debinarize_inverts_heads(tree: Tree, unary: UnaryPolicy, function: str, how: Binarization) -> None:
+    cleaned = clean(tree, unary, function)
+    result = prepared(tree, Preparation(unary, function, how))
+    if cleaned is None or cleaned.is_leaf or (unary == "join-tags" and len(cleaned.leaves()) == 1):
+        assert result is None
+        return
+    assert result is not None
+    assert debinarize(result) == cleaned
+    assert unary in {"join-tags", "keep"} or is_binary(result)
+    if unary not in {"join", "join-tags"}:
+        # On a cleaned tree, too, whatever the choices then are.
+        assert debinarize(binarize(cleaned, replace(how, chains="keep"))) == cleaned
+
+
+@given(trees(ordinary | labels), head_driven)
+def test_annotations_can_be_read(tree: Tree, how: Binarization) -> None:
+    """Marks come in their order, and the head tag is that of a word below."""
+    assert how.heads is not None
+    marks = "^" * (how.vmarkov - 1) + "@" * how.heads.tags
+    result = prepared(tree, Preparation(binarization=how))
+    for node in [] if result is None else result.preorder():
+        if node.is_leaf:
+            continue
+        symbol = parse_label(node.label)
+        found = "".join(annotation[0] for annotation in symbol.annotations)
+        framed = "&&" if symbol.continuation and how.heads.frames else ""
+        assert found.lstrip("^") == marks.lstrip("^") + framed
+        if how.heads.tags:
+            (tag,) = (text[1:] for text in symbol.annotations if text[0] == "@")
+            assert unescape(tag) in node.tags()
+
+
+@pytest.mark.parametrize("unary", ["top", "bottom", "join", "keep"])
+def test_heads_of_the_sample(unary: UnaryPolicy, treebank_sample: tuple[Tree, ...]) -> None:
+    for tree, how, function in zip(
+        treebank_sample, cycle([PLAIN, SIMAAN]), cycle(["strip", "strip", "keep", "keep"]), strict=False
+    ):
+        bare = without_traces(tree)
+        assert bare is not None
+        cleaned = simplify(bare, unary, categories(function))
+        binary = binarize(cleaned, replace(how, chains="keep" if unary == "keep" else "join"), None)
+        assert debinarize(binary) == cleaned
+        result = prepared(tree, Preparation(unary, function, how))
+        assert (result is None) == cleaned.is_leaf
+        assert result is None or debinarize(result) == cleaned

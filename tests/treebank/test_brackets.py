@@ -1,18 +1,24 @@
-"""Reading brackets as treebanks and parsers write them, and writing them."""
+"""Reading brackets as treebanks and parsers write them, and writing them.
+
+What people bring: comments, byte-order marks, empty files, brackets that do not match.
+"""
+
+from __future__ import annotations
 
 import io
 from pathlib import Path
 
 import pytest
+from commandline import Command
 from hypothesis import given
 from tree_strategies import tokens, trees
 
-from mbrparse.errors import BracketError, FileError
+from mbrparse.errors import BracketError
+from mbrparse.files import read_lines
 from mbrparse.treebank.brackets import (
     ReadTree,
     read_parse_file,
     read_tree,
-    read_tree_file,
     read_trees,
     write_tree,
 )
@@ -56,10 +62,6 @@ def test_indented_trees_and_the_lines_they_begin_on() -> None:
     ]
 
 
-def test_lines_of_a_tree_need_no_indentation_after_a_tree_on_one_line() -> None:
-    assert texts("(A x y)\n(S\n(NP x y)\n(VP z w))\n") == ["(A x y)", "(S (NP x y) (VP z w))"]
-
-
 @pytest.mark.parametrize(
     ("source", "expected"),
     [
@@ -91,11 +93,6 @@ def test_brackets_as_they_come(source: str, expected: list[str]) -> None:
 @pytest.mark.parametrize("source", ["()", "(())", "( ( ) )", "(\n)"])
 def test_empty_parse(source: str) -> None:
     assert [found.tree for found in read_trees(source.splitlines())] == [None]
-
-
-def test_equal_leaves_are_one_object() -> None:
-    tree = read_tree("(S (NP (DT the) (NN dog)) (NP (DT the) (NN cat)))")
-    assert tree.children[0].children[0] is tree.children[1].children[0]
 
 
 @pytest.mark.parametrize(
@@ -150,14 +147,6 @@ def test_read_tree_wants_exactly_one(text: str) -> None:
         read_tree(text)
 
 
-def test_file_in_another_encoding() -> None:
-    Path("latin").write_bytes("(S x y)\n(S café x)\n".encode("latin-1"))
-    with pytest.raises(FileError, match="encoding='latin-1'") as caught:
-        list(read_tree_file("latin"))
-    assert caught.value.line == 2
-    assert [str(found.tree) for found in read_tree_file("latin", "latin-1")] == ["(S x y)", "(S café x)"]
-
-
 @pytest.mark.parametrize(
     ("source", "expected"),
     [
@@ -175,14 +164,57 @@ def test_empty_lines_of_a_parse_file(source: str, expected: list[str | None]) ->
     assert [tree and str(tree) for _, tree, _ in read_parse_file("parses")] == expected
 
 
-def test_lines_of_a_parse_file() -> None:
-    Path("parses").write_text("(S x y)\n\n(S y z)\n")
-    assert [found.line for found in read_parse_file("parses")] == [1, 2, 3]
+def trees(text: str) -> list[str]:
+    return [str(tree) for _, tree, _ in read_trees(text.split("\n"))]
 
 
-@pytest.mark.parametrize(("source", "line"), [("(S x y)\n\n(S y\n", 3), ("(S x y)\n)\n", 2)])
-def test_malformed_parse_file(source: str, line: int) -> None:
-    Path("parses").write_text(source)
-    with pytest.raises(BracketError) as caught:
-        list(read_parse_file("parses"))
-    assert (caught.value.source, caught.value.line) == ("parses", line)
+def test_comments_between_trees_are_skipped() -> None:
+    text = "# from (the web\n\n(S a\n b)\n  # two )\n(S c d)\n#\n"
+    assert trees(text) == ["(S a b)", "(S c d)"]
+    Path("parses").write_text("# a comment is no parse\n(S a b)\n# (S x y)\n\n(S c d)\n")
+    assert [str(tree) for _, tree, _ in read_parse_file("parses")] == ["(S a b)", "None", "(S c d)"]
+
+
+def test_comments_among_sentences(command: Command) -> None:
+    assert command("train - -o g", stdin="# from the web (\n(S a b)\n").code == 0
+    assert command("parse -g g", stdin="# trees (\n(S a b)\n# )\n(S a b)\n").output == "(S a b)\n" * 2
+    # Lines of tokens have no comments: each is a sentence.
+    assert command("parse -g g", stdin="# b\na b\n").output.splitlines()[1] == "(S a b)"
+    assert command("parse -g g", stdin="# b\n").output.count("\n") == 1
+    assert "no sentences" in command("parse -g g --input trees", stdin="# b\n").error
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-32", "utf-16-be", "utf-32-be"])
+def test_byte_order_marks(command: Command, encoding: str) -> None:
+    """A mark is heeded whether or not the encoding is named."""
+    text = "(S (NP (DT the) (NN Hündchen)) (VP (VB eats) (NN meat)))\n(S (A a) (B b))\n"
+    mark = "\ufeff" * encoding.endswith("-be")
+    Path("trees").write_bytes((mark + text).encode(encoding))
+    assert list(read_lines("trees")) == text.splitlines(keepends=True)
+    for options in ("", f"--encoding {encoding}"):
+        assert command(f"binarize trees {options}").output == text
+
+
+def test_a_folder_without_the_usual_files(command: Command) -> None:
+    Path("trees/00.txt").mkdir(parents=True)
+    assert command("binarize trees").error.endswith("it holds no file at all: name another")
+    Path("trees/run.sh").write_text("#!/bin/sh\n")
+    assert "none of its files (*.sh) begins with a bracket" in command("binarize trees").error
+    for place in ("trees/a.txt", "trees/00.txt/a.txt"):
+        Path(place).write_text("(S a b)\n")
+    assert command("binarize trees").output == command("binarize trees/**/*.txt").output == "(S a b)\n" * 2
+    assert "** stands for folders" in command("binarize trees/*.mrg").error
+
+
+@pytest.mark.parametrize(
+    "line", ["parse -g g", "train", "evaluate good", "split --test-last 1 --test-output t", "debinarize"]
+)
+def test_the_remedy_for_malformed_trees(command: Command, line: str) -> None:
+    """What the error says is to be done, done: also for commands that have no --on-error of their own."""
+    Path("good").write_text("(S a b)\n" * 2)
+    Path("bad").write_text("(S a b)\n(S (A x y)\n(S a b)\n")
+    assert command("train good -o g").code == 0
+    remedy = command(f"{line} bad").err.strip().rpartition("mbrparse ")[2]
+    assert command(f"{remedy} bad -o mended").code == 0
+    assert Path("mended").read_text() == Path("good").read_text()
+    assert command(f"{line} mended").code == 0

@@ -1,13 +1,28 @@
-"""Cleaning, step by step, by hand."""
+"""Cleaning, step by step, by hand.
+
+Categories and functions, maps of labels, and what prepare makes of them.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
 
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 from tree_strategies import tokens, trees
 
+from mbrparse.errors import LabelError
 from mbrparse.treebank.brackets import read_tree
-from mbrparse.treebank.clean import PENN_CATEGORIES, UnaryPolicy, clean
-from mbrparse.treebank.corpora.prepare import Preparation, PreparationStatistics, prepare
-from mbrparse.treebank.corpora.reading import SourceTree
+from mbrparse.treebank.clean import (
+    PENN_CATEGORIES,
+    LabelMap,
+    UnaryPolicy,
+    categories,
+    clean,
+    read_label_map,
+    relabel,
+)
 from mbrparse.treebank.tree import Tree
 
 
@@ -21,11 +36,6 @@ def test_wrapper_is_removed(label: str) -> None:
         assert cleaned(f"({label} {inside})", "join") == "(S a b)"
 
 
-@pytest.mark.parametrize("text", ["(TOP (S a b) c)", "(S (TOP a b) c)", "(S (ROOT (A b c)) d)"])
-def test_only_a_root_with_one_child_is_a_wrapper(text: str) -> None:
-    assert cleaned(text, "join") == text
-
-
 def test_traces_go_with_all_that_they_leave_empty() -> None:
     text = "(S (NP-SBJ (-NONE- *)) (VP (V go) (SBAR (-NONE- 0) (S (-NONE- *T*-1))) (NP (N home) (N now))))"
     assert cleaned(text) == "(S (V go) (NP (N home) (N now)))"
@@ -33,11 +43,6 @@ def test_traces_go_with_all_that_they_leave_empty() -> None:
 
 def test_a_tree_of_traces_is_nothing() -> None:
     assert clean(read_tree("(S (NP (-NONE- *)) (VP (-NONE- *?*)))")) is None
-
-
-def test_a_trace_counts_before_the_unary_policy() -> None:
-    """The NP is left with one child, and so with its preterminal only."""
-    assert cleaned("(S (NP (N dogs) (-NONE- *)) (V bark))") == "(S (N dogs) (V bark))"
 
 
 def test_function_tags_of_constituents_only() -> None:
@@ -51,10 +56,6 @@ def test_function_tag() -> None:
         assert PENN_CATEGORIES.category(label) == "NP"
     for label in ("-LRB-", "=", "", "S"):
         assert PENN_CATEGORIES.category(label) == label
-
-
-def test_functions_are_cut_after_the_wrapper_was_looked_for() -> None:
-    assert cleaned("(TOP-X (S a b))", "join") == "(TOP (S a b))"
 
 
 @pytest.mark.parametrize(
@@ -80,23 +81,6 @@ def test_unary_productions_may_stay() -> None:
     assert clean(read_tree("(S (NP (-NONE- *)))"), "keep") is None
 
 
-def test_a_constituent_over_one_terminal_is_a_tree() -> None:
-    """Without kept unaries nothing would be left but a terminal, and the tree dropped."""
-    raw = [SourceTree("", 1, read_tree(text)) for text in ("( (NP (NN dogs)) )", "( (NN dogs) )")]
-    for how, kept, dropped in (
-        (Preparation("keep"), ["(NP (NN dogs))"], 1),
-        (Preparation("join"), [], 2),
-    ):
-        statistics = PreparationStatistics()
-        assert [str(one.tree) for one in prepare(raw, how, statistics)] == kept
-        assert statistics.dropped == {"single terminal": dropped}
-
-
-@pytest.mark.parametrize("unary", ["top", "bottom", "join"])
-def test_a_chain_over_one_terminal_is_that_terminal(unary: UnaryPolicy) -> None:
-    assert cleaned("(TOP (S (NP (N dogs))))", unary) == "(N dogs)"
-
-
 @given(trees(tokens))
 def test_the_policies_differ_in_chains_only(tree: Tree) -> None:
     keep = clean(tree, "keep", "keep")
@@ -113,3 +97,80 @@ def test_the_policies_differ_in_chains_only(tree: Tree) -> None:
     assert join is not None
     assert clean(join, "top", "keep") == clean(tree, "top", "keep")
     assert clean(join, "bottom", "keep") == clean(tree, "bottom", "keep")
+
+
+FLORESTA = "(UTT+np (>N+art Um) (H+n dia) (N<+pp (H+prp de) (P<+np (H+n sol) (N<+adj s))) (.+ .) (+ +) (? ?))"
+
+
+def test_functions_before() -> None:
+    tree = read_tree(FLORESTA)
+    assert str(clean(tree, functions="before:+")) == (
+        "(np (art Um) (n dia) (pp (prp de) (np (n sol) (adj s))) (.+ .) (+ +) (? ?))"
+    )
+    assert str(clean(tree, functions="keep")) == FLORESTA
+
+
+@given(st.text("ab-=+.", max_size=6), st.sampled_from(["after:-=", "before:+", "after:.", "before:-+"]))
+def test_what_is_kept_and_cut_is_the_label(label: str, convention: str) -> None:
+    """The naive twin: cut character by character."""
+    order, _, separators = convention.partition(":")
+    expected = label
+    for place, letter in enumerate(label):
+        if letter in separators:
+            if place > 0:
+                expected = label[:place] if order == "after" else label[place + 1 :] or label
+            break
+    assert categories(convention).category(label) == expected
+    assert categories("keep", convention).category(label) == label
+    assert categories(convention).tag(label) == (expected if order == "before" else label)
+
+
+MAP = LabelMap(
+    """# comment
+
+grup.*.?? *
+S.*.* \\*-*-*
+sn* NP
+\\*0\\* zero
+\\# HASH
+a-b whole
+a cut""".splitlines()
+)
+
+
+@pytest.mark.parametrize(
+    ("label", "name"),
+    [
+        ("grup.nom.ms", "nom"),
+        ("grup.nom.m", None),
+        ("S.F.C.co", "*-F.C-co"),
+        ("sn.x", "NP"),
+        ("*0*", "zero"),
+        ("00", None),
+        ("#", "HASH"),
+        ("x", None),
+    ],
+)
+def test_a_map_of_labels(label: str, name: str | None) -> None:
+    assert MAP.find(label) == name
+
+
+def test_lines_that_fit_no_label_are_known() -> None:
+    Path("map").write_text("NP  nominal\nNP never\nVP verbal\n")
+    table = read_label_map("map")
+    tree = relabel(read_tree("(S (NP-SBJ x w) (NP y z))"), categories("strip", label_map=table))
+    assert str(tree) == "(S (nominal x w) (nominal y z))"
+    assert table.unused() == [2, 3]
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("NP", "an old label and a new one expected, 1 found"),
+        ("NP a b", "an old label and a new one expected, 3 found"),
+        ("NP *", "the new label has more"),
+    ],
+)
+def test_lines_that_are_no_map(line: str, message: str) -> None:
+    with pytest.raises(LabelError, match=f"^labels:2: {message}"):
+        LabelMap(["a b", line], "labels")

@@ -1,8 +1,12 @@
-"""Corpora by name: files, folders, globs, NLTK's, the LDC's, our own."""
+"""Corpora by name: files, folders, globs, NLTK's, the LDC's, our own.
 
-import hashlib
+Files of trees: in folders and zips, by suffix or by content.
+"""
+
+from __future__ import annotations
+
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import nltk
@@ -10,25 +14,17 @@ import nltk.corpus
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tree_strategies import is_binary
 
 from mbrparse.errors import BracketError, CorpusError, FileError, MbrparseError
-from mbrparse.treebank.corpora.prepare import Preparation, PreparationStatistics, prepare
-from mbrparse.treebank.corpora.reading import SourceTree, embedded_grammar, parse_sections, read_corpus
-from mbrparse.treebank.formats.conventions import CorpusReading, Removals
-from mbrparse.treebank.tree import Tree
+from mbrparse.treebank.corpora.corpus_files import tree_files
+from mbrparse.treebank.corpora.reading import read_corpus
+from mbrparse.treebank.formats.conventions import Removals
 
 NltkFolder = Callable[..., None]
 
 
-def texts(spec: str, sections: str | None = None) -> list[str]:
-    return [str(tree) for _, _, tree, _ in read_corpus(spec, sections=sections)]
-
-
-def test_a_file_and_where_its_trees_stand() -> None:
-    Path("gold.txt").write_text("(S a x)\n\n()\n( (S\n  b x))\n")
-    found = [(source, line, str(tree)) for source, line, tree, _ in read_corpus("gold.txt")]
-    assert found == [("gold.txt", 1, "(S a x)"), ("gold.txt", 4, "( (S b x))")]
+def texts(spec: object, sections: str | None = None) -> list[str]:
+    return [str(tree) for _, _, tree, _ in read_corpus(str(spec), sections=sections)]
 
 
 def test_folders_and_globs() -> None:
@@ -95,12 +91,6 @@ def test_sections(place: str) -> None:
         texts("wsj:.", "02-04")
 
 
-@pytest.mark.parametrize("text", ["", "2-", "a", "021", "21-02"])
-def test_sections_that_are_not_understood(text: str) -> None:
-    with pytest.raises(CorpusError, match=r"write e\.g\. 02-21 or 00,23"):
-        parse_sections(text)
-
-
 # --- NLTK's ------------------------------------------------------------------------------
 
 
@@ -141,22 +131,6 @@ def test_an_nltk_corpus_zipped_or_not(nltk_folder: NltkFolder, zipped: bool) -> 
     ]
 
 
-def test_lines_of_an_nltk_corpus_end_at_newlines_only(nltk_folder: NltkFolder) -> None:
-    """NLTK's own streams end lines at U+001C and others too, which would cut the word in two."""
-    nltk_folder({"wsj_0001.mrg": "(S (N a\x1cb) x)\n(S c x)\n"})
-    found = [(line, tree.words()) for _, line, tree, _ in read_corpus("nltk:treebank")]
-    assert found == [(1, ("a\x1cb", "x")), (2, ("c", "x"))]
-
-
-def test_unreadable_trees_of_an_nltk_corpus(nltk_folder: NltkFolder) -> None:
-    nltk_folder({"wsj_0001.mrg": "(S a x)\n(S b\n(S c x)\n"})
-    with pytest.raises(BracketError, match=r"^nltk:treebank/wsj_0001.mrg:2: unbalanced"):
-        texts("nltk:treebank")
-    errors: list[MbrparseError] = []
-    assert len(list(read_corpus("nltk:treebank", on_error=errors.append))) == 2
-    assert len(errors) == 1
-
-
 @pytest.mark.usefixtures("nltk_folder")
 def test_missing_corpus_names_the_command_that_fetches_it() -> None:
     with pytest.raises(
@@ -165,53 +139,13 @@ def test_missing_corpus_names_the_command_that_fetches_it() -> None:
         texts("nltk:treebank")
 
 
-def test_an_nltk_corpus_of_other_trees(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Dependencies:
-        def parsed_sents(self) -> list[object]:
-            return [object()]
-
-    monkeypatch.setattr(nltk.corpus, "dependency_treebank", Dependencies())
-    with pytest.raises(CorpusError, match="holds no phrase-structure trees"):
-        texts("nltk:dependency_treebank")
-
-
-def test_a_tree_that_an_nltk_reader_left_without_children(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Corpus:
-        def parsed_sents(self) -> list[nltk.Tree]:
-            return [nltk.Tree.fromstring("(S (A x) y)"), nltk.Tree("S", []), nltk.Tree.fromstring("(S z z)")]
-
-    monkeypatch.setattr(nltk.corpus, "sinica_treebank", Corpus())
-    errors: list[MbrparseError] = []
-    found = list(read_corpus("nltk:sinica_treebank", on_error=errors.append))
-    assert [(line, str(tree)) for _, line, tree, _ in found] == [(1, "(S (A x) y)"), (3, "(S z z)")]
-    assert [error.line for error in errors] == [2]
-
-
-def test_sinica(sinica_sample: tuple[Tree, ...]) -> None:
-    statistics = PreparationStatistics()
-    trees = list(prepare((SourceTree("", 1, tree) for tree in sinica_sample), Preparation(), statistics))
-    assert str(statistics) == "read 10000 trees, kept 9864, dropped 136 (single terminal: 136)"
-    assert all(is_binary(one.tree) for one in trees)
-
-
 # --- our own -----------------------------------------------------------------------------
-
-
-def test_flights_is_frozen() -> None:
-    path = Path(embedded_grammar("embedded:flights")).with_suffix(".mrg")
-    digest = hashlib.sha256(path.read_bytes()).hexdigest()
-    assert digest == "6dfb55e5002760679c9a2813b44ace84b2c4bc3cb060b740e7bcf5e515ba09cb"
 
 
 def test_flights_is_read() -> None:
     found = list(read_corpus("embedded:flights"))
     assert len(found) == 1500
     assert (found[-1].source, found[-1].line) == ("embedded:flights", 1500)
-
-
-def test_the_grammar_of_an_embedded_treebank_or_the_path_itself() -> None:
-    assert embedded_grammar("my.grammar") == "my.grammar"
-    assert Path(embedded_grammar("embedded:flights")).read_text("utf-8").startswith("mbrparse-grammar 1\n")
 
 
 # --- bytes that are no text ----------------------------------------------------------------
@@ -244,17 +178,76 @@ def test_bad_bytes_leave_out_their_own_tree_alone(
     assert removed.first == ({elsewhere: ("bytes.mrg", line + 1)} if in_comments else {})
 
 
+Place = Callable[[dict[str, str | bytes]], Path]
+
+
+def zipped(name: str, files: Mapping[str, str | bytes]) -> Path:
+    with zipfile.ZipFile(name, "w", zipfile.ZIP_DEFLATED) as archive:
+        for inside, content in files.items():
+            archive.writestr(inside, content)
+    return Path(name)
+
+
+@pytest.fixture(params=["folder", "zip"])
+def place(request: pytest.FixtureRequest) -> Place:
+    """Makes a folder or a zip of given files."""
+
+    def make(files: dict[str, str | bytes]) -> Path:
+        archive = zipped("trees.bin", files)
+        if request.param == "zip":
+            return archive
+        zipfile.ZipFile(archive).extractall("trees")
+        return Path("trees")
+
+    return make
+
+
+def test_suffixes_of_trees_go_before_content(place: Place) -> None:
+    names = ("a.mrg", "b.ptb", "c.tree", "d.psd", "e.parse", "f.tbf")
+    files: dict[str, str | bytes] = {f"x/{name}": f"(S {name[0]} x)\n" for name in names}
+    found = texts(place({**files, "README": "(S no x)", "y.txt": "(S no x)"}))
+    assert found == [f"(S {name[0]} x)" for name in names]
+
+
+def test_content_where_no_suffix_tells(place: Place) -> None:
+    files: dict[str, str | bytes] = {
+        "b": "\n# comment\n  (S b x)\n",
+        "a.txt": b"\xef\xbb\xbf\r\n( (S a x) )\n",
+        "c.xml": "<x>(S no x)</x>",
+        "d": "",
+        ".hidden": "(S no x)",
+    }
+    assert [file.source.rpartition("/")[2] for file in tree_files(str(place(files)))] == ["a.txt", "b"]
+
+
+def test_damaged_zips() -> None:
+    path = zipped("a.zip", {"1.mrg": "(S a x)\n" * 100})
+    data = bytearray(path.read_bytes())
+    data[40] ^= 0xFF
+    path.write_bytes(data)
+    with pytest.raises(FileError, match=r"a\.zip/1\.mrg: cannot be unpacked"):
+        texts(path)
+    path.write_bytes(data[:60])
+    with pytest.raises(FileError, match=r"a\.zip: is cut short or damaged .*; copy or download the zip"):
+        texts(path)
+    with pytest.raises(CorpusError, match="it holds no file at all"):
+        texts(zipped("b.zip", {}))
+
+
 @pytest.mark.parametrize(
-    ("encoding", "bad"),
-    [("utf-16-le", b"\x00\xd8"), ("gb18030", b"\xff"), ("utf-8-sig", b"\xc3"), ("ascii", b"\xe9")],
+    ("name", "suffix", "expected"),
+    [
+        ("craft", "tree", ["( (S (N a-a) (C 0) (V b-b)) (ID X,.1))"]),
+        ("icepahc", "psd", ["(S (N a) (V b))"]),
+        ("penn-historical", "psd", ["(S (N a-a) (V b-b))"] * 3),
+    ],
 )
-def test_bad_bytes_of_other_encodings(encoding: str, bad: bytes) -> None:
-    data = "(S (N a) x)\n(S (N b) x)\n(S (N c) x)\n".encode(encoding)
-    letter = "b".encode(encoding.removesuffix("-sig"))
-    Path("bytes.mrg").write_bytes(data.replace(letter, letter + bad))
-    errors: list[MbrparseError] = []
-    read = read_corpus("bytes.mrg", CorpusReading(encoding), on_error=errors.append)
-    found = [str(tree) for _, _, tree, _ in read]
-    assert (found[0], found[-1], [error.line for error in errors]) == ("(S (N a) x)", "(S (N c) x)", [2])
-    with pytest.raises(FileError, match=f"2: bytes that are not {encoding}; name the file's encoding"):
-        list(read_corpus("bytes.mrg", CorpusReading(encoding)))
+def test_known_corpora_are_found_below_a_path(
+    place: Place, name: str, suffix: str, expected: list[str]
+) -> None:
+    tree = "( (S (N a-a) (C 0) (V b-b)) (ID X,.1))\n"
+    inside = [f"r/{file}.{suffix}" for file in ("penn/1", "finished/1", "draft/2")]
+    path = place({**dict.fromkeys(inside, tree), "r/a.mrg": "("})
+    assert texts(f"{name}:{path}") == expected
+    single = next(path.rglob(f"1.{suffix}")) if path.is_dir() else path
+    assert texts(f"{name}:{single}")[0] == expected[0]

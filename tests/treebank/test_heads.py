@@ -1,10 +1,20 @@
-"""Collins's head table, row by row, and beside it the table read naively."""
+"""Collins's head table, row by row, and beside it the table read naively.
+
+Complements, and heads and complements of whole trees, by hand.
+
+Files of head rules in disco-dop's form.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from mbrparse.treebank.heads import HeadRule, HeadRules, find_head, head_rules
+from mbrparse.errors import HeadRulesError
+from mbrparse.treebank.brackets import read_tree
+from mbrparse.treebank.clean import UnaryPolicy, categories, simplify, without_traces
+from mbrparse.treebank.heads import HeadRule, HeadRules, choose_heads, find_head, head_rules, parse_head_rules
 
 COLLINS = head_rules("collins")
 
@@ -64,90 +74,112 @@ def test_heads_by_hand(parent: str, children: str, position: int) -> None:
     assert head(parent, children) == position
 
 
-def test_case_and_morphology_make_no_difference() -> None:
-    rules = HeadRules({"NP": (HeadRule("right", ("N",)),)})
-    assert head("np[x]", "det n[soort,ev] pp", rules) == 1
-    assert head("NP", "[N] N N]", rules) == 1
-
-
 # The table once more, as it is printed: from which side, and the labels in order.
-PRINTED = {
-    "ADJP": ("left", "NNS QP NN $ ADVP JJ VBN VBG ADJP JJR NP JJS DT FW RBR RBS SBAR RB"),
-    "ADVP": ("right", "RB RBR RBS FW ADVP TO CD JJR JJ IN NP JJS NN"),
-    "CONJP": ("right", "CC RB IN"),
-    "FRAG": ("right", ""),
-    "UCP": ("right", ""),
-    "X": ("right", ""),
-    "INTJ": ("left", ""),
-    "NX": ("left", ""),
-    "PRN": ("left", ""),
-    "LST": ("right", "LS :"),
-    "NAC": ("left", "NN NNS NNP NNPS NP NAC EX $ CD QP PRP VBG JJ JJS JJR ADJP FW"),
-    "PP": ("right", "IN TO VBG VBN RP FW"),
-    "PRT": ("right", "RP"),
-    "QP": ("left", "$ IN NNS NN JJ RB DT CD NCD QP JJR JJS"),
-    "RRC": ("right", "VP NP ADVP ADJP PP"),
-    "S": ("left", "TO IN VP S SBAR ADJP UCP NP"),
-    "SBAR": ("left", "WHNP WHPP WHADVP WHADJP IN DT S SQ SINV SBAR FRAG"),
-    "SBARQ": ("left", "SQ S SINV SBARQ FRAG"),
-    "SINV": ("left", "VBZ VBD VBP VB MD VP S SINV ADJP NP"),
-    "SQ": ("left", "VBZ VBD VBP VB MD VP SQ"),
-    "VP": ("left", "TO VBD VBN MD VBZ VB VBG VBP VP ADJP NN NNS NP"),
-    "WHADJP": ("left", "CC WRB JJ ADJP"),
-    "WHADVP": ("right", "CC WRB"),
-    "WHNP": ("left", "WDT WP WP$ WHADJP WHPP WHNP"),
-    "WHPP": ("right", "IN TO FW"),
-}
 POINTS = [",", ".", ":", "``", "''", "-LRB-", "-RRB-"]
 
 
-def naive_noun_phrase(children: list[str]) -> int | None:
-    if children[-1] == "POS":
-        return len(children) - 1
-    for side, wanted in [
-        ("right", "NN NNP NNPS NNS NX POS JJR"),
-        ("left", "NP"),
-        ("right", "$ ADJP PRN"),
-        ("right", "CD"),
-        ("right", "JJ JJS RB QP"),
-    ]:
-        places = [place for place, child in enumerate(children) if child in wanted.split()]
-        if places:
-            return places[-1] if side == "right" else places[0]
-    return None
+COLLINS = head_rules("collins")
 
 
-def naive_head(parent: str, children: list[str]) -> int:
-    side, listed = PRINTED.get(parent, ("right" if parent == "NP" else "left", ""))
-    found = naive_noun_phrase(children) if parent == "NP" else None
-    if found is None:
-        for label in listed.split():
-            places = [place for place, child in enumerate(children) if child == label]
-            if places:
-                found = places[-1] if side == "right" else places[0]
-                break
-    if found is None:
-        candidates = [place for place, child in enumerate(children) if child not in POINTS]
-        candidates = candidates or list(range(len(children)))
-        found = candidates[-1] if side == "right" else candidates[0]
-    if found >= 2 and children[found - 1] in ("CC", "CONJP"):
-        for place in range(found - 2, -1, -1):
-            if children[place] not in POINTS:
-                return place
-    return found
+def choices(text: str) -> list[tuple[int, list[str]]]:
+    """Head and complements (label and position) of each branching constituent."""
+    bare = without_traces(read_tree(text))
+    assert bare is not None
+    return [
+        (choice.head, [f"{label}:{place}" for place, label in enumerate(choice.complements) if label])
+        for choice in choose_heads(bare, COLLINS)
+    ]
 
 
-@given(st.data())
-def test_the_table_read_naively(data: st.DataObject) -> None:
-    parent = data.draw(st.sampled_from([*PRINTED, "NP", "NP", "NP", "OTHER"]))
-    _, listed = PRINTED.get(parent, ("", "NN NNP POS NX NP $ ADJP PRN CD JJ QP"))
-    common = st.sampled_from(["CC", "CONJP", ",", ".", "NN", "X"])
-    likely = st.sampled_from(listed.split()) if listed else common
-    children = data.draw(st.lists(likely | common, min_size=2, max_size=6))
-    assert find_head(COLLINS, parent, tuple(children)) == naive_head(parent, children)
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("(S (NP a b) (VP c d))", ["NP:0"]),
+        ("(S (SBAR a b) (S c d) (PP e f) (VP g h))", ["SBAR:0", "S:1"]),
+        ("(S (VP a b) (VP c d))", []),
+        ("(VP (VB v) (NP a b) (SBAR c d) (S e f) (VP g h) (PP i j) (ADJP k l))", "NP:1 SBAR:2 S:3 VP:4"),
+        ("(SBAR (IN that) (S a b) (NP c d))", ["S:1"]),
+        ("(SBAR (IN that) (SBAR a b))", []),
+        ("(NP (NP a b) (SBAR c d) (NP e f))", []),
+        ("(SINV (VBZ is) (NP a b) (VP c d))", []),
+        ("(PP (IN of) (NP a b) (PP c d))", ["NP:1"]),
+        ("(PP (ADVP a b) (IN of) (S c d) (NP e f))", ["S:2"]),
+        ("(PP (IN of) (, ,) (PP a b))", ["PP:2"]),
+        ("(PP (NP a b) (IN ago))", []),
+        ("(WHPP (IN of) (WHNP a b))", []),
+    ],
+)
+def test_complements_of_each_parent(text: str, expected: list[str] | str) -> None:
+    wanted = expected.split() if isinstance(expected, str) else expected
+    assert choices(text)[0][1] == wanted
 
 
-def test_the_table_has_the_printed_rows_and_no_more() -> None:
-    assert COLLINS.rules.keys() == PRINTED.keys() | {"NP"}
-    for label, (side, listed) in PRINTED.items():
-        assert COLLINS.rules[label] == (HeadRule(side, tuple(listed.split())),)  # type: ignore[arg-type]
+@pytest.mark.parametrize("tag", ["ADV", "VOC", "BNF", "DIR", "EXT", "LOC", "MNR", "TMP", "CLR", "PRP"])
+def test_function_tags_that_exclude(tag: str) -> None:
+    assert choices(f"(S (NP-{tag} a b) (NP-SBJ c d) (S-{tag}-2 e f) (VP v w))")[0] == (3, ["NP:1"])
+    assert choices(f"(PP (IN of) (NP-{tag}=3 a b))")[0] == (0, [])
+
+
+def test_a_chain_has_its_lowest_labels_head_and_is_what_its_topmost_label_is() -> None:
+    """Under S: a complement that is an SBAR over an S over a VP; whose own children are the VP's."""
+    text = "(S (SBAR (S-TMP (VP (MD will) (VB go)))) (VP (VBZ is) (NP-TMP (NP-SBJ (DT a) (NN day)))))"
+    assert choices(text) == [(1, ["SBAR:0"]), (0, []), (0, []), (1, [])]
+
+
+@pytest.mark.parametrize("functions", ["strip", "keep"])
+@pytest.mark.parametrize("unary", ["top", "bottom", "join", "keep"])
+def test_the_choices_are_the_cleaned_trees(unary: UnaryPolicy, functions: str) -> None:
+    bare = read_tree("(S (NP-SBJ (PRP he)) (VP (VP (VBZ sees) (NP (NP (DT the) (NN dog))))) (. .))")
+    cleaned = simplify(bare, unary, categories(functions))
+    counts = [len(node.children) for node in cleaned.preorder() if len(node.children) > 1]
+    assert [len(choice.complements) for choice in choose_heads(bare, COLLINS)] == counts == [3, 2, 2]
+
+
+FILE = """\
+% head rules of a small treebank
+
+S left-to-right vp  s
+s RIGHT-TO-LEFT Np
+NP rightdis n ne
+NX\tlike np
+pp LEFTDIS p
+CO right-to-left
+ch LEFT
+CH RIGHT x
+"""
+
+
+def test_the_form() -> None:
+    rules = parse_head_rules(FILE.splitlines(keepends=True)).rules
+    assert rules == {
+        "S": (HeadRule("left", ("VP", "S")), HeadRule("right", ("NP",))),
+        "NP": (HeadRule("right", ("N", "NE"), any_of=True),),
+        "NX": (HeadRule("right", ("N", "NE"), any_of=True),),
+        "PP": (HeadRule("left", ("P",), any_of=True),),
+        "CO": (HeadRule("right"),),
+        "CH": (HeadRule("left"), HeadRule("right", ("X",))),
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "message"),
+    [
+        ("", None, "holds no head rules; a rule reads e.g.: VP LEFT TO VBD VBN VP"),
+        ("% nothing\n\n", None, "holds no head rules"),
+        ("S LEFT VP\n\nNP\n", 3, "a label alone, 'NP'; a rule reads: LABEL DIRECTION LABELS..."),
+        ("% x\nS UPWARDS VP\n", 2, "no direction 'UPWARDS'; there are: LEFT, RIGHT, LEFT-TO-RIGHT, RIGHT-TO"),
+        ("S VP NP\n", 1, "no direction 'VP'"),
+        ("S LIKE\n", 1, "LIKE names one label, not 0"),
+        ("S LEFT A\nT LIKE S S\n", 2, "LIKE names one label, not 2"),
+        ("NX LIKE NP\nNP LEFT N\n", 1, "LIKE 'NP', which has no rule above this line"),
+        ("NX LIKE NX\n", 1, "LIKE 'NX', which has no rule above"),
+    ],
+)
+def test_malformed(text: str, line: int | None, message: str) -> None:
+    Path("my.headrules").write_text(text)
+    with pytest.raises(HeadRulesError) as caught:
+        head_rules("my.headrules")
+    where = "my.headrules" if line is None else f"my.headrules:{line}"
+    assert str(caught.value).startswith(f"{where}: {message}")
+    assert caught.value.remedy
+    assert "\n" not in str(caught.value)

@@ -6,13 +6,12 @@ from pathlib import Path
 import pytest
 from conftest import missing_data
 
-from mbrparse.errors import BracketError, CorpusError, MbrparseError
-from mbrparse.treebank.corpora.known_corpora import BY_NAME, CORPORA, Corpus
+from mbrparse.errors import CorpusError, MbrparseError
+from mbrparse.treebank.corpora.known_corpora import CORPORA, Corpus
 from mbrparse.treebank.corpora.prepare import Preparation, PreparationStatistics, Sanity, prepare_corpora
 from mbrparse.treebank.corpora.reading import find_corpora, read_corpus
 from mbrparse.treebank.formats.alpino import COINDEXED, LOWERED, RAISED
-from mbrparse.treebank.formats.conventions import CorpusReading, Removals
-from mbrparse.treebank.formats.styles import STYLES
+from mbrparse.treebank.formats.conventions import CorpusReading
 from mbrparse.treebank.tree import Tree
 
 DOCS = Path(__file__).parents[2] / "docs" / "treebanks.md"
@@ -64,32 +63,6 @@ def test_alpinos_words_are_in_the_order_of_its_sentences() -> None:
     assert statistics.removed == {RAISED: 9419, COINDEXED: 8577, LOWERED: 7514}
 
 
-@pytest.mark.long
-def test_malformed_trees_of_cess_end_the_run_or_are_counted() -> None:
-    try:
-        with pytest.raises(BracketError, match=r"10585_20000313\.tbf:918: unbalanced brackets"):
-            list(read_corpus("nltk:cess_esp"))
-    except CorpusError as error:
-        missing_data(str(error))
-    errors: list[MbrparseError] = []
-    removed = Removals()
-    trees = [tree for _, _, tree, _ in read_corpus("nltk:cess_esp", on_error=errors.append, removed=removed)]
-    assert (len(trees), len(errors)) == (6013, 4)
-    assert removed == {"lemma": 188_680, "*0*": 3881}
-    assert trees[0].words()[:5] == ("El", "grupo", "estatal", "Electricité_de_France", "-LRB-")
-
-
-def test_historical_files_hold_no_empty_element_no_id_and_no_wrapper() -> None:
-    spec = spec_of(BY_NAME["icepahc"])
-    for _, _, tree, _ in read_corpus(spec):
-        for node in tree.preorder():
-            assert node.label not in ("", "ID", "CODE")
-            if node.is_leaf:
-                assert node.word
-                assert not node.word.startswith("*")
-                assert node.word != "0"
-
-
 def test_lemmas_where_there_are_none() -> None:
     with pytest.raises(CorpusError, match=r"embedded:flights gives no lemmas.*icepahc:PATH"):
         read_corpus("embedded:flights", CorpusReading(leaves="lemma"))
@@ -103,10 +76,6 @@ def test_the_docs_name_every_corpus_as_the_table_does() -> None:
         for part in (f"`{corpus.spec}`", corpus.size, corpus.licence, corpus.get, corpus.functions):
             assert part in text, (corpus.name, part)
         assert corpus.citation in " ".join(text.split()), corpus.name
-
-
-def test_every_style_has_a_reader() -> None:
-    assert {corpus.style for corpus in CORPORA} <= STYLES.keys()
 
 
 # --- sanity --------------------------------------------------------------------------------
@@ -134,15 +103,6 @@ def warned(tree: Tree, count: int = 100) -> list[str]:
 def test_what_is_strange(tree: Tree, warning: str) -> None:
     assert any(text.startswith(warning) for text in warned(tree))
     assert not warned(tree, 99)
-
-
-def test_what_is_not_strange() -> None:
-    assert not warned(Tree("S", [LEAF, LEAF, LEAF]))
-
-
-def test_ids_are_always_strange() -> None:
-    [warning] = warned(Tree("", [Tree("IP", [LEAF, LEAF]), Tree("ID", word="A,.1")]), 1)
-    assert "penn-historical:PATH" in warning
 
 
 def test_most_trees_dropped() -> None:

@@ -1,13 +1,19 @@
-"""Conventions that a user names, and GreynirCorpus's: what is no text goes, and all else stays as it was."""
+"""Conventions that a user names, and GreynirCorpus's: what is no text goes, and all else stays as it was.
+
+The Penn-Helsinki style: what is no text goes, and all else stays as it was.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from style_reading import read_style
 
-from mbrparse.errors import MbrparseError
 from mbrparse.treebank.corpora.known_corpora import StyleName
-from mbrparse.treebank.formats.conventions import AS_USUAL, CorpusReading, Leaves, fitting
+from mbrparse.treebank.formats.conventions import AS_USUAL, CorpusReading, Leaves
 from mbrparse.treebank.tree import Tree
 
 GREYNIR = r"""( (META (ID-CORPUS a7c9.2)
@@ -47,12 +53,6 @@ def test_greynir() -> None:
     }  # fmt: skip
 
 
-def test_lemmas_of_greynir() -> None:
-    for leaves, words in (("lemma", "þvert_á"), ("both", "Þvert_á-þvert_á")):
-        trees, _ = read(GREYNIR, CorpusReading(leaves=leaves), "greynir")  # type: ignore[arg-type]
-        assert f"(fs {words})" in trees[0]
-
-
 def test_roots() -> None:
     text = "(TOP (S1 (Q (S (A a) (B b)))))\n(Q (S1 (A a) (B b)) (C c))\n( (Q-X (Q a)))\n( (S (A a)) (C c))\n"
     trees, removed = read(text, CorpusReading(roots="Q"))
@@ -81,15 +81,6 @@ def test_constituents_and_tags_that_are_dropped(drop: str, tree: str | None) -> 
     assert removed.get("token without text", 0) == (tree is None)
 
 
-def test_what_is_in_a_dropped_constituent_may_be_without_words() -> None:
-    own = CorpusReading(drop="META")
-    trees, removed = read("( (META (X (COMMENT ))) (S (A a) (B b)))", own)
-    assert trees == ["( (S (A a) (B b)))"]
-    assert removed["(COMMENT) without a word"] == 1
-    with pytest.raises(MbrparseError, match=r"a\.psd:1: constituent 'COMMENT' without children"):
-        read("(S (META a) (COMMENT ))", own)
-
-
 @pytest.mark.parametrize(
     ("below", "text", "tree"),
     [
@@ -116,43 +107,7 @@ def test_terminals_below(below: str, text: str, tree: str) -> None:
     assert read(text, CorpusReading(terminals_below=below))[0] == [tree]
 
 
-def test_names() -> None:
-    text = "( (S (A a) (B b)) (ID x 1))\n(S (META (N 2) (ID 3)) (A a))\n(S (A (B (ID 4) (C c))))\n"
-    found, removed = read_style("penn", text, CorpusReading(ids="N*,ID"))
-    assert [(str(tree), name) for _, tree, name in found] == [
-        ("( (S (A a) (B b)))", "x 1"),
-        ("(S (A a))", "2"),
-        ("(S (A (B (C c))))", ""),
-    ]
-    assert removed == {"(ID)": 3, "(N)": 1, "constituent left empty": 1}
-
-
-@pytest.mark.parametrize("labels", ["a,", ",", "(a", "a b", "a,,b"])
-def test_what_is_no_list_of_labels(labels: str) -> None:
-    for option in ("drop", "roots", "ids"):
-        with pytest.raises(MbrparseError, match="is no list of labels such as META"):
-            CorpusReading(**{option: labels})  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("below", ["=", "a=b=c", "a b", "(a=b", "a,b=c"])
-def test_what_is_not_lemma_and_form(below: str) -> None:
-    with pytest.raises(MbrparseError, match=r"is not LEMMA=FORM; lemma=form reads"):
-        CorpusReading(terminals_below=below)
-
-
-def test_labels_that_are_nowhere() -> None:
-    own = CorpusReading(drop="NP,X?,COMMENT,VB,#")
-    _, removed = read("(S (NP-1 (A a)) (NP (COMMENT )) (B b) (# #))", own)
-    assert own.unmatched(removed) == ["X?", "VB"]
-
-
 LABELS = st.sampled_from(["NP", "NP-1", "N", "CODE", "CODE-1", "CODE=2", "-LRB-", "#", "C"])
-
-
-@given(st.lists(st.sampled_from(["NP", "CODE", "-LRB-", "#", "NP-1"])), LABELS)
-def test_labels_fit_whole_or_without_functions(patterns: list[str], label: str) -> None:
-    bases = {"NP-1": "NP", "CODE-1": "CODE", "CODE=2": "CODE"}
-    assert fitting(patterns)(label) == (label in patterns or bases.get(label) in patterns)
 
 
 WORDS = st.sampled_from(["a", "b", "lemma", "form", "0", "*T*-1"])
@@ -190,3 +145,114 @@ def test_whatever_is_put_in_comes_out(tree: Tree, leaves: Leaves, form: bool, da
     [(_, read_back, name)] = found
     assert read_back == Tree("S0", [tree.fold(expected, lambda node, children: Tree(node.label, children))])
     assert name == "A,.1"
+
+
+def read_historical(text: str, leaves: Leaves | None = "word") -> tuple[list[str], Counter[str]]:
+    style: StyleName = "icepahc" if leaves else "penn-historical"
+    found, removed = read_style(style, text, CorpusReading(leaves=leaves))
+    return [str(tree) for _, tree, _ in found], removed
+
+
+@pytest.mark.parametrize(
+    ("kind", "tokens"),
+    [
+        ("0", "0 0-0"),
+        ("*", "* *-1"),
+        ("*T*", "*T* *T*-1 *T*-1=2"),
+        ("*ICH*", "*ICH*-12"),
+        ("*con*", "*con* *con*-D"),
+        ("*pro*", "*pro*"),
+        ("*exp*", "*exp*-2"),
+        ("*arb*", "*arb*"),
+        ("*XXX*", "*XXX*"),
+        ("code in the place of a word", "{COM:sic} <P_12> <heading>"),
+    ],
+)
+def test_empty_elements_go_with_what_they_leave_empty(kind: str, tokens: str) -> None:
+    for token in tokens.split():
+        inside = f"(NP-SBJ {token}) (CP (WNP-1 (N {token})) {token} (C að-að)) (VB fara-fara)"
+        trees, removed = read_historical(f"( (IP-MAT {inside}) (ID A,.1))")
+        assert trees == ["(IP-MAT (CP (C að)) (VB fara))"]
+        assert removed == {"(ID)": 1, "wrapper": 1, "constituent left empty": 1, kind: 3}
+
+
+def test_what_is_no_text() -> None:
+    text = """/*
+( (IP (N comment)))
+*/
+( (CODE <P_3>) (ID A,.1))
+( (METADATA (AUTHOR (BORN 1500)) (YEAR 1540)))
+( (VERSION (FORMAT dash)))
+( (CODE {COM:of two words})
+  (IP-MAT (CODE-1 *XXX*) (NP (LB |) (N dog)) (CODING-IP-MAT 1:2) (. .)) (ID A,.2))
+"""
+    trees, removed = read_historical(text)
+    assert trees == ["(IP-MAT (NP (N dog)) (. .))"]
+    once = ("(METADATA)", "(VERSION)", "(FORMAT)", "(CODE-1)", "(LB)", "(CODING-IP-MAT)", "wrapper")
+    assert removed == {"(CODE)": 2, "(ID)": 2, "token without text": 3, **dict.fromkeys(once, 1)}
+
+
+@pytest.mark.parametrize(
+    ("text", "tree", "what", "count"),
+    [
+        (
+            "( (IP (N a) (V b)) (. .) (ID A,.1))",
+            "(ROOT (IP (N a) (V b)) (. .))",
+            "wrapper around several trees (now ROOT)",
+            1,
+        ),
+        ("( (IP (N a) (NP ) (V b)) (ID A,.1))", "(IP (N a) (V b))", "(NP) without a word", 1),
+        (
+            "( (IP (N bo<P_12>ok-book) (N a<dash>b-a<dash>b) (N x{TEXT:y}-x)))",
+            "(IP (N book) (N a-b) (N x))",
+            "code inside a word",
+            2,
+        ),
+        (
+            "( (IP (, <dash/>-<dash/>) (N a<slash>b</dash>c-a) (N It<apostrophe>s-its) (N <dog/>-d)))",
+            "(IP (, -) (N a/b-c) (N It's) (N <dog/>))",
+            "code inside a word",
+            0,
+        ),
+    ],
+)
+def test_what_is_taken_out(text: str, tree: str, what: str, count: int) -> None:
+    trees, removed = read_historical(text)
+    assert trees == [tree]
+    assert removed[what] == count
+
+
+def test_icepahc_has_words_where_nothing_else_is_asked_for() -> None:
+    line = "( (IP (N hestar-hestur) (V x-y)) (ID A,.1))"
+    chosen: list[tuple[Leaves | None, str]] = [
+        (None, "hestar"),
+        ("lemma", "hestur"),
+        ("both", "hestar-hestur"),
+    ]
+    for leaves, expected in chosen:
+        [(_, tree, _)] = read_style("icepahc", line, CorpusReading(leaves=leaves))[0]
+        assert tree is not None
+        assert tree.words()[0] == expected
+
+
+EMPTY = ["(NP-SBJ *con*)", "(C 0)", "(CP (WNP-1 0) (IP *T*-1))", "*-1", "(X )"]
+NOISE = st.sampled_from([*EMPTY, "(CODE {COM:x})", "(ID A,.1)", "(LB |)"])
+BARE = st.recursive(
+    st.builds(lambda tag, word: Tree(tag, word=word), st.sampled_from(["N", "V"]), st.sampled_from("abc")),
+    lambda below: st.builds(Tree, st.sampled_from(["IP", "NP"]), st.lists(below, min_size=1, max_size=3)),
+    max_leaves=10,
+).filter(lambda tree: bool(tree.children))
+
+
+@given(tree=BARE, data=st.data())
+def test_whatever_noise_is_put_in_comes_out(tree: Tree, data: st.DataObject) -> None:
+    """Text written with noise before and after any child is read_historical as the tree without it."""
+
+    def noise() -> str:
+        return " ".join(data.draw(st.lists(NOISE, max_size=2)))
+
+    def inner(node: Tree, children: list[str]) -> str:
+        return f"({node.label} {' '.join(f'{noise()} {child}' for child in children)} {noise()})"
+
+    text = f"( {tree.fold(str, inner)} (ID A,.1))"
+    assert read_historical(text)[0] == [str(tree)]

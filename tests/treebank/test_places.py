@@ -1,8 +1,6 @@
 """Where trees are in their corpus: sidecars are written with trees, read, and noticed to be others'."""
 
-import csv
 import hashlib
-import os
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -59,83 +57,6 @@ def test_binarize_writes_the_places_of_what_it_keeps(corpus: Command) -> None:
     assert places("short.mrg") == 2 * [*PLACES[:2], CorpusPlace("b.mrg", 2), CorpusPlace("b.mrg", 3)]
 
 
-def test_split_and_debinarize_pass_places_on(corpus: Command) -> None:
-    parts = "--train-output tr --dev-output de --test-output te"
-    assert corpus(f"split all.mrg --test-last 1 --dev-fraction 0.4 {parts}").code == 0
-    assert [places(path) for path in ("tr", "de", "te")] == [PLACES[:2], PLACES[2:3], PLACES[3:]]
-    assert corpus("split all.mrg --test-fraction 0.5 --seed 1 --train-output tr --test-output te").code == 0
-    assert sorted(places("tr") + places("te")) == PLACES
-    assert corpus("debinarize te -o te.orig").code == 0
-    assert places("te.orig") == places("te")
-    # Of a file without a sidecar: split tells its lines, debinarize nothing.
-    Path("own.mrg").write_text("(())\n(S x y)\n(S x\n z)\n")
-    assert corpus("split own.mrg --test-last 1 --test-output te").code == 0
-    assert places("te") == [CorpusPlace("own.mrg", 3)]
-    assert corpus("debinarize own.mrg -o own.orig").code == 0
-    assert not Path("own.orig.places").exists()
-
-
-def test_from_a_figure_back_to_the_corpus(corpus: Command) -> None:
-    for line in (
-        "split all.mrg --test-last 2 --train-output train.mrg --test-output gold.mrg",
-        "train train.mrg -o grammar.txt",
-        "parse gold.mrg -g grammar.txt --objective labelled-tree -o parses.mrg",
-        "evaluate gold.mrg parses.mrg --per-sentence counts.csv",
-        "report gold.mrg parses.mrg -o page.html",
-    ):
-        assert corpus(line).code == 0
-    with open("counts.csv", encoding="utf-8") as stream:
-        rows = list(csv.DictReader(stream))
-    worst = min(rows, key=lambda row: int(row["labelled"]))
-    found = [line for line in CORPUS.splitlines() if f"(ID {worst['id']})" in line]
-    assert found == [CORPUS.splitlines()[int(worst["line"]) - 1]]
-    assert [[row[name] for name in ("source", "line", "id")] for row in rows] == [
-        [source, str(line), name] for source, line, name in PLACES[2:]
-    ]
-    # By EVALB's rules; and without the sidecar, or with one that is not gold.mrg's.
-    Path("all.prm").write_text("")
-    assert corpus("evaluate gold.mrg parses.mrg --evalb all.prm --per-sentence counts.csv").code == 0
-    lines = Path("counts.csv").read_text("utf-8").splitlines()
-    assert [line.endswith(',a.psd,6,"1150.A,.4"') for line in lines] == [False, True, False]
-    Path("all.mrg.places").rename("gold.mrg.places")
-    outcome = corpus("evaluate gold.mrg parses.mrg --per-sentence counts.csv")
-    assert outcome.code == 0
-    said = "gold.mrg.places: no places of gold.mrg as it is now; not used: binarize or split once more"
-    assert outcome.err == f"mbrparse: {said}, or delete it\n"
-    assert [line[-11:] for line in Path("counts.csv").read_text("utf-8").splitlines()[1:]] == [
-        "gold.mrg,1,",
-        "gold.mrg,2,",
-    ]
-
-
-def test_without_places(corpus: Command) -> None:
-    for path in Path().glob("*.places"):
-        path.unlink()
-    there = set(os.listdir())
-    assert corpus("binarize icepahc:a.psd --no-ids -o new.mrg").code == 0
-    assert corpus("split new.mrg --test-last 1 --train-output tr --test-output te --no-ids").code == 0
-    assert corpus("binarize icepahc:a.psd -o /dev/null").code == 0
-    assert corpus("binarize icepahc:a.psd -o", "x" * 250).code == 0  # no room for more in a name
-    assert corpus("split new.mrg --test-last 1 --test-output -").code == 0
-    assert set(os.listdir()) - there == {"new.mrg", "tr", "te", "x" * 250}
-    assert Path("new.mrg").read_bytes() == Path("all.mrg").read_bytes()
-
-
-def test_both_or_neither(corpus: Command) -> None:
-    before = {path: Path(path).read_bytes() for path in ("all.mrg", "all.mrg.places")}
-    with Path("a.psd").open("a") as stream:
-        stream.write("(IP-MAT (N")
-    assert "unbalanced" in corpus("binarize icepahc:a.psd -o all.mrg").error
-    assert {path: Path(path).read_bytes() for path in before} == before
-    refused = corpus("split all.mrg --test-last 1 --train-output x --test-output x.places")
-    assert "--test-output and the places of --train-output both go to x.places." in refused.usage_error
-    Path("e.places").write_text("(S x y)")
-    assert "would overwrite INPUT" in corpus("binarize all.mrg e.places -o e").usage_error
-    Path("d.places").mkdir()
-    assert corpus("binarize all.mrg -o d").error.startswith("d.places: is a directory")
-    assert not Path("d").exists()
-
-
 DAMAGES: dict[str, tuple[Callable[[bytes], bytes], str]] = {
     "stale": (
         lambda rows: rows.replace(b"trees ", b"trees 0"),
@@ -170,13 +91,6 @@ def test_a_sidecar_of_other_trees_is_told_of_and_not_used(corpus: Command, damag
     said = f"mbrparse: {message}; not used: binarize or split once more, or delete it\n"
     assert outcome.err == f"{said}mbrparse: 3 training trees, 1 test tree\n"
     assert places("te") == [CorpusPlace("all.mrg", 4)]
-
-
-def test_a_file_that_was_changed(corpus: Command) -> None:
-    with Path("all.mrg").open("a") as stream:
-        stream.write("(S x y)\n")
-    assert corpus("binarize all.mrg -o two.mrg").err.count("no places of all.mrg as it is now") == 1
-    assert places("two.mrg")[4] == CorpusPlace("all.mrg", 5)
 
 
 texts = st.text(st.characters(codec="utf-8"), max_size=5)

@@ -5,14 +5,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from xml.sax.saxutils import quoteattr
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from style_reading import read_style
 
-from mbrparse.errors import BracketError, MbrparseError
 from mbrparse.treebank.corpora.known_corpora import StyleName
-from mbrparse.treebank.formats.alpino import COINDEXED, LOWERED, RAISED
+from mbrparse.treebank.formats.alpino import LOWERED, RAISED
 from mbrparse.treebank.formats.conventions import CorpusReading, Leaves
 from mbrparse.treebank.formats.styles import INDEX, PART
 from mbrparse.treebank.tree import Tree
@@ -43,11 +41,6 @@ def test_cess_has_one_word_a_tag() -> None:
     text = "( (S (grup.verb (vmis3s0 anunció)) (sn (Fpa -LRB-) (np00000 EDF) (Fpt -RRB-)) (Fp .)))"
     assert trees == [(2, text)]
     assert removed == {"*0*": 1, "lemma": 5}
-
-
-def test_cess_lemmas() -> None:
-    assert "(vmis3s0 anunciar)" in read("cess", CESS, "lemma")[0][0][1]
-    assert "(vmis3s0 anunció-anunciar)" in read("cess", CESS, "both")[0][0][1]
 
 
 # --- Floresta ------------------------------------------------------------------------------
@@ -83,17 +76,6 @@ def test_floresta_writes_gaps_into_labels() -> None:
         "(-- --) (- -) (?+? -) (N<+prp a-) (. .-))",
     )
     assert removed == {PART: 3, INDEX: 2}
-
-
-def test_floresta_trees_that_are_not_closed_end_before_the_next_sentence() -> None:
-    text = "#1\n(UTT+prop Angola\n#2 (\n(UTT+np (>N+art o)\n  (H+n dia))\n(UTT+n x\n\n#3\n(UTT+n y)\n"
-    errors: list[MbrparseError] = []
-    found = read_style("floresta", text, on_error=errors.append)[0]
-    assert [line for line, _, _ in found] == [4, 9]
-    assert [str(error)[:48] for error in errors] == [
-        "a.psd:2: unbalanced brackets: 1 opened here or l",
-        "a.psd:6: unbalanced brackets: 1 opened here or l",
-    ]
 
 
 # --- Alpino --------------------------------------------------------------------------------
@@ -204,15 +186,6 @@ def test_crossing_branches_are_raised_as_the_naive_twin_does_it(node: Node) -> N
     assert removed[RAISED] == moves
 
 
-def test_the_part_with_the_head_stays() -> None:
-    """Of ppart (w0, w2 w3 where w0 is the head), w2 and w3 go up to smain."""
-    ppart = Node("ppart", "vc", None, [word(0, "hd"), word(2), word(3)])
-    text = document(Node("top", "top", None, [Node("smain", "--", None, [word(1, "hd"), ppart])]))
-    trees, removed = read("alpino", text)
-    assert trees == [(3, "(top (smain (ppart (n w0)) (n w1) (n w2) (n w3)))")]
-    assert removed == {RAISED: 2}
-
-
 def test_punctuation_is_put_lower() -> None:
     marks = [word(place, "--", "punct") for place in (0, 2, 5)]
     np = Node("np", "su", None, [word(1), word(3, "hd")])
@@ -221,41 +194,3 @@ def test_punctuation_is_put_lower() -> None:
     assert trees == [(3, "(top (punct w0) (smain (np (n w1) (punct w2) (n w3)) (n w4)) (punct w5))")]
     assert removed[LOWERED] == 1
     assert not removed[RAISED]
-
-
-def test_alpinos_empty_nodes_and_words() -> None:
-    text = """<alpino_ds id="1">
-<node cat="top" begin="0" end="3" rel="top">
-<node begin="2" cat="np" end="3" rel="su">
-<node begin="2" end="3" pos="punct" rel="hd" root="(" word="("/>
-</node>
-<node begin="0" end="1" index="1" rel="su"/>
-<node begin="0" end="1" index="1" pos="noun" rel="hd" root="dat &amp; wat" word="dat &amp; wat"/>
-</node></alpino_ds>
-"""
-    assert read("alpino", text) == ([(1, "(top (noun dat_&_wat) (np (punct -LRB-)))")], {COINDEXED: 1})
-    assert "dat_&_wat-dat_&_wat" in read("alpino", text, "both")[0][0][1]
-
-
-@pytest.mark.parametrize(
-    "inside",
-    [
-        "<node",
-        "",
-        '<node word="a" begin="0" pos="n"/>',
-        '<node cat="top"/>',
-        '<node cat="top"><node word="a" pos="n"/></node>',
-        '<node cat="top"><node word="a" begin="x" pos="n"/></node>',
-        '<node cat="top"><node word="a" begin="0"/></node>',
-        '<node cat="top"><node word="a" begin="0" pos="n"/><node word="b" begin="0" pos="n"/></node>',
-    ],
-)
-def test_malformed_xml_is_a_malformed_tree(inside: str) -> None:
-    good = document(Node("top", "top", None, [word(0), word(1)]))
-    text = f"<alpino_ds>{inside}</alpino_ds>\n{good}"
-    with pytest.raises(BracketError, match=r"^a\.psd:1: no tree of Alpino's"):
-        read("alpino", text)
-    errors: list[MbrparseError] = []
-    found = read_style("alpino", text, on_error=errors.append)[0]
-    assert [str(tree) for _, tree, _ in found] == ["(top (n w0) (n w1))"]
-    assert [error.line for error in errors] == [1]

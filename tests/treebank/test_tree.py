@@ -1,11 +1,31 @@
-"""The tree: an immutable value at any depth."""
+"""The tree: an immutable value at any depth.
+
+The label codec: every label survives the way there and back.
+"""
+
+from __future__ import annotations
 
 import pickle
 
 import nltk
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tree_strategies import ASCII_BLANKS, labels
 
+from mbrparse.grammar.rules import is_terminal
 from mbrparse.treebank.brackets import read_tree
+from mbrparse.treebank.labels import (
+    Symbol,
+    continuation_of,
+    escape,
+    is_continuation,
+    join_chain,
+    parse_label,
+    project,
+    split_chain,
+    unescape,
+)
 from mbrparse.treebank.tree import Tree
 
 DOG = Tree("S", [Tree("NP", [Tree("DT", word="the"), Tree("NN", word="dog")]), Tree("x")])
@@ -16,22 +36,6 @@ def right_branching(depth: int, last: str = "x") -> Tree:
     for _ in range(depth):
         tree = Tree("S", [Tree("x"), tree])
     return tree
-
-
-def test_cannot_be_changed() -> None:
-    children = [Tree("x"), Tree("y")]
-    tree = Tree("S", children)
-    children.append(Tree("z"))
-    assert tree.children == (Tree("x"), Tree("y"))
-    with pytest.raises(AttributeError, match="immutable: cannot set label"):
-        tree.label = "NP"
-    with pytest.raises(AttributeError, match="immutable: cannot delete word"):
-        del tree.word
-
-
-def test_has_children_or_a_word() -> None:
-    with pytest.raises(ValueError, match="not both"):
-        Tree("S", [Tree("x")], word="x")
 
 
 @pytest.mark.parametrize(
@@ -53,21 +57,6 @@ def test_equality_sees_every_part(other: object) -> None:
     assert tree != other
 
 
-def test_equal_trees_are_one_key() -> None:
-    assert len({DOG, read_tree(str(DOG)), read_tree("(S (NP (DT the) (NN dog)) y)")}) == 2
-
-
-def test_terminals_from_left_to_right() -> None:
-    assert DOG.tags() == ("DT", "NN", "x")
-    assert DOG.words() == ("the", "dog", "x")
-    assert [node.label for node in DOG.preorder()] == ["S", "NP", "DT", "NN", "x"]
-
-
-def test_fold_gives_each_node_the_values_of_its_children_in_order() -> None:
-    text = DOG.fold(lambda leaf: leaf.label, lambda node, parts: f"{node.label}<{','.join(parts)}>")
-    assert text == "S<NP<DT,NN>,x>"
-
-
 @pytest.mark.parametrize("depth", [5_000, pytest.param(100_000, marks=pytest.mark.long)])
 def test_depth_is_no_problem(depth: int) -> None:
     tree = right_branching(depth)
@@ -87,11 +76,6 @@ def test_nltk_tree_and_back() -> None:
     assert Tree.from_nltk(theirs) == DOG
 
 
-def test_nltk_tree_without_children_is_refused() -> None:
-    with pytest.raises(ValueError, match="constituent 'NP' without children"):
-        Tree.from_nltk(nltk.Tree("S", [nltk.Tree("NP", []), "x"]))
-
-
 @pytest.mark.parametrize(
     ("tree", "text"),
     [
@@ -106,3 +90,49 @@ def test_nltk_tree_without_children_is_refused() -> None:
 def test_what_brackets_cannot_say_is_written_so_that_they_can(tree: Tree, text: str) -> None:
     assert str(tree) == text
     assert str(read_tree(text)) == text
+
+
+chains = st.lists(labels, min_size=1, max_size=3).map(tuple)
+annotations = st.lists(st.tuples(st.sampled_from("^>~&@"), labels.map(escape)), max_size=3)
+
+
+@given(labels)
+def test_escaped_label_is_a_plain_base_and_comes_back(label: str) -> None:
+    text = escape(label)
+    assert unescape(text) == label
+    assert parse_label(text) == Symbol(text)
+    assert split_chain(text) == (label,)
+    assert not is_terminal(text)
+    assert text
+    assert not set(text) & {*ASCII_BLANKS, "(", ")"}
+
+
+@given(chains, st.booleans(), annotations)
+def test_parts_of_a_binarized_label(
+    chain: tuple[str, ...], continuation: bool, marked: list[tuple[str, str]]
+) -> None:
+    base = join_chain(chain)
+    symbol = Symbol(base, continuation, tuple(mark + text for mark, text in marked))
+    text = str(symbol)
+    assert split_chain(base) == chain
+    assert parse_label(text) == symbol
+    assert project(text) == symbol.projected == base + "_Cont" * continuation
+    assert continuation_of(text) == continuation_of(project(text)) == base + "_Cont"
+    assert is_continuation(text) is continuation
+    assert not is_terminal(text)
+
+
+@pytest.mark.parametrize(
+    ("label", "text"),
+    [
+        ("", "%00"),
+        ("X_Cont", "X%5FCont"),
+        ("%5FCont", "%255FCont"),
+        ("S+VP", "S%2BVP"),
+        ("A^B>C~D&E@F", "A%5EB%3EC%7ED%26E%40F"),
+        ("a (b)", "a%20%28b%29"),
+        ("'NN'", "%27NN'"),
+    ],
+)
+def test_reserved_marks(label: str, text: str) -> None:
+    assert escape(label) == text

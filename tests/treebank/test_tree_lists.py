@@ -1,20 +1,17 @@
 """Treebanks as lists: the same trees as the commands', and exact splits."""
 
 import math
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from commandline import Command
 
-from mbrparse.errors import BracketError, CorpusError, FileError, MbrparseError
+from mbrparse.errors import MbrparseError
 from mbrparse.treebank.binarize import Binarization, HeadDriven
-from mbrparse.treebank.corpora.prepare import PreparationStatistics, read_parses, read_trees
+from mbrparse.treebank.corpora.prepare import PreparationStatistics, read_trees
 from mbrparse.treebank.formats.conventions import CorpusReading
 from mbrparse.treebank.heads import head_rules
-from mbrparse.treebank.splits import split
 from mbrparse.treebank.tree import Tree
 
 TREES = """\
@@ -68,58 +65,6 @@ def test_what_binarize_does(options: str, arguments: dict[str, Any], command: Co
     assert read_trees(Path("corpus.mrg"), **arguments) == read_trees("corpus.mrg", **arguments)
 
 
-def test_trees_as_they_stand() -> None:
-    text = "(S^TOP (NP-SBJ (A x)) (S_Cont y z))\n(S x y)\n"
-    path = Path("trees.mrg")
-    path.write_text(text)
-    assert written(read_trees(path, binarize=False)) == text
-    statistics = PreparationStatistics()
-    assert written(read_trees(path, binarize=False, max_length=2, statistics=statistics)) == "(S x y)\n"
-    assert str(statistics) == "read 2 trees, kept 1, dropped 1 (longer than 2: 1)"
-
-
-def test_an_empty_parse_is_not_overlooked() -> None:
-    with pytest.raises(CorpusError) as caught:
-        read_trees("corpus.mrg", binarize=False)
-    assert (caught.value.source, caught.value.line) == ("corpus.mrg", 2)
-    assert [tree is None for tree in read_parses("corpus.mrg")] == [False, True, False, False, False]
-
-
-def test_malformed_trees() -> None:
-    path = Path("trees.mrg")
-    path.write_text("(S x y)\n(S (A x y)\n(S y z)\n")
-    for binarize in (True, False):
-        with pytest.raises(BracketError, match=":2: unbalanced"):
-            read_trees(path, binarize=binarize)
-        statistics = PreparationStatistics()
-        found = read_trees(path, binarize=binarize, on_error="skip", statistics=statistics)
-        assert written(found) == "(S x y)\n(S y z)\n"
-        assert statistics.dropped == {"malformed": 1}
-
-
-def test_encodings() -> None:
-    path = Path("trees.mrg")
-    path.write_bytes("(S café y)\n(())\n".encode("utf-16"))
-    assert written(read_trees(path, reading=CorpusReading("utf-16"))) == "(S café y)\n"
-    assert read_parses(path, encoding="utf-16")[1] is None
-    assert written(read_trees(path)) == "(S café y)\n"  # by its mark
-    path.write_bytes("(S café y)\n".encode("latin-1"))
-    with pytest.raises(FileError, match=r":1: bytes that are not utf-8"):
-        read_trees(path)
-
-
-@pytest.mark.parametrize("binarize", [True, False])
-def test_no_corpus(binarize: bool) -> None:
-    Path("empty").touch()
-    for name, message in (
-        ("empty", "no trees in the input"),
-        ("nothing", "no such file"),
-        ("embedded:trains", "no embedded treebank 'trains'"),
-    ):
-        with pytest.raises(MbrparseError, match=message):
-            read_trees(name, binarize=binarize)
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -133,38 +78,6 @@ def test_arguments_that_mean_nothing(arguments: dict[str, Any], message: str) ->
     with pytest.raises(MbrparseError) as caught:
         read_trees("embedded:flights", **arguments)
     assert str(caught.value).startswith(message)
-
-
-def test_shares_and_numbers_of_trees() -> None:
-    """A share is exact as a number of any type."""
-    for thousandths in range(1, 1000):
-        for share in (thousandths / 1000, np.float64(thousandths / 1000), Fraction(thousandths, 1000)):
-            train, test = split(range(1000), share)
-            assert (len(test), [*train, *test]) == (thousandths, list(range(1000)))
-    assert split("abc", 0) == (["a", "b", "c"], [])
-    assert split("abc", 3) == split("abc", np.int64(3)) == ([], ["a", "b", "c"])
-
-
-def test_the_commands_splits(command: Command) -> None:
-    trees = read_trees("embedded:flights")
-    Path("trees").write_text(written(trees))
-    for options, size, seed in (
-        ("--test-fraction 0.1", 0.1, None),
-        ("--test-last 7", 7, None),
-        ("--test-random 150 --seed 3", 150, 3),
-    ):
-        done = command(f"split trees {options} --train-output - --test-output test")
-        train, test = split(trees, size, seed=seed)
-        assert (done.output, Path("test").read_text()) == (written(train), written(test))
-
-
-@pytest.mark.parametrize("fraction", [0.0, 1.0, -0.1, float("nan"), float("inf"), "ten", 4, -1])
-def test_what_is_no_share(fraction: float | str) -> None:
-    for seed in (None, 1):
-        with pytest.raises(CorpusError):
-            split("abc", fraction, seed=seed)
-    with pytest.raises(CorpusError, match="no trees to split"):
-        split([], 0.5)
 
 
 def test_labels_and_leaves_of_other_traditions() -> None:

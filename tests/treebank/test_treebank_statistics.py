@@ -1,4 +1,9 @@
-"""Statistics of treebanks against those of a reader that walks nested lists, and ``mbrparse stats``."""
+"""Statistics of treebanks against those of a reader that walks nested lists, and ``mbrparse stats``.
+
+``mbrparse check``: all malformed trees, and what is suspicious, against texts of which that is known.
+"""
+
+from __future__ import annotations
 
 import csv
 import json
@@ -10,16 +15,15 @@ import pytest
 from commandline import Command
 from hypothesis import given
 from hypothesis import strategies as st
-from test_known_corpora import spec_of
 from tree_strategies import labels, trees
 
-from mbrparse.treebank.corpora.known_corpora import CORPORA, Corpus
-from mbrparse.treebank.corpora.reading import SourceTree
+from mbrparse.errors import MbrparseError
+from mbrparse.treebank.corpora.reading import SourceTree, read_corpus
 from mbrparse.treebank.corpora.treebank_statistics import (
     NUMBERED,
     TABLES,
     TreebankStatistics,
-    treebank_statistics,
+    check_treebank,
 )
 from mbrparse.treebank.tree import Tree
 
@@ -129,37 +133,6 @@ def test_as_by_walking_nested_lists(sample: list[Tree], traces: bool) -> None:
         assert sum(counts["trees"] for counts in statistics.files.values()) == figures["trees"]
 
 
-def test_functions_traces_and_corpora_of_two_conventions() -> None:
-    statistics = TreebankStatistics()
-    tree = Tree(
-        "NP-LOC-PRD=2", [Tree("-NONE-", word="*T*-1"), Tree("-NONE-", word="0"), Tree("N-x", word="a")]
-    )
-    list(statistics.watch([SourceTree("a", 1, tree)] * 2))
-    list(statistics.watch([SourceTree("b", 1, Tree("UTT+np", [Tree(">N+art", word="o")]))], "before:+"))
-    statistics.removed["*con*"] += 1
-    statistics.removed["(ID)"] += 1
-    found = statistics.counts()
-    assert found["functions"] == {"LOC": 2, "PRD": 2, "UTT": 1}
-    assert found["traces"] == {"*T*": 2, "0": 2, "*con*": 1}
-    assert found["labels"] == {"NP": 2, "np": 1}
-    assert found["tags"] == {"-NONE-": 4, "N-x": 2, "art": 1}
-    assert found["rules"] == {"NP -> -NONE- -NONE- N-x": 2, "np -> art": 1}
-    assert statistics.figures()["traces"] == 5
-
-
-@pytest.mark.parametrize(
-    "corpus",
-    [
-        pytest.param(corpus, id=corpus.name, marks=() if "flights" in corpus.name else pytest.mark.long)
-        for corpus in CORPORA
-        if corpus.trees is not None
-    ],
-)
-def test_the_sizes_that_the_docs_state(corpus: Corpus) -> None:
-    figures = treebank_statistics(spec_of(corpus), on_error="skip").figures()
-    assert (figures["trees"], figures["words"]) == (corpus.trees, corpus.words)
-
-
 # --- mbrparse stats ------------------------------------------------------------------------
 
 ONE = "( (S (NP-SBJ (DT the) (N dog)) (VP (V barks))))\n(S (NP (N dogs)) (VP (V bark)))\n"
@@ -211,18 +184,81 @@ def test_one_table_in_each_format(command: Command) -> None:
     assert r"\toprule" in command("stats bank --table tags --format latex").output
 
 
-def test_what_cannot_be_counted(command: Command) -> None:
-    Path("bad.mrg").write_bytes(b"(S (N a) (N b))\n(S (N \xe9) x)\n(S (N c)\n(S (N a) (N b))\n")
-    assert "bad.mrg:2: bytes that are not utf-8" in command("stats bad.mrg").error
-    outcome = command("stats bad.mrg --on-error skip --table figures --format csv")
-    assert dict(csv.reader(outcome.output.splitlines()))["malformed trees left out"] == "2"
-    assert "no trees in the input" in command("stats -").error
-    assert command("stats none.mrg").error == "none.mrg: no such file"
-    assert "Missing argument 'TREEBANK...'" in command("stats").usage_error
-    assert "--output would overwrite TREEBANK" in command("stats bad.mrg -o bad.mrg").usage_error
+GOOD = b"(S (NP (N dogs)) (V bark))"
+#: Texts of one tree, and what is wrong with it.
+FAULTS = {
+    b"(S (NP (N dogs)) (V bark)": "unbalanced brackets",
+    b"(S (NP (N dogs))) (V bark))": "closing bracket without an opening one",
+    b"(S (NP ) (V bark))": "constituent 'NP' without children",
+    b"(S\n  (A\n    (B ))\n  (C x)\n  (D ))": "constituent 'B' without children",
+    b"(S (N \xe9) (V bark))": "bytes that are not utf-8",
+}
+ODD = {
+    b"(S (NN a b) (V c))": ["several words"],
+    b"(S (NN a (lemma b)) (V c))": ["a word beside", "a word under (lemma)"],
+    b"((S (N a) (V c)) (ID x))": ["a constituent without a label", "a word under (ID)"],
+    b"(S (COMMENT a) (CODE-1 c))": ["a word under (COMMENT)", "a word under (CODE-1)"],
+}
 
 
-def test_lemmas(command: Command) -> None:
-    Path("a.psd").write_text("( (IP-MAT (N hundar-hundur) (V gelta-gelta)) (ID A,.1))\n")
-    assert "hundur" in command("stats icepahc:a.psd --leaves lemma --table words").output
-    assert "(ID)" in command("stats icepahc:a.psd --table removed").output
+@given(st.lists(st.sampled_from([GOOD, *FAULTS, *ODD])))
+def test_all_that_is_wrong_and_nothing_else(texts: list[bytes]) -> None:
+    """Each malformed tree once, at the line it begins on (children that lack: on their own)."""
+    malformed: list[tuple[int, str]] = []
+    odd, first, line = Counter[str](), dict[str, int](), 1
+    for text in [GOOD, *texts]:
+        if text in FAULTS:
+            malformed.append((line + (2 if b"(B )" in text else 0), FAULTS[text]))
+        for what in ODD.get(text, []):
+            odd[what] += 1
+            first.setdefault(what, line)
+        line += text.count(b"\n") + 1
+    Path("a.mrg").write_bytes(b"\n".join([GOOD, *texts]) + b"\n")
+    found = list(check_treebank("a.mrg"))
+    wrong = [one for one in found if one.kind == "malformed"]
+    assert [(one.source, one.line) for one in wrong] == [("a.mrg", place) for place, _ in malformed]
+    assert all(one.what.startswith(what) for one, (_, what) in zip(wrong, malformed, strict=True))
+    suspicious = [one for one in found if one.kind == "suspicious" and one.line]
+    assert len(suspicious) == len(odd)
+    for what, number in odd.items():
+        [one] = [one for one in suspicious if one.what.startswith(what)]
+        assert (one.number, one.source, one.line) == (number, "a.mrg", first[what])
+    errors: list[MbrparseError] = []
+    trees = [tree for _, _, tree, _ in read_corpus("a.mrg", on_error=errors.append)]
+    assert len(errors) == len(malformed)
+    assert len(trees) + len(errors) == len(texts) + 1
+
+
+def test_a_file(command: Command) -> None:
+    Path("a.mrg").write_bytes(b"\n".join([GOOD, *FAULTS, *ODD, b"( (S (N a) (V b)))"]))
+    outcome = command("check a.mrg")
+    assert outcome.code == 1
+    lines = outcome.out.splitlines()
+    assert lines[:3] == [
+        "a.mrg:2: unbalanced brackets: 1 opened here or later, never closed",
+        "a.mrg:3: closing bracket without an opening one",
+        "a.mrg:4: constituent 'NP' without children",
+    ]
+    assert "a.mrg:15: removed (1): wrapper ( )" in lines
+    assert outcome.err.endswith("mbrparse: malformed trees: 5\n")
+    found = list(map(json.loads, command("check a.mrg --format json").out.splitlines()))
+    assert found[4] == {
+        "kind": "malformed", "number": 1, "source": "a.mrg", "line": 10, "what": "bytes that are not utf-8",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "reader"),
+    [
+        ("( (IP (N hundar) (V gelta)) (ID A,.1))", "penn-historical:a.psd"),
+        ("( (IP (N hundar-hundur) (V gelta-gelta)) (ID A,.1))", "icepahc:a.psd"),
+        ("( (META (ID 1) (COMMENT ))\n (IP (N hundar-hundur) (V gelta-gelta)))", "icepahc:a.psd"),
+        ("(ROOT (IP (N dogs) (V well-fed)))", None),
+        ("(S (NN a b) (V c))", None),
+    ],
+)
+def test_the_reader_of_another_style_is_named(command: Command, text: str, reader: str | None) -> None:
+    Path("a.psd").write_text(f"{text}\n" * 120)
+    noted = [line for line in command("check a.psd").err.splitlines() if "another style" in line]
+    expected = f"mbrparse: a.psd looks like another style: name its reader, {reader}"
+    assert noted == ([expected] if reader else [])
