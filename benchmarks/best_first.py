@@ -16,7 +16,6 @@ import time
 
 import numpy as np
 
-from mbrparse.charts.base.chart import Wanted
 from mbrparse.charts.factory import ChartFactory
 from mbrparse.decode.best_first.best_first import BestFirst, Until
 from mbrparse.decode.best_first.best_first_charts import BestFirstCharts
@@ -60,8 +59,8 @@ def crossing(corpus: str, count: int) -> None:
     grammar, statistics, test = model(corpus, LARGE)
     print(f"large grammar: {len(grammar.symbols)} symbols, {len(grammar.parent)} binary rules")
     search = BestFirstCharts(grammar, BestFirst("boundary-trigram", statistics=statistics))
-    exhaustive = ChartFactory(grammar, wanted=Wanted(summaries=False, derivations=True))
-    exhaustive.charts(test[:1])[0].viterbi()
+    exhaustive = ChartFactory(grammar)
+    exhaustive.chart(test[0]).viterbi()
     next(search.charts(test[:1])).viterbi()
     print("median ms a sentence (mean)")
     print(" length  sentences    best-first    exhaustive  ratio   edges  parsed  same tree")
@@ -77,7 +76,7 @@ def crossing(corpus: str, count: int) -> None:
             chart = next(search.charts([ids]))
             mine = chart.viterbi() if chart.has_parse else None
             middle = time.process_time()
-            other = exhaustive.charts([ids])[0]
+            other = exhaustive.chart(ids)
             theirs = other.viterbi() if other.has_parse else None
             spent.append((1000 * (middle - began), 1000 * (time.process_time() - middle)))
             edges.append(chart.edge_count)

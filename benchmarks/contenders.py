@@ -14,7 +14,7 @@ from peak_memory import peak_memory
 from plain import PlainCharts
 from samples import LARGE, SMALL, Sample, encoded, read_sample
 
-from mbrparse.charts.chart import Wanted
+from mbrparse.charts.chart import Chart
 from mbrparse.charts.factory import ChartFactory
 from mbrparse.charts.rule_tables import chart_rules, wide_symbols
 from mbrparse.decode.answers import ParserOptions
@@ -91,15 +91,18 @@ def viterbi() -> Callable[[Sample], Work]:
     return ready
 
 
-def charts(wanted: Wanted) -> Callable[[Sample], Work]:
-    """Inside, outside and posteriors, with the best derivation if it is wanted: no search, no trees."""
+def charts(*questions: Callable[[Chart], object]) -> Callable[[Sample], Work]:
+    """What charts answer: no search, no trees."""
 
     def ready(sample: Sample) -> Work:
-        factory = ChartFactory(sample.grammar, wanted=wanted)
+        factory = ChartFactory(sample.grammar)
         sentences = encoded(sample)
 
         def work() -> float:
-            found = factory.charts(sentences)
+            found = [factory.chart(sentence) for sentence in sentences]
+            for chart in found:
+                for ask in questions:
+                    ask(chart)
             return float(sum(chart.log_prob for chart in found if chart.has_parse))
 
         return work
@@ -138,8 +141,12 @@ for _setting in (SMALL.name, LARGE.name):
         (_setting, "text"): Contender("  the same, lines of text instead of trees", writing(ALL)),
         (_setting, "recall"): Contender("inside, outside, Labelled Recall, trees", parsing(LR)),
         (_setting, "viterbi"): Contender("Viterbi, trees", viterbi()),
-        (_setting, "charts"): Contender("inside, outside, posteriors (no search)", charts(Wanted())),
-        (_setting, "all-charts"): Contender("  with the best derivation", charts(Wanted(derivations=True))),
+        (_setting, "charts"): Contender(
+            "inside, outside, posteriors (no search)", charts(Chart.span_summary)
+        ),
+        (_setting, "all-charts"): Contender(
+            "  with the best derivation", charts(Chart.span_summary, Chart.viterbi)
+        ),
         (_setting, "plain"): Contender("plain kernel: inside, outside", plain("inside_outside")),
         (_setting, "plain-viterbi"): Contender("plain kernel: Viterbi", plain("viterbi")),
     }

@@ -23,13 +23,13 @@ from samples import (
     training_and_test,
 )
 
-from mbrparse.charts.base.chart import Wanted
 from mbrparse.charts.base.rule_tables import chart_rules, wide_symbols
+from mbrparse.charts.chart import Chart
 from mbrparse.charts.factory import MAX_DENSE_SYMBOLS, ChartFactory, Kernel, suits_dense
 from mbrparse.grammar.pcfg import PCFG, IntArray
 
 LENGTHS = (10, 20, 30, 40, 50, 60, 70, 80)
-GROUP = 8  # sentences of each length: as many as fill the lanes of the dense kernel
+GROUP = 8  # sentences of each length
 FAMILY = Setting("family", 1, 1)
 SAMPLES = 3  # random parts of the treebank of each size
 DENSE_LIMIT = 700  # wide symbols beyond which the dense kernel is not tried
@@ -59,11 +59,11 @@ def medians(works: dict[str, Work], repetitions: int) -> dict[str, float]:
 
 
 def filling(
-    grammar: PCFG, sentences: Sequence[IntArray], wanted: Wanted, kernel: Kernel | None = None
+    grammar: PCFG, sentences: Sequence[IntArray], ask: Callable[[Chart], object], kernel: Kernel | None = None
 ) -> Work:
     """Our charts of some sentences."""
-    factory = ChartFactory(grammar, wanted=wanted, kernel=kernel)
-    return lambda: factory.charts(sentences)
+    factory = ChartFactory(grammar, kernel=kernel)
+    return lambda: [ask(factory.chart(sentence)) for sentence in sentences]
 
 
 def plainly(grammar: PCFG, sentences: Sequence[IntArray]) -> Work:
@@ -72,7 +72,7 @@ def plainly(grammar: PCFG, sentences: Sequence[IntArray]) -> Work:
     return lambda: [charts.inside_outside(sentence) for sentence in sentences]
 
 
-INSIDE_OUTSIDE, VITERBI = Wanted(), Wanted(summaries=False, derivations=True)
+INSIDE_OUTSIDE, VITERBI = Chart.span_summary, Chart.viterbi
 
 
 def against_length(folder: Path, repetitions: int) -> list[Point]:
@@ -97,10 +97,10 @@ def against_length(folder: Path, repetitions: int) -> list[Point]:
 def parsable(sample: Sample, length: int) -> list[IntArray]:
     """Up to a group of stretches of a length that the grammar derives."""
     stretches = encoded(Sample(sample.grammar, list(of_length(sample.sentences, length))))
-    factory = ChartFactory(sample.grammar, wanted=VITERBI)
+    factory = ChartFactory(sample.grammar)
     found: list[IntArray] = []
     for stretch in stretches:
-        if factory.charts([stretch])[0].has_parse:
+        if factory.chart(stretch).viterbi().nodes:
             found.append(stretch)
         if len(found) == GROUP:
             break

@@ -1,7 +1,7 @@
-"""Prefixes beside the inside pass alone, and beside genlm-grammar: python benchmarks/prefixes.py.
+"""Prefixes beside forests alone, and beside genlm-grammar: python benchmarks/prefixes.py.
 
-1. All prefixes of each test sentence of up to 40 tags, by the small grammar of charts.py, and the inside pass
-   alone: the dense kernel over full groups of lanes, in doubles. Milliseconds a sentence, and ratios.
+1. All prefixes of each test sentence of up to 40 tags, by the small grammar of charts.py, and forests of the
+   same sentences alone. Milliseconds a sentence, and ratios.
 2. Sentences a second of genlm-grammar by Earley's algorithm, and ours on the same sentences, where --genlm
    names the Python of an environment that has it (genlm_prefixes.py). Values must agree to 1e-9.
 
@@ -28,12 +28,11 @@ import numpy as np
 from costs import medians
 from samples import SMALL, default_corpus, encoded, read_sample, write_sample
 
-from mbrparse.charts.base.clock import Clock
-from mbrparse.charts.dense.dense_charts import DenseCharts
+from mbrparse.charts.factory import ChartFactory
 from mbrparse.grammar.pcfg import PCFG, FloatArray, IntArray
 from mbrparse.decode.words.prefixes import Prefixes
 
-INSIDE, KINDS = "the inside pass alone", ("prefixes", "next words")
+CHARTS, KINDS = "the forests alone", ("prefixes", "next words")
 
 
 def main() -> None:
@@ -52,7 +51,7 @@ def main() -> None:
         sample = read_sample(Path(name), SMALL.name)
     sentences = encoded(sample)
     gc.freeze()  # to look through the treebank for garbage takes as long as many sentences
-    beside_inside(sample.grammar, sentences, options.repetitions)
+    beside_charts(sample.grammar, sentences, options.repetitions)
     if options.genlm:
         beside_genlm(options.genlm, sample.grammar, sentences[:: len(sentences) // options.sentences or 1])
 
@@ -62,27 +61,20 @@ def ours(prefixes: Prefixes, kind: str, sentences: Sequence[IntArray]) -> list[F
     return [one.log_prefix if kind == KINDS[0] else one.next_words() for one in prefixes.read(sentences)]
 
 
-def inside_alone(grammar: PCFG, sentences: Sequence[IntArray]) -> Callable[[], object]:
-    """The inside pass of groups of like length, one sentence a lane."""
-    dense = DenseCharts(grammar, np.float64, 0.0, Clock())
-    ordered = sorted(sentences, key=len)
-    groups = [ordered[begin : begin + dense.lanes] for begin in range(0, len(ordered), dense.lanes)]
-
-    def work() -> None:
-        for group in groups:
-            dense.inside(group)
-
-    return work
+def charts_alone(grammar: PCFG, sentences: Sequence[IntArray]) -> Callable[[], object]:
+    """Forests of inside and outside values."""
+    factory = ChartFactory(grammar, kernel="forest")
+    return lambda: [factory.chart(sentence).log_prob for sentence in sentences]
 
 
-def beside_inside(grammar: PCFG, sentences: list[IntArray], repetitions: int) -> None:
+def beside_charts(grammar: PCFG, sentences: list[IntArray], repetitions: int) -> None:
     """Part 1."""
-    works = {INSIDE: inside_alone(grammar, sentences)}
+    works = {CHARTS: charts_alone(grammar, sentences)}
     works |= {kind: partial(ours, Prefixes(grammar), kind, sentences) for kind in KINDS}
     seconds = medians(works, repetitions)
     print(f"\n{len(sentences)} sentences of {np.mean([*map(len, sentences)]):.1f} tags: ms each, ratio")
     for name, spent in seconds.items():
-        print(f"  {name:<24}{1e3 * spent / len(sentences):>8.4f}{spent / seconds[INSIDE]:>8.2f}", flush=True)
+        print(f"  {name:<24}{1e3 * spent / len(sentences):>8.4f}{spent / seconds[CHARTS]:>8.2f}", flush=True)
 
 
 def rules_of(grammar: PCFG) -> list[tuple[float, str, list[str]]]:
