@@ -80,8 +80,11 @@ class DenseAnswers:
         rules = chart_rules(grammar)
         self._tie = tie
         self._tables = tables = dense_tables(rules, lexicon(rules, len(grammar.terminals)))
-        self._entry_count = np.diff(tables.words.start)
         self._label = label[tables.symbol]  # by slot
+        begin, count = tables.words.start[:-1], np.diff(tables.words.start)
+        self._is_certain = count == 1  # by terminal: whether it has one preterminal, and the label of that
+        self._label_of = np.zeros(len(count), np.int32)
+        self._label_of[self._is_certain] = self._label[tables.words.slot[begin[self._is_certain]]]
         self._labels = _labels(self._label[: tables.n_wide], tie)
         probs = np.concatenate([rules.prob, rules.root_prob])
         self._is_exact = bool(probs.min(initial=1.0, where=probs > 0) >= LEAST_RULE)
@@ -149,7 +152,7 @@ class DenseAnswers:
             return self._sums
         self._sums = None
         sentence, summary = self._sentence(chart), empty_summary(chart.length)
-        with_words = int(self._entry_count[chart.terminal_ids].sum()) > chart.length
+        with_words = not self._is_certain[chart.terminal_ids].all()
         total, peak, least, most = _posteriors(
             self._tables, sentence, self._labels, self._inside, self._outside, with_words, summary
         )
@@ -166,13 +169,12 @@ class DenseAnswers:
 
     def _words(self, sentence: DenseSentence, with_words: bool) -> SpanEntries:
         """The posteriors of preterminals, which are one where words have one each."""
-        entries, begin = lexical_entries(self._tables.words.start, sentence.tokens)
         ends = np.arange(1, sentence.length + 1, dtype=np.int32)
-        slot = self._tables.words.slot[entries]
         if not with_words:
             one = np.ones(sentence.length)
-            return SpanEntries(ends - np.int32(1), ends, self._label[slot], one, one)
-        ends = ends.repeat(np.diff(begin))
+            return SpanEntries(ends - np.int32(1), ends, self._label_of[sentence.tokens], one, one)
+        entries, begin = lexical_entries(self._tables.words.start, sentence.tokens)
+        slot, ends = self._tables.words.slot[entries], ends.repeat(np.diff(begin))
         places = sentence.base[slot] + ends + (sentence.pitch + sentence.pad)
         count = int(self._label.max(initial=0)) + 1
         keys, row = np.unique((ends - 1) * count + self._label[slot], return_inverse=True)

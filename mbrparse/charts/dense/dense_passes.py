@@ -126,10 +126,11 @@ def _clear(tables: DenseTables, sentence: DenseSentence, chart: Floats) -> None:
     """Set all to zero that is read of a chart: its cells, and those before the sentence beside them."""
     pad, pitch, plane, nothing = sentence.pad, sentence.pitch, sentence.plane, zeros(chart)
     for symbol in range(tables.n_wide):
-        for width in range(1, sentence.length + 1):
+        for width in range(sentence.length + 1):
             place = symbol * plane + width * pitch
             # The block before the first that has a cell of this width is read too.
-            for first in range((pad + width) // LANES * LANES - LANES, pad + sentence.length + 1, LANES):
+            begin = max((pad + width) // LANES - 1, 0) * LANES
+            for first in range(begin, pitch, LANES):
                 store_to(chart, place, first, nothing)
     narrow = tables.n_wide * plane
     chart[narrow : narrow + (len(tables.symbol) - tables.n_wide) * pitch] = 0

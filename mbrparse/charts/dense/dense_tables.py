@@ -8,8 +8,8 @@ A chart is an array of numbers, a *plane* for each wide symbol, with a row for e
 there is a row of width one for each narrow symbol. The value of a slot over a span is at
 ``base[slot] + width * pitch + pad + end``. So cells of equal width lie side by side, and since they have
 equal splits, a vector does for LANES of them, a *block* of ends, what a number does for one. ``pad`` is such
-that the last end is the last lane of its block, and each row begins with a block of zeros: cells that would
-begin before the sentence are zero.
+that the last end is the last lane of its block, and that of the first block is none. Cells that would begin
+before the sentence are zero; a vector that begins to the left of its row meets nothing but such.
 """
 
 from __future__ import annotations
@@ -178,12 +178,12 @@ class DenseSentence(NamedTuple):
 def dense_sentence(tables: DenseTables, tokens: Ints, scratch: Floats) -> DenseSentence:
     """Lay out a sentence's chart."""
     n, n_wide, n_slots = len(tokens), tables.n_wide, len(tables.symbol)
-    blocks = -(-n // LANES)
+    blocks = n // LANES + 1
     # An odd number of cache lines: neighbouring rows do not fight for the same places of a cache.
-    pitch = (blocks + 1 | 1) * LANES
+    pitch = (blocks | 1) * LANES
     plane = (n + 1) * pitch
     base = np.arange(n_slots, dtype=np.int64) * plane
     base[n_wide:] = np.arange(-1, n_slots - n_wide - 1) * pitch + n_wide * plane
     size = n_wide * plane + (n_slots - n_wide) * pitch
-    pad = (blocks + 1) * LANES - 1 - n
+    pad = blocks * LANES - 1 - n
     return DenseSentence(n, pad, pitch, plane, size, base, tokens, tables.words.power[tokens], scratch)
