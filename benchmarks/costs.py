@@ -23,9 +23,9 @@ from samples import (
     training_and_test,
 )
 
-from mbrparse.charts.base.rule_tables import chart_rules, wide_symbols
 from mbrparse.charts.chart import Chart
 from mbrparse.charts.factory import MAX_DENSE_SYMBOLS, ChartFactory, Kernel, suits_dense
+from mbrparse.charts.rule_tables import chart_rules, wide_symbols
 from mbrparse.grammar.pcfg import PCFG, IntArray
 
 LENGTHS = (10, 20, 30, 40, 50, 60, 70, 80)

@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Iterable
 from typing import cast
 
-from mbrparse.charts.base.chart import Chart, Wanted
+from mbrparse.charts.chart import Chart
 from mbrparse.charts.dop.dop_charts import DopCharts
 from mbrparse.charts.factory import ChartFactory
 from mbrparse.decode.bracketing import best_bracketing
@@ -47,7 +47,7 @@ def main(corpus: str, count: int, of_reduction: int, weighting: Weighting) -> No
     }
     if first:
         written = reduced_grammar(grammar)
-        plain = _seconds(ChartFactory(written, wanted=Wanted(entries=True), kernel="forest"), first)
+        plain = _seconds(ChartFactory(written, kernel="forest"), first)
         print(f"the plain reduction, {len(written.parent)} rules: {1e3 * plain:.0f} ms a sentence")
         for prune, spent in seconds.items():
             print(f"  DOP charts pruned at {prune:g}: {1e3 * spent:.1f} ms, a {plain / spent:.0f}th")

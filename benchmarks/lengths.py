@@ -81,12 +81,12 @@ def parsable(sample: Sample, length: int) -> list[Sentence]:
     """Up to a group of stretches that the grammar derives, side by side or overlapping."""
     leaves = [leaf for sentence in sample.sentences for leaf in sentence]
     wanted = GROUP if length <= 200 else 2
-    factory = ChartFactory(sample.grammar, wanted=VITERBI)
+    factory = ChartFactory(sample.grammar)
     found: list[Sentence] = []
     for begin in range(0, len(leaves) - length + 1, max(length // 2, 1)):
         stretch = tuple(leaves[begin : begin + length])
         for ids in encoded(Sample(sample.grammar, [stretch])):
-            if factory.charts([ids])[0].has_parse:
+            if factory.chart(ids).has_parse:
                 found.append(stretch)
         if len(found) == wanted:
             break
@@ -98,10 +98,10 @@ def work(sample: Sample, kind: str, groups: list[list[Sentence]]) -> Work:
     if kind == "all":
         parser = Parser(sample.grammar, *(OBJECTIVES[name] for name in THREE))
         return lambda: [list(parser.parse(group)) for group in groups]
-    wanted = INSIDE_OUTSIDE if kind == "io" else VITERBI
-    factory = ChartFactory(sample.grammar, wanted=wanted)
+    ask = INSIDE_OUTSIDE if kind == "io" else VITERBI
+    factory = ChartFactory(sample.grammar)
     ids = [encoded(Sample(sample.grammar, group)) for group in groups]
-    return lambda: [factory.charts(one) for one in ids]
+    return lambda: [ask(factory.chart(sentence)) for one in ids for sentence in one]
 
 
 def repeated(one: Work, times: int) -> Work:

@@ -12,7 +12,7 @@ from contenders import CONTENDERS, Times, serve
 from floor import SIDE, operations
 from samples import LARGE, SMALL, read_sample
 
-from mbrparse.charts.base.rule_tables import chart_rules, wide_symbols
+from mbrparse.charts.rule_tables import chart_rules, wide_symbols
 
 Key = tuple[str, str]
 

@@ -7,8 +7,8 @@ from typing import TypeVar
 import naive
 import numpy as np
 
-from mbrparse.charts.base.chart import Chart
-from mbrparse.charts.base.span_summary import SpanEntries
+from mbrparse.charts.chart import Chart
+from mbrparse.charts.spans import SpanEntries
 from mbrparse.decode.candidates.samples import Samples
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import (

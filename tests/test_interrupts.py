@@ -14,11 +14,11 @@ import numpy as np
 import pytest
 from children import LIMIT, started
 from commandline import Command
+from mbrparse.charts.base.clock import NO_LIMIT, Clock
 from mbrparse.cli.interrupts import interruptible
 
-from mbrparse.charts.base.clock import NO_LIMIT, Clock
-from mbrparse.charts.base.rule_tables import Ints
 from mbrparse.charts.kernel import kernel
+from mbrparse.charts.rule_tables import Ints
 from mbrparse.grammar.grammar_files import read_rules
 
 ROUNDS = np.zeros(1, np.int32)

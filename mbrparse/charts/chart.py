@@ -121,7 +121,6 @@ class Chart:
         self._derivation: Derivation | None = None
         self._entries: SpanEntries | None = None
         self.refusal: str | None = None
-        self.spent = 0.0
 
     def _ask(self, question: Callable[[ChartAnswers], Answer]) -> Answer:
         if self._dense is not None:
@@ -201,28 +200,3 @@ class Chart:
         self.refusal = reason
         self._log_prob = -math.inf
         self._derivation = Derivation(-math.inf, [], [])
-
-    # What stands below is for callers that fill charts in batches; it goes with them.
-
-    def put(
-        self,
-        log_prob: float | None = None,
-        summary: SpanSummary | None = None,
-        derivation: Derivation | None = None,
-        entries: SpanEntries | None = None,
-    ) -> None:
-        """Take results in (for the kernels' drivers)."""
-        self._log_prob = log_prob if log_prob is not None else self._log_prob
-        self._summary = summary or self._summary
-        self._derivation = derivation or self._derivation
-        self._entries = entries or self._entries
-
-
-class Wanted(NamedTuple):
-    """Of no effect: charts compute what they are asked for."""
-
-    summaries: bool = True
-    derivations: bool = False
-    entries: bool = False
-    forest: bool = False
-    nodes: str = ""

@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable
 from functools import cached_property
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
-from mbrparse.charts.chart import TOO_LARGE, Chart, Wanted
+from mbrparse.charts.chart import Chart
 from mbrparse.charts.dense.dense_answers import DenseAnswers
 from mbrparse.charts.forest.forests import Forests
 from mbrparse.charts.rule_tables import Ints, Rules, chart_rules, wide_symbols
-from mbrparse.errors import ChartOverflowError, GrammarError, NumberRangeError
+from mbrparse.errors import GrammarError
 from mbrparse.grammar.pcfg import PCFG, IntArray
 
-Precision = Literal["double", "single"]
 Kernel = Literal["dense", "forest"]
 
 #: How much better a candidate must be to replace an earlier one, relative.
-TIE = {"double": 1e-9, "single": 1e-5}
-TOLERANCE = 1e-9
+TIE = 1e-9
 
 #: Beyond so many wide symbols most are zero in most cells, unless each has rules with many others.
 MAX_DENSE_SYMBOLS = 400
@@ -61,18 +59,27 @@ class ChartFactory:
     """Makes charts for one grammar: dense ones, or forests, as suits the grammar.
 
     A grammar with unary rules, one word alone, and a sentence whose values leave the range of a dense chart's
-    numbers are for forests. ``kernel`` takes the choice away (for tests and benchmarks). Posteriors are of
-    ``label`` [symbol], by default the projected labels. Raises GrammarError where unary rules are a cycle of
-    probability one.
+    numbers are for forests.
+
+    Parameters
+    ----------
+    grammar
+        Its charts are made one by one (``chart``).
+    kernel
+        Takes the choice away, for tests and benchmarks.
+    label : Ints, [symbol]
+        What posteriors are of; by default the projected labels.
+
+    Raises
+    ------
+    GrammarError
+        Unary rules are a cycle of probability one (when the first forest is made).
     """
 
     def __init__(
         self,
         grammar: PCFG,
-        precision: Precision = "double",
-        wanted: Wanted = Wanted(),  # noqa: B008  # immutable
         kernel: Kernel | None = None,
-        clock: Any = None,
         label: Ints | None = None,
     ) -> None:
         if grammar.has_unaries and kernel == "dense":
@@ -80,9 +87,6 @@ class ChartFactory:
                 "the dense kernel takes no unary rules", remedy="leave the choice to the grammar"
             )
         self.grammar = grammar
-        self.precision = precision
-        self.wanted = wanted
-        self._clock = clock
         self._label = grammar.label_ids if label is None else label
         self._is_dense = kernel == "dense" if kernel else self._suits_dense()
 
@@ -96,39 +100,13 @@ class ChartFactory:
 
     @cached_property
     def _dense(self) -> DenseAnswers:
-        return DenseAnswers(self.grammar, self._label, TOLERANCE)
+        return DenseAnswers(self.grammar, self._label, TIE)
 
     @cached_property
     def forests(self) -> Forests:
         """The forests of what dense charts do not take."""
-        return Forests(self.grammar, TOLERANCE, self._label)
+        return Forests(self.grammar, TIE, self._label)
 
-    # What stands below is for callers that fill charts in batches; it goes with them.
-
-    def charts(self, sentences: Sequence[IntArray]) -> list[Chart]:
-        """One chart for each sentence; one that does not fit is without a parse."""
-        return [self._tried(self.chart(terminal_ids)) for terminal_ids in sentences]
-
-    def each(self, sentences: Sequence[IntArray]) -> Iterator[Chart]:
-        """The same, one after the other."""
-        for terminal_ids in sentences:
-            yield self._tried(self.chart(terminal_ids))
-
-    def fill(self, charts: Sequence[Chart], wanted: Wanted) -> None:
-        """Have charts answer."""
-        for chart in charts:
-            self._tried(chart, wanted)
-
-    def _tried(self, chart: Chart, wanted: Wanted | None = None) -> Chart:
-        wanted = wanted or self.wanted
-        try:
-            if wanted.forest:
-                chart.forest()
-            if wanted.derivations and not wanted.summaries:
-                chart.viterbi()
-            _ = chart.has_parse
-        except ChartOverflowError:
-            chart.give_up(TOO_LARGE)
-        except NumberRangeError as error:
-            chart.give_up(error.message)
-        return chart
+    def charts(self, sentences: Iterable[IntArray]) -> list[Chart]:
+        """One chart for each sentence."""
+        return list(map(self.chart, sentences))

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mbrparse.charts.chart import TOO_LARGE, Chart, Pruned
-from mbrparse.charts.factory import TOLERANCE, ChartFactory
+from mbrparse.charts.factory import TIE, ChartFactory
 from mbrparse.charts.forest.forest import SpanFilter
 from mbrparse.charts.forest.forests import Forests
 from mbrparse.charts.rule_tables import Ints
@@ -130,7 +130,7 @@ class PrunedCharts:
 
     def __init__(self, grammar: PCFG, pruning: Pruning, label: Ints | None = None) -> None:
         self.grammar, self.pruning = grammar, pruning
-        self.forests = Forests(grammar, TOLERANCE, grammar.label_ids if label is None else label)
+        self.forests = Forests(grammar, TIE, grammar.label_ids if label is None else label)
 
     def chart(self, terminal_ids: IntArray) -> Chart:
         """The chart of a sentence by the first threshold that leaves a parse and fits into memory.

@@ -37,7 +37,7 @@ from mbrparse.decode.span_posteriors import Posteriors, continuations
 from mbrparse.errors import ObjectiveError
 from mbrparse.grammar.pcfg import FloatArray
 
-_TIE = TIE["double"]
+_TIE = TIE
 
 
 class SizePosteriors(NamedTuple):

@@ -116,7 +116,7 @@ def expect_statistics(grammar: PCFG, sentences: Iterable[Sequence[str]]) -> Stat
         for sentence in batch:
             _count_ngrams([quote(terminal) for terminal in sentence], ngrams)
         encoded = [grammar.encode(sentence) for sentence in batch]
-        for chart in charts.charts([ids for ids in encoded if len(ids) and ids.min() >= 0]):
+        for chart in [charts.chart(ids) for ids in encoded if len(ids) and ids.min() >= 0]:
             if not chart.has_parse:
                 continue
             padded = np.concatenate([[boundary], chart.terminal_ids, [boundary]])

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from strategies import grammars, sentences
 from unary_strategies import unary_cases
 
-from mbrparse.charts.base.span_summary import cell_of
 from mbrparse.charts.crossing.consistency import Consistency
 from mbrparse.charts.forest_charts import ForestCharts
+from mbrparse.charts.spans import cell_of
 from mbrparse.grammar.pcfg import PCFG
 
 # Two continuations of one label, and one of another.

@@ -6,9 +6,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mbrparse.charts.base.rule_tables import Ints, Rules
 from mbrparse.charts.forest import prediction
 from mbrparse.charts.forest.inside_outside import predict
+from mbrparse.charts.rule_tables import Ints, Rules
 
 NONE = np.zeros(0, np.int32)
 SYMBOLS = 200  # some words of bits, and more than twice as many as the rules speak of

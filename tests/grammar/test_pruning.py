@@ -19,7 +19,7 @@ from naive_objectives import projection_of
 from strategies import grammars, sentences
 from unary_strategies import unary_cases
 
-from mbrparse.charts.base.chart import Wanted
+from mbrparse.charts.chart import Wanted
 from mbrparse.charts.factory import ChartFactory
 from mbrparse.charts.forest_charts import ForestCharts
 from mbrparse.charts.pruning import PrunedChart, PrunedCharts, Pruning

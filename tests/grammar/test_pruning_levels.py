@@ -17,7 +17,7 @@ from naive import Grammar, Node
 from strategies import grammars, sentences
 from unary_strategies import unary_cases
 
-from mbrparse.charts.base.chart import TOO_LARGE, Wanted
+from mbrparse.charts.chart import TOO_LARGE, Wanted
 from mbrparse.charts.forest import forests
 from mbrparse.charts.forest.forest import PRODUCTIONS, Alive
 from mbrparse.charts.pruning import Mask, PrunedChart, PrunedCharts, Pruning

@@ -23,8 +23,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbrparse.charts.base.closure import Closure, unary_closure
-from mbrparse.charts.base.span_summary import cell_of
 from mbrparse.charts.crossing.crossing_kernels import (
     Booleans,
     Conditioned,
@@ -35,6 +33,8 @@ from mbrparse.charts.crossing.crossing_kernels import (
     masked_outside,
 )
 from mbrparse.charts.forest.top_down import ForestSource, TopDownForest, top_down_forest
+from mbrparse.charts.rule_tables import Closure, unary_closure
+from mbrparse.charts.spans import cell_of
 from mbrparse.grammar.pcfg import PCFG, FloatArray, IntArray
 from mbrparse.grammar.rules import is_terminal
 from mbrparse.treebank.labels import is_continuation
@@ -201,7 +201,7 @@ class Consistency:
         return MaskedForest.of(forest, self.continuation, self._chains)
 
     def of_sentence(self, charts: ForestSource, terminal_ids: IntArray) -> FloatArray:
-        """c by cell (charts.base.span_summary)."""
+        """c by cell (charts.spans)."""
         forest = self.forest(charts, terminal_ids)
         return self.joint(forest, forest.none)
 

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from mbrparse.charts.base.rule_tables import Ints
 from mbrparse.charts.forest.top_down import TopDownForest
 from mbrparse.charts.kernel import kernel
+from mbrparse.charts.rule_tables import Ints
 
 if TYPE_CHECKING:
     from mbrparse.grammar.pcfg import FloatArray

@@ -11,7 +11,7 @@ import numpy as np
 from mbrparse.charts.chart import Cell, Chart, Derivation, Pruned, derivation_of
 from mbrparse.charts.dop.dop_forest import LANES, DopForest, DopTables, dop_forest, dop_tables
 from mbrparse.charts.dop.dop_passes import DopValues, Memory, inside_pass, outside_pass, root_masses
-from mbrparse.charts.factory import TOLERANCE, ChartFactory
+from mbrparse.charts.factory import TIE, ChartFactory
 from mbrparse.charts.forest.forest import Forest, SpanFilter
 from mbrparse.charts.pruning import left_out
 from mbrparse.charts.rule_tables import Ints
@@ -127,12 +127,12 @@ class DopCharts:
 
     def summary(self, chart: DopChart) -> SpanSummary:
         """The best label of each cell, its posterior, and the sum of all."""
-        return summarize_entries(chart.length, chart.span_posteriors(), TOLERANCE)
+        return summarize_entries(chart.length, chart.span_posteriors(), TIE)
 
     def viterbi(self, chart: DopChart) -> Derivation:
         """The most probable derivation."""
         filled = self._values(chart, best=True)
-        nodes = DopDescent(self._tables, filled.forest, filled.values).derivation(TOLERANCE)
+        nodes = DopDescent(self._tables, filled.forest, filled.values).derivation(TIE)
         if not nodes:
             return Derivation(-math.inf, [], [])
         starts, ends = filled.forest.start[nodes], filled.forest.end[nodes]

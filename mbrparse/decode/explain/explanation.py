@@ -58,7 +58,7 @@ def explain(
     if parse.reason is not None or posteriors is None:
         raise _unparsed(parse, words, pcfg)
     # Forests have the cells of preterminals, too.
-    [chart] = ChartFactory(pcfg, kernel="forest").charts([parse.terminal_ids])
+    chart = ChartFactory(pcfg, kernel="forest").chart(parse.terminal_ids)
     cells = tuple(chart_cells(chart, pcfg))
     rules = {
         (entry.label, *way.children): way.log_prob

@@ -46,7 +46,7 @@ class DopSource(GrammarSource):
         entries = cache(partial(self._entries, chart))
 
         def summary() -> SpanSummary:
-            return summarize_entries(chart.length, entries(), TIE["double"])
+            return summarize_entries(chart.length, entries(), TIE)
 
         return Posteriors(chart.length, self.chart_labels, summary, entries, consistent=consistent)
 

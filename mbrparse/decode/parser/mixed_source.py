@@ -120,7 +120,7 @@ class MixedChart:
             lengths=np.array([self.length]),
             source="",
             labels=grammar.pcfg.labels,
-            tie=TIE["double"],
+            tie=TIE,
         )
 
 
@@ -166,7 +166,7 @@ class MixedSource(GrammarSource):
 
     def _nary(self, objectives: list[Objective]) -> Decoder[Any]:
         order = LabelOrder.of(self._grammars)
-        return NaryDecoder(objectives, TIE["double"], self.grammar.start_label, order=order)
+        return NaryDecoder(objectives, TIE, self.grammar.start_label, order=order)
 
     def _joint(self, objectives: list[Objective]) -> Decoder[Any]:
         from mbrparse.decode.derivations.joint_decoder import JointDecoder

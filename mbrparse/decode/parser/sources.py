@@ -247,14 +247,14 @@ class GrammarSource:
 
     def _free(self, objectives: list[Objective]) -> Decoder[Any]:
         root = self.grammar.start_label if self.options.unlabelled else None
-        return FreeDecoder(objectives, TIE["double"], root)
+        return FreeDecoder(objectives, TIE, root)
 
     def _nary(self, objectives: list[Objective]) -> Decoder[Any]:
         from mbrparse.decode.label_order import LabelOrder
         from mbrparse.decode.nary import NaryDecoder
 
         order = LabelOrder.of(self.grammar)
-        return NaryDecoder(objectives, TIE["double"], self.grammar.start_label, order=order)
+        return NaryDecoder(objectives, TIE, self.grammar.start_label, order=order)
 
     def _forest(self, objectives: list[Objective]) -> Decoder[Any]:
         from mbrparse.decode.derivations.forest_decoder import ForestDecoder
@@ -276,7 +276,7 @@ class GrammarSource:
 
         assert self.candidates is not None
         assert self.options.risk is not None
-        return RiskDecoder(self.candidates, self.options, self.options.risk, TIE["double"])
+        return RiskDecoder(self.candidates, self.options, self.options.risk, TIE)
 
 
 def slots_of(

@@ -123,7 +123,7 @@ class Votes:
                 yield Output((EMPTY_PARSE,), json.dumps({"reason": NO_PARSE}), NO_PARSE)
                 continue
             scores = expected_scores(trees, log_shares[places], risk)
-            best = first_best(scores, TIE["double"])
+            best = first_best(scores, TIE)
             told = {"expected_score": float(scores[best]), "source": self.trees[places[best]].source}
             yield _told(Output((str(trees[best]),), json.dumps({"trees": {"minimum-risk": told}}), None))
 
@@ -323,7 +323,7 @@ class Reranker:
             scores[there] = expected_scores(trees, log_probs[there], risk)
         else:
             scores[there] = [_expected(objective, rows[place]) for place in there]
-        place = first_best(scores, TIE["double"])
+        place = first_best(scores, TIE)
         return Reranked(candidates[place].tree, place, tuple(scores.tolist()), None, rows[place])
 
 

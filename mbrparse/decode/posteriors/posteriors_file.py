@@ -53,6 +53,9 @@ from mbrparse.files import ArrayColumn, as_temporary_errors, open_input, source_
 from mbrparse.grammar.pcfg import FloatArray, Grammar, IntArray
 from mbrparse.treebank.labels import JOIN, MARKS, PLAIN, STYLES, LabelMarks, escape
 
+# Of posteriors that are stored in single precision.
+_SINGLE_TIE = 1e-5
+
 
 class _Wanted(NamedTuple):
     """What an array has an element for, its kinds by numpy's letters, and how messages say so."""
@@ -252,7 +255,7 @@ def checked_posteriors(
         lengths=raw.lengths.astype(np.int64),
         source=source,
         labels=labels,
-        tie=TIE["double" if raw.g.dtype.itemsize == 8 else "single"],
+        tie=TIE if raw.g.dtype.itemsize == 8 else _SINGLE_TIE,
         ignored=ignored,
         consistent=consistent,
         tells_tags=raw.tag is not None,

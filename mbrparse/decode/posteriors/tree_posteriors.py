@@ -182,7 +182,7 @@ class TreeItems:
             label_ids=self.label[place].astype(np.int32),
             phrase=self.phrase[place],
             g=g,
-            tie=TIE["double"],
+            tie=TIE,
             order=self.label_order(weights),
         )
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from mbrparse.charts.base.chart import Derivation
+from mbrparse.charts.chart import Derivation
 from mbrparse.charts.factory import ChartFactory
 from mbrparse.decode.best_first.best_first import BestFirst, Until
 from mbrparse.decode.best_first.best_first_chart import BestFirstChart

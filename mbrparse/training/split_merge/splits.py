@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbrparse.charts.base.rule_tables import Floats
+from mbrparse.charts.rule_tables import Floats
 from mbrparse.grammar.rules import is_terminal
 from mbrparse.training.split_merge.e_step import Change, ObservedEStep
 from mbrparse.training.split_merge.state_kernels import Pairs

@@ -10,8 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbrparse.charts.base.rule_tables import Floats, Ints
-from mbrparse.charts.base.vector import (
+from mbrparse.charts.kernel import kernel
+from mbrparse.charts.rule_tables import Floats, Ints
+from mbrparse.charts.vector import (
     largest_of,
     load_from,
     maximum,
@@ -22,7 +23,6 @@ from mbrparse.charts.base.vector import (
     total_of,
     zeros,
 )
-from mbrparse.charts.kernel import kernel
 
 LANES = 8
 

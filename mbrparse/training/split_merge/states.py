@@ -13,7 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
-from mbrparse.charts.base.rule_tables import Floats, Ints
+from mbrparse.charts.rule_tables import Floats, Ints
 from mbrparse.errors import GrammarError
 from mbrparse.grammar.rules import Rule, RuleSet, TerminalKind, Weight, is_terminal
 from mbrparse.grammar.unknown_words import UnknownWords

@@ -1,1 +1,0 @@
-"""What every kind of chart is made of: rules as tables, the packed forest, posteriors of spans, the clock."""

@@ -1,1 +1,0 @@
-from mbrparse.charts.chart import *  # noqa: F403

@@ -1,1 +1,0 @@
-from mbrparse.charts.rule_tables import *  # noqa: F403

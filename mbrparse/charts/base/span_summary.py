@@ -1,1 +1,0 @@
-from mbrparse.charts.spans import *  # noqa: F403

@@ -1,1 +1,0 @@
-from mbrparse.charts.vector import *  # noqa: F403
