@@ -14,7 +14,6 @@ import hashlib
 import os
 import re
 import sys
-import threading
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
@@ -198,42 +197,6 @@ class _Once(event.Listener):
 def announced(announce: Callable[[], None]) -> AbstractContextManager[object]:
     """Call ``announce`` once if a kernel has to be compiled, which is once per machine (and version)."""
     return cast("AbstractContextManager[object]", event.install_listener("numba:compile", _Once(announce)))
-
-
-class _Stopwatch(event.Listener):
-    """How long this process has been compiling and loading kernels, whichever of its threads did."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._under_way = 0
-        self._began = 0.0
-        self._total = 0.0
-
-    def on_start(self, event: Any) -> None:
-        with self._lock:
-            if self._under_way == 0:
-                self._began = time.monotonic()
-            self._under_way += 1
-
-    def on_end(self, event: Any) -> None:
-        with self._lock:
-            self._under_way -= 1
-            if self._under_way == 0:
-                self._total += time.monotonic() - self._began
-
-    def seconds(self) -> float:
-        with self._lock:
-            return self._total + (time.monotonic() - self._began if self._under_way else 0.0)
-
-
-_STOPWATCH = _Stopwatch()
-# The lock that numba holds while it compiles or loads a function.
-event.register("numba:compiler_lock", _STOPWATCH)
-
-
-def seconds_of_making() -> float:
-    """How many seconds this process has spent on compiling and loading kernels until now."""
-    return _STOPWATCH.seconds()
 
 
 if __name__ == "__main__":
