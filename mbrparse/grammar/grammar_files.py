@@ -150,7 +150,7 @@ def _read_text(path: str | Path) -> str:
     try:
         return data.decode().removeprefix("\ufeff")
     except UnicodeDecodeError:  # UTF-16 with its mark, or bytes that are no text
-        return "".join(decode_lines(io.BytesIO(data), source_name(path)))
+        return "".join(decode_lines(io.BufferedReader(io.BytesIO(data)), source_name(path)))
 
 
 def _content(text: str, path: str | Path, normalize: bool, log: Log) -> RuleTable | AddressedTreebank:

@@ -69,27 +69,6 @@ def test_the_same_derivations(rules: RuleSet, words: list[str]) -> None:
     assert found == expected
 
 
-@given(grammars())
-def test_counts_add_up(rules: RuleSet) -> None:
-    """Every count of a continuation is that of the rules it continues, and so are the frequencies."""
-    binary = binarize_rules(rules).rules
-    used: Counter[str] = Counter()
-    for rule, weight in binary.rules.items():
-        assert weight.count is not None
-        for child in rule.children:
-            used[child] += int(weight.count)
-    for rule, weight in binary.rules.items():
-        if ">" in rule.parent:
-            assert (weight.probability, weight.count) == (1, used[rule.parent])
-        else:
-            assert weight.probability in [one.probability for one in rules.rules.values()]
-
-
-def test_a_grammar_of_two_children_is_left_alone() -> None:
-    rules = relative_frequencies("tags", {"S": 1}, {Rule("S", ("'a'", "'b'")): 1})
-    assert binarize_rules(rules) == (rules, 0)
-
-
 def test_a_name_that_is_taken() -> None:
     counts = {Rule("S", ("A", "A", "A")): 1.0, Rule("A", ("'x'",)): 1.0, Rule("S_Cont>A>A", ("'x'",)): 1.0}
     with pytest.raises(GrammarError, match="the symbol S_Cont>A>A has the name of a continuation"):
@@ -122,12 +101,6 @@ def test_a_teachers_grammar(command: Command, toy: str) -> None:
     assert done.out == (
         "(S (NP (Pro I)) (V saw) (NP (Det the) (N dog)) (PP (P in) (NP (Det the) (N park))))\n"
     )
-
-
-@pytest.mark.parametrize("jobs", [1, 2])
-def test_words_of_a_fallback_have_their_usual_tags(command: Command, toy: str, jobs: int) -> None:
-    done = command("parse", "-g", toy, "--fallback", "flat", "--jobs", jobs, stdin="dog the wug I\n")
-    assert done.out == "(S (N dog) (Det the) (wug wug) (Pro I))\n"
 
 
 def test_the_usual_tag_is_the_most_frequent(command: Command, tmp_path: object) -> None:

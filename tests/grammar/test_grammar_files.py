@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from mbrparse.errors import FileError, GrammarError
 from mbrparse.grammar.grammar_files import describe, read_grammar, read_rules, write_grammar, write_rules
-from mbrparse.grammar.pcfg import PCFG
+from mbrparse.grammar.pcfg import PCFG, UNKNOWN_TERMINAL
 from mbrparse.grammar.rules import Rule, RuleSet, Weight, relative_frequencies
 from mbrparse.treebank.labels import project
 
@@ -81,11 +81,6 @@ def test_the_same_rules_in_other_texts(path: Path, changes: list[tuple[str, str]
     assert read(path, text) == read(path, TEXT)
 
 
-def test_white_space_that_separates_nothing(path: Path) -> None:
-    text = TEXT.replace("NP", "N\u00a0P").replace("'DT'", "'a\u3000b'").replace("'NN'", "'\u2028'")
-    assert next(iter(read(path, text).rules)) == Rule("N\u00a0P", ("'a\u3000b'", "'\u2028'"))
-
-
 def test_equal_rules_add_up(path: Path) -> None:
     lines = "rules 5\n1 2 NP -> 'DT' 'NN'\n0.4 2 S -> NP 'VB'\n0.2 1 S -> NP S\n- 2 S -> NP S\n- 0 S -> S S\n"
     start, end = TEXT.index("rules"), TEXT.index("end")
@@ -95,12 +90,6 @@ def test_equal_rules_add_up(path: Path) -> None:
     assert weight.count == 3
     assert rules.rules[Rule("S", ("S", "S"))] == Weight(0, 0)
     assert rules.start["S"] == Weight(0.75, 3)
-
-
-def test_a_missing_count_is_not_known(path: Path) -> None:
-    rules = read(path, TEXT.replace("0.4 2", "0.4 -")).rules
-    assert rules[Rule("S", ("NP", "'VB'"))] == Weight(0.4, None)
-    assert rules[Rule("S", ("NP", "S"))] == Weight(0.6, 3)
 
 
 @pytest.mark.parametrize(("excess", "fits"), [(9e-7, True), (-9e-7, True), (2e-6, False), (-2e-6, False)])
@@ -117,58 +106,26 @@ def test_probabilities_sum_to_one_within_a_millionth(path: Path, excess: float, 
     ("old", "new", "line", "message"),
     [
         ("end\n", "", 8, "the file ends before its line 'end'; it was cut off"),
-        (TEXT[TEXT.index("0.4") :], "", 6, "the file ends before its line 'end'; it was cut off"),
         (TEXT[TEXT.index("NP 'VB'") :], "", 7, "not a line of a grammar file; rules read: PROB"),
         (TEXT, "", 1, "not a grammar file .its first line is not 'mbrparse-grammar 1'."),
-        (
-            "mbrparse-grammar",
-            "S",
-            1,
-            "not a grammar file .*; other formats are read by: mbrparse grammar conv",
-        ),
-        (
-            "mbrparse-grammar 1",
-            "mbrparse-grammar 2",
-            1,
-            "grammar file version 2, but this program reads 1; a newer",
-        ),
-        ("mbrparse-grammar 1", "mbrparse-grammar 1 beta", 1, "grammar file version 1 beta, but"),
+        ("mbrparse-grammar 1", "mbrparse-grammar 2", 1, "version 2, but this program reads 1; a newer"),
         ("terminals tags\n", "", 8, "the header lacks 'terminals', 'start' or 'rules'"),
-        ("rules 3\n", "", 8, "the header lacks"),
         ("terminals tags", "terminals letters", 2, "not a line of a grammar file"),
         ("rules 3", "rules 4", 9, "the header announces 4 rules, the file holds 3"),
         ("rules 3", "rules ²", 5, "not a line of a grammar file"),
-        ("rules 3", "rules -3", 5, "not a line of a grammar file"),
-        ("0.4 2", "what", 7, "not a line of a grammar file"),
-        ("S -> NP S", "S NP S", 8, "not a line of a grammar file"),
         ("S -> NP S", "S ->", 8, "not a line of a grammar file"),
         ("0.4 2", "0,4 2", 7, "'0,4' is not a number of 0 or more"),
         ("0.4 2", "-0.4 2", 7, "'-0.4' is not a number of 0 or more"),
         ("0.4 2", "nan 2", 7, "'nan' is not a number"),
         ("0.4 2", "0.4_0 2", 7, "'0.4_0' is not a number"),
-        ("0.4 2", "0.4 inf", 7, "'inf' is not a number"),
+        ("0.4 2", "0.4 1e400", 7, "'1e400' is not a number"),
         ("0.4 2", "- -", 7, "neither a probability nor a count"),
         ("end\n", "end\n1 1 S -> S S\n", 10, "text after the line 'end'"),
-        (
-            "0.4 2 S -> NP 'VB'\n0.6 3",
-            "- 2 S -> NP 'VB'\n0.6 -",
-            9,
-            "the rules of S give neither all probabilities nor all counts",
-        ),
+        ("0.4 2 S -> NP 'VB'\n0.6 3", "- 2 S -> NP 'VB'\n0.6 -", 9, "the rules of S give neither all prob"),
         ("0.4 2", "0.5 2", 9, "disagree: S -> NP 'VB' has 0.5, but 2 of 5; write - for"),
-        (
-            "0.4 2",
-            "0.5 -",
-            None,
-            "the rules of S have probabilities that sum to 1.1, not 1; mend the numbers",
-        ),
+        ("0.4 2", "0.5 -", None, "the rules of S have probabilities that sum to 1.1, not 1; mend the"),
         ("0.75 3", "0.5 -", None, "the start distribution have probabilities that sum to 0.75"),
-        (
-            "NP S\n",
-            "NP VP\n",
-            None,
-            "nonterminal VP has no rule; give it one, or write it as a terminal: 'VP'",
-        ),
+        ("NP S\n", "NP VP\n", None, "nonterminal VP has no rule; give it one, or write it as a terminal: "),
         ("start S", "start X", None, "nonterminal X has no rule"),
         ("0.4 2 S", "1.5 - S", None, "the rules of S have a probability outside of 0 to 1"),
     ],
@@ -179,11 +136,6 @@ def test_errors(path: Path, old: str, new: str, line: int | None, message: str) 
         read(path, TEXT.replace(old, new))
     assert (caught.value.source, caught.value.line) == (str(path), line)
     assert "\n" not in str(caught.value)
-
-
-def test_a_file_that_is_not_there(path: Path) -> None:
-    with pytest.raises(FileError, match=r"my\.grammar: no such file"):
-        read_rules(path)
 
 
 def test_describe(path: Path) -> None:
@@ -387,3 +339,37 @@ def test_longer_rules_are_refused_by_charts_unless_impossible() -> None:
     counts[Rule("S", ("'x'", "'x'", "'x'"))] = 1.0
     with pytest.raises(GrammarError, match="3-ary rule S -> 'x' 'x' 'x': charts take rules of one or two"):
         PCFG.from_rules(relative_frequencies("tags", {"S": 1.0}, counts))
+
+
+RULES = RuleSet(
+    "tags",
+    {"S^X": Weight(0.4), "S": Weight(0.3), "NP": Weight(0.3)},
+    {
+        Rule("S", ("NP", "'VB'")): Weight(0.5),
+        Rule("S", ("'NP'", "'VB'")): Weight(0.5),
+        Rule("S", ("S", "S")): Weight(0),
+        Rule("S^X", ("S", "NP_Cont>VB")): Weight(1),
+        Rule("NP", ("'UH'",)): Weight(0.75),
+        Rule("NP", ("S",)): Weight(0.25),
+        Rule("NP_Cont>VB", ("'VB'", "'VB'")): Weight(1),
+    },
+)
+
+
+def test_projected_labels() -> None:
+    """A tag and a phrase of one name have one label; annotations are projected away, flags are not."""
+    grammar = PCFG.from_rules(RULES)
+    assert grammar.labels == ("NP", "NP_Cont", "S", "VB")
+    assert [grammar.labels[i] for i in grammar.label_ids] == ["NP", "NP", "NP_Cont", "S", "S", "VB"]
+
+
+def test_start_label_sums_over_symbols() -> None:
+    assert PCFG.from_rules(RULES).start_label == "S"
+
+
+def test_encode() -> None:
+    grammar = PCFG.from_rules(RULES)
+    ids = grammar.encode(["VB", "missing", "'VB'", "NP"])
+    assert ids.dtype == np.int32
+    assert ids.tolist() == [2, UNKNOWN_TERMINAL, UNKNOWN_TERMINAL, 0]
+    assert grammar.encode([]).tolist() == []

@@ -9,12 +9,11 @@ from tree_strategies import labels, trees
 
 from mbrparse.errors import GrammarError
 from mbrparse.grammar.grammar_files import read_rules, write_rules
-from mbrparse.grammar.rules import Rule, RuleSet, TerminalKind, Weight
+from mbrparse.grammar.rules import RuleSet, TerminalKind
 from mbrparse.training.count import induce
 from mbrparse.treebank.binarize import Binarization, binarize
 from mbrparse.treebank.brackets import read_tree
 from mbrparse.treebank.clean import clean
-from mbrparse.treebank.corpora.prepare import Preparation, PreparationStatistics, prepare
 from mbrparse.treebank.corpora.reading import SourceTree
 from mbrparse.treebank.tree import Tree
 
@@ -74,12 +73,6 @@ def test_rules_are_counted(texts: tuple[str, ...], kind: TerminalKind, counts: d
     assert rules.rules == rules_of(counts, kind=kind).rules
 
 
-def test_weights_are_relative_frequencies() -> None:
-    rules = counted(TREES, "words")
-    assert rules.start == {"S": Weight(2 / 3, 2), "NP": Weight(1 / 3, 1)}
-    assert rules.rules[Rule("NN", ("'dog'",))] == Weight(3 / 4, 3)
-
-
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -124,17 +117,3 @@ def test_whatever_was_binarized_makes_a_grammar_that_can_be_written(
             path = tmp_path_factory.getbasetemp() / "induced.grammar"
             write_rules(rules, path)
             assert read_rules(path) == rules
-
-
-@pytest.mark.long
-def test_the_large_grammar_of_the_sample(whole_treebank_sample: tuple[Tree, ...]) -> None:
-    """The command line shows the small one: tests/cli."""
-    how = Preparation(binarization=Binarization(hmarkov=float("inf"), vmarkov=2), max_length=40)
-    kept = list(
-        prepare((SourceTree("", 1, tree) for tree in whole_treebank_sample), how, PreparationStatistics())
-    )
-    rules = induce(kept[:-362], "tags")
-    symbols = {rule.parent for rule in rules.rules}.union(*(rule.children for rule in rules.rules))
-    assert (len(kept), len(symbols), len(rules.rules)) == (3628, 4635, 10494)
-    assert all(len(rule) == 2 and len(rule.children) == 2 for rule in rules.rules)
-    assert Rule("S", ("NP^S", "S_Cont>VP>.")) in rules.rules

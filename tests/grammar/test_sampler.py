@@ -48,30 +48,10 @@ def test_rules_come_as_often_as_they_should() -> None:
         assert chi_square_chance(observed, rules, 0.0) > 1e-3
 
 
-def test_whole_trees_come_as_often_as_they_should() -> None:
-    """Siblings and generations are independent: the probability of a tree is its rules' product."""
-    trees = Counter(map(str, Sampler(RULES, seed=2).trees(5_000)))
-    expected = {
-        "(S UH)": 0.7 * 0.1,
-        "(S (NP NN) VB)": 0.7 * 0.55 * 0.8,
-        "(S (NP DT NN) VB)": 0.7 * 0.55 * 0.2,
-        "(S (NP NN) (S (NP NN) VB))": 0.7 * 0.3 * 0.55 * 0.8**2,
-        "(NP DT NN)": 0.3 * 0.2,
-    }
-    for text, probability in expected.items():
-        deviation = (5_000 * probability * (1 - probability)) ** 0.5
-        assert trees[text] == pytest.approx(5_000 * probability, abs=3.5 * deviation)
-
-
 def test_same_seed_same_trees() -> None:
     first, second, third = (list(Sampler(RULES, seed).trees(50)) for seed in (3, 3, 4))
     assert first == second
     assert first != third
-
-
-def test_the_order_of_rules_in_memory_does_not_matter() -> None:
-    turned = RuleSet("tags", dict(reversed(RULES.start.items())), dict(reversed(RULES.rules.items())))
-    assert list(Sampler(turned, 5).trees(50)) == list(Sampler(RULES, 5).trees(50))
 
 
 def test_annotations_are_left_out_and_words_stand_under_their_tags() -> None:
@@ -87,16 +67,6 @@ def test_annotations_are_left_out_and_words_stand_under_their_tags() -> None:
     )
     (tree,) = Sampler(rules, 1).trees(1)
     assert tree == read_tree("(S (NN dog) (S_Cont (NN dog) ('' '') bare))")
-
-
-def test_a_preterminals_reserved_marks_are_written_as_they_were() -> None:
-    rules = RuleSet(
-        "words",
-        {"S": Weight(1)},
-        {Rule("S", ("X%5FCont", "X%5FCont")): Weight(1), Rule("X%5FCont", ("'x'",)): Weight(1)},
-    )
-    (tree,) = Sampler(rules, 1).trees(1)
-    assert tree == read_tree("(S (X_Cont x) (X_Cont x))")
 
 
 def test_a_grammar_that_explodes(monkeypatch: pytest.MonkeyPatch) -> None:

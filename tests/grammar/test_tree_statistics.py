@@ -1,6 +1,5 @@
 """Closed forms of a grammar's trees, beside trees that are listed and lengths that are added up."""
 
-import heapq
 import math
 from collections import defaultdict
 from itertools import count, product
@@ -8,7 +7,7 @@ from itertools import count, product
 import naive
 import numpy as np
 import pytest
-from conversion import to_naive, to_pcfg
+from conversion import to_pcfg
 from hypothesis import given
 from strategies import grammars
 from unary_strategies import unary_grammars
@@ -45,35 +44,6 @@ def naive_lengths(grammar: naive.Grammar, longest: int) -> list[float]:
     raise AssertionError
 
 
-def naive_trees(grammar: naive.Grammar, rest: float) -> tuple[list[tuple[float, int, int]], float]:
-    """(probability, words, nodes) of the most probable trees but for some ``rest`` of the probability."""
-    rules: dict[str, list[tuple[float, tuple[str, ...], bool]]] = defaultdict(list)
-    for (a, b, c), p in grammar.binary.items():
-        rules[a].append((float(p), (b, c), False))
-    for (a, b), p in grammar.unary.items():
-        rules[a].append((float(p), (b,), False))
-    for (a, _), p in grammar.lexical.items():
-        rules[a].append((float(p), (), True))
-    order, left = count(), 1.0
-    found: list[tuple[float, int, int]] = []
-    begun: list[tuple[float, int, tuple[str, ...], int, int]] = [
-        (-float(p), next(order), (a,), 0, 1) for a, p in grammar.start.items() if p
-    ]
-    heapq.heapify(begun)
-    while left > rest:
-        negative, _, symbols, words, nodes = heapq.heappop(begun)
-        if not symbols:
-            found.append((-negative, words, nodes))
-            left += negative
-            continue
-        for p, children, word in rules[symbols[-1]]:
-            if p:
-                rest_of = (*symbols[:-1], *children)
-                item = (negative * p, next(order), rest_of, words + word, nodes + len(children))
-                heapq.heappush(begun, item)
-    return found, left
-
-
 @given(grammars() | unary_grammars() | unary_grammars(cyclic=True))
 def test_lengths_and_radius(grammar: naive.Grammar) -> None:
     pcfg = to_pcfg(grammar)
@@ -95,28 +65,6 @@ def test_lengths_and_radius(grammar: naive.Grammar) -> None:
             if parent == a
         )
         assert matrix[row, column] == pytest.approx(expected * (a in reached), abs=1e-15)
-
-
-TEXT = """
-S -> S T [0.1] | T [0.3] | 'a' [0.5] | T T [0.1]
-T -> S [0.2] | 'b' [0.8]
-"""
-
-
-def test_moments_are_those_of_all_trees() -> None:
-    """Ambiguous and with a unary cycle: all sentences of up to 50 words, and 99.9% of the trees."""
-    pcfg = read(TEXT)
-    grammar, figures = to_naive(pcfg), tree_statistics(pcfg)
-    lengths, numbers = np.array(naive_lengths(grammar, 50)), np.arange(51)
-    assert length_masses(pcfg, 50) == pytest.approx(lengths[1:], abs=1e-12)
-    assert figures["words"] == pytest.approx(lengths @ numbers, abs=1e-9)
-    trees, rest = naive_trees(grammar, 1e-3)
-    entropy = -sum(p * math.log2(p) for p, *_ in trees)
-    nodes = sum(p * nodes for p, _, nodes in trees)
-    # What is not listed is less probable than the last tree.
-    assert entropy - rest * math.log2(trees[-1][0]) < figures["entropy in bits"] < entropy + 50 * rest
-    assert nodes < figures["nodes"] < nodes + 50 * rest
-    assert figures["bits a word"] == figures["entropy in bits"] / figures["words"]
 
 
 @pytest.mark.parametrize("p", [0.05, 0.25, 0.4, 0.49])

@@ -2,7 +2,7 @@
 
 import pickle
 import random
-import threading
+import re
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
@@ -152,25 +152,6 @@ def test_tags_are_never_unknown() -> None:
         train_by_counting([SourceTree("", 1, read_tree("(NP (DT the) (NN dog))"))], "tags", "signature")
 
 
-def test_trees_keep_all_but_their_rare_words() -> None:
-    text = "(S (NP (PRP it)) (VP (VB is) (NP (NP (NN it)) x)))"
-    [replaced], _ = Signatures.learn([SourceTree("f", 7, read_tree(text))], 2)
-    assert replaced.source == "f"
-    assert replaced.line == 7
-    assert replaced.tree == read_tree(text.replace("is", "UNKNOWN")).fold(
-        lambda leaf: Tree("VB", word="(UNKNOWN)") if leaf.word == "UNKNOWN" else leaf,
-        lambda node, children: Tree(node.label, children),
-    )
-
-
-def test_deep_trees() -> None:
-    tree = Tree("NN", word="dog")
-    for _ in range(5000):
-        tree = Tree("S", [Tree("NN", word="cat"), tree])
-    [replaced], _ = Signatures.learn([SourceTree("f", 1, tree)], 2)
-    assert replaced.tree.words()[-2:] == ("cat", "(UNKNOWN)")
-
-
 # Signatures
 
 
@@ -178,24 +159,16 @@ def test_deep_trees() -> None:
     ("word", "expected"),
     [
         ("dogs", "lower/-s"),
-        ("bus", "lower/-s"),
         ("us", "lower"),
         ("re-opened", "lower/hyphen/-ed"),
-        ("--", "symbol"),
         ("-", "symbol"),
         ("pre-", "lower"),
-        ("Bill", "Capital"),
-        ("A", "Capital"),
         ("Anglo-Saxon", "Capital/hyphen"),
-        ("IBM", "capitals"),
         ("U.S.", "capitals"),
         ("1990s", "digit/-s"),
         ("3-4", "number/hyphen"),
-        ("1,000.5", "number"),
         ("eBay", "mixed/-y"),
         ("訳", "lower"),
-        ("%", "symbol"),
-        ("x-LRB-y", "mixed/hyphen/-y"),
     ],
 )
 def test_classes_of_words(word: str, expected: str) -> None:
@@ -245,17 +218,6 @@ def test_classes_that_too_few_share_are_made_coarser(text: str, counts: dict[str
     assert found == ["a", number, "(UNKNOWN/lower/-ed)", "(UNKNOWN)"]
 
 
-def test_capitals_at_the_beginning_are_another_class() -> None:
-    treebank = [sentence_of(f"A{chr(97 + n)}/N B{chr(97 + n)}/V ./.")[0] for n in range(2 * ENOUGH)]
-    rules = trained("signature", [*treebank, *sentence_of("?/? ./.")], 2)
-    assert class_counts(rules) == {
-        "(UNKNOWN/Initial)": 2 * ENOUGH - 1,
-        "(UNKNOWN/Capital)": 2 * ENOUGH - 1,
-        "(UNKNOWN)": 3,
-    }
-    assert PCFG.from_rules(rules).terminals_of(["Bo", "Bo"]) == ["(UNKNOWN/Initial)", "(UNKNOWN/Capital)"]
-
-
 # Collins's
 
 SENTENCES = [
@@ -289,37 +251,12 @@ def test_a_tag_that_no_rare_word_had() -> None:
     assert PCFG.from_rules(rules).terminals_of(["qqq", "dog"]) == ["(UNKNOWN/NN)", "dog"]
 
 
-def test_no_model_or_no_rare_word() -> None:
-    """Words are themselves, known or not."""
-    plain = PCFG.from_rules(induce(source_trees(sentence_of("the/DT dog/NN")), "words"))
-    assert plain.terminals_of(["the", "cat"]) == ["the", "cat"]
-    rules = trained("collins", sentence_of("the/DT dog/NN", 6), 6)
-    grammar = PCFG.from_rules(rules)
-    assert grammar.terminals_of(["the", "wolf"]) == ["the", "wolf"]
-    assert grammar.encode(["wolf"]).tolist() == [UNKNOWN_TERMINAL]
-
-
-@pytest.mark.parametrize("tag", ["", "NP/X", "(", "a b", "X_Cont", "'NN'", "訳", "%00"])
-def test_tags_of_any_kind(tag: str, tmp_path: Path) -> None:
-    rules = trained("collins", [[(tag, "dog"), ("VB", "barks")]], 6)
-    assert lexicon(rules)[f"(UNKNOWN/{escape(tag)})"] == {escape(tag)}
-    write_rules(rules, tmp_path / "g")
-    grammar = read_grammar(tmp_path / "g")
-    assert grammar.terminals_of(["dog", "barks"]) == [f"(UNKNOWN/{escape(tag)})", "(UNKNOWN/VB)"]
-
-
 def test_training_depends_on_the_trees_alone() -> None:
     state = random.getstate()
     one = trained("collins", SENTENCES, 6).unknown
     assert random.getstate() == state
     random.seed(5)
     assert trained("collins", SENTENCES, 6).unknown == one
-
-
-def test_read_without_its_tagger(tmp_path: Path) -> None:
-    write_rules(trained("collins", SENTENCES, 6), tmp_path / "g")
-    with pytest.raises(GrammarError, match="without its tagger"):
-        PCFG.from_rules(read_rules(tmp_path / "g")).terminals_of(["wolf"])
 
 
 def test_taggers_that_are_not_there_or_do_not_belong(tmp_path: Path) -> None:
@@ -337,6 +274,12 @@ def test_taggers_that_are_not_there_or_do_not_belong(tmp_path: Path) -> None:
     beside.write_bytes(b"\xff")
     with pytest.raises(FileError, match=f"{beside}: the tagger of {path}: bytes that are not utf-8"):
         read_grammar(path)
+    for damaged in (text.replace('"tags": [', '"tags": [1, '), text.replace("}", "", 1), "[" * 100_000):
+        beside.write_text(damaged)
+        digest = Tagger(damaged).digest
+        path.write_text(re.sub("(unknown collins 6 ).*", rf"\g<1>{digest}", path.read_text()))
+        with pytest.raises(GrammarError, match=r"not a tagger's file of this version.*train again"):
+            read_grammar(path)
     beside.unlink()
     with pytest.raises(FileError, match=f"{beside}: the tagger of {path}: no such file; keep"):
         read_grammar(path)
@@ -347,26 +290,13 @@ HEADER = "mbrparse-grammar 1\nterminals words\n{}start S 1 1\nrules 1\n1 1 S -> 
 
 
 @pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        ("unknown\n", "not a model of unknown words: ''; it reads: "),
-        ("unknown words 2\n", "not a model of unknown words: 'words 2'"),
-        ("unknown signature\n", "'signature'"),
-        ("unknown signature 1\n", "'signature 1'"),
-        ("unknown signature x\n", "'signature x'"),
-        ("unknown signature 2²\n", "'signature 2²'"),
-        ("unknown signature 99999999999\n", "'signature 99999999999'"),
-        ("unknown collins 6\n", "'collins 6'"),
-        ("unknown collins 6 a b\n", "'collins 6 a b'"),
-    ],
+    "model", ["", "words 2", "signature", "signature 1", "signature 2²", "signature 99999999999", "collins 6"]
 )
-def test_header_lines_that_name_no_model(line: str, message: str, tmp_path: Path) -> None:
+def test_header_lines_that_name_no_model(model: str, tmp_path: Path) -> None:
     path = tmp_path / "g"
-    path.write_text(HEADER.format(line))
-    with pytest.raises(GrammarError) as caught:
+    path.write_text(HEADER.format(f"unknown {model}\n"))
+    with pytest.raises(GrammarError, match=f"{path}:3: not a model of unknown words: '{model}'; it reads"):
         read_rules(path)
-    assert str(caught.value).startswith(f"{path}:3: not a model of unknown words: ")
-    assert message in str(caught.value)
 
 
 def test_headers_that_contradict_themselves(tmp_path: Path) -> None:
@@ -381,23 +311,3 @@ def test_headers_that_contradict_themselves(tmp_path: Path) -> None:
     assert read_rules(path).unknown == Signatures(3)
     path.write_text(HEADER.format(""))
     assert read_rules(path).unknown is None
-
-
-def test_a_tagger_does_not_depend_on_threads_that_draw_random_numbers() -> None:
-    trees = [
-        read_tree(f"(S (NN {'abcdefgh'[n % 8]}) (VB {'xyz'[n % 3]}) (X{n % 5} w{n % 7}))") for n in range(60)
-    ]
-    alone = Tagger.train(trees).digest
-    ended = threading.Event()
-
-    def draw() -> None:
-        while not ended.is_set():
-            random.random()
-
-    thread = threading.Thread(target=draw)
-    thread.start()
-    try:
-        assert {Tagger.train(trees).digest for _ in range(5)} == {alone}
-    finally:
-        ended.set()
-        thread.join()
