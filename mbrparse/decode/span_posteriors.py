@@ -56,7 +56,7 @@ class Posteriors:
 
     ``spans`` holds, by cell (``cell_of``), the most probable label, its posterior and the sum over
     labels; label ids are positions in ``labels``, which are in text order. Spans and the full list of entries
-    are computed on first access, from a chart or from given posteriors.
+    are computed on first access, from a chart (``span_summary``, ``span_posteriors``) or given posteriors.
     """
 
     def __init__(
@@ -74,16 +74,6 @@ class Posteriors:
         self._spans_of = spans
         self._entries_of = entries
         self._consistent_of = consistent
-
-    @classmethod
-    def of_chart(
-        cls,
-        chart: SpanChart,
-        labels: tuple[str, ...],
-        consistent: Callable[[], FloatArray] | None = None,
-    ) -> Posteriors:
-        """Those of a chart; ``consistent`` computes its ``consistent`` spans."""
-        return cls(chart.length, labels, chart.span_summary, chart.span_posteriors, consistent=consistent)
 
     @classmethod
     def of_entries(

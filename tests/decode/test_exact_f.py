@@ -116,7 +116,7 @@ def test_long_sentences_add_up_to_their_posteriors() -> None:
     for length in (21, 64):
         ids = grammar.encode(["x"] * length)
         [chart] = charts.charts([ids])
-        posteriors = Posteriors.of_chart(chart, grammar.labels)
+        posteriors = Posteriors(chart.length, grammar.labels, chart.span_summary, chart.span_posteriors)
         counted = np.array(["_Cont" not in grammar.labels[label] for label in grammar.label_ids])
         known = size_posteriors(chart, charts, counted)
         for start, end, label, row in zip(known.starts, known.ends, known.label_ids, known.g, strict=True):

@@ -244,7 +244,7 @@ def test_posteriors_of_forests(case: tuple[naive.Grammar, list[str]]) -> None:
         assert constituents == pytest.approx(above, abs=1e-12)
         assert (entries.constituents >= 0).all()
         assert not entries.lexical[entries.ends - entries.starts > 1].any()
-    posteriors = Posteriors.of_chart(chart, ours.labels)
+    posteriors = Posteriors(chart.length, ours.labels, chart.span_summary, chart.span_posteriors)
     for start in range(n):
         for end in range(start + 2, n + 1):
             masses = [float(g) for (i, j, _), g in expected.items() if (i, j) == (start, end)]

@@ -141,15 +141,16 @@ class BestFirstCharts:
 
     def charts(self, sentences: Iterable[IntArray]) -> Iterator[BestFirstChart]:
         """Yield one chart per sentence of known terminals: one at a time, to save memory."""
-        for terminal_ids in sentences:
-            log_mass = math.inf
-            if self._exhaustive is not None:
-                log_prob = self._exhaustive.charts([terminal_ids])[0].log_prob
-                log_mass = log_prob + math.log(self.options.until.mass)
-            yield self.chart(terminal_ids, log_mass)
+        return map(self.chart, sentences)
 
     def chart(self, terminal_ids: IntArray, log_mass: float = math.inf) -> BestFirstChart:
-        """One sentence's chart; the search stops when its log probability reaches ``log_mass``."""
+        """One sentence's chart; the search stops when its log probability reaches ``log_mass``.
+
+        That is given by ``until``, if by anything.
+        """
+        if self._exhaustive is not None:
+            log_prob = self._exhaustive.chart(terminal_ids).log_prob
+            log_mass = log_prob + math.log(self.options.until.mass)
         began = time.process_time()
         search, tables = self._begin(terminal_ids, log_mass)
         outcome = SLICE_OVER

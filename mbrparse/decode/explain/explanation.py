@@ -29,11 +29,25 @@ def explain(
     *objectives: str | Objective,
     readings: int = 20,
 ) -> Explanation:
-    """Explain a sentence: a string of words, a list of them, or a tree, whose terminals are parsed.
+    """Explain a sentence: everything that a grammar says of it.
 
-    ``objectives`` are names or rows of one's own, by default those of ``USUAL``; ``readings`` is how many of
-    the most probable derivations are listed as trees. Raises MbrparseError where the grammar derives no tree
-    of the sentence, or the sentence has more words than ``LONGEST``; ObjectiveError and OptionsError.
+    Parameters
+    ----------
+    grammar
+        A PCFG.
+    sentence
+        A string of words, a list of them, or a tree, whose terminals are parsed.
+    objectives
+        Names or rows of one's own, by default those of ``USUAL``.
+    readings
+        How many of the most probable derivations are listed as trees.
+
+    Raises
+    ------
+    MbrparseError
+        Where the grammar derives no tree of the sentence, or it has more words than ``LONGEST``.
+    ObjectiveError, OptionsError
+        Objectives that have no meaning.
 
     >>> from mbrparse.training.count import train
     >>> from mbrparse.treebank.brackets import read_tree

@@ -41,14 +41,15 @@ class DopSource(GrammarSource):
         """Those of a sentence's chart or of samples; what crosses a span is always estimated from samples."""
         consistent = partial(self._consistent, chart)
         if not self.options.sampled_posteriors:
-            return Posteriors.of_chart(chart, self.chart_labels, consistent)
+            summary, entries = chart.span_summary, chart.span_posteriors
+            return Posteriors(chart.length, self.chart_labels, summary, entries, consistent=consistent)
         # Kept, since the samples of another sentence may be drawn before they are needed again.
-        entries = cache(partial(self._entries, chart))
+        drawn = cache(partial(self._entries, chart))
 
-        def summary() -> SpanSummary:
-            return summarize_entries(chart.length, entries(), TIE)
+        def summarized() -> SpanSummary:
+            return summarize_entries(chart.length, drawn(), TIE["double"])
 
-        return Posteriors(chart.length, self.chart_labels, summary, entries, consistent=consistent)
+        return Posteriors(chart.length, self.chart_labels, summarized, drawn, consistent=consistent)
 
     def makers(self) -> Mapping[DecoderName, Maker]:
         """What makes each decoder."""

@@ -156,9 +156,9 @@ class MixedSource(GrammarSource):
         if all(one.chart is None for one in found):
             return self.refused(sentence, found[0].reason or "")
         chart = MixedChart(found, self._grammars)
-        return Evidence(
-            sentence, chart.terminal_ids, Posteriors.of_chart(chart, self._grammars.labels), chart
-        )
+        labels = self._grammars.labels
+        posteriors = Posteriors(chart.length, labels, chart.span_summary, chart.span_posteriors)
+        return Evidence(sentence, chart.terminal_ids, posteriors, chart)
 
     def makers(self) -> Mapping[DecoderName, Maker]:
         """What makes each decoder."""

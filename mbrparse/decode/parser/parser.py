@@ -170,14 +170,27 @@ class Parses(Sequence[Parse]):
 class Parser:
     """Parses for one objective or several, with a grammar or with another model's posteriors.
 
-    Charts are computed once for all objectives. ``objectives`` are names of the table (``OBJECTIVES``) or
-    rows of one's own, by default Labelled Recall; where the grammar has unary rules, names of recalls
-    stand for n-ary trees (``Objective.for_unaries``). ``settings`` are what the command line calls --fallback
-    ("right-branching", "flat", "empty"), ``unlabelled`` (--labels none), ``debinarized``, ``max_length``,
-    ``items`` ("projected", "symbol"), ``best_first``, ``expectations``, ``prune``, for candidates ``k_best``,
-    ``samples``, ``seed`` and ``risk``, and for DOP grammars ``max_samples``, ``max_error`` and
-    ``sampled_posteriors`` (see ``ParserOptions``, which may be handed over whole, as ``options``). Raises
-    ObjectiveError or OptionsError for what has no meaning.
+    Charts are computed once for all objectives.
+
+    Parameters
+    ----------
+    source
+        A grammar (``train``, ``read_grammar``), several (``Grammars``), or posteriors (``read_posteriors``).
+    objectives
+        Names of the table (``OBJECTIVES``) or rows of one's own (default: Labelled Recall); where a grammar
+        has unary rules, names of recalls stand for n-ary trees (``Objective.for_unaries``).
+    options
+        Objectives and settings together, instead of them.
+    settings
+        ``fallback`` ("right-branching", "flat", "empty"), ``unlabelled``, ``debinarized``, ``max_length``,
+        ``items`` ("projected", "symbol"), ``best_first``, ``expectations``, ``prune``; for candidates
+        ``k_best``, ``samples``, ``seed`` and ``risk``; for DOP grammars ``max_samples``, ``max_error`` and
+        ``sampled_posteriors``. ``ParserOptions`` says what they mean.
+
+    Raises
+    ------
+    ObjectiveError, OptionsError
+        For what has no meaning, or no answer from the source (decode.answers).
 
     >>> from mbrparse.training.count import train
     >>> from mbrparse.treebank.brackets import read_tree
@@ -226,9 +239,21 @@ class Parser:
     ) -> Parse:
         """Parse one sentence, given by its leaves; one that cannot be parsed falls back.
 
-        Given posteriors are those of the sentence's ``place`` (from 0) in the ``source``, a file's name;
-        ``tokens`` says that the leaves are bare words, which may need tags. Raises InputMismatchError where
-        the posteriors are of another sentence.
+        Parameters
+        ----------
+        sentence
+            Its leaves.
+        place
+            Its number among the sentences, from 0: given posteriors are those of the sentence there.
+        tokens
+            Whether the leaves are bare words, which may need tags.
+        source
+            The name of the file that it was read from, for errors.
+
+        Raises
+        ------
+        InputMismatchError
+            Where given posteriors are of another sentence.
         """
         began = time.perf_counter()
         try:

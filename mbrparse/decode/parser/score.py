@@ -352,20 +352,31 @@ def score(
 ) -> pd.DataFrame:
     """Score given trees with a grammar as ``mbrparse score`` does, a row each, in their order.
 
-    Args:
-        grammar: ``train`` or ``read_grammar`` make one. Or posteriors (``read_posteriors``) of as many
-            sentences, which tell no probabilities of trees.
-        trees: Binarized trees (``read_trees``, a parser's), or original ones of any number of children.
-        form: "binarized" or "original" (default: inferred from the trees).
-        items: Whether to compute expected pairs of parent and child, and productions (they take longer).
-        consistent: Whether a grammar computes how many constituents cross none (this takes longest).
+    Parameters
+    ----------
+    grammar
+        ``train`` or ``read_grammar`` make one. Or posteriors (``read_posteriors``) of as many
+        sentences, which tell no probabilities of trees.
+    trees
+        Binarized trees (``read_trees``, a parser's), or original ones of any number of children.
+    form
+        "binarized" or "original" (default: inferred from the trees).
+    items
+        Whether to compute expected pairs of parent and child, and productions (they take longer).
+    consistent
+        Whether a grammar computes how many constituents cross none (this takes longest).
 
-    Returns:
+    Returns
+    -------
+    pandas.DataFrame
         The columns of docs/formats.md; missing values are NaN.
 
-    Raises:
-        InputMismatchError: A tree is not of the form or has traces, or the grammar knows none of the words.
-        LabelError: A label that no binarizing wrote.
+    Raises
+    ------
+    InputMismatchError
+        A tree is not of the form or has traces, or the grammar knows none of the words.
+    LabelError
+        A label that no binarizing wrote.
 
     >>> from mbrparse.grammar.grammar_files import train
     >>> from mbrparse.treebank.brackets import read_tree

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Literal, NamedTuple, cast
+from typing import Literal, NamedTuple
 
 from mbrparse.errors import CorpusError, shortened
 from mbrparse.files import read_lines, source_name
@@ -61,21 +61,18 @@ def sentences_from(
     if isinstance(sentences, str) and not is_tree(sentences):
         sentences = sentences.removesuffix("\n").split("\n") if sentences else []
     listed = ["" if one is None else one for one in any_trees(sentences, "<sentences>", words=True)]
-    tokens = bool(listed) and not any(isinstance(one, Tree) or _has_trees(one) for one in listed)
-    return [_sentence(one) for one in listed], tokens
-
-
-def _has_trees(parts: Sequence[str | Tree]) -> bool:
-    return any(issubclass(kind, Tree) for kind in set(map(type, parts)))
+    found = [_sentence(one) for one in listed]
+    has_trees = any(isinstance(one, Tree) for one in listed) or any(
+        isinstance(part, Tree) for one in listed if not isinstance(one, str) for part in one
+    )
+    return found, bool(listed) and not has_trees
 
 
 def _sentence(one: Tree | str | Sequence[str | Tree]) -> Sentence:
     if isinstance(one, Tree):
         return _terminals(one.leaves())
     parts = _tokens(one.replace("\n", " ")) if isinstance(one, str) else one
-    if _has_trees(parts):
-        return tuple([part if isinstance(part, Tree) else Tree(part) for part in parts])
-    return tuple(map(Tree, cast("Sequence[str]", parts)))
+    return tuple([part if isinstance(part, Tree) else Tree(part) for part in parts])
 
 
 def _terminals(leaves: Sequence[Tree]) -> Sentence:

@@ -122,8 +122,7 @@ class GrammarSource:
         reason = self._refusal(terminals, ids.tolist())
         if reason is not None:
             return Evidence(sentence, ids, reason=reason)
-        chart: SentenceChart
-        [chart] = self.charts.charts([ids])
+        chart: SentenceChart = self.charts.chart(ids)
         if not chart.has_parse:
             return Evidence(sentence, ids, reason=chart.failure)
         return Evidence(sentence, ids, self.posteriors(chart), chart)
@@ -164,9 +163,9 @@ class GrammarSource:
     def posteriors(self, chart: SentenceChart) -> Posteriors:
         """The posteriors of a sentence's chart, which must have a parse."""
         crossing = self.options.best_first is None
-        return Posteriors.of_chart(
-            chart, self.chart_labels, partial(self._consistent, chart) if crossing else None
-        )
+        known = partial(self._consistent, chart) if crossing else None
+        summary, entries = chart.span_summary, chart.span_posteriors
+        return Posteriors(chart.length, self.chart_labels, summary, entries, consistent=known)
 
     def _consistent(self, chart: SentenceChart) -> FloatArray:
         """By cell, the probability that nothing crosses the span."""

@@ -198,17 +198,26 @@ def combine(
 ) -> list[Tree | None]:
     """Combine the n-ary trees of several systems, by name, as ``mbrparse combine`` does.
 
-    Args:
-        systems: The trees of each system, one for each sentence (None: no parse).
-        objective: "labelled-f", "general-recall", "bracketed-f", "minimum-risk", or a row such as
-            ``OBJECTIVES["general-recall"].with_node_cost(0.5)``, which is constituent voting.
-        weights: One for each system (default: equal ones); they are divided by their sum.
-        weights_from: Gold trees, and the systems' trees of these sentences: weights are the precision there.
-        weights_by: A weight for each "system", or for each system and "label".
-        risk: What minimum-risk maximizes the expectation of, such as ``TreeRates("labelled_f", "original")``.
+    Parameters
+    ----------
+    systems
+        The trees of each system, one for each sentence (None: no parse).
+    objective
+        "labelled-f", "general-recall", "bracketed-f", "minimum-risk", or a row such as
+        ``OBJECTIVES["general-recall"].with_node_cost(0.5)``, which is constituent voting.
+    weights
+        One for each system (default: equal ones); they are divided by their sum.
+    weights_from
+        Gold trees, and the systems' trees of these sentences: weights are the precision there.
+    weights_by
+        A weight for each "system", or for each system and "label".
+    risk
+        What minimum-risk maximizes the expectation of, such as ``TreeRates("labelled_f", "original")``.
 
-    Raises:
-        InputMismatchError, OptionsError: Trees of different sentences; arguments without a meaning.
+    Raises
+    ------
+    InputMismatchError, OptionsError
+        Trees of different sentences; arguments without a meaning.
 
     >>> from mbrparse.treebank.brackets import read_tree
     >>> one, two, three = map(read_tree, ["(S (NP a b) c)", "(S (NP a b) c)", "(S a (VP b c))"])
@@ -375,20 +384,30 @@ def rerank(
 ) -> list[Reranked]:
     """Choose among the candidates of each sentence as ``mbrparse rerank`` does.
 
-    Args:
-        candidates: For each sentence pairs of a natural log probability and a tree, the best first
-            (``Parse.candidates``); None is an empty parse, and trees may be in brackets or NLTK's. Or a file
-            of candidates.
-        known: A grammar or posteriors (``read_posteriors``) under which expected scores are computed;
-            without, the candidates' own probabilities.
-        objective: A name of ``OBJECTIVES``, or a row of one's own.
-        form: "binarized" or "original" (default: inferred from the trees).
-        risk: Of minimum-risk, such as ``TreeRates("labelled_f")``.
+    Parameters
+    ----------
+    candidates
+        For each sentence pairs of a natural log probability and a tree, the best first
+        (``Parse.candidates``); None is an empty parse, and trees may be in brackets or NLTK's. Or a file
+        of candidates.
+    known
+        A grammar or posteriors (``read_posteriors``) under which expected scores are computed;
+        without, the candidates' own probabilities.
+    objective
+        A name of ``OBJECTIVES``, or a row of one's own.
+    form
+        "binarized" or "original" (default: inferred from the trees).
+    risk
+        Of minimum-risk, such as ``TreeRates("labelled_f")``.
 
-    Raises:
-        BracketError, CorpusError, FileError: A file or a tree that cannot be read.
-        OptionsError: An objective that cannot be told, or a log probability that is none.
-        InputMismatchError: Trees of other words, or not of the form.
+    Raises
+    ------
+    BracketError, CorpusError, FileError
+        A file or a tree that cannot be read.
+    OptionsError
+        An objective that cannot be told, or a log probability that is none.
+    InputMismatchError
+        Trees of other words, or not of the form.
 
     >>> texts = "(S (A a b) (B c d))", "(S a (A b c d))", "(S a (A (B b c) d))"
     >>> [one] = rerank([[(-1.0, text) for text in texts]], objective="labelled-f")

@@ -154,7 +154,7 @@ def parted(g: FloatArray) -> tuple[npt.NDArray[np.int64], FloatArray]:
 
 
 def checked_weights(weights: Sequence[float] | None, count: int, what: str) -> FloatArray:
-    """The weights of so many models, summing to one; without weights equal ones.
+    """The weights of models, summing to one; without weights equal ones.
 
     Raises OptionsError for weights that are not as many, negative, no numbers, or all zero.
     """
@@ -172,10 +172,24 @@ def mix_posteriors(
 ) -> GivenPosteriors:
     """The mixture of models of the same sentences: g = sum of weight times the model's g.
 
-    Weights are divided by their sum (default: equal ones). Labels are joined by their text. A model without
-    posteriors of a sentence is left out there, and the others' weights are divided by their sum, which
-    ``log`` is told. That nothing crosses a span (``consistent``) is known where all models know it.
-    Raises InputMismatchError for different sentences, OptionsError for weights that are none.
+    Labels are joined by their text. A model without posteriors of a sentence is left out there, and the
+    others' weights are divided by their sum. That nothing crosses a span is known where all models know it.
+
+    Parameters
+    ----------
+    models
+        Of the same sentences.
+    weights
+        Divided by their sum (default: equal ones).
+    log
+        Gets a line for each model that lacks sentences.
+
+    Raises
+    ------
+    InputMismatchError
+        Models of different sentences.
+    OptionsError
+        Weights that are none.
     """
     if not models:
         raise OptionsError("there are no posteriors to mix")

@@ -28,12 +28,31 @@ def posteriors(
 ) -> GivenPosteriors:
     """Check another model's posteriors, for ``Parser`` and all else that takes those of a file.
 
-    ``marginals`` are by [sentence, start, end, label], padded, or a list with an array [start, end, label]
-    for each sentence: numpy's, torch's or JAX's, in half, single or double precision. ``lengths`` are numbers
-    of words, ``labels`` names. An end is the position after the last word ("exclusive": arrays have a
-    column for it) or the last word ("inclusive"). ``null`` is the label that says "no constituent", or its
-    position. The labels ``tags`` are tags over one word; others are constituents there too. Posteriors up to
-    ``threshold`` are left out. ``marks`` are those of another program's labels. Raises PosteriorsError.
+    Parameters
+    ----------
+    marginals
+        By [sentence, start, end, label], padded, or a list with an array [start, end, label] for each
+        sentence: numpy's, torch's or JAX's, in half, single or double precision.
+    lengths
+        Numbers of words.
+    labels
+        Their names.
+    ends
+        An end is the position after the last word ("exclusive": arrays have a column for it) or the last word
+        ("inclusive").
+    null
+        The label that says "no constituent", or its position.
+    tags
+        Labels that are tags over one word; others are constituents there too.
+    threshold
+        Posteriors up to it are left out.
+    marks
+        Those of another program's labels.
+
+    Raises
+    ------
+    PosteriorsError
+        Arrays that cannot be those of sentences.
     """
     names = [str(label) for label in labels]
     arrays, words, dropped = span_arrays("marginals", marginals, lengths, ends, null, names)
@@ -96,8 +115,22 @@ def span_marginals(scores: Any, lengths: Any, ends: str = "exclusive", null: int
     the label that says "no constituent", they are the n-ary ones, each counted once: a span has at most one
     other label, all that is no constituent has ``null``; the whole sentence is a constituent.
 
-    ``scores``, ``lengths`` and ``ends`` are as in ``posteriors``; -inf forbids a label. Returns float64 in
-    the form of the scores, zero outside of spans. Raises PosteriorsError for other shapes and numbers.
+    Parameters
+    ----------
+    scores, lengths, ends
+        As in ``posteriors``; -inf forbids a label.
+    null
+        The position of the label that is no constituent.
+
+    Returns
+    -------
+    numpy.ndarray or list of them
+        float64 in the form of the scores, zero outside of spans.
+
+    Raises
+    ------
+    PosteriorsError
+        For other shapes and numbers.
     """
     arrays, words, nulls = span_arrays("scores", scores, lengths, ends, null)
     whole = [np.zeros(array.shape) for array in arrays]

@@ -203,11 +203,21 @@ def _refuse_file(message: str, source: str) -> NoReturn:
 
 
 def read_posteriors(path: str | Path, marks: LabelMarks | str | None = None) -> GivenPosteriors:
-    """Read and check a file of posteriors (``-``: standard input).
+    """Read and check a file of posteriors.
 
-    With ``marks``, or those that it names, its labels are another program's ("supar", "benepar", "nltk" and
-    "torch-struct" are known), and are translated; posteriors of labels that become equal are added, those of
-    null labels left out. Raises FileError, and PosteriorsError for an invalid file or no posteriors.
+    Parameters
+    ----------
+    path
+        The file (``-``: standard input).
+    marks
+        With them, or with those that the file names, labels are another program's ("supar", "benepar", "nltk"
+        and "torch-struct" are known), and are translated; posteriors of labels that become equal are added,
+        those of null labels left out.
+
+    Raises
+    ------
+    FileError, PosteriorsError
+        A file that cannot be read, is invalid, or holds no posteriors.
     """
     source = source_name(path)
     try:
