@@ -97,19 +97,15 @@ def scheduler_option(does: str = "whose workers are used instead of --jobs") -> 
         @functools.wraps(command)
         def with_scheduler(*arguments: Any, scheduler: str | None = None, **options: Any) -> Any:
             if scheduler is not None and _scheduler_counts():
-                from mbrparse.run.pool import Scheduler
+                from mbrparse.jobs import Scheduler
 
-                options["jobs"] = found = Scheduler(scheduler)
-                with suppress(MbrparseError):  # which is reported where it is needed
-                    if found.exposed:
-                        note(
-                            f"{scheduler}: neither loopback nor tls://: whoever reaches it can run "
-                            "programs as you (docs/cluster.md)"
-                        )
+                options["jobs"] = Scheduler(scheduler)
             return command(*arguments, **options)
 
         return option(
-            "--scheduler", metavar="ADDRESS|FILE", help=f"The scheduler of a running Dask cluster, {does}."
+            "--scheduler",
+            metavar="ADDRESS|FILE",
+            help=f"The scheduler of a running Dask cluster, {does}; whoever reaches it runs programs as you.",
         )(with_scheduler)
 
     return add

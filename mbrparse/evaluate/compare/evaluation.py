@@ -5,6 +5,7 @@ One evaluation, from trees to results: counts, their summary, significance, and 
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -39,7 +40,6 @@ from mbrparse.evaluate.tables import Format, Summary, render, summarize
 from mbrparse.files import STANDARD
 from mbrparse.log import Log, no_log
 from mbrparse.run.manifest import described
-from mbrparse.state_files import short_digest
 from mbrparse.treebank.labels import LabelMarks
 
 #: The default criteria of differences between parsers.
@@ -229,7 +229,11 @@ def evaluate(
         tables = {by: [part for part in parts if part.key not in OF_LABELS] for by, parts in tables.items()}
     breakdowns = [] if settings.by is None else tables[settings.by]
     tested: Significance | None = None
-    fell = {} if fell_back is None else {"details": short_digest(bytes(counts["fell_back"].tolist()))[:10]}
+    fell = (
+        {}
+        if fell_back is None
+        else {"details": hashlib.sha256(bytes(counts["fell_back"].tolist())).hexdigest()[:10]}
+    )
     conventions: dict[str, object] = {"gold": correct, "parses": others, **fell, **settings.signature()}
     conventions |= about or {}
     of_runs: list[Breakdown] = []

@@ -8,6 +8,7 @@ repeated: labels and pairs add up, of numbers the last one holds.
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections import defaultdict
 from collections.abc import Callable
@@ -17,7 +18,6 @@ from typing import Any
 
 from mbrparse.errors import FileError, shortened
 from mbrparse.files import open_output, read_lines, source_name
-from mbrparse.state_files import short_digest
 
 #: White space as EVALB (C's isspace) knows it. Words may hold other kinds (U+3000, no-break space).
 WHITE = " \t\n\v\f\r"
@@ -94,7 +94,7 @@ class EvalbParameters:
         """The part of a table's signature that these parameters decide."""
         values = [getattr(self, one.name) for one in fields(self) if one.compare and one.name != "name"]
         content = [sorted(value) if isinstance(value, frozenset) else value for value in values]
-        digest = short_digest(repr(content).encode())[:10]
+        digest = hashlib.sha256(repr(content).encode()).hexdigest()[:10]
         return {"evalb": f"{self.name}={digest}", "labels": "yes" if self.labelled else "no"}
 
 

@@ -43,7 +43,7 @@ from mbrparse.evaluate.report.calibration import Calibration, calibration_tables
 from mbrparse.evaluate.report.judged_trees import GROUPS, JudgedTree, KeptComparison, LabelNumbers
 from mbrparse.evaluate.tables import letters
 from mbrparse.log import Log
-from mbrparse.run.manifest import file_digest
+from mbrparse.settings import file_digest
 from mbrparse.treebank.corpora.places import Places
 
 #: Less probable spans are not drawn.

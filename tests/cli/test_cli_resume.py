@@ -1,0 +1,174 @@
+"""``parse`` and ``score`` with --jobs, --shard, --max-seconds and --resume: the bytes of one run."""
+
+import os
+import re
+import signal
+import time
+from pathlib import Path
+
+import pytest
+from children import started
+from commandline import Command
+
+GRAMMAR = (Path(__file__).parents[1] / "data" / "ambiguous.grammar").read_text()
+TREES = "# a comment\n(S (A x x)\n   (A x x))\n(S x x)\n(())\n\n(S y x)\n"
+OBJECTIVES = "--objective labelled-recall --objective labelled-tree"
+
+
+@pytest.fixture(autouse=True)
+def files(folder: Path) -> None:
+    """In the working folder a grammar, and tokens and trees of some 200 sentences."""
+    (folder / "g").write_text(GRAMMAR)
+    lines = ["x " * (n * n % 7) + "y" * (n % 50 == 9) + "\n" for n in range(200)]
+    (folder / "tokens").write_text("".join(lines))
+    (folder / "trees").write_text(TREES * 50)
+
+
+def outputs(name: str) -> str:
+    return f"{OBJECTIVES} -o {name}.{{objective}} --details {name}.d"
+
+
+def written(name: str) -> dict[str, bytes]:
+    """What the files hold whose names begin so, but for the seconds that details tell."""
+    return {
+        path.name.removeprefix(name): re.sub(rb'"seconds": [^,]*', b"", path.read_bytes())
+        for path in sorted(Path().glob(f"{name}.*"))
+    }
+
+
+@pytest.mark.parametrize("text", ["tokens", "trees"])
+def test_jobs_and_shards_write_the_same_bytes(command: Command, text: str) -> None:
+    one = command(f"parse -g g {text} {outputs('one')}")
+    assert one.code == 0
+    jobs = command(f"parse -g g {text} {outputs('jobs')} --jobs 2")
+    assert jobs.err.splitlines()[-1] == one.err.splitlines()[-1]
+    assert written("jobs") == written("one")
+    for number in (1, 2, 3):
+        assert command(f"parse -g g {text} {outputs(f'shard{number}')} --shard {number}/3").code == 0
+    parts = [written(f"shard{number}") for number in (1, 2, 3)]
+    assert {name: b"".join(part[name] for part in parts) for name in parts[0]} == written("one")
+    assert "I-th of N" in command("parse -g g tokens --shard 4/3").usage_error
+    assert "not standard input" in command("parse -g g --shard 1/3", stdin="x x\n").usage_error
+
+
+def test_more_than_lines_of_trees_in_shards(command: Command) -> None:
+    """Candidates and posteriors are written by shards, too: they speak of the shard's own sentences."""
+    more = "--k-best 2 --candidates {0}.c --write-posteriors {0}.npz -o {0}.t"
+    assert command(f"parse -g g tokens {more.format('one')}").code == 0
+    for number in (1, 2):
+        assert command(f"parse -g g tokens {more.format(f'p{number}')} --shard {number}/2").code == 0
+    assert Path("p1.c").read_text() + Path("p2.c").read_text() == Path("one.c").read_text()
+    decode = "parse --posteriors one.npz --objective labelled-f tokens"
+    one = command(decode).output
+    assert "".join(command(f"{decode} --shard {number}/3").output for number in (1, 2, 3)) == one
+
+
+def test_scores_in_shards(command: Command) -> None:
+    Path("gold").write_text("(S (A x x) (A x x))\n(S x x)\n" * 20)
+    score = "score gold -g g --format tsv -o"
+    assert command(f"{score} one").code == 0
+    for number in (1, 2):
+        assert command(f"{score} p{number} --shard {number}/2").code == 0
+    assert command(f"{score} jobs --jobs 2").code == 0
+    assert Path("p1").read_bytes() + Path("p2").read_bytes() == Path("one").read_bytes()
+    assert Path("jobs").read_bytes() == Path("one").read_bytes()
+
+
+def cut(name: str, lines: int) -> None:
+    """What a run leaves that was killed in the midst of a line."""
+    for path in (f"{name}.labelled-recall", f"{name}.labelled-tree", f"{name}.d"):
+        whole = Path(path).read_text().splitlines(keepends=True)
+        Path(f"{path}.part").write_text("".join(whole[:lines]) + whole[lines][:5])
+        lines += 1
+        Path(path).unlink()
+
+
+def test_resumed_runs(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert command(f"parse -g g tokens {outputs('one')}").code == 0
+    two = f"parse -g g tokens {outputs('two')}"
+    # Without something to go on with, --resume begins.
+    assert command(f"{two} --resume").code == 0
+    # An interrupted run keeps its settings beside the first output.
+    kept: list[bytes] = []
+    unlink = os.unlink
+    with monkeypatch.context() as patch:
+
+        def keep(path: str) -> None:
+            if path.endswith(".settings"):
+                kept.append(Path(path).read_bytes())
+            unlink(path)
+
+        patch.setattr("mbrparse.settings.os.unlink", keep)
+        assert command(two).code == 0
+    for jobs in (1, 2):
+        cut("two", 120)
+        Path("two.labelled-recall.part.settings").write_bytes(kept[0])
+        resumed = command(f"{two} --resume --jobs {jobs}")
+        assert resumed.err.startswith(
+            "mbrparse: 120 sentences of an earlier run are kept, and not counted below\n"
+        )
+        assert written("two") == written("one")
+    cut("two", 120)
+    Path("two.labelled-recall.part.settings").write_bytes(kept[0])
+    for changed, name in (("--fallback flat", "fallback"), ("--prune 0.5", "prune")):
+        error = command(f"{two} --resume {changed}").error
+        assert f"made with other settings ({name}: not given, now" in error
+        assert error.endswith("give the same options and inputs, or leave --resume out to begin anew")
+    Path("g").write_text(GRAMMAR.replace("- 5", "- 4"))
+    assert "made with other settings (grammars: [" in command(f"{two} --resume").error
+
+
+def test_what_cannot_be_resumed_is_said(command: Command) -> None:
+    for line, what in (
+        ("parse -g g tokens", "an output that is no file"),
+        ("parse -g g - -o out", "an input that is no file"),
+        ("parse -g g tokens -o out --write-posteriors p.npz", "--write-posteriors"),
+        ("parse -g g tokens -o out --k-best 2 --candidates c", "--candidates"),
+    ):
+        assert (
+            f"--resume goes on with files, which {what} leaves no room for"
+            in command(f"{line} --resume").usage_error
+        )
+    assert (
+        "--strict looks at all sentences" in command("parse -g g tokens -o out --strict --resume").usage_error
+    )
+
+
+@pytest.mark.parametrize("sign", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.long)])
+def test_an_interrupted_run_says_how_to_go_on(folder: Path, sign: signal.Signals) -> None:
+    (folder / "text").write_text("x x x x x x\n" * 400_000)
+    with started(f"parse -g g text {outputs('out')}") as process:
+        part = Path("out.labelled-recall.part")
+        while not part.exists() or part.stat().st_size == 0:
+            assert process.poll() is None
+            time.sleep(0.01)
+        process.send_signal(sign)
+        assert process.wait() == 128 + sign
+        assert process.stderr is not None
+        last = process.stderr.read().splitlines()[-1]
+    done = re.fullmatch(
+        r"mbrparse: interrupted( \(SIGTERM\))? after (\d+) sentences: out.labelled-recall.part keeps them, "
+        "--resume goes on",
+        last,
+    )
+    assert done is not None, last
+    names = {"g", "tokens", "trees", "text", "out.d.part", "out.labelled-recall.part.settings"}
+    assert {path.name for path in folder.iterdir()} == names | {
+        f"out.labelled-{x}.part" for x in ("recall", "tree")
+    }
+    assert len(part.read_bytes().splitlines()) >= int(done[2]) > 0
+
+
+def test_a_limit_of_time_ends_a_sentence_alone(command: Command) -> None:
+    """Few words are parsed in far less, and many in far more."""
+    Path("text").write_text(f"x x\n{'x ' * 1500}\nx x x\n")
+    done = command("parse -g g text --max-seconds 1 --max-length 2000")
+    assert done.code == 0
+    first, long, last = done.out.splitlines()
+    assert (first, last) == ("(S x x)", command("parse -g g", stdin="x x x\n").output.strip())
+    assert long.count("x") == 1500
+    assert "sentence 2 was not parsed, its tree is a fall-back: took longer than 1 seconds" in done.err
+    assert "above zero" in command("parse -g g text --max-seconds 0").usage_error
+    assert (
+        "not for --scheduler" in command("parse -g g text --max-seconds 1 --scheduler tcp://h:1").usage_error
+    )

@@ -1,0 +1,177 @@
+"""Executors: results in order, failures named by their own task, nothing left running."""
+
+import multiprocessing
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Executor
+from functools import partial
+from itertools import repeat
+
+import pytest
+
+from mbrparse.errors import GrammarError, MbrparseError
+from mbrparse.jobs import (
+    Jobs,
+    Scheduler,
+    WorkerDied,
+    WorkerFunction,
+    WorkersError,
+    in_order,
+    open_executor,
+    share,
+)
+
+TASKS = ["a", "wrong", "die", "b", "slow", "c"]
+
+
+def make(suffix: str) -> Callable[[str], str]:
+    """A function that may fail in every way."""
+
+    def function(task: str) -> str:
+        if task == "die":
+            os.kill(os.getpid(), signal.SIGKILL)
+        if task == "slow":
+            time.sleep(3600)
+        if task == "wrong":
+            raise GrammarError("no grammar", source="g", line=3)
+        return task + suffix
+
+    return function
+
+
+def results(jobs: Jobs, tasks: list[str], seconds: float | None = None) -> list[str]:
+    function, found = WorkerFunction(partial(make, "!")), []
+    with open_executor(jobs, function, seconds) as executor:
+        for task, future in in_order(executor, function, tasks):
+            try:
+                found.append(future.result())
+            except MbrparseError as error:
+                found.append(f"{task}: {error}")
+    return found
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_results_are_in_order_and_errors_are_their_tasks(jobs: int) -> None:
+    assert results(jobs, [*"abcdefgh", "wrong", "i"]) == [
+        *(f"{x}!" for x in "abcdefgh"),
+        "wrong: g:3: no grammar",
+        "i!",
+    ]
+    assert not multiprocessing.active_children()
+
+
+def test_a_worker_that_dies_or_is_too_slow_ends_its_own_task() -> None:
+    found = results(1, TASKS, 0.5)
+    assert found[:4] == [
+        "a!",
+        "wrong: g:3: no grammar",
+        "die: worker died (killed by SIGKILL, out of memory?)",
+        "b!",
+    ]
+    assert found[4:] == ["slow: took longer than 0.5 seconds", "c!"]
+    assert not multiprocessing.active_children()
+
+
+def slow_to_make(seconds: float) -> Callable[[int], int]:
+    time.sleep(seconds)
+    return abs
+
+
+def test_to_make_the_function_takes_no_task_s_time() -> None:
+    function = WorkerFunction(partial(slow_to_make, 1.5))
+    with open_executor(1, function, 1.0) as executor:
+        assert executor.submit(function, -2).result() == 2
+
+
+def not_made() -> Callable[[int], int]:
+    raise GrammarError("no grammar")
+
+
+def ended() -> Callable[[int], int]:
+    os._exit(3)
+
+
+@pytest.mark.parametrize(
+    ("maker", "message"), [(not_made, "no grammar"), (ended, "processes ended as they started")]
+)
+def test_what_cannot_be_made_is_an_error_of_its_tasks(
+    maker: Callable[[], Callable[[int], int]], message: str
+) -> None:
+    function = WorkerFunction(maker)
+    with open_executor(2, function) as executor, pytest.raises(MbrparseError, match=message):
+        executor.submit(function, 1).result()
+
+
+def test_few_tasks_are_under_way() -> None:
+    drawn = 0
+
+    def tasks() -> list[int]:
+        nonlocal drawn
+        drawn += 1
+        return [drawn]
+
+    function = WorkerFunction(partial(make, ""))
+    with open_executor(1) as executor:
+        for number, (_, future) in enumerate(in_order(executor, len, iter(tasks, None)), start=1):
+            assert (future.result(), drawn) == (1, number)
+            if number == 5:
+                break
+    with open_executor(2, function) as executor:
+        waiting = in_order(executor, function, (str(tasks()) for _ in range(1000)))
+        next(waiting)
+        assert drawn < 20
+
+
+def test_threads_for_kernels() -> None:
+    with open_executor(3) as executor:
+        names = set(executor.map(lambda _: threading.current_thread().name, range(9)))
+        assert list(executor.map(pow, range(4), repeat(share(executor, 2)))) == [0, 1, 4, 9]
+    assert threading.current_thread().name not in names
+
+
+def interrupted(jobs: int) -> None:
+    function = WorkerFunction(partial(make, ""))
+    with open_executor(jobs, function) as executor:
+        assert executor.submit(function, "a").result() == "a"
+        executor.submit(function, "slow")
+        raise KeyboardInterrupt
+
+
+def test_an_interruption_ends_processes_at_once() -> None:
+    began = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        interrupted(2)
+    assert not multiprocessing.active_children()
+    assert time.monotonic() - began < 3000
+
+
+def test_a_cluster_that_is_not_there() -> None:
+    pytest.importorskip("distributed")
+    for place in ("nowhere", "tcp://127.0.0.1:1"):
+        with (
+            pytest.raises(WorkersError, match=f"{place}: no scheduler answers"),
+            open_executor(Scheduler(place)),
+        ):
+            pass
+
+
+@pytest.mark.long
+def test_a_cluster() -> None:
+    distributed = pytest.importorskip("distributed")
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
+        scheduler = Scheduler(cluster.scheduler_address)
+        expected = ["a!", "wrong: g:3: no grammar", "b!"]
+        assert results(scheduler, ["a", "wrong", "b"]) == expected
+        [found] = results(scheduler, ["die"])
+        assert found.startswith("die: worker died (KilledWorker: ")
+        with open_executor(scheduler) as executor:
+            shared = share(executor, [1, 2, 3])
+            assert [executor.submit(sum, shared).result() for _ in range(3)] == [6, 6, 6]
+            assert isinstance(executor, Executor)
+
+
+def test_died_is_an_error_of_workers() -> None:
+    assert issubclass(WorkerDied, WorkersError)
