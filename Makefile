@@ -14,7 +14,6 @@
 # make soak        signals at random instants of every long command, resumed: SHOTS=200 SEED=1
 # make oracle      random grammars beside the enumeration of all trees: SECONDS=600 SEED=1
 # make bench       speed, as ratios within one run (QUICK=1: in minutes), tables and plots in build/bench
-# make bench-cluster  what a cluster costs beside processes of one machine, and up to 200 simulated workers
 # make clean       removes build/ (make distclean: the environment too)
 
 PYTHON ?= python3
@@ -97,10 +96,6 @@ bench: $(VENV)/installed-dev
 	$(BIN)/python benchmarks/pruning.py $(if $(QUICK),--sentences 20)
 	$(BIN)/python benchmarks/growth.py $(if $(call given,CORPUS),--corpus $(CORPUS)) $(if $(QUICK),--quick)
 	$(BIN)/python benchmarks/prefixes.py $(if $(call given,CORPUS),--corpus $(CORPUS)) $(if $(QUICK),--repetitions 3)
-
-.PHONY: bench-cluster
-bench-cluster: $(VENV)/installed-dev
-	$(BIN)/python benchmarks/cluster.py $(if $(QUICK),--sentences 20000 --simulated 100000 --tasks 500)
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

@@ -19,8 +19,9 @@ from mbrparse.charts.factory import ChartFactory
 from mbrparse.charts.rule_tables import chart_rules, wide_symbols
 from mbrparse.decode.answers import ParserOptions
 from mbrparse.decode.objectives import OBJECTIVES
-from mbrparse.decode.parser.parse_input import Job, Worker
 from mbrparse.decode.parser.parser import Parser
+from mbrparse.decode.parser.parsing import ParseJob, ParseWorker
+from mbrparse.decode.parser.sentences import Line
 
 Work = Callable[[], float]
 
@@ -59,14 +60,15 @@ def parsing(names: tuple[str, ...]) -> Callable[[Sample], Work]:
 
 
 def writing(names: tuple[str, ...]) -> Callable[[Sample], Work]:
-    """From sentences to lines of text, as the command does it: no tree is built."""
+    """From sentences to lines of text, as the command does it."""
 
     def ready(sample: Sample) -> Work:
         objectives = tuple(OBJECTIVES[name] for name in names)
-        worker = Worker(Job(sample.grammar, ParserOptions(objectives)))
+        worker = ParseWorker(ParseJob(sample.grammar, ParserOptions(objectives)))
+        lines = [Line(sentence, place, False, "") for place, sentence in enumerate(sample.sentences)]
 
         def work() -> float:
-            return float(len(worker.lines(sample.sentences)))
+            return float(len(worker(lines)))
 
         return work
 

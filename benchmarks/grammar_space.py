@@ -22,7 +22,6 @@ from typing import NamedTuple
 import pinned
 from peak_memory import peak_memory
 
-from mbrparse.decode.parser.parse_files import BracketText
 from mbrparse.decode.objectives import OBJECTIVES, Objective, Space
 from mbrparse.decode.parser.parser import Parser
 from mbrparse.decode.parser.sentences import Sentence
@@ -105,12 +104,12 @@ def report(chosen: Sample, repetitions: int) -> None:
     """Print sentences a second of each set of objectives, and their ratio to the first set's."""
     first = 0.0
     for title, objectives in objective_sets().items():
-        parser, text = Parser(chosen.grammar, *objectives), BracketText()
+        parser = Parser(chosen.grammar, *objectives)
         seconds = []
         for _ in range(repetitions + 1):  # the first one compiles
             began = time.process_time()
             for parse in parser.parse(chosen.sentences):
-                text.lines(parse.parts)
+                list(map(str, parse.trees))
             seconds.append(time.process_time() - began)
         count, fastest = len(chosen.sentences), min(seconds[1:])
         first = first or fastest
@@ -119,9 +118,9 @@ def report(chosen: Sample, repetitions: int) -> None:
 
 def peak(chosen: Sample) -> int:
     """Parse once for the first set; the most memory that this process has taken, in MB."""
-    parser, text = Parser(chosen.grammar, *next(iter(objective_sets().values()))), BracketText()
+    parser = Parser(chosen.grammar, *next(iter(objective_sets().values())))
     for parse in parser.parse(chosen.sentences):
-        text.lines(parse.parts)
+        list(map(str, parse.trees))
     return round(peak_memory())
 
 

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 import pinned
 
-from mbrparse.decode.parser.details import Details
+from mbrparse.decode.parser.output import Details
 from mbrparse.decode.parser.parser import Parse, Parser
 from mbrparse.experiments.trial_runs import panels
 from mbrparse.grammar.grammar_files import read_grammar

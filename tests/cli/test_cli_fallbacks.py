@@ -99,16 +99,3 @@ def test_strict(command: Command) -> None:
     assert command("parse -g toy.nltk --strict", stdin="she saw the dog\n").code == 0
     assert command("parse -g toy.nltk --strict -o out", stdin=TEXT).code == 3
     assert len(Path("out").read_text().splitlines()) == 3
-
-
-def test_shards_keep_marks_and_merge_tells(command: Command) -> None:
-    Path("text").write_text(TEXT)
-    whole = command("parse -g toy.nltk --mark-fallback text").output
-    shard = command("parse -g toy.nltk --mark-fallback text --strict --shard 1/1 --work part")
-    assert shard.code == 3
-    assert "sentence 2" not in shard.err
-    merged = command("merge part")
-    assert merged.output == whole
-    assert "mbrparse: sentence 2 was not parsed, its tree is a fall-back: unknown terminal wolf" in merged.err
-    resumed = command("parse -g toy.nltk text --work part --resume")
-    assert resumed.code == 1

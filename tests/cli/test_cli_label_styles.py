@@ -149,8 +149,6 @@ def test_write_posteriors(command: Command) -> None:
     assert command("parse bin -g g --label-style supar").usage_error.endswith(
         "--label-style needs --posteriors."
     )
-    sharded = "--shard 1/2 --work w --label-style supar --write-posteriors p.npz"
-    assert command(f"parse bin -g g {sharded}").usage_error.endswith("--label-style needs --posteriors.")
 
 
 def test_debinarize(command: Command) -> None:

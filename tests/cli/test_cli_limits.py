@@ -81,13 +81,6 @@ def test_labels_that_no_grammar_can_have_are_named_where_they_are_read(command: 
     assert not Path("grammar").exists()
 
 
-def test_resumed_without_posteriors_says_which_option(command: Command) -> None:
-    command("train trees -o grammar")
-    assert command("parse trees -g grammar --work w -o out --write-posteriors p.npz").code == 0
-    error = command("parse trees -g grammar --work w --resume -o out").error
-    assert "made with other settings (posteriors written: given, now not given)" in error
-
-
 def test_posteriors_may_be_written_to_a_device(command: Command) -> None:
     command("train trees -o grammar")
     done = command("parse trees -g grammar -o out --write-posteriors /dev/null")

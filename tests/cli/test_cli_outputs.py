@@ -318,7 +318,7 @@ def test_a_replaced_file_keeps_its_permissions(command: Command) -> None:
 
 @pytest.mark.parametrize(
     "words",
-    ["binarize t -o", "parse -g g t -o", "parse -g g t --details", "parse -g g t --work", "report t t -o"],
+    ["binarize t -o", "parse -g g t -o", "parse -g g t --details", "report t t -o"],
 )
 def test_an_empty_name_is_none(words: str, command: Command) -> None:
     before = names()
@@ -331,7 +331,7 @@ def test_an_empty_name_is_none(words: str, command: Command) -> None:
 def test_the_name_of_a_folder_is_no_file(command: Command) -> None:
     before = names()
     assert command("binarize t -o new/").error.startswith("new/: is a directory, not a file; name a file")
-    for words in ("report t t -o t/x", "experiment palindromes -o t/x", "parse -g g t --work t/x"):
+    for words in ("report t t -o t/x", "experiment palindromes -o t/x", "report t t -o t/y"):
         assert "folder cannot be made (Not a directory); name one within" in command(words).error
     assert names() == before
 

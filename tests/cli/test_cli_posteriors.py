@@ -178,5 +178,4 @@ def test_posteriors_that_are_written_from_a_least_one_on(command: Command) -> No
             found[least] = arrays["g"].round(6).tolist()
     assert sorted(found["0"]) == pytest.approx([0.1, 0.1, 0.9, 0.9, 1])
     assert found["0.5"] == [one for one in found["0"] if one > 0.5]
-    for wrong in ("", "--write-posteriors out.npz --shard 1/2 --work w"):
-        assert "--least needs" in command(f"parse -g grammar --least 0.1 {wrong}", stdin="x x\n").usage_error
+    assert "--least needs" in command("parse -g grammar --least 0.1", stdin="x x\n").usage_error

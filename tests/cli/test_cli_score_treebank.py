@@ -1,6 +1,5 @@
 """``mbrparse score`` on whole treebanks: bounded memory, workers, resumption, and ``--jackknife``."""
 
-import gc
 import json
 import re
 from collections.abc import Sequence
@@ -10,17 +9,14 @@ from pathlib import Path
 import pytest
 from commandline import Command, run
 
-from mbrparse.decode.parser import stored_lines
 from mbrparse.decode.parser.score import GivenTree, Scorer
-from mbrparse.treebank.tree import Tree
 
 TREE = "(S (NP (DT the) (NN {})) (S_Cont (VP (VB sees) (NP (DT a) (NN cat))) (. .)))\n"
 ODD = "(S (NP (DT the) (NN dog)) (S_Cont (VP (VB sleeps) (RB well)) (. .)))\n(())\n"
 
 
 @pytest.fixture(autouse=True)
-def treebank(command: Command, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stored_lines, "BLOCK", 8)
+def treebank(command: Command, folder: Path) -> None:
     trees = [TREE.format(f"w{number % 7}") + ODD * (number % 9 == 4) for number in range(40)]
     (folder / "t.mrg").write_text("".join(trees) + "\n")
     assert command("train t.mrg -o g").code == 0
@@ -32,8 +28,6 @@ def test_any_number_of_jobs_writes_the_same_bytes(command: Command, how: str, la
     line = f"score t.mrg {how} --format {layout}"
     one = command(line).output
     assert command(f"{line} --jobs 2").output == one
-    assert command(f"{line} --work kept -o out").output == ""
-    assert Path("out").read_text() == one
     assert command(f"score {how} --format {layout}", stdin=Path("t.mrg").read_text()).output == re.sub(
         r"t\.mrg", "<stdin>", one
     )
@@ -106,7 +100,7 @@ def _near(value: object) -> object:
         ("score t.mrg --jackknife 3 --form original", "--jackknife trains grammars on binarized trees"),
         ("score t.mrg --jackknife 3 --normalize", "--normalize needs --grammar or --posteriors."),
         ("score t.mrg -g g --terminals words", "--terminals needs --jackknife."),
-        ("score t.mrg -g g --resume", "--resume needs --work FOLDER."),
+        ("score t.mrg -g g --resume", "an output that is no file"),
         ("score t.mrg", "Missing option '-g' / '--grammar' (or '--posteriors')."),
     ],
 )
@@ -137,21 +131,3 @@ def test_places_are_those_of_the_corpus(command: Command) -> None:
         "never_seen",
     ]
     assert table[6].split("\t")[-3:] == ["t.mrg", "6", ""]
-
-
-def test_trees_are_not_kept(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whenever trees are scored, those of a few blocks are in memory; a file would hold some 3000 nodes."""
-    Path("many").write_text("".join(TREE.format(f"w{number}") for number in range(240)))
-    rows, alive = Scorer.rows, list[int]()
-
-    def counted(self: Scorer, trees: Sequence[GivenTree], first: int = 0) -> object:
-        gc.collect()
-        alive.append(sum(type(one) is Tree for one in gc.get_objects()))
-        return rows(self, trees, first)
-
-    monkeypatch.setattr(Scorer, "rows", counted)
-    gc.collect()
-    before = sum(type(one) is Tree for one in gc.get_objects())
-    assert command("score -g g many -o rows --work kept").code == 0
-    assert len(alive) == 240 / 8
-    assert 50 < max(alive) - before < 500, (before, alive)

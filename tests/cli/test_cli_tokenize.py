@@ -46,7 +46,6 @@ def test_plain_text_is_cut_as_the_penn_treebank_is(command: Command) -> None:
     assert len(lines) == 6
     assert "give --tokenize" not in found.err
     assert command("parse -g g --tokenize --jobs 2", stdin=Path("text").read_text()).output == found.output
-    assert command("parse -g g --tokenize text --work w").output == found.output
     # In Python.
     tree = mp.Parser(mp.read_grammar("g")).parse([mp.tokenize(PLAIN)])[0].tree
     assert str(tree) == lines[0]

@@ -41,7 +41,7 @@ NUMBERS = [
     ("sample g -n -1", "-n"),
     ("sample g -n many", "-n"),
     ("parse -g g t --jobs 0", "jobs"),
-    ("parse -g g t --shard 3/2 --work w", "--shard is I/N, the I-th of N from 1/N to N/N, not '3/2'."),
+    ("parse -g g t --shard 3/2", "--shard is I/N, the I-th of N from 1/N to N/N, not '3/2'."),
     ("show t --line 0", "--line"),
 ]
 
@@ -111,9 +111,8 @@ PARSING = [
     ("parse -g g t --jobs 2 --scheduler x", "Give --jobs or --scheduler, not both."),
     ("parse -g g t --write-posteriors -", "--write-posteriors"),
     ("parse -g g t --items symbol --write-posteriors x", "--write-posteriors"),
-    ("parse -g g t --resume", "--resume needs --work FOLDER."),
-    ("parse -g g t --shard 1/2", "--shard needs --work FOLDER."),
-    ("merge", "PART"),
+    ("parse -g g t --resume", "an output that is no file"),
+    ("parse -g g t --max-seconds 1 --scheduler x", "--max-seconds"),
     # Objectives, spaces and items.
     *(
         (f"parse -g g t --objective {name} --space free", f"{name} has no meaning in the space free")

@@ -30,9 +30,9 @@ parse bin.mrg -g tags.txt --objective labelled-tree --details details.jsonl -o o
 parse bin.mrg -g tags.txt --objective bracketed-recall --write-posteriors posteriors.npz -o two.mrg
 parse bin.mrg -g tags.txt --k-best 4 --candidates candidates.tsv -o three.mrg
 parse bin.mrg -g tags.txt --k-best 4 --candidates nary.tsv --debinarize -o four.mrg
-parse bin.mrg -g tags.txt --objective labelled-recall --details out --shard 1/1 --work work
-parse bin.mrg -g tags.txt --k-best 3 --candidates c --shard 1/2 --work part1
-parse bin.mrg -g tags.txt --k-best 3 --candidates c --shard 2/2 --work part2
+parse bin.mrg -g tags.txt --objective labelled-recall --details out --shard 1/1
+parse bin.mrg -g tags.txt --k-best 3 --candidates c --shard 1/2
+parse bin.mrg -g tags.txt --k-best 3 --candidates c --shard 2/2
 baseline bin.mrg --kind random -o random.mrg
 debinarize one.mrg -o one.orig
 debinarize bin.mrg -o gold.orig
@@ -110,7 +110,7 @@ COMMANDS = _weighed(f"""
 2 grammar convert dop.txt --to bitpar --lexicon-output out.lex -o out
 4 grammar convert words.nltk --normalize -o out
 4 surprisal tokens.txt -g tags.txt --format csv -o out
-3 surprisal words.tokens -g words.txt --by tags --max-seconds 5 --format json
+3 surprisal words.tokens -g words.txt --by tags --format json
 3 surprisal words.tokens -g states.txt --tokenize
 3 next bin.mrg -g unary.txt --top 2 --input trees
 2 next words.tokens -g words.nltk --normalize -o out.npz
@@ -157,10 +157,8 @@ COMMANDS = _weighed(f"""
 2 parse bin.mrg -g dop.txt --k-best 3 --candidates out.tsv -o out
 3 parse bin.mrg -g tags.txt --write-posteriors out.npz --least 0.1 -o out
 1 parse bin.mrg -g tags.txt --jobs 2 --log out.log -o out
-6 parse bin.mrg -g tags.txt --work work --resume --details out.json -o out
-3 parse tokens.txt -g tags.txt --shard 1/2 --work parts --precision single
-6 merge work --details out.json -o out
-5 merge part1 part2 --candidates out.tsv -o out
+6 parse bin.mrg -g tags.txt --resume --details out.json -o out
+3 parse tokens.txt -g tags.txt --shard 1/2
 10 parse bin.mrg --posteriors posteriors.npz --details out.json -o out
 4 parse bin.tokens --posteriors posteriors.npz --debinarize
 4 parse bin.mrg --posteriors posteriors.npz --posteriors posteriors.npz --mix .7,.3 -o out
@@ -186,7 +184,7 @@ COMMANDS = _weighed(f"""
 4 score gold.orig -g unary.txt --format tsv
 3 score bin.mrg -g collins.txt --items --consistent
 3 score bin.mrg --jackknife 2 --terminals words --form binarized -o out
-3 score bin.mrg -g tags.txt --work scores --resume --jobs 2 --log out.log -o out
+3 score bin.mrg -g tags.txt --resume --jobs 2 --log out.log -o out
 3 posteriors tokens.txt -g tags.txt --normalize --line 2 --svg out.svg
 4 posteriors bin.mrg --posteriors posteriors.npz --format tsv
 2 posteriors bin.mrg -g depth.txt --prune 0.01 --threshold 0.1 --png out.png --pdf out.pdf

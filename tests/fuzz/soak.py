@@ -89,7 +89,7 @@ TASKS = (
     Task("inside-outside, 2 jobs", f"{_EM} --jobs 2"),
     Task("parse", _PARSE, "out out.jsonl"),
     Task("parse, 2 jobs", f"{_PARSE} --jobs 2", "out"),
-    Task("parse, resumed", f"{_PARSE} --jobs 2 --work work --resume", "out out.jsonl"),
+    Task("parse, resumed", f"{_PARSE} --jobs 2 --resume", "out out.jsonl"),
     Task("parse best-first", _BEST_FIRST, "out"),
     Task("parse, posteriors", f"parse IN/test.mrg -g IN/grammar.txt {_POSTERIORS}", "out out.npz"),
     Task("minimum risk", f"parse IN/test.mrg -g IN/grammar.txt {_RISK}", "out out.jsonl"),
@@ -175,7 +175,7 @@ def contents(folder: Path, task: Task) -> dict[str, bytes]:
         if path.is_file()
         and not TEMPORARY.fullmatch(path.name)
         and path.suffix != ".checkpoint"
-        and path.parent.name != "work"
+        and ".part" not in path.suffixes
     }
 
 

@@ -26,7 +26,7 @@ from mbrparse.charts.pruning import PrunedChart, PrunedCharts, Pruning
 from mbrparse.decode.answers import Settings
 from mbrparse.decode.best_first.best_first import BestFirst, Until
 from mbrparse.decode.objectives import OBJECTIVES, Kind, Objective, Space
-from mbrparse.decode.parser.details import Details
+from mbrparse.decode.parser.output import Details
 from mbrparse.decode.parser.parser import Parser
 from mbrparse.errors import OptionsError
 from mbrparse.grammar.grammar_files import write_rules

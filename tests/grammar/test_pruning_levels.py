@@ -21,7 +21,7 @@ from mbrparse.charts.chart import TOO_LARGE, Wanted
 from mbrparse.charts.forest import forests
 from mbrparse.charts.forest.forest import PRODUCTIONS, Alive
 from mbrparse.charts.pruning import Mask, PrunedChart, PrunedCharts, Pruning
-from mbrparse.decode.parser.details import Details
+from mbrparse.decode.parser.output import Details
 from mbrparse.decode.parser.parser import Parser
 from mbrparse.grammar.grammar_files import write_rules
 from mbrparse.grammar.pcfg import PCFG
