@@ -14,7 +14,6 @@ from tempfile import TemporaryDirectory
 
 from mbrparse.charts import kernel
 
-# Of equal lengths, so that they are parsed side by side, and another one alone.
 TREES = "(S (NP DT NN) (VP VB (NP (NP DT NN) (PP IN NN))))\n" * 9 + "(S (NP DT NN) (VP VB NN))\n"
 CHAINS = "(S (NP (NN NN)) (VP VB (NP (NP DT NN) (PP IN (NP (NN NN))))))\n(S (VP VB (NP DT NN)))\n"
 # Each stage needs what the one before it has made. What shares much is one command.
@@ -27,7 +26,6 @@ STAGES = (
     train trees --method inside-outside --nonterminals 3 --iterations 1 -o trained
     train trees --method split-merge --cycles 1 --merge 0 -o states""",
     """parse -g unary chains --objective productions --objective max-rule-product
-    parse -g grammar trees --objective labelled-tree --objective labelled-recall --precision single
     parse -g states trees --objective max-rule-product --prune 0.01
     parse -g grammar -g grammar trees --objective max-rule-product --objective labelled-recall
     parse -g dop trees --objective labelled-tree --objective most-probable-tree --prune 0.01
@@ -37,7 +35,6 @@ STAGES = (
     parse -g grammar trees --objective minimum-risk --risk labelled-f --k-best 5
     parse -g grammar trees --objective minimum-risk --risk labelled-f --samples 5
     surprisal -g grammar trees
-    surprisal -g unary chains
     masked -g unary chains""",
 )
 
