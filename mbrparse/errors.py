@@ -97,12 +97,7 @@ class FileError(MbrparseError):
 
 
 class BracketError(MbrparseError):
-    """Text that is not a sequence of bracketed trees.
-
-    ``fragments`` trees before it, which were read, are likely pieces of the malformed one.
-    """
-
-    fragments: int = 0
+    """Text that is not a sequence of bracketed trees."""
 
 
 class CorpusError(MbrparseError):

@@ -85,35 +85,6 @@ class ComparisonOptions(LabelOptions):
         named = [(name, path) for name, paths in several.items() for path in paths]
         return [("GOLD", gold), ("--evalb", self.evalb), *named]
 
-    def check(self, by: str | None = None) -> None:
-        """Raise UsageError where options do not go together; ``by`` is the breakdown that is asked for."""
-        if self.form == "original" and self.crossing_reference == "binarized":
-            raise click.UsageError(
-                "--crossing-reference binarized needs binarized trees, not --form original."
-            )
-        if self.form == "original" and self.unaries:
-            raise click.UsageError(
-                "--unaries applies to binarized trees: original ones may always have them."
-            )
-        if self.criteria is not None and self.everything:
-            raise click.UsageError("--criteria names the columns: leave --all out.")
-        profile = self.profile or "goodman"
-        spans = profile not in ("goodman", "evalb", "spmrl")
-        if profile != "goodman":
-            named = f"cannot be combined with --profile {profile}"
-            _refuse(("form", "unaries", "crossing_reference"), named)
-            _refuse(("average",) if spans else ("everything",), named)
-        if spans and by in ("confusions", "attachment"):
-            raise click.UsageError(
-                f"--by {by} goes by labels, which --profile {profile} does not compare: "
-                "--by length, label, depth or width."
-            )
-        if not spans:
-            _refuse(("keep_punctuation",), "goes with the profiles of unsupervised parsing")
-        if self.evalb is not None:
-            unused = ("profile", "form", "unaries", "crossing_reference", "everything")
-            _refuse(unused, "cannot be combined with --evalb")
-
     def settings(self, parameters: EvalbParameters | None, **more: Any) -> Settings:
         """The settings of the evaluation; ``parameters`` are those of --evalb, ``more`` other settings.
 
@@ -129,6 +100,8 @@ class ComparisonOptions(LabelOptions):
         if self.keep_punctuation:
             profile = profile.with_punctuation()
         criteria = profile.shown(self.everything)
+        if self.criteria is not None and self.everything:
+            raise click.UsageError("--criteria names the columns: leave --all out.")
         if self.criteria is not None:
             names = map(criterion_name, self.criteria.split(","))
             criteria = tuple(dict.fromkeys([*map(profile.called, names), *profile.context]))
@@ -144,12 +117,3 @@ class ComparisonOptions(LabelOptions):
             marks=self.marks(),
             **more,
         )
-
-
-def _refuse(names: tuple[str, ...], reason: str) -> None:
-    """Raise UsageError where one of these parameters was given."""
-    context = click.get_current_context()
-    for parameter in context.command.params:
-        given = context.get_parameter_source(str(parameter.name)) is not click.core.ParameterSource.DEFAULT
-        if given and parameter.name in names:
-            raise click.UsageError(f"{parameter.opts[0]} {reason}.")

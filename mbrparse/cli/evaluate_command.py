@@ -275,7 +275,6 @@ def _check(
             "--calibration compares all constituents, and is a table of its own: leave --by, --significance, "
             "--profile and --evalb out."
         )
-    comparison.check(tables.by)
     read = comparison.inputs(gold, parses, tables.details, several)
     check_outputs([("--output", tables.output), ("--per-sentence", tables.per_sentence)], read)
     if comparison.criterion is not None and tables.all_tests:

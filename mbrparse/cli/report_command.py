@@ -78,7 +78,6 @@ def report(
     from mbrparse.evaluate.evalb.parameters import EvalbParameters, read_parameters
     from mbrparse.evaluate.report.pages import ReportOptions, write_report
 
-    comparison.check()
     read = comparison.inputs(gold, parses, page.details)
     if STANDARD in page.details:
         raise click.UsageError("--details is read twice: give a file, not standard input.")

@@ -192,14 +192,16 @@ def method(found: Significance) -> str:
 def difference_lines(found: Significance, criterion: Criterion) -> Grid:
     """By one criterion, a line for each file but the baseline: its difference, interval and p-value."""
     place = found.criteria.index(criterion)
-    grid = [[criterion.heading, f"difference to {found.baseline}", "95% interval", "p"]]
-    for file, name in enumerate(found.names):
-        if name != found.baseline:
-            at = file, place
-            interval = interval_text(criterion, found.difference_low[at], found.difference_high[at])
-            difference = criterion.show(float(found.difference[at]))
-            grid.append([name, difference, interval, p_value_text(found.p_randomization[at])])
-    return grid
+    rows = [
+        [
+            name,
+            *difference_texts(found, (file, place), criterion),
+            p_value_text(found.p_randomization[file, place]),
+        ]
+        for file, name in enumerate(found.names)
+        if name != found.baseline
+    ]
+    return [[criterion.heading, f"difference to {found.baseline}", "95% interval", "p"], *rows]
 
 
 def pairs(found: Significance) -> Grid:
@@ -214,20 +216,23 @@ def details(found: Significance, rates: pd.DataFrame) -> Grid:
     """A line for each file and criterion: the rate, the difference from the baseline, their intervals."""
     heading = ["", "criterion", "rate", "95% interval", f"difference to {found.baseline}", "95% interval"]
     grid = [[*heading, "p (bootstrap)", "p (randomization)"]]
-    first = found.names.index(found.baseline)
     for file, name in enumerate(found.names):
         for place, criterion in enumerate(found.criteria):
             at = file, place
-            texts = [name, criterion.heading, criterion.show(rates[criterion.name][file])]
-            texts.append(interval_text(criterion, found.low[at], found.high[at]))
-            if file == first:
-                texts += [DASH] * 4
-            else:
-                texts.append(criterion.show(float(found.difference[at])))
-                texts.append(interval_text(criterion, found.difference_low[at], found.difference_high[at]))
-                texts += [p_value_text(found.p_bootstrap[at]), p_value_text(found.p_randomization[at])]
-            grid.append(texts)
+            rate = criterion.show(rates[criterion.name][file])
+            compared = [DASH] * 4
+            if name != found.baseline:
+                tests = map(p_value_text, (found.p_bootstrap[at], found.p_randomization[at]))
+                compared = [*difference_texts(found, at, criterion), *tests]
+            interval = interval_text(criterion, found.low[at], found.high[at])
+            grid.append([name, criterion.heading, rate, interval, *compared])
     return grid
+
+
+def difference_texts(found: Differences, at: tuple[int, int], criterion: Criterion) -> list[str]:
+    """The difference of a file by a criterion, and its interval."""
+    interval = interval_text(criterion, found.difference_low[at], found.difference_high[at])
+    return [criterion.show(float(found.difference[at])), interval]
 
 
 def interval_text(criterion: Criterion, low: float, high: float) -> str:

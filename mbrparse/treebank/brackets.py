@@ -192,9 +192,6 @@ class _Reader:
         self.began = 0
         self.since: list[tuple[int, str]] = []
         self.one_a_line = False
-        # Trees of which each but the first begins on a line that is indented deeper than the first's.
-        self.run = 0
-        self.indent = 0
 
     @property
     def depth(self) -> int:
@@ -207,7 +204,8 @@ class _Reader:
         elif is_comment(line):
             return []
         else:
-            self._begin(number, line)
+            self.began = number
+            self.since.clear()
         self.since.append((number, line))
         found: list[ReadTree] = []
         labels, children, leaves = self.labels, self.children, self.leaves
@@ -222,7 +220,7 @@ class _Reader:
                     found.append(ReadTree(number, leaf))
             elif other == ")":
                 if not labels:
-                    raise self._outside(number, "closing bracket without an opening one")
+                    raise self._error(number, "closing bracket without an opening one")
                 tree = self._close(number)
                 if labels:
                     if tree is not None:
@@ -237,14 +235,13 @@ class _Reader:
                 labels.append(other[1:] or None)
                 children.append([])
             elif not labels:
-                raise self._outside(number, f"text outside of brackets: {other[:40]!r}")
+                raise self._error(number, f"text outside of brackets: {other[:40]!r}")
             elif labels[-1] is None and not children[-1]:
                 labels[-1] = other
             else:
                 children[-1].append(Tree(other))
         if found and not labels:
             self.one_a_line = found[0].line == number
-        self.run += len(found)
         return found
 
     def _go_on(self, number: int, line: str) -> None:
@@ -252,15 +249,6 @@ class _Reader:
         if self.one_a_line and line.startswith("(") and ")" in self.since[0][1]:
             self.since.append((number, line))
             raise self.unclosed()
-
-    def _begin(self, number: int, line: str) -> None:
-        """Record a line on which no bracket is open: it may continue a tree that ended too early."""
-        self.began = number
-        self.since.clear()
-        rest = line.lstrip(" \t")
-        indent = len(line) - len(rest)
-        if not (self.run and (indent > self.indent or rest.startswith(")"))):
-            self.run, self.indent = 0, indent
 
     def _close(self, number: int) -> Tree | None:
         label, children = self.labels.pop(), self.children.pop()
@@ -293,12 +281,6 @@ class _Reader:
             self.began, f"unbalanced brackets: {self.depth} opened here or later, never closed"
         )
 
-    def _outside(self, line: int, message: str) -> BracketError:
-        """The error for what belongs to no tree; those of the same run were cut off from it."""
-        error = self._error(line, message)
-        error.fragments = self.run
-        return error
-
     def _error(self, line: int, message: str) -> BracketError:
         return BracketError(
             message,
@@ -312,7 +294,6 @@ class _Reader:
         self.labels.clear()
         self.children.clear()
         self.fault = None
-        self.run = 0
         later = self.since[1:]
         self.since = []
         for position, (_, line) in enumerate(later):

@@ -176,26 +176,11 @@ PARSING = [
 EVALUATION = [
     ("evaluate t", "PARSES"),
     ("evaluate - -", "standard input"),
-    ("evaluate t t --form original --crossing-reference binarized", "--crossing-reference"),
-    ("evaluate t t --form original --unaries", "--unaries"),
     ("evaluate t t --per-sentence -", "--per-sentence"),
     ("evaluate t t --criteria labelled-f --all", "--all"),
     ("evaluate t t t --criterion labelled-tree --significance", "--significance"),
-    *(
-        (f"evaluate --evalb COLLINS.prm t t {option}", f"{option.split()[0]} cannot be combined with --evalb")
-        for option in ("--form original", "--all", "--crossing-reference binarized")
-    ),
     ("evaluate --strict t t", "--strict"),
-    ("evaluate t t --profile prpn --form original", "--profile"),
-    ("evaluate t t --profile evalb --unaries", "--profile"),
-    ("evaluate t t --profile spmrl --all", "--profile"),
-    ("evaluate t t --profile diora --average sentence", "--profile"),
-    ("evaluate t t --profile evalb --evalb COLLINS.prm", "--profile"),
-    ("evaluate t t --profile spmrl --keep-punctuation", "--keep-punctuation"),
-    ("evaluate t t --keep-punctuation", "--keep-punctuation"),
     ("evaluate t t --profile nobody", "--profile"),
-    ("evaluate t t --profile prpn --by attachment", "--by"),
-    ("evaluate t t --profile compound-pcfg --by confusions", "--by"),
     ("evaluate t --runs t", "--runs"),
     ("evaluate t --runs =t", "--runs"),
     ("evaluate t --runs a=", "--runs"),

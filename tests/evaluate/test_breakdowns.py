@@ -1,7 +1,6 @@
 """``--by length|label|confusions|depth|width|attachment``, and ``frames``: against their definitions."""
 
 import csv
-import json
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -10,7 +9,7 @@ import naive_spans
 import naive_tables
 import pytest
 from commandline import Command
-from evaluation_cases import GOLD, ORIGINAL_GOLD, PARSE, bracketed_pairs, write
+from evaluation_cases import ORIGINAL_GOLD, bracketed_pairs, write
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -23,21 +22,6 @@ PAIRS = bracketed_pairs(["NN", "CC", "IN"], ["S", "NP", "PP", "VP", "NX", "<b>",
 
 def read(text: str) -> list[dict[str, str]]:
     return list(csv.DictReader(text.splitlines()))
-
-
-def test_by_label(command: Command) -> None:
-    """The worked example of test_counts.py: S (0,5), A (0,2) right; B as A; two S_Cont missed."""
-    write(gold=GOLD, viterbi=PARSE)
-    rows = read(command("evaluate --by label --format csv gold.mrg viterbi.mrg").output)
-    assert {row["label"]: " ".join(row[key] for key in ("gold", "guess", "matched")) for row in rows} == {
-        "S": "3 2 2",
-        "A": "1 2 1",
-        "S_Cont": "2 1 0",
-        "B": "1 1 0",
-    }
-    assert (rows[0]["label"], rows[0]["precision"], rows[0]["f"]) == ("S", "1.0", "0.8")
-    rows = read(command("evaluate --by confusions --format csv gold.mrg viterbi.mrg").output)
-    assert rows == [{"name": "viterbi", "gold": "B", "guess": "A", "count": "1"}]
 
 
 def test_by_length(command: Command) -> None:
@@ -115,21 +99,6 @@ def test_tables_are_the_naive_ones(pairs: list[tuple[str, str | None]]) -> None:
     rates = found.frame.loc["parses"]
     assert rates["leaf_ancestor"] == pytest.approx(alike / words)
     assert rates["tagging_accuracy"] == pytest.approx(right / words)
-
-
-def test_the_example_of_the_paper(command: Command) -> None:
-    """Sampson & Babarczy 2003, section 2: .917 .583 .583 .917 1 1 1, on the average .857."""
-    write(
-        gold="(S (N1 (a two) (N1 (a tax) (a revision)) (a bills)) (a were) (a passed) (a .))\n",
-        parse="(S (NP (a two) (a tax) (a revision) (a bills)) (a were) (a passed) (a .))\n",
-    )
-    evaluate = "evaluate --form original --criteria leaf-ancestor,tagging-accuracy --format json"
-    [row] = json.loads(command(f"{evaluate} gold.mrg parse.mrg").output)["rows"]
-    assert row["rates"]["leaf_ancestor"] == pytest.approx((2 * 5.5 / 6 + 2 * 3.5 / 6 + 3) / 7)
-    assert f"{row['rates']['leaf_ancestor']:.3f}" == "0.857"
-    assert row["rates"]["tagging_accuracy"] == 1
-    assert row["counts"]["lineages"] == pytest.approx(6)
-    assert row["counts"]["correct_tags"] == 7
 
 
 def test_frames_beside_the_table() -> None:

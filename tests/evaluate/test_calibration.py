@@ -17,9 +17,8 @@ from mbrparse.evaluate.align import trees_in_memory
 from mbrparse.evaluate.compare.evaluation import Settings
 from mbrparse.evaluate.counts import Comparison
 from mbrparse.evaluate.criteria import COVERAGE, PAPER
-from mbrparse.evaluate.report.calibration import Reliability
 from mbrparse.evaluate.report.judged_trees import compare_sources
-from mbrparse.evaluate.report.records import calibrated
+from mbrparse.evaluate.report.records import Reliability, calibrated
 from mbrparse.treebank.outlines import constituents
 from mbrparse.treebank.tree import Tree
 

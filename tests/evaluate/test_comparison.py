@@ -16,8 +16,7 @@ from mbrparse.errors import MbrparseError
 from mbrparse.evaluate.compare.comparison import compare
 from mbrparse.evaluate.compare.profiles import LEAF_ANCESTOR
 from mbrparse.evaluate.criteria import MORE
-from mbrparse.evaluate.evalb.summary import EvalbCounts
-from mbrparse.treebank.brackets import read_tree, read_trees
+from mbrparse.treebank.brackets import read_trees
 from mbrparse.treebank.tree import Tree
 
 DATA = Path(__file__).parent.parent / "data" / "evalb"
@@ -67,32 +66,6 @@ def test_the_command_lines_table(
         printed = command(f"evaluate {options} --format {form}", *files).output
         assert found.render(form).replace("gold:memory=", "gold:memory.mrg=") == printed
     assert f"{found}\n" == f"{found!r}\n" == found.render("text")
-
-
-def test_the_command_lines_table_of_original_trees(command: Command) -> None:
-    write(memory=ORIGINAL_GOLD, parses=ORIGINAL_GOLD)
-    printed = command("evaluate --form original memory.mrg parses.mrg").output
-    found = compare(trees(ORIGINAL_GOLD), trees(ORIGINAL_GOLD), form="original")
-    assert f"{found}\n".replace("gold:memory=", "gold:memory.mrg=") == printed
-
-
-def test_evalbs_table(command: Command, capsys: pytest.CaptureFixture[str]) -> None:
-    files = write(memory=WORDS, one=OTHERS, two=WORDS)
-    prm = DATA / "sample.prm"
-    done = command("evaluate --evalb", prm, *files)
-    found = compare(trees(WORDS), {"one": parses(OTHERS), "two": parses(WORDS)}, evalb=prm)
-    assert f"{found}\n".replace("gold:memory", "gold:memory.mrg") == done.output
-    assert list(found.counts.columns) == list(EvalbCounts._fields)
-    assert found.frame["coverage"].to_dict() == {"one": 0.5, "two": 1.0}
-    capsys.readouterr()
-    first, second = trees(WORDS)
-    wrong = [read_tree("(S (NP (DT the) (NN cat)) (VB eats))"), second]
-    heard: list[str] = []
-    compare([first, second], wrong, evalb=prm, log=heard.append)
-    assert heard == ["1 : Words unmatch (dog|cat)"]
-    assert capsys.readouterr() == ("", "")
-    compare([first, second], wrong, evalb=prm)
-    assert capsys.readouterr() == ("", heard[0] + "\n")
 
 
 def test_frame_and_counts() -> None:

@@ -1,5 +1,7 @@
 """What ``evaluate`` tells below the table of several parse files, and how many sentences fell back."""
 
+from __future__ import annotations
+
 import csv
 import json
 import re
@@ -42,13 +44,6 @@ def test_a_line_for_each_file_but_the_first(command: Command) -> None:
     assert low == pytest.approx(100 * recall["difference_low"], abs=0.005)
     assert high == pytest.approx(100 * recall["difference_high"], abs=0.005)
     assert found[2][3] == f"{recall['p_randomization']:.4f}"
-
-
-@pytest.mark.parametrize("name", ["labelled-tree", "labelled_tree"])
-def test_another_criterion_and_baseline(command: Command, name: str) -> None:
-    found = below(command(f"evaluate --criterion {name} --baseline perfect {FILES}").output)
-    assert found[0][:2] == ["lab. tree", "difference to perfect"]
-    assert [line[:2] for line in found[1:]] == [["viterbi", "\u2212100.00"], ["flawed", "\u221233.33"]]
 
 
 def test_the_whole_table_and_the_pairs(command: Command) -> None:
@@ -111,12 +106,3 @@ def test_details_that_do_not_fit(
     write(gold=GOLD, one=GOLD)
     details("d", *rows)
     assert message in command("evaluate --details d gold.mrg one.mrg").last_error
-
-
-def test_what_parse_writes_is_read(command: Command) -> None:
-    """The whole way: a sentence with an unknown terminal falls back, and is counted."""
-    write(train="(S a b)\n", test="(S a b)\n(S a c)\n")
-    assert command("train train.mrg -o g").code == 0
-    assert command("parse -g g test.mrg -o parses --details rows").code == 0
-    found = json.loads(command("evaluate --format json --details rows test.mrg parses").output)
-    assert found["rows"][0]["counts"]["fell_back"] == 1

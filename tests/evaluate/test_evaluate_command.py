@@ -1,5 +1,7 @@
 """``mbrparse evaluate``: its outputs, and one clear line for each bad input."""
 
+from __future__ import annotations
+
 import csv
 import json
 import re
@@ -49,16 +51,6 @@ def test_json(command: Command) -> None:
     assert row["coverage"] == pytest.approx(2 / 3)
     report = json.loads(command(f"evaluate --all --format json {FILES}").output)
     assert list(report["rows"][0]["rates"]) == RATES + MORE
-
-
-def test_a_rate_without_denominator(command: Command) -> None:
-    write(none="(())\n(())\n(())\n")
-    evaluate = "evaluate gold.mrg none.mrg"
-    rates = json.loads(command(f"{evaluate} --format json").output)["rows"][0]["rates"]
-    assert rates["consistent_brackets_recall"] is None
-    text = command(evaluate).output
-    assert re.search(r"^none +0\.00 +0\.00 +0\.00 +- +0\.00 +0\.00$", text, re.MULTILINE)
-    assert "& -- &" in command(f"{evaluate} --format latex").output
 
 
 def test_markdown_latex_and_csv(command: Command) -> None:
@@ -197,26 +189,3 @@ def test_original_form_unbinarizes_files(command: Command, case: str) -> None:
     row = json.loads(done.output)["rows"][0]["counts"]
     assert row["gold"] == row["guess"] == row["labelled"] == count
     assert done.err.replace(NOTE, "") == notes
-
-
-def test_depth(command: Command) -> None:
-    deep = "(S x " * 5000 + "x" + ")" * 5000 + "\n"
-    write(deep=deep.replace("x))", "(X x x)))", 1))
-    text = command("evaluate deep.mrg deep.mrg").output
-    assert re.search(r"^deep( +100\.00){6}$", text, re.MULTILINE)
-
-
-def test_kept_unary_productions(command: Command) -> None:
-    """Three constituents of the guess's five are right; a span may hold two, and stand over one word."""
-    write(
-        gold="(S (NP (PRP he)) (VP (VP (VB x) (NN y))))\n",
-        parse="(S (NP (NP (PRP he))) (VP (S (VB x) (NN y))))\n",
-    )
-    error = command("evaluate gold.mrg parse.mrg").error
-    assert "or give --unaries if it keeps its unary productions" in error
-    report = json.loads(command("evaluate --unaries --all --format json gold.mrg parse.mrg").output)
-    rates = report["rows"][0]["rates"]
-    assert rates["labelled_recall"] == pytest.approx(3 / 4)
-    assert rates["labelled_precision"] == pytest.approx(3 / 5)
-    assert rates["bracketed_recall"] == pytest.approx(1)
-    assert "|form:binarized|unaries:kept|" in report["signature"]

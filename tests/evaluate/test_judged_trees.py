@@ -1,21 +1,17 @@
 """What is marked is what was counted: against the table of counts, the tallies, and a naive twin."""
 
-import itertools
 from collections import Counter
 from typing import Any
 
-import naive_judgements
+import naive_tables
 from evaluation_cases import nary_trees, trees
 from hypothesis import given
 from hypothesis import strategies as st
 
 from mbrparse.evaluate.align import trees_in_memory
-from mbrparse.evaluate.breakdowns import By
-from mbrparse.evaluate.compare.comparison import compare
 from mbrparse.evaluate.compare.evaluation import Settings
 from mbrparse.evaluate.counts import Brackets, ComparedTrees, Comparison, equal_pairs
 from mbrparse.evaluate.criteria import COVERAGE, PAPER
-from mbrparse.evaluate.details import expectations
 from mbrparse.evaluate.report.judged_trees import (
     CROSSING,
     EXTRA,
@@ -25,7 +21,6 @@ from mbrparse.evaluate.report.judged_trees import (
     LabelNumbers,
     compare_sources,
 )
-from mbrparse.evaluate.report.records import SentenceRecords, page_index
 from mbrparse.log import no_log
 from mbrparse.treebank.outlines import constituents
 from mbrparse.treebank.tree import Tree
@@ -84,42 +79,4 @@ def test_judgements_of_a_naive_twin(pair: tuple[Tree, Tree]) -> None:
     shown = [
         names[what] if what < 0 else f"gold {labels.labels[what]}" for what in tally.trees[0].nodes[3::4]
     ]
-    assert shown == naive_judgements.judged(*spans)
-
-
-@given(corpora())
-def test_lists_of_sentences_add_up_to_the_tables(
-    corpus: tuple[list[Tree], list[Tree | None], list[Tree | None]],
-) -> None:
-    gold, one, other = corpus
-    found = compared(gold, Comparison(), one=one, other=other)
-    records = SentenceRecords(found)
-    list(records.records(expectations(found.details, [0] * len(gold))))
-    index = page_index(found, records, 10)
-    kinds: list[By] = ["label", "depth", "width", "attachment"]
-    parses = {"one": one, "other": other}
-    frames = compare(gold, parses, frames=kinds, resamples=0, log=no_log).frames
-    for kind in kinds:
-        rows: list[Any] = list(frames[f"by_{kind}"].itertuples())
-        for row in rows:
-            name = getattr(row, kind)
-            if kind == "attachment":
-                name += f" below {row.label}" if name == "PP" else f", {row.label}"
-            flat = index["errors"][kind][index["names"].index(row.name)].get(name, [])
-            assert sum(flat[1::3]) == row.gold - (row.right if kind == "attachment" else row.matched)
-            if kind == "label":  # depths and widths count matches by the gold's and by the parse's
-                assert sum(flat[2::3]) == row.guess - row.matched
-            assert max(itertools.accumulate(flat[0::3]), default=0) < len(gold)
-    of_confusions: list[Any] = list(frames["confusions"].itertuples())
-    for row in of_confusions:
-        [flat] = [
-            numbers
-            for one_label, other_label, numbers in index["confused"][index["names"].index(row.name)]
-            if (index["labels"][one_label], index["labels"][other_label]) == (row.gold, row.guess)
-        ]
-        assert sum(flat[1::2]) == row.count
-    for criterion, of_page in zip(found.evaluation.summary.criteria, index["criteria"], strict=True):
-        for name, (above, below) in zip(index["names"], of_page["columns"], strict=True):
-            rate = float(found.evaluation.frame[criterion.name][name])
-            total = sum(index["columns"][below])
-            assert not total or abs(sum(index["columns"][above]) / total - rate) < 1e-12
+    assert shown == naive_tables.judged(*spans)

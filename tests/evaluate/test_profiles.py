@@ -116,16 +116,6 @@ def test_counts_are_the_naive_ones(name: str, pairs: list[tuple[str, str | None]
         assert frame["corpus_f"] == pytest.approx(2 * matched / (gold_spans + guessed))
 
 
-def test_a_bare_word_is_a_constituent_for_diora(command: Command) -> None:
-    """Its parser's one word becomes (S (DT word)) in get_ptb_format_from_nltk_tree."""
-    evaluate = "evaluate --profile diora gold.mrg parse.mrg"
-    write(gold="(NP (NN w))\n(S (NP (DT a)) (. .))\n", parse="(NN w)\n(DT a)\n")
-    assert "terminals" in command(evaluate).error
-    write(parse="(NN w)\n(X (DT a) (. .))\n")
-    done = command(f"{evaluate} --format csv").output
-    assert done.splitlines()[1].startswith(f"parse,0.8,1.0,{2 / 3},0.5,")
-
-
 def test_keep_punctuation(command: Command) -> None:
     evaluate = "evaluate --profile on-lstm gold.mrg parse.mrg"
     write(gold="(S (NP (DT a) (NN b)) (. .))\n", parse="(X (DT a) (X (NN b) (. .)))\n")
@@ -135,13 +125,3 @@ def test_keep_punctuation(command: Command) -> None:
     assert "|words:all|" in kept
     write(gold="(S (NP (art a) (n b)) (punc .))\n", parse="(X (art a) (X (n b) (punc .)))\n")
     assert "keep punctuation" in command(evaluate).error
-
-
-def test_significance_and_breakdowns_are_there(command: Command) -> None:
-    lines = command("evaluate --profile compound-pcfg --resamples 200", *FILES, FILES[0]).output.splitlines()
-    assert lines[2].split()[:5] == ["gold", "b", "100.00", "a", "100.00"]
-    by_label = command("evaluate --profile prpn --by label --format csv", *FILES).output
-    assert by_label.splitlines()[0] == "name,label,gold,guess,matched,precision,recall,f"
-    assert "Confusions" not in command("evaluate --profile prpn --by label", *FILES).output
-    lengths = command("evaluate --profile prpn --by length --format csv", *FILES).output
-    assert {line.split(",")[1] for line in lengths.splitlines()[1:]} >= {"1-10"}

@@ -12,12 +12,10 @@ import numpy as np
 import pytest
 from children import finished
 from commandline import Command
-from evaluation_cases import GOLD, ORIGINAL_GOLD, PARSE, write
+from evaluation_cases import GOLD, PARSE, write
 
 import mbrparse as mp
-from mbrparse.errors import FileError
 from mbrparse.evaluate.report import pages
-from mbrparse.files import open_output
 
 PAGE = Path("page.html")
 REPORT = "report gold.mrg one.mrg"
@@ -85,35 +83,6 @@ def test_what_a_page_holds(command: Command) -> None:
     assert table_of() == json.loads(command("evaluate gold.mrg one.mrg --format json").output)
 
 
-def test_by_evalb_and_in_original_form(command: Command) -> None:
-    write(gold="(S (NP (D a) (N b)) (. .))\n" * 2, one="(S (D a) (N b) (. .))\n\n")
-    assert command(f"{REPORT} --evalb COLLINS.prm -o page.html").code == 0
-    held = blocks()
-    assert held["index"]["exact"] is False
-    assert held["index"]["errors"]["label"] == [{"NP": [0, 1, 0]}]
-    assert held["chunk-0"][1]["parses"] == [None]
-    # Gold and parses are un-binarized, as they are compared.
-    write(gold=ORIGINAL_GOLD, one=PARSE)
-    assert command(f"{REPORT} --form original -o page.html").code == 0
-    held = blocks()
-    shown = [held["index"]["labels"][number] for number in held["chunk-0"][0]["parses"][0]["nodes"][0]]
-    assert shown == ["S", "A", "A"]
-
-
-@pytest.mark.parametrize(
-    ("how", "tree"),
-    [
-        ("--evalb COLLINS.prm", "(S (NN more) (NP (NN a)) (VP (VB b) (PP (IN c) (NP (NN d)))))\n"),
-        ("--profile spmrl", "(())\n"),
-    ],
-)
-def test_a_parser_of_whose_sentences_none_counts(command: Command, how: str, tree: str) -> None:
-    gold = "(S (NP (NN a)) (VP (VB b) (PP (IN c) (NP (NN d)))))\n"
-    write(gold=gold, good=gold, bad=tree)
-    assert command(f"report gold.mrg good.mrg bad.mrg {how} -o page.html").code == 0
-    assert "PP below VP" in PAGE.read_text("utf-8")
-
-
 def test_what_was_expected(command: Command) -> None:
     nodes = [[0, 5, "S", 1.0], [0, 3, "S_Cont", 0.25], [0, 2, "A", 0.5], [3, 5, "A", 0.75]]
     tree = {"expected_score": 2.5, "constituents": 4, "expected_labelled": 2.5, "nodes": nodes}
@@ -144,19 +113,6 @@ def test_many_sentences_make_a_folder(command: Command, monkeypatch: pytest.Monk
     Path("mine").mkdir()
     Path("mine/letter.txt").write_text("dear")
     assert "holds other files than a page's" in command(f"{REPORT} -o mine").error
-
-
-def test_a_folder_is_complete_or_absent(
-    command: Command, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def full_disk(path: Path) -> Any:
-        if path.name == "index.html":
-            raise FileError("no room", source=str(path))
-        return open_output(path)
-
-    monkeypatch.setattr(pages, "open_output", full_disk)
-    assert "no room" in command(f"{REPORT} -o page").error
-    assert sorted(path.name for path in folder.iterdir()) == ["gold.mrg", "one.mrg"]
 
 
 def test_details_and_posteriors_of_others_are_refused(command: Command) -> None:

@@ -9,10 +9,7 @@ import pytest
 from browser import Page, started_browser
 from commandline import run
 from selenium import webdriver
-from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
-from selenium.webdriver.common.keys import Keys
-from selenium.webdriver.support.select import Select
 
 # Words in Hebrew and Chinese, and labels that mean something in HTML, in scripts and in addresses.
 ODD_GOLD = """\
@@ -55,23 +52,6 @@ def flights(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ):
             assert run(line).code == 0
     return folder
-
-
-@pytest.fixture(scope="session")
-def long(flights: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A page of sentences of up to 60 words and more: those of flights, one to six of them as one."""
-    folder = tmp_path_factory.mktemp("long")
-    for name in FILES.split():
-        lines = (flights / name).read_text("utf-8").splitlines()
-        joined: list[str] = []
-        while lines:
-            count = len(joined) % 6 + 1
-            joined.append(f"(S {' '.join(lines[:count])})\n" if count > 1 else f"{lines[0]}\n")
-            del lines[:count]
-        (folder / name).write_text("".join(joined), "utf-8")
-    with contextlib.chdir(folder):
-        assert run(f"report {FILES} --form original --resamples 10 -o report.html").code == 0
-    return folder / "report.html"
 
 
 @pytest.fixture
@@ -161,80 +141,6 @@ def test_each_figure_leads_to_its_sentences(page: Page, figure: str, said: str) 
     assert page.all("#list tbody tr")
 
 
-def test_filters_narrow_the_list_and_stand_in_the_address(page: Page) -> None:
-    page.open("#view=sentences")
-    everything = page.one("#listed").text
-    assert everything.startswith("60 sentences")
-    page.one("input[name=text]").send_keys("BOSTON")
-    page.wait(lambda: page.one("#listed").text != everything)
-    page.settled()
-    assert all("boston" in text.lower() for text in page.texts("#list .words a"))
-    Select(page.one("select[name=wins]")).select_by_value("equal")
-    page.settled()
-    page.one("input[name=max]").send_keys("9")
-    page.settled()
-    shown, address = page.texts("#list .words a"), page.driver.current_url
-    assert all(len(text.split()) <= 9 for text in shown)
-    assert "text=BOSTON" in address
-    assert "max=9" in address
-    page.driver.get("about:blank")
-    page.driver.get(address)
-    page.settled()
-    assert page.texts("#list .words a") == shown
-    assert page.one("input[name=text]").get_attribute("value") == "BOSTON"
-    page.one("#filters button[type=reset]").click()
-    page.wait(lambda: page.one("#listed").text == everything)
-
-
-def test_by_keyboard_alone(page: Page) -> None:
-    page.open()
-
-    def press(*keys: str) -> None:
-        ActionChains(page.driver).send_keys(*keys).perform()
-
-    def focused() -> str:
-        return str(page.run("return document.activeElement.outerHTML.slice(0, 200)"))
-
-    for _ in range(40):
-        press(Keys.TAB)
-        if page.run("return 'rate' in document.activeElement.parentElement.dataset"):
-            break
-    assert page.run("return getComputedStyle(document.activeElement).outlineStyle") == "solid"
-    press(Keys.ENTER)
-    page.settled()
-    assert "sentences-heading" in focused()
-    for _ in range(30):
-        press(Keys.TAB)
-        if "view=sentence&amp;" in focused():
-            break
-    press(Keys.ENTER)
-    page.settled()
-    assert "sentence-heading" in focused()
-    for _ in range(40):
-        press(Keys.TAB)
-        if "Chart of posteriors" in focused():
-            break
-    readout = page.one(".readout")
-    whole = readout.text
-    words = page.one("article .text").text.split()
-    assert f"(0{TO}{len(words)})" in whole
-    press(Keys.ARROW_LEFT)
-    assert f"(0{TO}{len(words) - 1})" in readout.text
-    press(Keys.ARROW_DOWN)
-    assert f"(1{TO}{len(words) - 1})" in readout.text
-    assert readout.text.startswith(" ".join(words[1:-1]))
-
-
-def test_the_chart_says_the_file_s_posteriors(page: Page, flights: Path) -> None:
-    listed = run("posteriors --line 3 --format tsv --posteriors", flights / "p.npz").output.splitlines()[1:]
-    page.open("#view=sentence&sentence=3")
-    length = len(page.one("article .text").text.split())
-    roots = [line.split("\t") for line in listed if line.startswith(f"0\t{length}\t")]
-    root = max(roots, key=lambda row: float(row[3]))
-    page.run("document.querySelector('.cells').focus()")
-    assert f"{root[2]} {float(root[3]):.2f}" in page.one(".readout").text
-
-
 @pytest.mark.parametrize(("scheme", "width"), [("light", 400), ("light", 1000), ("dark", 1600)])
 @pytest.mark.parametrize("state", ["", "#view=sentences", "#view=sentence&sentence=7"])
 def test_axe_finds_nothing_serious(page: Page, state: str, scheme: str, width: int) -> None:
@@ -243,18 +149,6 @@ def test_axe_finds_nothing_serious(page: Page, state: str, scheme: str, width: i
     page.open(state)
     page.run("for (const details of document.querySelectorAll('details')) details.open = true")
     assert page.violations() == []
-
-
-@pytest.mark.parametrize("width", [400, 640, 1600])
-def test_nothing_is_wider_than_the_window(page: Page, width: int) -> None:
-    """640 pixels are a window of 1280 at 200%; what must be wide scrolls in a frame of its own."""
-    page.resize(width)
-    for state in ("", "#view=sentences", "#view=sentence&sentence=7"):
-        page.open(state)
-        assert page.run("return document.documentElement.scrollWidth") <= width, state
-
-
-#: How many trees there are, are wider than their frame, have folded constituents, are brackets.
 
 
 def test_labels_and_words_are_text(driver: webdriver.Chrome, odd: Path) -> None:
@@ -280,14 +174,4 @@ def test_labels_and_words_are_text(driver: webdriver.Chrome, odd: Path) -> None:
     assert page.one("#listed").text.startswith("0 sentences")
     page.open("#view=sentence&sentence=4&form=brackets")
     assert "<b>bold</b>" in page.one(".tree").text
-    assert page.messages() == []
-
-
-def test_a_folder_opens_from_its_index(driver: webdriver.Chrome, flights: Path) -> None:
-    assert (flights / "page" / "data" / "chunk-0.js").exists()
-    page = Page(driver, flights / "page" / "index.html")
-    page.open("#view=sentences&text=boston")
-    assert page.all("#list tbody tr")
-    page.click("#list tbody a")
-    assert page.one("article .tree")
     assert page.messages() == []

@@ -102,25 +102,6 @@ def test_what_cannot_be_drawn(command: Command, line: str, message: str) -> None
     assert message in command(f"show {line}").error
 
 
-def test_differing(command: Command) -> None:
-    """Sentences 2, 4 and 5 differ: by a constituent, by one too few, by there being no parse."""
-    write(
-        gold="(S (A a b) c)\n(S (A a b) c)\n(S a b)\n(S (A a b) c)\n(S a b)\n(S a b)\n",
-        parse="(S (A a b) c)\n(S (B a b) c)\n(S a b)\n(S a b c)\n\n(S a b)\n",
-    )
-    for options, numbers in (
-        ("--differing", "2"),
-        ("--differing --line 3", "4"),
-        ("--differing --count 9", "2 4 5"),
-        ("--line 3 --count 2", "3 4"),
-    ):
-        lines = command(f"show gold.mrg parse.mrg {options}").output.splitlines()
-        shown = [line.removeprefix("sentence ") for line in lines if line.startswith("sentence")]
-        assert shown == numbers.split()
-    error = command("show gold.mrg parse.mrg --differing --line 6").error
-    assert "the trees of all files are alike from tree 6 on; leave out --differing" in error
-
-
 def test_a_wide_tree_is_folded() -> None:
     """In a terminal; put side by side again, the strips are the whole drawing."""
     tree = read_tree("(S " + " ".join(f"(NP_Cont (DT the) (NN dog{number}))" for number in range(9)) + ")")
@@ -192,21 +173,6 @@ def test_only_sentences_that_differ_and_both_sides_marked(command: Command) -> N
     assert numbers(command("show A.mrg --compare -", stdin=B).output) == ["2", "3", "5"]
 
 
-def test_the_numbers_places_and_words_as_csv(command: Command) -> None:
-    found = rows(command(f"{COMPARE} --format csv").output)
-    assert [(row["sentence"], row["source"], row["line"], row["length"]) for row in found] == [
-        ("2", "A.mrg", "2", "4"),
-        ("3", "A.mrg", "3", "6"),
-        ("5", "A.mrg", "5", "2"),
-    ]
-    assert found[0]["words"] == "the dog eats now"
-    assert [(row["first_only"], row["second_only"]) for row in found] == [
-        ("ADVP 3-4", "NP 3-4"),
-        ("VP 1-6; NP 2-6", "S 1-6"),
-        ("", "S 0-2"),
-    ]
-
-
 def test_ids_of_the_corpus_as_csv(command: Command) -> None:
     """From the sidecar of the file that was parsed, or of the first file where it has one."""
     Path("a.psd").write_text(
@@ -243,16 +209,6 @@ def test_ids_of_the_corpus_as_csv(command: Command) -> None:
     outcome = command("show test.mrg --line 2")
     assert outcome.err.startswith("mbrparse: test.mrg.places:1: bytes that are not utf-8; not used: ")
     assert outcome.output == command("show one.mrg --line 2").output
-
-
-def test_labels_only_and_spans_only(command: Command) -> None:
-    for option, expected in (
-        ("--labels-only", [("2", "ADVP 3-4", "NP 3-4"), ("3", "VP 1-6", "S 1-6")]),
-        ("--spans-only", [("3", "NP 2-6", ""), ("5", "", "S 0-2")]),
-    ):
-        found = rows(command(f"{COMPARE} {option} --format csv").output)
-        assert [(row["sentence"], row["first_only"], row["second_only"]) for row in found] == expected
-        assert numbers(command(f"{COMPARE} {option}").output) == [number for number, *_ in expected]
 
 
 def test_binarized_trees_as_original_ones(command: Command) -> None:

@@ -4,14 +4,12 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-import click
 import pytest
 from commandline import Command, run
 from evaluation_cases import write
 
 import mbrparse as mp
-from mbrparse.cli.main import cli
-from mbrparse.evaluate.compare.spans import SpanConventions
+from mbrparse.evaluate.compare.profiles import SpanConventions
 from mbrparse.evaluate.counts import Comparison
 from mbrparse.evaluate.evalb.parameters import EvalbParameters
 
@@ -69,30 +67,11 @@ SHOWN = {
 }
 
 
-def test_every_option_of_evaluate_is_tried() -> None:
-    found = cli.get_command(click.Context(cli), "evaluate")
-    assert found is not None
-    options = {max(one.opts, key=len) for one in found.params if isinstance(one, click.Option)}
-    assert options == set(DIFFERENT) | SHOWN
-
-
 @pytest.mark.parametrize("option", DIFFERENT)
 def test_another_option_is_another_signature(command: Command, option: str) -> None:
     found = [signed(command, options) for options in DIFFERENT[option]]
     assert len(set(found)) == len(found)
     assert all("\n" not in one and one.count("|version:mbrparse-") == 1 for one in found)
-
-
-def test_what_is_only_shown_changes_nothing(command: Command) -> None:
-    usual = command(f"evaluate {FILES}").output.splitlines()[-1]
-    for more in ("--significance", "--per-sentence c.csv", "--format markdown", "--columns labelled-recall"):
-        shown = command(f"evaluate {FILES} {more}").output.splitlines()[-1].strip("`")
-        if "columns" not in more:
-            assert shown == usual
-        else:
-            assert shown != usual  # that alone is counted
-    assert command(f"evaluate {FILES} --format csv").err.splitlines()[-1] == usual
-    assert signed(command, "") == usual
 
 
 def test_digests_are_those_of_the_files(command: Command) -> None:

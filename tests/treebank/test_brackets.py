@@ -164,13 +164,13 @@ def test_empty_lines_of_a_parse_file(source: str, expected: list[str | None]) ->
     assert [tree and str(tree) for _, tree, _ in read_parse_file("parses")] == expected
 
 
-def trees(text: str) -> list[str]:
+def texts_of(text: str) -> list[str]:
     return [str(tree) for _, tree, _ in read_trees(text.split("\n"))]
 
 
 def test_comments_between_trees_are_skipped() -> None:
     text = "# from (the web\n\n(S a\n b)\n  # two )\n(S c d)\n#\n"
-    assert trees(text) == ["(S a b)", "(S c d)"]
+    assert texts_of(text) == ["(S a b)", "(S c d)"]
     Path("parses").write_text("# a comment is no parse\n(S a b)\n# (S x y)\n\n(S c d)\n")
     assert [str(tree) for _, tree, _ in read_parse_file("parses")] == ["(S a b)", "None", "(S c d)"]
 

@@ -93,7 +93,7 @@ def test_what_brackets_cannot_say_is_written_so_that_they_can(tree: Tree, text: 
 
 
 chains = st.lists(labels, min_size=1, max_size=3).map(tuple)
-annotations = st.lists(st.tuples(st.sampled_from("^>~&@"), labels.map(escape)), max_size=3)
+marked_texts = st.lists(st.tuples(st.sampled_from("^>~&@"), labels.map(escape)), max_size=3)
 
 
 @given(labels)
@@ -107,7 +107,7 @@ def test_escaped_label_is_a_plain_base_and_comes_back(label: str) -> None:
     assert not set(text) & {*ASCII_BLANKS, "(", ")"}
 
 
-@given(chains, st.booleans(), annotations)
+@given(chains, st.booleans(), marked_texts)
 def test_parts_of_a_binarized_label(
     chain: tuple[str, ...], continuation: bool, marked: list[tuple[str, str]]
 ) -> None:

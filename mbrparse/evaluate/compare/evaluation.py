@@ -24,13 +24,13 @@ from mbrparse.evaluate.compare.profiles import (
     OF_WORDS,
     How,
     Row,
+    SpanConventions,
     WordTally,
     counted_rows,
     warn_of_nary,
     with_fallbacks,
     with_words,
 )
-from mbrparse.evaluate.compare.spans import SpanConventions
 from mbrparse.evaluate.counts import Comparison, Tally, counts_table
 from mbrparse.evaluate.criteria import FELL_BACK, Average, Criterion
 from mbrparse.evaluate.details import in_order, read_fallbacks

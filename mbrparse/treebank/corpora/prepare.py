@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal, get_args
 
-from mbrparse.errors import BracketError, CorpusError, MbrparseError
+from mbrparse.errors import CorpusError, MbrparseError
 from mbrparse.files import source_name
 from mbrparse.log import counted
 from mbrparse.treebank.binarize import RIGHT_LINEAR, Binarization, binarize
@@ -135,7 +135,6 @@ class PreparationStatistics:
     """How many trees were read and kept, why the others were dropped, and what was taken from all of them."""
 
     kept: int = 0
-    fragments: int = 0  #: trees that were read, likely pieces of malformed ones
     source: str | None = None  #: what messages call the input
     dropped: Counter[str] = field(default_factory=Counter)
     first_error: MbrparseError | None = None
@@ -151,7 +150,6 @@ class PreparationStatistics:
         """Count a malformed tree (an error handler for the readers)."""
         self.first_error = self.first_error or error
         self.dropped["malformed"] += 1
-        self.fragments += error.fragments if isinstance(error, BracketError) else 0
 
     def check(self) -> None:
         """Raise CorpusError if nothing was there to read."""
@@ -181,8 +179,6 @@ class PreparationStatistics:
         text = f"read {counted(self.read, 'tree')}, kept {self.kept}, dropped {self.dropped.total()}"
         if self.dropped:
             text += " (" + ", ".join(f"{why}: {count}" for why, count in self.dropped.items()) + ")"
-        if self.fragments:
-            text += f"; {self.fragments} more are likely pieces of malformed ones"
         if error := self.first_error:
             text += f"; first: {error.usage.removesuffix(f'; {error.remedy}')}"
         return text

@@ -13,7 +13,7 @@ from functools import lru_cache
 from itertools import chain, islice
 from typing import Any, NamedTuple
 
-from mbrparse.errors import BracketError, CorpusError, MbrparseError
+from mbrparse.errors import CorpusError, MbrparseError
 from mbrparse.files import source_name
 from mbrparse.treebank.clean import (
     PENN,
@@ -207,9 +207,7 @@ def check_treebank(
     trees = read_corpus(spec, reading, on_error=malformed.append, removed=removed)
     for one in chain(progress(trees), [None]):
         for error in malformed:
-            pieces = error.fragments if isinstance(error, BracketError) else 0
-            more = f"; {pieces} trees before it are likely its pieces" * (pieces > 0)
-            yield Finding("malformed", 1, error.source or spec, error.line or 0, error.message + more)
+            yield Finding("malformed", 1, error.source or spec, error.line or 0, error.message)
         wrong += len(malformed)
         malformed.clear()
         if one is not None:
