@@ -36,8 +36,9 @@ if TYPE_CHECKING:
     from mbrparse.decode.words.surprisal import surprisal
     from mbrparse.errors import MbrparseError
     from mbrparse.evaluate.compare.candidates import TreeRates
-    from mbrparse.evaluate.compare.comparison import compare, report
+    from mbrparse.evaluate.compare.comparison import compare
     from mbrparse.evaluate.compare.profiles import PROFILES
+    from mbrparse.evaluate.report.pages import report
     from mbrparse.grammar.grammar_files import grammar, read_grammar, write_grammar
     from mbrparse.grammar.pcfg import PCFG
     from mbrparse.training.count import train
@@ -131,7 +132,7 @@ _MODULES = {
     "read_tree": "treebank.brackets",
     "read_parses": "treebank.corpora.prepare",
     "read_trees": "treebank.corpora.prepare",
-    "report": "evaluate.compare.comparison",
+    "report": "evaluate.report.pages",
     "rerank": "decode.parser.votes",
     "score": "decode.parser.score",
     "span_marginals": "decode.posteriors.posteriors_arrays",

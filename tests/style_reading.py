@@ -1,13 +1,13 @@
 """Reading text of a style, without files."""
 
 from mbrparse.treebank.brackets import ReadTree
-from mbrparse.treebank.corpora.known_corpora import StyleName
 from mbrparse.treebank.formats.conventions import (
     AS_USUAL,
     CorpusReading,
     ErrorHandler,
     Reading,
     Removals,
+    StyleName,
     conformed,
 )
 from mbrparse.treebank.formats.styles import STYLES

@@ -9,14 +9,13 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import accumulate, count
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 from xml.sax.saxutils import escape
 
 from mbrparse.errors import visible
 from mbrparse.latex import latex
-from mbrparse.treebank.tree import Tree
 
 #: The most levels of constituents that are drawn: NLTK runs out of stack in deeper trees.
 MAX_DEPTH = 200
@@ -36,12 +35,28 @@ _PLAIN_BRANCH = frozenset("_|")
 _NO_XML = re.compile("[\ufffe\uffff]")
 
 
-def levels(tree: Tree) -> int:
+class Drawable(Protocol):
+    """A tree or a node of one, as it is drawn."""
+
+    @property
+    def label(self) -> str: ...
+    @property
+    def word(self) -> str | None: ...
+    @property
+    def children(self) -> Sequence[Drawable]: ...
+    def preorder(self) -> Iterator[Drawable]: ...
+    def leaves(self) -> Sequence[Drawable]: ...
+
+
+def levels(tree: Drawable) -> int:
     """The depth of a tree in constituents."""
-    return tree.fold(lambda _: 0, lambda _, depths: 1 + max(depths))
+    depth, level = 0, [tree]
+    while level := [child for node in level for child in node.children]:
+        depth += 1
+    return depth
 
 
-def _printer(tree: Tree, marks: Collection[int], widened: Callable[[str], str] = visible) -> Any:
+def _printer(tree: Drawable, marks: Collection[int], widened: Callable[[str], str] = visible) -> Any:
     """NLTK's printer of a tree, in which words are known by their places, and so stay in order."""
     import nltk
     from nltk.tree.prettyprinter import TreePrettyPrinter
@@ -63,7 +78,7 @@ def _printer(tree: Tree, marks: Collection[int], widened: Callable[[str], str] =
 
 
 def draw_text(
-    tree: Tree,
+    tree: Drawable,
     marks: Collection[int] = (),
     *,
     colours: bool = False,
@@ -143,7 +158,7 @@ def heading(text: str, bold: bool = True) -> Drawing:
     return Drawing(width, 2 * _EM, _text(width / 2, 1.5 * _EM, text, weight="bold" if bold else ""))
 
 
-def drawing(tree: Tree, marks: Collection[int] = ()) -> Drawing:
+def drawing(tree: Drawable, marks: Collection[int] = ()) -> Drawing:
     """A tree, in NLTK's layout: each column of its grid is as wide as its widest text."""
     printer = _printer(tree, marks)
     names = {n: node if isinstance(node, str) else str(node.label()) for n, node in printer.nodes.items()}
@@ -184,7 +199,7 @@ def svg(parts: Iterable[Drawing]) -> str:
     return f'<svg xmlns="http://www.w3.org/2000/svg" {size} {font}>{white}{"".join(shown)}</svg>'
 
 
-def draw_tree(tree: Tree) -> str | None:
+def draw_tree(tree: Drawable) -> str | None:
     """A tree as an SVG image, or None where it is too deep to be drawn.
 
     >>> from mbrparse.treebank.brackets import read_tree
@@ -215,7 +230,7 @@ def _width(text: str) -> float:
     )
 
 
-def forest(tree: Tree, marks: Collection[int] = ()) -> str:
+def forest(tree: Drawable, marks: Collection[int] = ()) -> str:
     """The tree for LaTeX's package ``forest``; marked constituents are red.
 
     >>> from mbrparse.treebank.brackets import read_tree
@@ -226,8 +241,8 @@ def forest(tree: Tree, marks: Collection[int] = ()) -> str:
     """
     numbers = count()
 
-    def drawn(node: Tree) -> str:
-        if node.is_leaf:
+    def drawn(node: Drawable) -> str:
+        if not node.children:
             return _node(node.label, "" if node.word is None else _node(node.word))
         marked = next(numbers) in marks
         return _node(node.label + MARK * marked, ",text=red" * marked + "".join(map(drawn, node.children)))

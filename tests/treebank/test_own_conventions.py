@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from style_reading import read_style
 
-from mbrparse.treebank.corpora.known_corpora import StyleName
-from mbrparse.treebank.formats.conventions import AS_USUAL, CorpusReading, Leaves
+from mbrparse.treebank.formats.conventions import AS_USUAL, CorpusReading, Leaves, StyleName
 from mbrparse.treebank.tree import Tree
 
 GREYNIR = r"""( (META (ID-CORPUS a7c9.2)

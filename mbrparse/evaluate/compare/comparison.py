@@ -1,11 +1,11 @@
-"""Comparing gold trees and parses in memory: the table of ``evaluate``, or a report page."""
+"""Comparing gold trees and parses in memory: the table of ``evaluate``."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from mbrparse.errors import MbrparseError, visible
 from mbrparse.evaluate.align import Form, TreeSource, trees_in_memory
@@ -17,9 +17,6 @@ from mbrparse.evaluate.criteria import Average, Criterion
 from mbrparse.evaluate.evalb.parameters import EvalbParameters, read_parameters
 from mbrparse.treebank.brackets import AnyTree, is_tree
 from mbrparse.treebank.tree import Tree
-
-if TYPE_CHECKING:
-    from mbrparse.evaluate.report.records import SpanArrays
 
 
 @runtime_checkable
@@ -117,8 +114,8 @@ def compare(
     <BLANKLINE>
     criteria:labelled_recall|gold:memory=d0fa45400d|parses:parses=d0fa45400d|form:binarized|...
     """
-    log = _to_standard_error if log is None else log
-    settings = _settings(
+    log = to_standard_error if log is None else log
+    settings = comparison_settings(
         profile,
         Comparison(form, crossing_reference, unaries),
         evalb,
@@ -136,73 +133,12 @@ def compare(
     several = {name: _numbered(name, each) for name, each in (runs or {}).items()}
     fell_back = None
     if not several and any(one.context for one in settings.criteria):
-        fell_back = _known_fallbacks(parses)
+        fell_back = known_fallbacks(parses)
     correct = trees_in_memory("memory", "the gold", gold)
-    return evaluate(correct, _sources(parses), settings, log, fell_back=fell_back, runs=several)
+    return evaluate(correct, parsed_sources(parses), settings, log, fell_back=fell_back, runs=several)
 
 
-def report(
-    gold: Sequence[AnyTree],
-    parses: Parses,
-    path: str | Path,
-    *,
-    title: str | None = None,
-    about: Mapping[str, str] | None = None,
-    details: Sequence[str | Path] = (),
-    posteriors: SpanArrays | None = None,
-    form: Form = "binarized",
-    unaries: bool = False,
-    crossing_reference: CrossingReference = "debinarized",
-    criteria: Literal["paper", "all"] | Sequence[Criterion | str] = "paper",
-    average: Average = "pooled",
-    baseline: str | None = None,
-    resamples: int | None = None,
-    seed: int = 0,
-    criterion: str | None = None,
-    evalb: EvalbParameters | str | Path | None = None,
-    profile: Profile | str | None = None,
-    log: Callable[[str], None] | None = None,
-) -> Path:
-    """Compare parses with gold trees and write a page to look at, as ``mbrparse report`` does of files.
-
-    Args:
-        gold: The correct trees, one for each sentence.
-        parses: As ``compare`` has them.
-        path: The page, a name that ends in .html, or a folder.
-        title: The page's heading (default: how many parsers, and on what).
-        about: What was run, by name: corpus, split, grammar.
-        details: Files that ``parse --details`` wrote, one for all parsers or one for each.
-        posteriors: Those of the sentences' spans, as ``read_posteriors`` reads them.
-        form: And all below: as ``compare`` has them.
-
-    Returns:
-        The file to open in a browser: ``path``, or the index of the folder that many sentences make.
-
-    Raises:
-        MbrparseError: What ``compare`` raises; or details or posteriors are of other sentences, or nothing
-            can be written there.
-    """
-    from mbrparse.evaluate.report.pages import ReportOptions, write_report
-
-    log = _to_standard_error if log is None else log
-    settings = _settings(
-        profile,
-        Comparison(form, crossing_reference, unaries),
-        evalb,
-        criteria,
-        log,
-        average=average,
-        baseline=baseline,
-        resamples=resamples,
-        seed=seed,
-        criterion=criterion,
-    )
-    options = ReportOptions(title, about or {}, details, posteriors, _known_fallbacks(parses))
-    correct = trees_in_memory("memory", "the gold", gold)
-    return write_report(correct, _sources(parses), path, settings, options, log)
-
-
-def _settings(
+def comparison_settings(
     profile: Profile | str | None,
     comparison: Comparison,
     evalb: EvalbParameters | str | Path | None,
@@ -218,7 +154,7 @@ def _settings(
     return Settings(counted.how, chosen_criteria(criteria, counted), profile=name, **more)
 
 
-def _sources(parses: Parses) -> list[TreeSource]:
+def parsed_sources(parses: Parses) -> list[TreeSource]:
     """One tree (None: no parse) for each sentence, by the parsers' names."""
     if isinstance(parses, ParsedTrees):
         parses = parses.by_objective()
@@ -227,7 +163,7 @@ def _sources(parses: Parses) -> list[TreeSource]:
     return [trees_in_memory(str(name), str(name), trees) for name, trees in parses.items()]
 
 
-def _known_fallbacks(parses: Parses) -> FellBack | None:
+def known_fallbacks(parses: Parses) -> FellBack | None:
     return (lambda _: parses.fell_back()) if isinstance(parses, KnownFallbacks) else None
 
 
@@ -251,6 +187,6 @@ def chosen_criteria(
     return tuple(dict.fromkeys(profile.called(one) if isinstance(one, str) else one for one in wanted))
 
 
-def _to_standard_error(message: str) -> None:
+def to_standard_error(message: str) -> None:
     """Print a note."""
     print(visible(message), file=sys.stderr)

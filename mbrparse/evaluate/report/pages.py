@@ -12,11 +12,23 @@ from datetime import UTC, datetime
 from functools import partial
 from importlib.resources import files
 from pathlib import Path
+from typing import Literal
 
 from mbrparse.errors import FileError, visible
-from mbrparse.evaluate.align import TreeSource
+from mbrparse.evaluate.align import Form, TreeSource, trees_in_memory
+from mbrparse.evaluate.compare.comparison import (
+    Parses,
+    comparison_settings,
+    known_fallbacks,
+    parsed_sources,
+    to_standard_error,
+)
 from mbrparse.evaluate.compare.evaluation import FellBack, Rows, Settings
+from mbrparse.evaluate.compare.profiles import Profile
+from mbrparse.evaluate.counts import Comparison, CrossingReference
+from mbrparse.evaluate.criteria import Average, Criterion
 from mbrparse.evaluate.details import expectations
+from mbrparse.evaluate.evalb.parameters import EvalbParameters
 from mbrparse.evaluate.report import figures
 from mbrparse.evaluate.report.figures import calibration, differences
 from mbrparse.evaluate.report.judged_trees import KeptComparison, compare_sources
@@ -34,6 +46,7 @@ from mbrparse.evaluate.report.records import (
 )
 from mbrparse.evaluate.tables import legend, render
 from mbrparse.files import atomic_outputs, is_file, make_folder, open_output
+from mbrparse.treebank.brackets import AnyTree
 from mbrparse.version import __version__
 
 #: More sentences than these make a folder.
@@ -94,6 +107,65 @@ def write_report(
         return Path(output)
     _write_folder(folder, page(blocks=index), blocks)
     return folder / "index.html"
+
+
+def report(
+    gold: Sequence[AnyTree],
+    parses: Parses,
+    path: str | Path,
+    *,
+    title: str | None = None,
+    about: Mapping[str, str] | None = None,
+    details: Sequence[str | Path] = (),
+    posteriors: SpanArrays | None = None,
+    form: Form = "binarized",
+    unaries: bool = False,
+    crossing_reference: CrossingReference = "debinarized",
+    criteria: Literal["paper", "all"] | Sequence[Criterion | str] = "paper",
+    average: Average = "pooled",
+    baseline: str | None = None,
+    resamples: int | None = None,
+    seed: int = 0,
+    criterion: str | None = None,
+    evalb: EvalbParameters | str | Path | None = None,
+    profile: Profile | str | None = None,
+    log: Callable[[str], None] | None = None,
+) -> Path:
+    """Compare parses with gold trees and write a page to look at, as ``mbrparse report`` does of files.
+
+    Args:
+        gold: The correct trees, one for each sentence.
+        parses: As ``compare`` has them.
+        path: The page, a name that ends in .html, or a folder.
+        title: The page's heading (default: how many parsers, and on what).
+        about: What was run, by name: corpus, split, grammar.
+        details: Files that ``parse --details`` wrote, one for all parsers or one for each.
+        posteriors: Those of the sentences' spans, as ``read_posteriors`` reads them.
+        form: And all below: as ``compare`` has them.
+
+    Returns:
+        The file to open in a browser: ``path``, or the index of the folder that many sentences make.
+
+    Raises:
+        MbrparseError: What ``compare`` raises; or details or posteriors are of other sentences, or nothing
+            can be written there.
+    """
+    log = to_standard_error if log is None else log
+    settings = comparison_settings(
+        profile,
+        Comparison(form, crossing_reference, unaries),
+        evalb,
+        criteria,
+        log,
+        average=average,
+        baseline=baseline,
+        resamples=resamples,
+        seed=seed,
+        criterion=criterion,
+    )
+    options = ReportOptions(title, about or {}, details, posteriors, known_fallbacks(parses))
+    correct = trees_in_memory("memory", "the gold", gold)
+    return write_report(correct, parsed_sources(parses), path, settings, options, log)
 
 
 def _folder(output: Path, sentences: int) -> Path | None:

@@ -6,9 +6,8 @@ One row a corpus serves the readers, ``mbrparse corpora``, the docs and the test
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
-StyleName = Literal["penn", "icepahc", "penn-historical", "greynir", "cess", "floresta", "alpino", "nltk"]
+from mbrparse.treebank.formats.conventions import StyleName
 
 
 @dataclass(frozen=True, slots=True)

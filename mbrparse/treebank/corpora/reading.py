@@ -16,13 +16,14 @@ from typing import Any, NamedTuple
 from mbrparse.errors import CorpusError, FileError
 from mbrparse.files import bad_bytes, decode_lines, holds_bad_bytes, source_name
 from mbrparse.treebank.corpora.corpus_files import TREE_SUFFIXES, TreeFile, tree_files
-from mbrparse.treebank.corpora.known_corpora import CORPORA, Corpus, StyleName, corpus_path, known_corpus
+from mbrparse.treebank.corpora.known_corpora import CORPORA, Corpus, corpus_path, known_corpus
 from mbrparse.treebank.formats.conventions import (
     AS_USUAL,
     CorpusReading,
     ErrorHandler,
     Reading,
     Removals,
+    StyleName,
     conformed,
 )
 from mbrparse.treebank.formats.styles import STYLES, is_plain, nltk_corpus, nltk_files, nltk_trees

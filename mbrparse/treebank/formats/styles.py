@@ -13,9 +13,8 @@ from typing import Any, BinaryIO
 
 from mbrparse.errors import BracketError, CorpusError
 from mbrparse.treebank.brackets import ReadTree, read_trees
-from mbrparse.treebank.corpora.known_corpora import StyleName
 from mbrparse.treebank.formats.alpino import read_alpino
-from mbrparse.treebank.formats.conventions import EMPTY, NO_TEXT, Conventions, Reading
+from mbrparse.treebank.formats.conventions import EMPTY, NO_TEXT, Conventions, Reading, StyleName
 from mbrparse.treebank.tree import Tree
 
 COMMENT = "#"
