@@ -16,16 +16,19 @@ from __future__ import annotations
 import csv
 import subprocess
 import sys
+import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
+from mbrparse.decode.parser.parser import Parser
 from mbrparse.decode.trees import LabelledSpans
-from mbrparse.evaluate.counts import SentenceCounts
+from mbrparse.evaluate.align import Place
+from mbrparse.evaluate.counts import PAPER_FORM, GoldSentence, SentenceCounts
 from mbrparse.evaluate.criteria import Columns, rates
-from mbrparse.experiments.dop.model_trial import Model, Search, timed_parses
-from mbrparse.experiments.trial_runs import HeldOut
 from mbrparse.grammar.dop.addressed_treebank import Weighting, address_trees
+from mbrparse.grammar.dop.dop_grammar import DopGrammar
 from mbrparse.treebank.brackets import read_tree
 from mbrparse.treebank.corpora.prepare import Preparation, PreparationStatistics, prepare
 from mbrparse.treebank.corpora.reading import SourceTree, read_corpus
@@ -71,6 +74,24 @@ def main(python: str, folder: Path, corpus: str, count: int, names: Sequence[str
     ours(train, test)
 
 
+class HeldOut:
+    """The sentences that are parsed, and their correct trees."""
+
+    def __init__(self, trees: Sequence[Tree]) -> None:
+        self.sentences = [tree.leaves() for tree in trees]
+        self._gold = [GoldSentence(tree, PAPER_FORM, Place("test", n)) for n, tree in enumerate(trees, 1)]
+
+    def judge(self, name: str, guesses: Sequence[LabelledSpans]) -> list[SentenceCounts]:
+        """A row of counts for each sentence's parse."""
+        rows = []
+        for number, (gold, spans) in enumerate(zip(self._gold, guesses, strict=True), start=1):
+            labels = [label for _, _, label in spans]
+            matches = gold.reference.matches([(start, end) for start, end, _ in spans], labels)
+            place = (number, number, number, len(gold.leaves), 1)
+            rows.append(SentenceCounts(name, *place, gold.constituents, len(spans), *matches))
+        return rows
+
+
 def judge(results: Path, test: Sequence[Tree], stages: Sequence[str]) -> None:
     """What a stage parsed, and its mean time with those before it that it needs: the PCFG's."""
     with (results / "stats.tsv").open(encoding="utf-8") as lines:
@@ -78,7 +99,7 @@ def judge(results: Path, test: Sequence[Tree], stages: Sequence[str]) -> None:
     spent = {
         stage: sum(float(row["elapsedtime"]) for row in rows if row["stage"] == stage) for stage in stages
     }
-    held_out = HeldOut([SourceTree("test", number, tree) for number, tree in enumerate(test, start=1)])
+    held_out = HeldOut(test)
     print(f"{len(test)} sentences of {sum(len(tree.leaves()) for tree in test) / len(test):.1f} tags")
     for stage in stages:
         lines = (results / f"{stage}.mrg").read_text("utf-8").splitlines()
@@ -93,13 +114,16 @@ def judge(results: Path, test: Sequence[Tree], stages: Sequence[str]) -> None:
 def ours(train: Sequence[Tree], test: Sequence[Tree]) -> None:
     """The same of our reduction, pruned alike, in each weighting and by each decoder."""
     treebank = address_trees((SourceTree("", number, tree) for number, tree in enumerate(train, 1)), "tags")
-    held_out = HeldOut([SourceTree("", number, tree) for number, tree in enumerate(test, 1)])
-    search = Search(prune=1e-5)
+    held_out = HeldOut(test)
     for weighting in get_args(Weighting):
-        model = Model(weighting)
-        grammar = model.grammar(treebank, None)
-        for decoder in model.decoders:
-            parses, seconds = timed_parses(model.parser(grammar, decoder, search), held_out.sentences)
+        grammar = DopGrammar.of_treebank(replace(treebank, weighting=weighting))
+        for decoder in ("labelled-recall", "labelled-tree", "most-probable-tree"):
+            samples: dict[str, Any] = {"max_samples": 1000, "max_error": 0.0} if "most" in decoder else {}
+            parser = Parser(grammar, decoder, prune=1e-5, **samples)
+            parser.parse([max(held_out.sentences, key=len)])
+            began = time.process_time()
+            parses = parser.parse(held_out.sentences)
+            seconds = time.process_time() - began
             tell(f"{weighting} {decoder}", held_out, [parse.spans[0] for parse in parses], seconds)
 
 

@@ -23,9 +23,9 @@ import pinned
 
 from mbrparse.decode.parser.output import Details
 from mbrparse.decode.parser.parser import Parse, Parser
-from mbrparse.experiments.trial_runs import panels
 from mbrparse.grammar.grammar_files import read_grammar
 from mbrparse.grammar.pcfg import PCFG
+from mbrparse.grid.grid_tables import panels
 from mbrparse.training.count import train
 from mbrparse.treebank.binarize import Binarization, HeadDriven, debinarize
 from mbrparse.treebank.corpora.prepare import Preparation, PreparationStatistics, prepare

@@ -1,51 +1,164 @@
-"""``mbrparse experiment grid``: a parser for every combination of options of binarize, train and parse."""
+"""``mbrparse grid``: a parser for every combination of options; ``reproduce`` is a grid of one cell."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import shlex
+import sys
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from mbrparse.cli.binarize_command import binarize
+from mbrparse.cli.label_options import LABEL_OPTIONS
 from mbrparse.cli.objective_options import objective_option
-from mbrparse.cli.option_types import Text
+from mbrparse.cli.option_types import InputFile, PathName, Text
 from mbrparse.cli.options import count_option, folder_option, jobs_option, note, option, with_progress
-from mbrparse.cli.stages import STAGES, call_stage, stage_options, words
+from mbrparse.cli.parse_command import parse
+from mbrparse.cli.train_command import train
+from mbrparse.cli.treebank_commands import split
 
 if TYPE_CHECKING:
-    from mbrparse.experiments.grid.cells import Axis
+    from mbrparse.grid.cells import Axis
+
+COMMANDS: dict[str, click.Command] = {"binarize": binarize, "split": split, "train": train, "parse": parse}
+#: The stages whose options may be given.
+STAGES = ("binarize", "train", "parse")
+#: The options of stages that ``reproduce`` has under their own names.
+LISTED = {
+    **dict.fromkeys(("unary", "functions", "label-map", "hmarkov", "vmarkov"), "binarize"),
+    **dict.fromkeys(("sections", "encoding", "on-error"), "binarize"),
+    **dict.fromkeys(("method", "terminals"), "train"),
+    "prune": "parse",
+}
+# What the commands here say themselves: files between the stages, workers, and what is about a single call.
+_OWN = {"grammars", "names", "posteriors", "mix", "form", "statistics", "debinarize", "least", "strict"}
+_OWN |= {"curve", "jobs", "resume", "shard", *LABEL_OPTIONS}
+
+
+def stage_options(stage: str) -> dict[str, click.Option]:
+    """By their names (``hmarkov``), a stage's options but for outputs and what its caller says itself."""
+    return {
+        option.opts[0].removeprefix("--"): option
+        for option in COMMANDS[stage].params
+        if isinstance(option, click.Option)
+        and option.name not in _OWN
+        and (isinstance(option.type, InputFile) or not isinstance(option.type, PathName))
+        and (stage == "binarize" or option.name != "encoding")
+    }
+
+
+def call_stage(stage: str, arguments: Iterable[str]) -> None:
+    """Call a command with these arguments; raises UsageError for wrong ones, and the command's errors."""
+    try:
+        with COMMANDS[stage].make_context(f"mbrparse {stage}", list(arguments)) as context:
+            COMMANDS[stage].invoke(context)
+            return
+    except click.UsageError as error:
+        message = error.format_message()
+    # Not from within the handler: the other error has a context, which no process could send.
+    raise click.UsageError(f"{stage}: {message}")
+
+
+def _words(stage: str, name: str, value: str) -> list[str]:
+    """An option of a stage with a value as arguments; raises UsageError for one that it does not take."""
+    known, context = stage_options(stage), click.get_current_context()
+    if name not in known:
+        raise click.UsageError(f"--{stage}: {name!r} is none of its options {', '.join(known)}.")
+    taken = known[name]
+    try:
+        if taken.is_flag:
+            return [f"--{name}"] if taken.type_cast_value(context, value) else taken.secondary_opts
+        taken.type_cast_value(context, [value] if taken.multiple else value)
+    except click.BadParameter as error:
+        raise click.UsageError(f"--{stage} {name}: {error.message}") from None
+    return [f"--{name}={value}"]
 
 
 def _axis(stage: str, text: str) -> Axis:
-    from mbrparse.experiments.grid.cells import Axis
+    from mbrparse.grid.cells import Axis
 
     name, _, listed = text.partition("=")
-    known, values = stage_options(stage), [one for one in listed.split(";" if ";" in listed else ",") if one]
-    if name not in known:
-        raise click.UsageError(f"--{stage}: {name!r} is none of its options {', '.join(known)}.")
-    if not values:
+    values = [one for one in listed.split(";" if ";" in listed else ",") if one]
+    if not values and name in stage_options(stage):
         raise click.UsageError(f"--{stage} {text!r} is not {name}=VALUE,VALUE,...")
-    try:
-        return Axis(stage, name, {value: words(known[name], f"--{name}", value) for value in values})
-    except click.BadParameter as error:
-        raise click.UsageError(f"--{stage} {name}: {error.message}") from None
+    return Axis(stage, name, {value: _words(stage, name, value) for value in values or [""]})
 
 
-def _axis_option(stage: str) -> Any:
-    what = f"An option of {stage}, without its dashes, and its values; on,off of a flag (repeatable)."
-    return option(f"--{stage}", type=Text("NAME=VALUE,..."), multiple=True, help=what)
+def _stage_option(stage: str, values: str, more: str) -> Any:
+    what = f"An option of {stage}, without its dashes, and its {values}; {more} (repeatable)."
+    return option(f"--{stage}", type=Text(f"NAME={values.upper()}"), multiple=True, help=what)
+
+
+def _listed_options(command: Any) -> Any:
+    for name, stage in reversed(LISTED.items()):
+        command = option(f"--{name}", type=Text("VALUE"), help=f"--{stage} {name}=VALUE")(command)
+    return command
+
+
+@click.command()
+@click.argument("corpus")
+@folder_option("Folder for all files.")
+@objective_option(help="Parse for these instead (repeatable), as parse does.")
+@count_option("--max-length", help="Drop trees with more terminals.", default=40)
+@option("--test-fraction", default="0.1", type=Text("F"), help="Parse the last floor(N*F) trees.")
+@option("--seed", type=int, help="Draw the trees to parse at random instead.")
+@jobs_option()
+@_listed_options
+@_stage_option("binarize", "value", "on or off of a flag")
+@_stage_option("train", "value", "on or off of a flag")
+@_stage_option("parse", "value", "on or off of a flag")
+def reproduce(
+    corpus: str,
+    output: str,
+    names: tuple[str, ...],
+    max_length: int,
+    test_fraction: str,
+    seed: int | None,
+    jobs: Any,
+    **given: Any,
+) -> None:
+    """Binarize a treebank, split it, train, parse for three objectives, and print their table.
+
+    CORPUS is a file, a folder, a zip, a glob, nltk:treebank, craft:PATH, wsj:DIR or embedded:flights
+    (mbrparse corpora lists them all). The folder gets binarized.mrg, train.mrg, test.mrg, grammar.txt, a file
+    of parses for each objective (Goodman's 1996), details.jsonl and table.txt, as the commands binarize,
+    split, train, parse and evaluate make them; and posteriors.npz and report.html, a page with every
+    sentence (mbrparse report). A run that was interrupted goes on with the stage that it was at.
+    """
+    from mbrparse.grid.cells import Cell
+    from mbrparse.grid.reproduction import ALGORITHMS, Reproduction
+
+    options: dict[str, list[str]] = {"binarize": [f"--max-length={max_length}"], "train": [], "parse": []}
+    for name, stage in LISTED.items():
+        value = given.pop(name.replace("-", "_"))
+        options[stage] += [] if value is None else _words(stage, name, value)
+    for stage in STAGES:
+        for text in given[stage]:
+            name, _, value = text.partition("=")
+            options[stage] += _words(stage, name, value)
+    if not corpus.startswith("wsj:") and any(word.startswith("--sections") for word in options["binarize"]):
+        raise click.UsageError("--sections goes with wsj:DIR.")
+    options["split"] = [f"--test-fraction={test_fraction}", *[f"--seed={seed}"] * (seed is not None)]
+    cell = Cell(Path(output), options, tuple(dict.fromkeys(names)) or ALGORITHMS, call_stage, jobs)
+    command = shlex.join(["mbrparse", *sys.argv[1:]])
+    reproduction = Reproduction(corpus, cell, note, with_progress, command)
+    click.echo(reproduction.run(), nl=False)
+    if corpus.startswith("embedded:"):
+        note(f"{corpus} was sampled from a hand-written grammar: its figures say nothing about English")
+    note(f"{reproduction.page}: every sentence behind this table, to open in a browser")
 
 
 @click.command()
 @click.argument("corpus")
 @folder_option("Folder for results, tables, plots and the page.")
-@_axis_option("binarize")
-@_axis_option("train")
-@_axis_option("parse")
+@_stage_option("binarize", "value,...", "on,off of a flag")
+@_stage_option("train", "value,...", "on,off of a flag")
+@_stage_option("parse", "value,...", "on,off of a flag")
 @option("--unary", type=Text("VALUE,..."), help="--binarize unary=VALUE,...")
 @objective_option(default=["labelled-recall"], help="Parse for this (repeatable).")
-@option("--folds", type=click.IntRange(2, 1000), help="Cross-validate: a cell for each of so many folds.")
+@option("--folds", type=click.IntRange(2, 1000), help="Cross-validate: a cell for each of N folds.")
 @option("--test-fraction", default="0.1", type=Text("F"), help="Without --folds: the last part, to hold out.")
 @option("--train-size", default="1", type=Text("F|N,..."), help="Shares or numbers of the training trees.")
 @option("--seed", type=int, help="Draw folds, or the trees to parse, and smaller training parts at random.")
@@ -75,8 +188,8 @@ def grid(
     each option and objective, the last size) as grid.txt, .md, .tex, .csv and .html, and the plots curves (of
     several sizes) and heat-map (of two options) as .svg and .png. A cluster's workers must see the folder.
     """
-    from mbrparse.experiments.grid.cells import GridTrial
-    from mbrparse.experiments.grid.grid_tables import run_grid
+    from mbrparse.grid.cells import CellTrial
+    from mbrparse.grid.grid_tables import run_grid
 
     given["binarize"] = [*given["binarize"], *([] if unary is None else [f"unary={unary}"])]
     axes = [_axis(stage, text) for stage in STAGES for text in given[stage]]
@@ -85,7 +198,7 @@ def grid(
     divisions = [f"--fold={number}/{folds}" for number in range(1, (folds or 0) + 1)]
     common: dict[str, Sequence[str]] = dict.fromkeys(STAGES, ())
     common |= {"binarize": [f"--max-length={max_length}"], "split": [f"--seed={seed}"] * (seed is not None)}
-    trial = GridTrial(
+    trial = CellTrial(
         corpus,
         Path(output).resolve(),
         axes,

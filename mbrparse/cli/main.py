@@ -45,7 +45,7 @@ COMMANDS = {
     "report": "Write an HTML page with the table, the sentences and their trees.",
     "cite": "Print what to cite for a table, and how it was made.",
     "reproduce": "Make Goodman's table from a treebank, in one command.",
-    "experiment": "Run an experiment: a paper's, or a check of the parser.",
+    "grid": "Train and evaluate a parser for every combination of options.",
     "show": "Draw trees in the terminal, or as SVG, PNG, PDF or LaTeX.",
     "completion": "Print what bash, zsh or fish reads to complete commands.",
 }
@@ -53,7 +53,7 @@ COMMANDS = {
 
 _MODULES = {
     "debinarize": "binarize_command",
-    "reproduce": "experiment_command",
+    "reproduce": "grid_command",
     **dict.fromkeys(("corpora", "split", "baseline", "sample"), "treebank_commands"),
     **dict.fromkeys(("surprisal", "next", "masked"), "prefix_commands"),
 }

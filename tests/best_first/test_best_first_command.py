@@ -1,6 +1,5 @@
 """Best-first parsing, statistics and the experiment from the outside."""
 
-import csv
 import json
 from pathlib import Path
 from typing import Any
@@ -117,28 +116,6 @@ def test_statistics_of_an_inside_outside_grammar(folder: Path, command: Command,
     assert command("train", "-", *how[:-1], "-", "--statistics", tmp_path / "t", stdin=text).code == 0
     assert (tmp_path / "t").read_text() == (tmp_path / "s").read_text()
     assert command("train", tmp_path / "few.mrg", *how, "--statistics", tmp_path / "g").code == 2
-
-
-def test_experiment(command: Command, tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
-    how = ("--sentences", 3, "--merit", "beta", "--merit", "boundary-trigram", "-o", tmp_path / "out")
-    first = command("experiment", "figures-of-merit", "embedded:flights", *how)
-    assert first.code == 0, first
-    for name in ("shares.txt", "lengths.md", "curves.csv", "sentences.csv", "curves.svg", "lengths.png"):
-        assert (tmp_path / "out" / name).stat().st_size > 0
-    text = (tmp_path / "out" / "shares.txt").read_text()
-    paper = text.partition("\nPublished, on other data: Caraballo & Charniak (1998), WSJ\n")[2]
-    assert paper.split("\n")[0].split() == ["boundary-trigram", *"----", "under", "2,000"]
-    # What programs read has our rows alone, all of them whole.
-    rows = list(csv.reader((tmp_path / "out" / "shares.csv").open()))
-    assert [(row[0], len(row)) for row in rows[1:]] == [("beta", 6), ("boundary-trigram", 6)]
-    stamps = {path: path.stat().st_mtime_ns for path in (tmp_path / "out" / "sentences").iterdir()}
-    again = command("experiment", "figures-of-merit", "embedded:flights", *how)
-    assert again.out == first.out
-    assert stamps == {path: path.stat().st_mtime_ns for path in (tmp_path / "out" / "sentences").iterdir()}
-    other = command("experiment", "figures-of-merit", "embedded:flights", *how, "--mass", "0.5")
-    assert other.code == 1
-    assert "made with other settings (mass: 0.95, now 0.5)" in other.err
 
 
 def test_ctrl_c_is_one_line(command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -60,13 +60,11 @@ def test_options_of_a_project(command: Command) -> None:
     assert command("debinarize trees.mrg").code == 0
 
 
-def test_lists_flags_and_experiments(command: Command) -> None:
+def test_lists_and_flags(command: Command) -> None:
     Path("mbrparse.toml").write_text(
         '[train]\noutput = "g.txt"\n'
         '[parse]\ngrammar = "g.txt"\nobjective = ["labelled-tree", "bracketed-recall"]\ndebinarize = true\n'
         'output = "{objective}.mrg"\n'
-        "[experiment.palindromes]\nruns = 1\ntrain = 3\ntest = 2\nnonterminals = 2\niterations = 1\n"
-        'output = "p"\n'
     )
     named = "--config mbrparse.toml"
     assert command(f"{named} train trees.mrg").code == 0
@@ -74,8 +72,6 @@ def test_lists_flags_and_experiments(command: Command) -> None:
     assert Path("labelled-tree.mrg").read_text() == "(S a b c)\n" * 2
     assert Path("bracketed-recall.mrg").exists()
     assert command(f"{named} parse trees.mrg --objective labelled-recall -o -").output.count("\n") == 2
-    outcome = command(f"{named} experiment palindromes")
-    assert (outcome.code, Path("p").is_dir()) == (0, True), outcome.err
 
 
 @pytest.mark.parametrize(

@@ -77,8 +77,6 @@ def test_malformed_options(command: Command, options: str, message: str) -> None
     for which in (
         "binarize",
         "stats",
-        "reproduce -o out",
-        "experiment calibration",
     ):
         assert message in command(f"{which} own.psd {options}").usage_error
 
@@ -121,11 +119,9 @@ def test_files_in_several_encodings(command: Command) -> None:
         assert outcome.last_error.startswith(f"mbrparse: {message}")
 
 
-def test_experiments_read_own_conventions(command: Command) -> None:
+def test_reproduce_reads_own_conventions(command: Command) -> None:
     Path("own.psd").write_text(TREE * 20)
-    options = f"{OWN} --test-fraction .2"
-    outcome = command(f"experiment calibration own.psd {options} --samples 5")
-    assert "held-out" in outcome.output
+    words = [f"--binarize {word.removeprefix('--')}" for word in OWN.replace(" ", "=").split("=--")]
+    outcome = command(f"reproduce own.psd -o out {' '.join(words)} --test-fraction .2 --binarize drop=CODE,X")
     assert "lemma 40, (CODE) 20, (ID) 20" in outcome.err
-    assert command(f"reproduce own.psd -o out {options} --drop CODE,X").code == 0
     assert Path("out/binarized.mrg").read_text() == READ * 20

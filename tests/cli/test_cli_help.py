@@ -6,11 +6,10 @@ from children import loaded
 from commandline import Command
 
 from mbrparse import __version__
-from mbrparse.cli.experiment_command import EXPERIMENTS
 from mbrparse.cli.main import cli
 
 
-@pytest.mark.parametrize("words", ["", "experiment", "grammar"])
+@pytest.mark.parametrize("words", ["", "grammar"])
 def test_without_a_command_the_help_comes_as_it_is(command: Command, words: str) -> None:
     outcome = command(words)
     assert (outcome.code, outcome.out) == (2, "")
@@ -25,7 +24,7 @@ def test_version(command: Command) -> None:
 def test_help_of_each_command(command: Command) -> None:
     listed = command("--help").output
     assert listed.startswith("Usage: mbrparse [OPTIONS] COMMAND [ARGS]...\n")
-    grouped = ["grammar info", "grammar convert", *(f"experiment {name}" for name in EXPERIMENTS)]
+    grouped = ["grammar info", "grammar convert"]
     for name in [*cli.list_commands(click.Context(cli)), *grouped]:
         assert " " in name or f"\n  {name}  " in listed
         outcome = command(f"{name} --help")

@@ -174,7 +174,6 @@ def test_statistics_of_a_grammar_that_goes_to_standard_output(command: Command) 
         ("split t --test-last 1 --train-output t", "--train-output would overwrite INPUT"),
         ("sample g -n 1 -o g", "--output would overwrite GRAMMAR"),
         ("show t.svg --svg t.svg", "--svg would overwrite FILE"),
-        ("experiment calibration t -o t", "--output would overwrite INPUT"),
     ],
 )
 def test_two_files_in_one_place(words: str, message: str, command: Command) -> None:
@@ -331,7 +330,7 @@ def test_an_empty_name_is_none(words: str, command: Command) -> None:
 def test_the_name_of_a_folder_is_no_file(command: Command) -> None:
     before = names()
     assert command("binarize t -o new/").error.startswith("new/: is a directory, not a file; name a file")
-    for words in ("report t t -o t/x", "experiment palindromes -o t/x", "report t t -o t/y"):
+    for words in ("report t t -o t/x", "grid t -o t/x", "report t t -o t/y"):
         assert "folder cannot be made (Not a directory); name one within" in command(words).error
     assert names() == before
 

@@ -59,7 +59,6 @@ def test_messages_quote_files_on_one_line(command: Command) -> None:
         "binarize x.mrg --annotate {}",
         "evaluate x.mrg x.mrg --by {}",
         "grammar {}",
-        "experiment {}",
     ],
 )
 def test_usage_errors_quote_arguments_on_one_line(command: Command, line: str) -> None:

@@ -120,10 +120,6 @@ def test_what_takes_no_unary_rules_says_so(command: Command) -> None:
             "best-first search takes no grammar with unary rules",
         ),
         (
-            "experiment figures-of-merit trees --grammar g --min-length 1 --test-fraction 0.5 -o build",
-            "best-first search takes no grammar with unary rules",
-        ),
-        (
             "train trees --method inside-outside --init g --iterations 1",
             "inside-outside training takes no initial grammar with unary rules",
         ),

@@ -24,7 +24,6 @@ MISSPELT = [
     ("parse -g g t --objective max-rule", "Did you mean 'max-rule-sum'?"),
     ("parse -g g t --space gramar", "Did you mean 'grammar'?"),
     ("evaluate t t --format markdwn", "Did you mean 'markdown'"),
-    ("experiment simaan t --unknown collin -o x", "Did you mean 'collins'?"),
 ]
 
 NUMBERS = [
@@ -204,9 +203,6 @@ EVALUATION = [
     ("report t t -o x.html --details a --details b --details c", "--details"),
     ("report t t -o x.html --profile goodmann", "--profile"),
     ("reproduce t -o x --sections 02", "--sections"),
-    ("experiment simaan t --train-sections 02 -o x", "--train-sections"),
-    ("experiment simaan t --unknown none --rare 2 -o x", "--rare"),
-    ("experiment simaan wsj:. --test-fraction 0.2 -o x", "--test-fraction"),
     ("completion tcsh", "tcsh"),
 ]
 

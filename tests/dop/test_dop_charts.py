@@ -8,6 +8,7 @@ import naive_unary
 import numpy as np
 import pytest
 from conversion import posteriors_of
+from explicit_fragments import explicit_fragments
 from hypothesis import given
 from hypothesis import strategies as st
 from naive_dop import NaiveDop, Node, fragments, inner_nodes, spans, words_of
@@ -20,7 +21,6 @@ from mbrparse.charts.spans import SpanEntries
 from mbrparse.decode.answers import Settings
 from mbrparse.decode.parser.parser import Parser
 from mbrparse.errors import GrammarError, OptionsError
-from mbrparse.experiments.dop.explicit_fragments import explicit_fragments
 from mbrparse.grammar.dop.addressed_treebank import AddressedTreebank, Weighting, address_trees
 from mbrparse.grammar.dop.dop_grammar import DopGrammar, fragments_of, number_of_fragments
 from mbrparse.grammar.dop.reduction import reduced_rules

@@ -4,6 +4,7 @@ from collections import Counter
 
 import pytest
 from chi_square import chi_square_chance
+from explicit_fragments import explicit_fragments
 from hypothesis import given
 from hypothesis import strategies as st
 from naive import LabelledSpan
@@ -12,9 +13,6 @@ from test_dop_charts import TREES, WEIGHTINGS, _treebank, _wide, cases
 
 from mbrparse.charts.forest_charts import ForestCharts
 from mbrparse.decode.candidates.samples import Sampler
-from mbrparse.errors import GrammarError
-from mbrparse.experiments.dop import explicit_fragments as module
-from mbrparse.experiments.dop.explicit_fragments import explicit_fragments
 from mbrparse.grammar.dop.addressed_treebank import Weighting
 from mbrparse.grammar.rules import TerminalKind, is_terminal
 
@@ -60,10 +58,3 @@ def test_samples_of_fragments_are_the_trees_of_the_model(weighting: Weighting) -
     assert len(exact) > 1
     assert observed.keys() <= exact.keys()
     assert chi_square_chance(observed, exact, 0.0) > 1e-6
-
-
-def test_too_many_fragments_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MOST", 10)
-    with pytest.raises(GrammarError, match=r"of which 10 at most .*smaller depth"):
-        explicit_fragments(_treebank(TREES, "tags", "plain"))
-    explicit_fragments(_treebank(TREES[:1], "tags", "plain", 1))

@@ -77,9 +77,6 @@ _PARSES = "IN/test.mrg IN/labelled-tree.mrg IN/bracketed-recall.mrg"
 _BEST_FIRST = "parse IN/test.mrg -g IN/grammar.txt --engine best-first --statistics IN/train.stat -o out"
 _POSTERIORS = "--objective consistent-brackets --write-posteriors out.npz -o out"
 _RISK = "--objective minimum-risk --risk labelled-f --samples 100 --details out.jsonl -o out"
-_BRACKETED = "--runs 3 --train 40 --test 10 --nonterminals 5 --iterations 8 -o out"
-_SHARES = "sentences.csv shares.csv shares.md shares.txt"
-_SIMAAN = "experiment simaan IN/test.mrg --resamples 500 --unknown signature --jobs 2 -o out"
 TASKS = (
     Task("binarize", "binarize IN/many.mrg --unary keep -o out", "out"),
     Task("train counting", "train IN/many.mrg --statistics out.stat -o out", "out out.stat"),
@@ -100,15 +97,12 @@ TASKS = (
     ),
     Task("evaluate", f"evaluate {_PARSES} --resamples 30000 -o out", "out"),
     Task("report", f"report {_PARSES} -o out.html", "out.html", "out.html"),
-    Task("palindromes", "experiment palindromes --runs 6 --iterations 40 --jobs 2 -o out"),
-    Task("pereira-schabes", f"experiment pereira-schabes IN/small.mrg {_BRACKETED}"),
     Task(
-        "figures-of-merit",
-        "experiment figures-of-merit IN/small.mrg --sentences 12 --jobs 2 -o out",
+        "grid",
+        "grid IN/small.mrg --binarize hmarkov=0,1 --folds 2 --resamples 500 --jobs 2 -o out",
         "",
-        _SHARES,
+        "grid.txt grid.md",
     ),
-    Task("simaan", _SIMAAN, "", "table2.txt table2.md"),
 )
 
 

@@ -39,7 +39,7 @@ from mbrparse.evaluate.significance import Significance, significance
 from mbrparse.evaluate.tables import Format, Summary, render, summarize
 from mbrparse.files import STANDARD
 from mbrparse.log import Log, no_log
-from mbrparse.run.manifest import described
+from mbrparse.settings import described
 from mbrparse.treebank.labels import LabelMarks
 
 #: The default criteria of differences between parsers.

@@ -4,28 +4,38 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from concurrent.futures import Executor
+from contextlib import contextmanager
+from functools import partial
 from html import escape
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from mbrparse.errors import InputMismatchError
 from mbrparse.evaluate.criteria import MORE, rates, totals
 from mbrparse.evaluate.significance import holm, significance
-from mbrparse.evaluate.tables import Cell, Grid, interval_text, p_value_text
-from mbrparse.experiments.grid.cells import COMPARISON, COUNTS, CRITERIA, GridTrial
-from mbrparse.experiments.old_tables import LAYOUTS, Columns
-from mbrparse.experiments.trial_runs import Tables, panels
-from mbrparse.files import atomic_outputs, open_output, read_lines
+from mbrparse.evaluate.tables import (
+    Cell,
+    PrintFormat,
+    csv_of,
+    interval_text,
+    lay_out,
+    p_value_text,
+    signature_line,
+)
+from mbrparse.files import atomic_outputs, make_folder, open_output, open_output_bytes, read_lines
+from mbrparse.grid.cells import COMPARISON, COUNTS, CRITERIA, CellCounts, CellTrial
+from mbrparse.jobs import Jobs, WorkerFunction, in_order, open_executor
+from mbrparse.local_settings import no_local_settings
 from mbrparse.log import Log, Progress
-from mbrparse.run.jobs import Jobs
-from mbrparse.run.manifest import described, file_digest
-from mbrparse.run.results import claim_folder, read_json, run_all
-from mbrparse.state_files import anything, mapping, short_digest
+from mbrparse.program import signature
+from mbrparse.settings import digest, file_digest, load, save
 
 F = next(one for one in MORE if one.name == "labelled_f")
 SIZE, OBJECTIVE = "train_size", "objective"
+FORMATS: dict[str, PrintFormat] = {"txt": "text", "md": "markdown", "tex": "latex"}
 _SHOWN = ("labelled_recall", "labelled_precision", F.name, "labelled_tree")
 #: A plot with more lines shows those that differ from the baseline in one option.
 _LINES = 8
@@ -35,40 +45,46 @@ _STYLE = (
 )
 
 
-def run_grid(trial: GridTrial, resamples: int, jobs: Jobs, log: Log, progress: Progress) -> str:
+def done_cells(trial: CellTrial, jobs: Jobs, log: Log) -> Iterator[tuple[int, CellCounts]]:
+    """Each cell's number, from 1, and counts: those that are kept in the folder first.
+
+    Raises InputMismatchError for one of another grid.
+    """
+    settings, folder = trial.settings(), trial.folder / "cells"
+    make_folder(folder)
+    files = {run: folder / f"run-{run:02}.json" for run in range(1, len(trial.places) + 1)}
+    missing = [run for run, path in files.items() if not path.exists()]
+    for run, path in files.items():
+        if run not in missing:
+            yield run, load(path, CellCounts, settings, "give another folder: -o DIR")
+    if missing:
+        function = WorkerFunction(partial(partial, trial))
+        executor: Executor
+        with open_executor(jobs, function) as executor:
+            done = len(files) - len(missing)
+            for run, future in in_order(executor, function, missing):
+                counts = future.result()
+                save(files[run], counts, settings)
+                done += 1
+                log(f"cell {run} ({', '.join(trial.places[run - 1])}), {done} of {len(files)}")
+                yield run, counts
+
+
+def run_grid(trial: CellTrial, resamples: int, jobs: Jobs, log: Log, progress: Progress) -> str:
     """Do the cells that are not there yet; write tables, plots and a page; return the table.
 
     The baseline is the first value of each axis, the first objective and the last size. Raises
     InputMismatchError for a folder of another grid, and what the commands raise.
     """
-    settings: dict[str, Any] = {f"{axis.stage} {axis.name}": list(axis.values) for axis in trial.axes}
-    settings |= {stage: list(words) for stage, words in trial.common.items()}
-    settings |= {name: list(getattr(trial, name)) for name in ("objectives", "sizes", "divisions")}
-    settings["corpus"] = trial.corpus
-    path, cells_there = trial.folder / "settings.json", list(trial.folder.glob("cells/*"))
-    trees = list(trial.folder.glob("trees/*"))
-    try:
-        claim_folder(trial.folder, settings, map(str, cells_there + trees))
-    except InputMismatchError:
-        if cells_there or "divisions" not in read_json(path, mapping(anything)):
-            raise
-        for part in (path, *trees):
-            part.unlink()  # A run that left no cell, of a misspelt option perhaps, has claimed nothing.
-        claim_folder(trial.folder, settings, ())
     baseline = (*trial.places[0][:-2], trial.sizes[-1], trial.objectives[0])
     names, total = [axis.title for axis in trial.axes], len(trial.places)
     log(f"{total} cell{'s' * (total > 1)}, each for {', '.join(trial.objectives)}")
     made = dict.fromkeys(path for place in trial.places for path in trial.trees(place, log))
-    results = {}
-    for run, found in progress(
-        run_all(trial, trial.folder / "cells", total, settings, jobs, log), "cells", total
-    ):
-        results[run] = found
-        log(f"cell {run} ({', '.join(trial.places[run - 1])}), {len(results)} of {total}")
+    results = dict(progress(done_cells(trial, jobs, log), "cells", total))
     rows = [
-        (*place[:-1], place[-1].removeprefix("--"), results[run]["training_trees"], objective, *one)
+        (*place[:-1], place[-1].removeprefix("--"), results[run].training_trees, objective, *one)
         for run, place in enumerate(trial.places, start=1)
-        for objective, counts in results[run]["counts"].items()
+        for objective, counts in results[run].counts.items()
         for one in counts
     ]
     columns = [*names, SIZE, "division", "training_trees", OBJECTIVE]
@@ -76,45 +92,49 @@ def run_grid(trial: GridTrial, resamples: int, jobs: Jobs, log: Log, progress: P
     cells, table = _summed(counts, columns), _summed(counts, [*names, SIZE, OBJECTIVE])
     tests = _tests(counts, table, baseline, resamples, progress)
     title = f"Grid on {trial.corpus}"
-    with atomic_outputs():
-        for name, frame in (("cells", cells), ("table", table.join(tests))):
-            with open_output(trial.folder / f"{name}.csv") as stream:
-                frame.to_csv(stream, index=False, lineterminator="\n")
-        people = _people(table, tests, len(names) + 2)
-        digests = short_digest("".join(map(file_digest, made)).encode())
-        about = {"experiment": "grid", **described(trial.folder), "corpus": digests[:10]}
-        about |= {**COMPARISON.signature(), "tests": {"resamples": resamples}}
-        text = Tables(trial.folder, about).write("grid", people, names=len(names) + 2)
-        sizes = cells.groupby(SIZE, sort=False)["training_trees"].mean()
-        plots = [*_curves(trial, table, baseline, sizes, title), *_heat_map(trial, table, baseline, title)]
+    digests = digest([file_digest(path) for path in made])
+    about = {"experiment": "grid", "run": trial.settings(), "corpus": digests[:10]}
+    signed = signature(
+        {"table": "grid", **about, **COMPARISON.signature(), "tests": {"resamples": resamples}}
+    )
+    people, width = _people(table, tests, len(names) + 2), len(names) + 2
     tested = tests["p"].count()
     legend = (
         f"{F.heading} diff.: from the baseline, with its 95% interval (bootstrap); p by approximate "
         f"randomization, two-sided, {resamples:,} resamples; p (Holm): corrected for {tested} tests."
     )
-    *lines, signed = text.split("\n")
     prose = [*([legend] * bool(tested)), signed]
+    with atomic_outputs():
+        heading, *shown = [[cell.text for cell in row] for row in people]
+        frames = {"cells": cells, "table": table.join(tests), "grid": pd.DataFrame(shown, columns=heading)}
+        for name, frame in frames.items():
+            with open_output(trial.folder / f"{name}.csv") as stream:
+                stream.write(csv_of(frame))
+        for suffix, form in FORMATS.items():
+            lines = [*lay_out(people, form, width), "", signature_line(signed, form)]
+            with open_output(trial.folder / f"grid.{suffix}") as stream:
+                stream.write("\n".join(lines) + "\n")
+        sizes = cells.groupby(SIZE, sort=False)["training_trees"].mean()
+        plots = [*_curves(trial, table, baseline, sizes, title), *_heat_map(trial, table, baseline, title)]
     svg = ("".join(read_lines(trial.folder / f"{plot}.svg")) for plot in plots)
     html = [
         f'<!DOCTYPE html><html lang="en"><meta charset="utf-8"><title>{escape(title)}</title>',
         f"<style>{_STYLE}</style><h1>{escape(title)}</h1>",
-        *LAYOUTS["html"](people, len(names) + 2),
+        *lay_out(people, "html", width),
         *(f"<p>{escape(line)}</p>" for line in prose),
         *(one[one.index("<svg") :] for one in svg),
     ]
     with open_output(trial.folder / "grid.html") as stream:
         stream.writelines(f"{line}\n" for line in html)
-    return "\n".join([*lines, "\n\n".join(prose)])
+    return "\n".join([*lay_out(people, "text", width), "", "\n\n".join(prose)])
 
 
 def _summed(counts: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
     """A row for each combination of keys, with its summed counts and rates."""
     groups = counts.groupby(keys, sort=False)
-    order = groups.ngroup().sort_values(kind="stable")
-    ordered = counts.loc[order.index]
-    columns = {name: ordered[name].to_numpy() for name in COUNTS}
-    numbers = Columns({"name": list(map(str, order)), **columns})
-    sums, shares = totals(numbers).set_index("name"), rates(numbers, CRITERIA).set_index("name")
+    numbers = counts[[*COUNTS]].assign(name=groups.ngroup().map(str))[["name", *COUNTS]]
+    numbers = numbers.loc[groups.ngroup().sort_values(kind="stable").index].reset_index(drop=True)
+    sums, shares = (table.drop(columns="name") for table in (totals(numbers), rates(numbers, CRITERIA)))
     firsts = counts.loc[~counts.duplicated(keys), keys].reset_index(drop=True)
     return pd.concat([firsts, sums.reset_index(drop=True), shares.reset_index(drop=True)], axis=1)
 
@@ -128,9 +148,8 @@ def _tests(
     for key, part in progress(parts.items(), "tests", len(parts)):
         row: tuple[float, ...] = (math.nan,) * 4
         if key != tuple(baseline) and resamples and part["terminals"].tolist() == base["terminals"].tolist():
-            both = pd.concat([base, part])
-            names = [name for name, one in (("a", base), ("b", part)) for _ in range(len(one))]
-            columns = Columns({"name": names, **{name: both[name].to_numpy() for name in COUNTS}})
+            both = pd.concat([base.assign(name="a"), part.assign(name="b")], ignore_index=True)
+            columns = both[["name", *COUNTS]]
             tested = significance(columns, [F], "pooled", "a", resamples)
             arrays = tested.difference, tested.difference_low, tested.difference_high, tested.p_randomization
             row = tuple(float(array[1, 0]) for array in arrays)
@@ -139,7 +158,7 @@ def _tests(
     return frame.assign(p_holm=holm(frame["p"].tolist()))
 
 
-def _people(table: pd.DataFrame, tests: pd.DataFrame, names: int) -> Grid:
+def _people(table: pd.DataFrame, tests: pd.DataFrame, names: int) -> list[list[Cell]]:
     """What people see."""
     shown = [one for one in CRITERIA if one.name in _SHOWN]
     more = f"{F.heading} diff.", "95% interval", "p", "p (Holm)"
@@ -154,7 +173,7 @@ def _people(table: pd.DataFrame, tests: pd.DataFrame, names: int) -> Grid:
 
 
 def _curves(
-    trial: GridTrial, table: pd.DataFrame, baseline: Sequence[str], sizes: pd.Series[float], title: str
+    trial: CellTrial, table: pd.DataFrame, baseline: Sequence[str], sizes: pd.Series[float], title: str
 ) -> Iterator[str]:
     """F against training trees, a line for each parser."""
     if len(trial.sizes) < 2:
@@ -179,7 +198,7 @@ def _curves(
     yield "curves"
 
 
-def _heat_map(trial: GridTrial, table: pd.DataFrame, baseline: Sequence[str], title: str) -> Iterator[str]:
+def _heat_map(trial: CellTrial, table: pd.DataFrame, baseline: Sequence[str], title: str) -> Iterator[str]:
     """F over two axes of several values, those of binarize first; all else is the baseline's."""
     wide = [axis for axis in trial.axes if len(axis.values) > 1]
     names = [axis.title for axis in sorted(wide, key=lambda axis: axis.stage != "binarize")[:2]]
@@ -202,3 +221,29 @@ def _heat_map(trial: GridTrial, table: pd.DataFrame, baseline: Sequence[str], ti
             panel.set_xticks(range(len(found.columns)), found.columns)
             panel.set_yticks(range(len(found)), found.index)
     yield "heat-map"
+
+
+@contextmanager
+def panels(
+    folder: Path, name: str, count: int, size: tuple[float, float], title: str, dpi: int = 130
+) -> Iterator[tuple[Any, Any]]:
+    """A figure and its panels side by side, written as NAME.svg and NAME.png when they are filled."""
+    with no_local_settings():
+        import matplotlib as mpl
+
+    mpl.use("Agg")
+    # The same input gives the same file, and text stays text.
+    mpl.rcParams.update({"svg.hashsalt": "mbrparse", "svg.fonttype": "none"})
+    from matplotlib import pyplot as plt
+
+    figure, [axes] = plt.subplots(1, count, figsize=size, layout="constrained", squeeze=False)
+    yield figure, axes
+    for panel in axes:
+        panel.grid(alpha=0.25)
+        for side in ("top", "right"):
+            panel.spines[side].set_visible(False)
+    figure.suptitle(title, fontsize=11)
+    for form, metadata in (("svg", {"Date": None}), ("png", {})):
+        with open_output_bytes(folder / f"{name}.{form}") as stream:
+            figure.savefig(stream, format=form, dpi=dpi, metadata=metadata)
+    plt.close(figure)

@@ -15,9 +15,7 @@ import math
 from dataclasses import replace
 from typing import Any
 
-from mbrparse.errors import GrammarError
 from mbrparse.grammar.dop.addressed_treebank import AddressedTreebank
-from mbrparse.grammar.dop.dop_grammar import number_of_fragments
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import Rule, quote, relative_frequencies
 
@@ -25,28 +23,9 @@ from mbrparse.grammar.rules import Rule, quote, relative_frequencies
 _Fragment = tuple[Any, ...]
 _Part = int | _Fragment
 
-#: More than this are refused: each costs some hundred bytes, and every sentence time.
-MOST = 1_000_000
-
 
 def explicit_fragments(treebank: AddressedTreebank, shared: bool = False) -> PCFG:
-    """The grammar of all fragments, up to the treebank's depth and in its weighting.
-
-    Raises GrammarError for more than MOST of them, counted at each of their nodes.
-
-    >>> from mbrparse.grammar.dop.addressed_treebank import address_trees
-    >>> from mbrparse.treebank.brackets import read_tree
-    >>> from mbrparse.treebank.corpora.reading import SourceTree
-    >>> tree = SourceTree("", 1, read_tree("(S (NP a b) (VP c (NP a b)))"))
-    >>> explicit_fragments(address_trees([tree], "tags"))
-    <grammar over tags: 16 symbols, 22 rules>
-    """
-    number = number_of_fragments(treebank)
-    if number > MOST:
-        raise GrammarError(
-            f"{number} fragments, of which {MOST} at most are written one by one",
-            remedy="give a smaller depth, or fewer trees",
-        )
+    """The grammar of all fragments, up to the treebank's depth and in its weighting."""
     labels, terminals = treebank.labels, list(map(quote, treebank.terminals))
     numbers: dict[_Fragment, int] = {}
     counts: dict[Rule, float] = {}

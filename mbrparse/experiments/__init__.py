@@ -1,1 +1,0 @@
-"""The papers' experiments: where training, decoding and evaluation meet. One folder a paper."""

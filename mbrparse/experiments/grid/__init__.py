@@ -1,1 +1,0 @@
-"""Grids: a parser for every combination of options, of training sizes and of folds."""
