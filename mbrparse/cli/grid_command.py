@@ -34,7 +34,7 @@ LISTED = {
 }
 # What the commands here say themselves: files between the stages, workers, and what is about a single call.
 _OWN = {"grammars", "names", "posteriors", "mix", "form", "statistics", "debinarize", "least", "strict"}
-_OWN |= {"curve", "jobs", "resume", "shard", *LABEL_OPTIONS}
+_OWN |= {"curve", "jobs", "resume", "shard", "log", *LABEL_OPTIONS}
 
 
 def stage_options(stage: str) -> dict[str, click.Option]:
