@@ -12,32 +12,6 @@ _LONGEST = 1000
 _LONG = re.compile(rf"\S{{{_LONGEST},}}")
 
 
-# A command to type, which stays as it is, or an option that is an argument in Python, with its value.
-_OPTION = re.compile(
-    r"\b(?:mbrparse |parse -|grammar convert )[^;,()]*"
-    r"|--(continuation|debinarize|encoding|engine|exact|fallback|form|grammar|items|joiner|k-best|label-style|labels|max-error|max-length|max-samples|max-seconds|merit|normalize|null|terminals|unaries"
-    r"|objective|on-error|pooled|posteriors|precision|prune|risk|sampled-posteriors|samples|seed|space)\b"
-    r"(?: (original|symbol|single|double|skip|none|exhaustive|best-first|latin-1|supar|benepar|nltk)\b)?"
-)
-_ARGUMENTS = {
-    "--labels none": "unlabelled=True",
-    "--engine best-first": "best_first",
-    "--engine exhaustive": "best_first=None",
-    "--exact": "f_score='exact'",
-    "--debinarize": "debinarized=True",
-    "--normalize": "normalize=True",
-    "--unaries": "unaries=True",
-    "--grammar": "a grammar",
-}
-
-
-def _argument(option: re.Match[str]) -> str:
-    """What Python calls an option of the command line, with its value."""
-    name, value = option[1] and option[1].replace("-", "_").replace("label_style", "marks"), option[2]
-    usual = f"{name}={value!r}" if value else name
-    return option[0] if name is None else _ARGUMENTS.get(option[0], usual)
-
-
 def visible(text: str) -> str:
     """Text as people are shown it: on one line, control characters escaped as Python writes them.
 
@@ -63,10 +37,18 @@ def shortened(text: str, most: int = 40) -> str:
 class MbrparseError(ValueError):
     """An error in the input, with its place and how to correct it.
 
-    ``source`` and ``line`` (1-based) say where, ``remedy`` says what to do about it. The text of the
-    error is one line, whatever it quotes (``visible``): ``source:line: message; remedy``. Messages call an
-    option ``--name``, as on the command line, which shows ``usage``; ``str`` has the names of Python's
-    arguments instead.
+    The text is one line, whatever it quotes (``visible``): ``source:line: message; remedy``. It names
+    parameters as Python does, set in backticks with their value if there is one: `max_length`, `labels=none`;
+    the command line shows them as its options (``cli.options.with_dashes``).
+
+    Parameters
+    ----------
+    message
+        What is wrong.
+    source, line
+        Where: a file's name, and the number of a line from 1.
+    remedy
+        What to do about it.
     """
 
     def __init__(
@@ -82,9 +64,7 @@ class MbrparseError(ValueError):
         self.line = line
         self.remedy = remedy
         where = "" if source is None else f"{source}: " if line is None else f"{source}:{line}: "
-        #: The text as the command line shows it.
-        self.usage = visible(where + message + ("" if remedy is None else f"; {remedy}"))
-        super().__init__(_OPTION.sub(_argument, self.usage))
+        super().__init__(visible(where + message + ("" if remedy is None else f"; {remedy}")))
 
     def __reduce__(self) -> tuple[object, ...]:
         """Errors are pickled between processes (``--jobs``) with their keyword arguments."""

@@ -99,7 +99,7 @@ def read_lines(path: str | Path, encoding: str | None = None) -> Iterator[str]:
 
 def bad_bytes(source: str, line: int, encoding: str | None = None) -> FileError:
     """The error for a line that is no text."""
-    remedy = "name the file's encoding, e.g. --encoding latin-1"
+    remedy = "name the file's encoding, e.g. `encoding=latin-1`"
     return FileError(
         f"bytes that are not {encoding or 'utf-8'}",
         source=source,
@@ -129,7 +129,7 @@ def decode_lines(
     try:
         text = io.TextIOWrapper(stream, name, errors=_MARK, newline="\n")
     except (LookupError, ValueError):  # ValueError: a name with a zero in it
-        raise FileError(f"there is no encoding {encoding!r}", remedy="e.g. --encoding latin-1") from None
+        raise FileError(f"there is no encoding {encoding!r}", remedy="e.g. `encoding=latin-1`") from None
     number = 0
     try:
         for number, line in enumerate(text, start=1):

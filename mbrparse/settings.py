@@ -129,7 +129,7 @@ def resumable_outputs(
     beside = f"{parts[0]}.settings"
     done = 0
     if resume and os.path.exists(beside):
-        load(beside, list[str], settings, "leave --resume out to begin anew")
+        load(beside, list[str], settings, "leave `resume` out to begin anew")
         done = _whole_sentences(parts, headings)
     else:
         save(beside, paths, settings)
@@ -138,7 +138,7 @@ def resumable_outputs(
             yield done
     except (KeyboardInterrupt, WorkersError, MemoryError) as failure:
         if there := _whole_sentences(parts, headings):
-            kept = f"after {counted(there, 'sentence')}: {paths[0]}{PART} keeps them, --resume goes on"
+            kept = f"after {counted(there, 'sentence')}: {paths[0]}{PART} keeps them, `resume` goes on"
             if isinstance(failure, KeyboardInterrupt):
                 raise KeyboardInterrupt(*failure.args, kept) from None
             raise

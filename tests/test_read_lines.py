@@ -104,7 +104,7 @@ def test_an_odd_byte_at_the_end() -> None:
 def test_what_is_no_text_encoding(encoding: str, data: bytes) -> None:
     found, error = read(data, encoding)
     assert found == []
-    assert str(error) == f"there is no encoding {encoding!r}; e.g. encoding='latin-1'"
+    assert str(error) == f"there is no encoding {encoding!r}; e.g. `encoding=latin-1`"
 
 
 @pytest.mark.parametrize("line", ["binarize", "debinarize", "split --test-last 2 --test-output -"])

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from mbrparse.cli.option_types import Text
-from mbrparse.cli.options import option
+from mbrparse.cli.options import option, with_dashes
 from mbrparse.errors import MbrparseError
 from mbrparse.treebank.formats.conventions import CorpusReading
 
@@ -18,7 +18,7 @@ def _text(name: str, metavar: str, help: str) -> Any:
         try:
             CorpusReading(**{name: text})  # type: ignore[arg-type]
         except MbrparseError as error:
-            raise click.BadParameter(error.usage) from None
+            raise click.BadParameter(with_dashes(error)) from None
         return text
 
     return option(type=Text(metavar, checked), default="", show_default=False, help=help)

@@ -140,7 +140,7 @@ def main(at_first: object = None) -> NoReturn:
     elif lost is not None and failure is None:
         failure, code = unwritable("<stdout>", lost), code or 1
     if failure is not None:
-        note(failure.usage if isinstance(failure, MbrparseError) else str(failure))
+        note(str(failure))
         flush_output()
     if code > 128 and any(not thread.daemon for thread in threading.enumerate()[1:]):
         # Threads that were interrupted at their work would be waited for.

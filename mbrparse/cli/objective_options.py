@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mbrparse.cli.option_types import Text
-from mbrparse.cli.options import NearestChoice, option
+from mbrparse.cli.options import NearestChoice, option, with_dashes
 from mbrparse.decode.objectives import OBJECTIVES, UNARY_COST, FScore, Item, Objective, Space
 from mbrparse.errors import ObjectiveError, OptionsError
 
@@ -147,7 +147,7 @@ class ObjectiveOptions:
             option = "--node-cost"
             return row if self.node_cost is None else row.with_node_cost(self.node_cost)
         except ObjectiveError as error:
-            raise click.UsageError(f"{option}: {error.usage}.") from None
+            raise click.UsageError(f"{option}: {with_dashes(error)}.") from None
 
 
 def _gains(weights: Sequence[str]) -> tuple[tuple[Item, float], ...]:
@@ -179,7 +179,7 @@ def combinations_checked() -> Iterator[None]:
         yield
     except OptionsError as error:
         if error.option is None:
-            raise click.UsageError(f"{error.usage}.") from None
+            raise click.UsageError(f"{with_dashes(error)}.") from None
         flag = _FLAGS.get(error.option, f"--{error.option.replace('_', '-')}")
         value = "" if error.value is None else f" {error.value}"
         raise click.UsageError(f"{flag}{value} {error.predicate}.") from None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import functools
 import math
+import re
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -163,7 +164,7 @@ def _functions(text: str) -> str:
     try:
         categories(text)
     except MbrparseError as error:
-        raise click.BadParameter(error.usage) from None
+        raise click.BadParameter(with_dashes(error)) from None
     return text
 
 
@@ -242,9 +243,26 @@ def with_progress(items: Iterable[Item], title: str, total: int | None = None) -
     yield from track(items, description=title, total=total, console=Console(stderr=True), transient=True)
 
 
+_PARAMETER = re.compile(r"`([a-z][a-z_]*)(?:=([^`]*))?`")
+
+
+def with_dashes(text: object) -> str:
+    """A message whose parameters are shown as options.
+
+    >>> with_dashes("`max_length` needs `labels=none`")
+    '--max-length needs --labels none'
+    """
+
+    def shown(found: re.Match[str]) -> str:
+        name = f"--{found[1].replace('_', '-')}"
+        return name if found[2] is None else f"{name} {found[2]}"
+
+    return _PARAMETER.sub(shown, str(text))
+
+
 def note(message: str) -> None:
     """Print one line of information on stderr, with the program's name."""
-    log(f"mbrparse: {message}")
+    log(f"mbrparse: {with_dashes(message)}")
 
 
 def log(message: str) -> None:

@@ -16,6 +16,7 @@ from mbrparse.cli.options import (
     option,
     prune_option,
     refuse_options,
+    with_dashes,
 )
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ class CandidateOptions:
         try:
             return TreeRates(self.risk, "original" if debinarize else "binarized")
         except MbrparseError as error:
-            raise click.BadParameter(f"{error.usage}.", param_hint="--risk") from None
+            raise click.BadParameter(f"{with_dashes(error)}.", param_hint="--risk") from None
 
 
 @dataclass(frozen=True)
@@ -140,7 +141,7 @@ class BestFirstOptions:
         try:
             until = Until.parse(self.until)
         except MbrparseError as error:
-            raise click.BadParameter(error.usage, param_hint="--until") from None
+            raise click.BadParameter(with_dashes(error), param_hint="--until") from None
         parameter = next(known for known in context.command.params if known.name == "merit")
         merit = NearestChoice(list(MERITS)).convert(self.merit, parameter, context)
         if until.name == "mass":

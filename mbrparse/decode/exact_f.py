@@ -139,7 +139,7 @@ class ExactFDecoder:
                 f"exact F of {objectives[0].name} needs a grammar without unary rules: only there is the "
                 "size of trees bounded",
                 remedy="train on trees without (mbrparse binarize --unary top, bottom or join), or leave "
-                "--exact out",
+                "`exact` out",
             )
         self._charts = charts
         self._objectives = objectives

@@ -68,7 +68,7 @@ def check_gold(tree: Outline, place: Place, unaries: bool = False) -> None:
                 f"the gold is not binarized: {node.label!r} has "
                 + ("a constituent for its only child" if is_unary else f"{len(node.children)} children"),
                 "binarize it (mbrparse binarize), compare original trees with --form original"
-                + (", or give --unaries if it keeps its unary productions" if is_unary else ""),
+                + (", or give `unaries` if it keeps its unary productions" if is_unary else ""),
             )
 
 
@@ -104,7 +104,7 @@ class BinarizedForm:
             InputMismatchError,
             f"the parses are in original form ({node.label!r} has {len(node.children)} children here, "
             "and there is no continuation anywhere), but the gold is binarized",
-            "compare binarized parses with a binarized gold, or all in original form: --form original",
+            "compare binarized parses with a binarized gold, or all in original form: `form=original`",
         )
 
 

@@ -208,7 +208,7 @@ def _from(path: str | Path, first: int, encoding: str, original: bool) -> Iterat
         raise CorpusError(
             f"no tree {first}: the file holds {count}",
             source=name,
-            remedy=f"give --line a number from 1 to {count}",
+            remedy=f"give `line` a number from 1 to {count}",
         )
 
 
@@ -232,7 +232,7 @@ def _debinarized(named: NamedTree, source: str) -> NamedTree:
         return named if named.tree is None else named._replace(tree=debinarize(named.tree))
     except LabelError as error:
         raise LabelError(
-            error.message, source=source, line=named.line, remedy="leave out --debinarize"
+            error.message, source=source, line=named.line, remedy="leave out `debinarize`"
         ) from None
 
 

@@ -131,9 +131,9 @@ def fold_root(
 def check_root(rules: RuleSet, root: str) -> None:
     """Raise GrammarError unless ``root`` can be the name of the symbol above the start symbols."""
     if not is_name(root):
-        raise GrammarError(f"{root!r} is no symbol's name", remedy="choose another with --root, e.g. TOP")
+        raise GrammarError(f"{root!r} is no symbol's name", remedy="choose another with `root`, e.g. TOP")
     if any(root in (rule.parent, *rule.children) for rule in rules.rules):
-        raise GrammarError(f"the grammar has a symbol {root} already", remedy="choose another with --root")
+        raise GrammarError(f"the grammar has a symbol {root} already", remedy="choose another with `root`")
 
 
 def _unfold_root(rules: RuleSet, root: str) -> list[tuple[Rule, str]]:
@@ -171,7 +171,7 @@ _MISTAKES = tuple(
         (r"^([^\s'\"]+?)(?:-+>|=+>|→|⟶)(\S*)", "no blanks around the arrow of {0}", "write {1} -> {2}"),
         (r"\[\s*(\d*),(\d+)\s*\]", "{0} has a decimal comma", "write [{1}.{2}]"),
         (r"\[\s*[\d.,]+\s*%\s*\]", "{0} is a percentage", "write a number from 0 to 1, such as [0.5]"),
-        (r"\[\s*\d+\s*/\s*\d+\s*\]", "{0} is a fraction", "write [0.3333]; --normalize mends the rounding"),
+        (r"\[\s*\d+\s*/\s*\d+\s*\]", "{0} is a fraction", "write [0.3333]; `normalize` mends the rounding"),
         (
             r"\[(?!\s*\d*\.?\d*(?:[eE][-+]?\d+)?\s*\]|\s*[\d.]+\s*$)[^\]\[]*\]|\[\s*\]",
             "{0} is not a probability",
@@ -296,7 +296,7 @@ def _check_sums(written: list[_Written], source: str) -> None:
                 f"{'little' if total < 1 else 'much'}{listed if len(lines) > 1 else ''}",
                 source=source,
                 line=lines[0] or None,
-                remedy="correct a number, or rescale them: --normalize",
+                remedy="correct a number, or rescale them: `normalize`",
             )
 
 

@@ -22,7 +22,7 @@ Estimate = TypeVar("Estimate")
 Expected = TypeVar("Expected")
 #: The figures of an iteration.
 Row = dict[str, Any]
-BEGIN_ANEW = "leave --resume out to begin anew"
+BEGIN_ANEW = "leave `resume` out to begin anew"
 
 
 def alternate(

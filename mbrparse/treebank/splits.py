@@ -122,7 +122,7 @@ def length_note(lengths: Sequence[int], split: Split) -> str | None:
         return None
     return (
         f"warning: test sentences have {test:.1f} words, training sentences {train:.1f}: if the corpus is "
-        "sorted, draw the test part at random (--seed)"
+        "sorted, draw the test part at random (`seed`)"
     )
 
 

@@ -12,6 +12,7 @@ from hypothesis import given
 from tree_strategies import labels, trees
 
 import mbrparse as mp
+from mbrparse.cli.options import with_dashes
 from mbrparse.errors import OptionsError
 from mbrparse.treebank.brackets import any_tree
 
@@ -140,19 +141,8 @@ def test_training_scores_and_tables_take_trees_of_any_kind() -> None:
 # --- messages ----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("message", "python"),
-    [
-        ("--max-length is one or more", "max_length is one or more"),
-        ("--labels none needs it: --engine exhaustive", "unlabelled=True needs it: best_first=None"),
-        ("say --form original, or --items symbol", "say form='original', or items='symbol'"),
-        ("train: mbrparse train --prune 3, or --prune", "train: mbrparse train --prune 3, or prune"),
-        ("(parse -g GRAMMAR --seed 3 writes it), --seed", "(parse -g GRAMMAR --seed 3 writes it), seed"),
-        ("--work FOLDER and --resume", "--work FOLDER and --resume"),
-    ],
-)
-def test_options_as_pythons_arguments(message: str, python: str) -> None:
-    error = OptionsError(message, remedy="--normalize")
-    assert (str(error), error.usage) == (f"{python}; normalize=True", f"{message}; --normalize")
-    again = pickle.loads(pickle.dumps(error))
-    assert (str(again), again.usage) == (str(error), error.usage)
+def test_parameters_in_messages_are_options_of_the_command_line() -> None:
+    error = OptionsError("`max_length` needs `labels=none`", source="f", remedy="give `no_brackets`")
+    assert str(error) == "f: `max_length` needs `labels=none`; give `no_brackets`"
+    assert with_dashes(error) == "f: --max-length needs --labels none; give --no-brackets"
+    assert str(pickle.loads(pickle.dumps(error))) == str(error)

@@ -118,7 +118,7 @@ class BestFirst:
 
     def __post_init__(self) -> None:
         if self.merit not in MERITS:
-            raise OptionsError(f"--merit is one of {', '.join(MERITS)}, not {self.merit!r}")
+            raise OptionsError(f"`merit` is one of {', '.join(MERITS)}, not {self.merit!r}")
 
     @property
     def figure(self) -> Merit:

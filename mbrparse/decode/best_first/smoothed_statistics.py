@@ -42,7 +42,7 @@ class StatisticsTables:
             raise GrammarError(
                 f"boundary statistics of {len(grammar.symbols)} symbols by {len(tags)} terminals do not "
                 "fit in memory",
-                remedy="train with --terminals tags, or take a merit without statistics: normalized-beta",
+                remedy="train with `terminals=tags`, or take a merit without statistics: normalized-beta",
             )
         self.tags = TagModel(statistics, tags)
         self._unigram = np.array([self.tags.prob(tag) for tag in range(len(tags))])

@@ -52,7 +52,7 @@ class Grammars:
             raise GrammarError(
                 f"its terminals are {kinds[other]}, where those of {first} are {kinds[0]}",
                 source=source,
-                remedy="train all grammars with the same --terminals",
+                remedy="train all grammars with the same `terminals`",
             )
         self.members = [one for one, share in zip(members, shares, strict=True) if share > 0]
         self.weights: FloatArray = shares[shares > 0]

@@ -97,9 +97,9 @@ def run(
         Where workers cannot start.
     """
     if seconds is not None and not seconds > 0:
-        raise OptionsError(f"--max-seconds is a number above zero, not {seconds:g}")
+        raise OptionsError(f"`max_seconds` is a number above zero, not {seconds:g}")
     if seconds is not None and isinstance(jobs, Scheduler):
-        raise OptionsError("--max-seconds ends processes of this machine: it is not for --scheduler")
+        raise OptionsError("`max_seconds` ends processes of this machine: it is not for `scheduler`")
     worker, stream = job.worker(), iter(items)
     first = []
     for item in stream:

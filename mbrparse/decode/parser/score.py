@@ -123,7 +123,7 @@ def labelled_spans(
             error.message,
             source=given.source,
             line=given.line,
-            remedy="is this tree binarized? For others say --form original",
+            remedy="is this tree binarized? For others say `form=original`",
         ) from None
 
 

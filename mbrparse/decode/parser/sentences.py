@@ -292,6 +292,6 @@ def untokenized(grammar: PCFG, sentences: Iterable[Iterable[Tree]]) -> str | Non
             if mark in known and word not in known:
                 return (
                     f"the grammar does not know {shortened(word)}, but {mark}; if the input is plain text, "
-                    "give --tokenize"
+                    "give `tokenize`"
                 )
     return None

@@ -26,7 +26,7 @@ _PROBABILITY = "g is the probability of the span with its label; of scores (logi
 _LONGEST = 2**31 - 1  # as positions are held
 # This many entries are always unpacked: 30 MB.
 _ANY = 1 << 20
-_CHAIN = "--joiner names what joins the chains of another program ('' for nothing)"
+_CHAIN = "`joiner` names what joins the chains of another program ('' for nothing)"
 # What would end a label in a written tree.
 _BREAKS = frozenset("() \t\r\n\f\v")
 
@@ -186,8 +186,8 @@ def _trouble(name: str, wide: bool, marks: LabelMarks | None) -> tuple[str, str]
     """Why a label cannot stand in a tree, and the remedy."""
     if not name:
         return "is empty", (
-            "if it is a model's label of what is no constituent, say so with --label-style benepar or "
-            "--null ''"
+            "if it is a model's label of what is no constituent, say so with `label_style=benepar` or "
+            "`null=''`"
         )
     # Also what --debinarize would write.
     if _BREAKS & set(name if marks is not None else name + unescape(name)):
@@ -203,7 +203,7 @@ def _trouble(name: str, wide: bool, marks: LabelMarks | None) -> tuple[str, str]
     except LabelError:
         symbol = None
     if symbol is None or symbol.annotations:
-        option = foreign_option(name) or "--joiner and what joins its chains, such as '::' ('' for nothing)"
+        option = foreign_option(name) or "`joiner` and what joins its chains, such as '::' ('' for nothing)"
         return "holds the mark of an annotation, one of ^ > ~ & @", (
             f"if it is part of another program's label, say so with {option}; otherwise sum over what is "
             "annotated and name the label alone (a continuation of S is S_Cont)"

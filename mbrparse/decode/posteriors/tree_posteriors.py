@@ -100,7 +100,7 @@ class TreeItems:
                     error.message,
                     source=one.source,
                     line=one.line or None,
-                    remedy="is this tree binarized? For others say --form original",
+                    remedy="is this tree binarized? For others say `form=original`",
                 ) from None
             tags += ["" if leaf.word is None else leaf.label for leaf in found.leaves]
             sizes[-1], lengths[-1] = len(found.labels), len(found.leaves)

@@ -93,7 +93,7 @@ class WordProbabilities:
         if by == "words" and grammar.terminal_kind == "tags":
             raise InputMismatchError(
                 "the grammar's terminals are tags: it knows no words",
-                remedy="train it with --terminals words, or ask for tags",
+                remedy="train it with `terminals=words`, or ask for tags",
             )
         self.grammar = over_tags(grammar) if by == "tags" else grammar
         self._prefixes = Prefixes(self.grammar)

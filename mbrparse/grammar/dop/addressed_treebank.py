@@ -152,7 +152,7 @@ class _Addresses:
             if children == 1:
                 raise wrong(
                     f"{node.label} is a unary node, which fragments of binary trees have no place for",
-                    remedy="binarize with --unary top, bottom, join or join-tags",
+                    remedy="binarize with `unary=top`, bottom, join or join-tags",
                 )
             if children > 2:
                 raise wrong(f"constituent {node.label} has {children} children, not 2", remedy=_REMEDY)

@@ -70,7 +70,7 @@ def write_reduction(treebank: AddressedTreebank, rules_path: str, lexicon_path: 
     """
     labels = frozenset(treebank.labels)
     if root in labels:
-        raise GrammarError(f"the grammar has a symbol {root} already", remedy="choose another with --root")
+        raise GrammarError(f"the grammar has a symbol {root} already", remedy="choose another with `root`")
     lexicon: dict[str, list[tuple[str, str]]] = {}
     with atomic_outputs(), open_output(rules_path) as stream, open_output(lexicon_path) as lexicon_stream:
         for name, count in sorted(treebank.start.items()):

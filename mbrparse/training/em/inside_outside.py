@@ -127,7 +127,7 @@ def train_files(
         found = list(bracketed_sentences(read_inputs(specs, encoding), kind, brackets))
         longer = [one for one in found if len(one.terminals) > (how.max_length or math.inf)]
         if longer:
-            reason = f"longer than {how.max_length} terminals (--max-length)"
+            reason = f"longer than {how.max_length} terminals (`max_length`)"
             log(f"left out {counted(len(longer), 'sentence')}, {reason}: {listed_places(longer)}")
         return [one for one in found if len(one.terminals) <= (how.max_length or math.inf)]
 
@@ -208,7 +208,7 @@ def train(
         raise GrammarError(
             "inside-outside training takes no initial grammar with unary rules",
             remedy="count one from trees without (mbrparse binarize --unary top, bottom or join), or leave "
-            "--init out",
+            "`init` out",
         )
     settings, begin = settings or {}, Checkpoint(0, [])
     if how.resume and checkpoint is not None:
@@ -237,7 +237,7 @@ def train(
                 if not fit.terminals:
                     raise CorpusError(
                         "the grammar can derive none of the bracketed sentences",
-                        remedy="do its terminals fit, and its rules the brackets? (--no-brackets ignores "
+                        remedy="do its terminals fit, and its rules the brackets? (`no_brackets` ignores "
                         "them)",
                     )
                 row: Row = {"iteration": step, **_figures(fit)}
@@ -314,7 +314,7 @@ def _initial(path: str, terminals: TerminalKind | None) -> RuleSet:
         raise InputMismatchError(
             f"the initial grammar's terminals are {rules.terminal_kind}, not {terminals}",
             source=path,
-            remedy="leave --terminals out, or give another grammar",
+            remedy="leave `terminals` out, or give another grammar",
         )
     if rules.unknown is not None:
         raise GrammarError(
@@ -339,7 +339,7 @@ def random_grammar(
     if nonterminals < 1:
         raise GrammarError(
             f"a grammar of {nonterminals} nonterminals derives nothing",
-            remedy="ask for one or more: --nonterminals 15",
+            remedy="ask for one or more: `nonterminals=15`",
         )
     source = random.Random(seed)
     # As many digits as keep the order of text the order of numbers.

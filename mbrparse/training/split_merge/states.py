@@ -89,7 +89,7 @@ class StateGrammar:
             raise GrammarError(
                 f"the grammar has no rule {lacking} of the training trees",
                 source=source,
-                remedy="give the trees that it was trained on, or leave --resume out",
+                remedy="give the trees that it was trained on, or leave `resume` out",
             )
         return cls(
             rules,

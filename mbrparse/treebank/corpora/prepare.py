@@ -167,7 +167,7 @@ class PreparationStatistics:
         if self.read >= ENOUGH and lost > self.read / 2:
             warnings.insert(0, f"{lost} of {self.read} trees were dropped")
         if self.unmatched:
-            warnings.append(f"no label fits --drop {','.join(self.unmatched)}")
+            warnings.append(f"no label fits `drop={','.join(self.unmatched)}`")
         return found + [f"warning: {warning}" for warning in warnings]
 
     def __str__(self) -> str:
@@ -180,7 +180,7 @@ class PreparationStatistics:
         if self.dropped:
             text += " (" + ", ".join(f"{why}: {count}" for why, count in self.dropped.items()) + ")"
         if error := self.first_error:
-            text += f"; first: {error.usage.removesuffix(f'; {error.remedy}')}"
+            text += f"; first: {str(error).removesuffix(f'; {error.remedy}')}"
         return text
 
 

@@ -71,7 +71,7 @@ def read_corpus(
         names = ", ".join(known.spec for known in CORPORA if STYLES[known.style].has_lemmas)
         raise CorpusError(
             f"{spec} gives no lemmas that leaves could hold",
-            remedy=f"these do: {names}; elsewhere --terminals-below says where they are",
+            remedy=f"these do: {names}; elsewhere `terminals_below` says where they are",
         )
     if spec.startswith("embedded:"):
         lines = io.StringIO(_embedded(spec, ".mrg").read_text("utf-8"))

@@ -118,7 +118,7 @@ def nltk_trees(_: Iterable[str], spec: str, reading: Reading) -> Iterator[ReadTr
             yield ReadTree(number, Tree.from_nltk(sentence))
         except ValueError as error:
             malformed = BracketError(
-                str(error), source=spec, line=number, remedy="leave such trees out with: --on-error skip"
+                str(error), source=spec, line=number, remedy="leave such trees out with: `on_error=skip`"
             )
             if reading.on_error is None:
                 raise malformed from None
