@@ -17,27 +17,24 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
+from mbrparse.charts.base.packed_forest import ONE, Forest, Index, forest_cell
 from mbrparse.charts.chart import Chart
-from mbrparse.charts.factory import TIE
 from mbrparse.charts.forest_charts import ForestCharts
-from mbrparse.charts.rule_tables import Ints
+from mbrparse.charts.kernel import kernel
+from mbrparse.charts.rule_tables import Ints, SparseTables
 from mbrparse.charts.spans import cell_of
+from mbrparse.decode.bracketing import TIE
 from mbrparse.decode.decoders import Decoded
-from mbrparse.decode.exact_f_kernels import (
-    Flags,
-    best_parts,
-    counting_inside,
-    counting_outside,
-    fill_best,
-)
 from mbrparse.decode.free import best_preterminals
 from mbrparse.decode.objectives import Item, Objective
 from mbrparse.decode.span_posteriors import Posteriors, continuations
 from mbrparse.errors import ObjectiveError
 from mbrparse.grammar.pcfg import FloatArray
 
-_TIE = TIE
+Complex = npt.NDArray[np.complex128]
+Flags = npt.NDArray[np.bool_]
 
 
 class SizePosteriors(NamedTuple):
@@ -77,9 +74,7 @@ def size_posteriors(chart: Chart, charts: ForestCharts, counted: Flags) -> SizeP
     return SizePosteriors(columns[:, 0].copy(), columns[:, 1].copy(), columns[:, 2].copy(), g)
 
 
-def best_of_any_size(
-    gains: FloatArray, length: int, tie: float = 1e-9
-) -> tuple[float, list[tuple[int, int]]]:
+def best_of_any_size(gains: FloatArray, length: int, tie: float = TIE) -> tuple[float, list[tuple[int, int]]]:
     """The tree T with the largest sum over its constituents of gains[|T| - 1], the root always among them.
 
     ``gains`` are by size and by cell (charts.spans), for sizes from 1 to length - 1; over
@@ -180,7 +175,7 @@ class ExactFDecoder:
             earned[:, cell] = (
                 by_label * np.maximum.reduceat(gains, first) + by_span * np.add.reduceat(gains, first)
             ).T
-        score, tree = best_of_any_size(earned, length, _TIE)
+        score, tree = best_of_any_size(earned, length, TIE)
         # The best label depends on the size; for brackets alone it is the most probable one.
         worth = gains[:, len(tree) - 1] if by_label else known.g.sum(axis=1)
         spans = []
@@ -192,7 +187,117 @@ class ExactFDecoder:
             if place is not None:
                 here = worth[first[place] : last[place]]
                 # The first label within tolerance of the largest.
-                chosen = first[place] + int(np.argmax(here >= here.max() * (1 - _TIE)))
+                chosen = first[place] + int(np.argmax(here >= here.max() * (1 - TIE)))
                 label = self._charts.labels[known.label_ids[chosen]]
             spans.append((start, end, label))
         return Decoded(spans, preterminals, score, constituents=expected)
+
+
+@kernel
+def counting_inside(
+    forest: Forest, tables: SparseTables, counted: Flags, n: int, z: complex, inside: Complex, group: Complex
+) -> None:
+    """Inside values of all nodes that have a posterior, where each counted constituent weighs ``z``."""
+    node_first, left_node, rule_prob = forest.node_first, forest.left_node, tables.rule_prob
+    edge_first, edge_group, known = forest.edge_first, forest.edge_group, forest.outside
+    group[:] = 0
+    for end in range(1, n + 1):
+        for start in range(end - 1, -1, -1):
+            cell = forest_cell(start, end)
+            first, last = node_first[cell], node_first[cell + 1]
+            for node in range(first, last):
+                inside[node] = forest.lexical[node] if end - start == 1 else 0.0
+            for production in range(forest.cell_production[cell], forest.cell_production[cell + 1]):
+                passed = (
+                    rule_prob[forest.production_rule[production]] * group[forest.production_group[production]]
+                )
+                inside[forest.production_parent[production]] += passed
+            for right in range(first, last):
+                if end - start > 1 and counted[forest.node_symbol[right]]:
+                    inside[right] *= z
+                if known[right] > 0:
+                    value = inside[right]
+                    place = Index(forest.left_first[right])
+                    for edge in range(Index(edge_first[right]), Index(edge_first[right + 1])):
+                        group[Index(edge_group[edge])] += value * inside[Index(left_node[place])]
+                        place = Index(place + ONE)
+
+
+@kernel
+def counting_outside(
+    forest: Forest,
+    tables: SparseTables,
+    counted: Flags,
+    n: int,
+    z: complex,
+    inside: Complex,
+    outside: Complex,
+    group: Complex,
+) -> None:
+    """Their outside values; ``group`` gets what comes down to a group's edges."""
+    node_first, left_node, rule_prob = forest.node_first, forest.left_node, tables.rule_prob
+    edge_first, edge_group, known = forest.edge_first, forest.edge_group, forest.outside
+    group[:] = 0
+    root = forest_cell(0, n)
+    outside[: node_first[root]] = 0
+    for node in range(node_first[root], node_first[root + 1]):
+        outside[node] = known[node]
+    for end in range(n, 0, -1):
+        for start in range(end):
+            cell = forest_cell(start, end)
+            for right in range(node_first[cell], node_first[cell + 1]):
+                if known[right] > 0:
+                    value, received = inside[right], outside[right]
+                    place = Index(forest.left_first[right])
+                    for edge in range(Index(edge_first[right]), Index(edge_first[right + 1])):
+                        passed = group[Index(edge_group[edge])]
+                        left = Index(left_node[place])
+                        outside[left] += passed * value
+                        received += passed * inside[left]
+                        place = Index(place + ONE)
+                    outside[right] = received
+            for production in range(forest.cell_production[cell], forest.cell_production[cell + 1]):
+                parent = forest.production_parent[production]
+                passed = rule_prob[forest.production_rule[production]] * outside[parent]
+                # Above one terminal there is no production.
+                group[forest.production_group[production]] += (
+                    passed * z if counted[forest.node_symbol[parent]] else passed
+                )
+
+
+@kernel
+def fill_best(gains: FloatArray, most: int, best: FloatArray) -> None:
+    """Fill best[start, end, c], the most that c constituents gain over a span, itself perhaps among them.
+
+    There are up to ``most`` constituents; one of the whole sentence's is the root. ``gains`` are by cell.
+    """
+    length = len(best)
+    below = np.zeros(length)
+    for start in range(length - 1, -1, -1):
+        row = start * length - start * (start - 1) // 2 - start - 1
+        for end in range(start + 2, length + 1):
+            width = end - start
+            below[:width] = -np.inf
+            for split in range(start + 1, end):
+                for left in range(min(split - start - 1, most) + 1):
+                    value = best[start, split, left]
+                    for right in range(min(end - split - 1, most - left) + 1):
+                        total = value + best[split, end, right]
+                        below[left + right] = max(below[left + right], total)
+            own = gains[row + end]
+            best[start, end, 0] = below[0]
+            for count in range(1, min(width - 1, most) + 1):
+                reached = own + below[count - 1]
+                best[start, end, count] = reached if width == length else max(reached, below[count])
+
+
+@kernel
+def best_parts(best: FloatArray, start: int, end: int, count: int, tie: float) -> tuple[int, int, float]:
+    """Where ``count`` constituents gain most on two parts of a span: split, count on the left, sum."""
+    best_split, best_left, most = 0, 0, -np.inf
+    for split in range(start + 1, end):
+        for left in range(max(0, count - (end - split - 1)), min(split - start - 1, count) + 1):
+            total = best[start, split, left] + best[split, end, count - left]
+            if not best_split or total > most + tie * abs(most):
+                best_split, best_left, most = split, left, total
+    return best_split, best_left, most

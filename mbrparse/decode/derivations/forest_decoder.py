@@ -11,6 +11,7 @@ from mbrparse.charts.forest_charts import ForestCharts
 from mbrparse.charts.rule_tables import Ints
 from mbrparse.decode.decoders import Decoded
 from mbrparse.decode.derivations.items import (
+    ITEM_KINDS,
     ForestItems,
     ItemTables,
     expected_items,
@@ -34,9 +35,13 @@ class ForestDecoder:
         self._searches = [self._search(charts.grammar, row) for row in objectives]
 
     def _search(self, grammar: PCFG, objective: Objective) -> LabelSearch | DerivationSearch:
-        if objective.space is Space.ITEMS:
-            return LabelSearch(self.items, objective)
         label = self.items.label
+        if objective.space is Space.ITEMS:
+            # Where every label is one symbol's, the space is the grammar's.
+            plain = len(np.unique(label)) == len(label)
+            kinds = [ITEM_KINDS[item] for item, weight in objective.gains if weight]
+            if not plain or any(kind.earn is None for kind in kinds):
+                return LabelSearch(self.items, objective)
         if objective.kind is Kind.DERIVATION:
             # The most probable derivation may have a label twice in a chain, if not a symbol.
             label = np.arange(len(label), dtype=np.int32)

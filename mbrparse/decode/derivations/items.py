@@ -32,6 +32,7 @@ from mbrparse.grammar.rules import is_terminal
 
 LEFT, RIGHT, ONLY = 0, 1, 2
 NO_ITEM = -1
+_SMALL = 1e-300  # in place of zero, whose logarithm would only be in the way
 
 
 class ItemTables(NamedTuple):
@@ -126,27 +127,28 @@ class ForestItems:
     @cached_property
     def nodes(self) -> _Parts:
         """The nodes as constituents: over a word only what stands above a preterminal counts."""
-        forest, first = self.forest, self.forest.node_first[: self._cells + 1]
-        chosen = slice(first[-1])
-        mass = forest.outside[chosen] * (forest.inside[chosen] - forest.lexical[chosen])
-        return _Parts(first, forest.node_symbol[chosen], mass)
+        first = self.forest.node_first[: self._cells + 1]
+        return _Parts(first, self.forest.node_symbol, self._masses[0])
 
     @cached_property
     def productions(self) -> _Parts:
         """The productions, each with all its splits."""
-        forest, first = self.forest, self.forest.cell_production[: self._cells + 1]
-        chosen = slice(first[-1])
-        rules = forest.production_rule[chosen]
-        mass = self.tables.rule_prob[rules] * forest.outside[forest.production_parent[chosen]]
-        return _Parts(first, rules, mass * forest.group_sum[forest.production_group[chosen]])
+        first = self.forest.cell_production[: self._cells + 1]
+        return _Parts(first, self.forest.production_rule, self._masses[1])
 
     @cached_property
     def unaries(self) -> _Parts:
         """The uses of unary rules."""
-        forest, first = self.forest, self.forest.unary_first[: self._cells + 1]
-        chosen = slice(first[-1])
-        mass = self.tables.unary_prob[forest.unary_rule[chosen]] * forest.outside[forest.unary_parent[chosen]]
-        return _Parts(first, forest.unary_rule[chosen], mass * forest.inside[forest.unary_child[chosen]])
+        first = self.forest.unary_first[: self._cells + 1]
+        return _Parts(first, self.forest.unary_rule, self._masses[2])
+
+    @cached_property
+    def _masses(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        forest, cells = self.forest, self._cells
+        firsts = forest.node_first, forest.cell_production, forest.unary_first
+        nodes, productions, unaries = (np.empty(first[cells]) for first in firsts)
+        expect_parts(forest, self.tables.rule_prob, self.tables.unary_prob, nodes, productions, unaries)
+        return nodes, productions, unaries
 
     @cached_property
     def spans(self) -> FloatArray:
@@ -206,6 +208,22 @@ class ForestItems:
 
 
 @kernel
+def expect_parts(
+    forest: Forest, rule_prob: Floats, unary_prob: Floats, nodes: Floats, productions: Floats, unaries: Floats
+) -> None:
+    """Fill in the expected numbers of nodes as constituents, of productions and of unaries."""
+    inside, outside = forest.inside, forest.outside
+    for node in range(len(nodes)):
+        nodes[node] = outside[node] * (inside[node] - forest.lexical[node])
+    for place in range(len(productions)):
+        above = rule_prob[forest.production_rule[place]] * outside[forest.production_parent[place]]
+        productions[place] = above * forest.group_sum[forest.production_group[place]]
+    for place in range(len(unaries)):
+        above = unary_prob[forest.unary_rule[place]] * outside[forest.unary_parent[place]]
+        unaries[place] = above * inside[forest.unary_child[place]]
+
+
+@kernel
 def add_sums(
     first: Ints, kind: Ints, item: Ints, mass: Floats, sums: Floats, weight: float, gains: Floats
 ) -> None:
@@ -259,7 +277,8 @@ class ItemKind:
     """What is known of a kind of item.
 
     ``earn`` adds what it earns to the gains of a forest's parts, weighed. Items of a production with its
-    split are searched in the forest of labels instead: ``by_split`` is what they earn by their posterior.
+    split are searched in the forest of labels (but with ``earn``, if each label is one symbol's):
+    ``by_split`` is what they earn by their posterior.
     """
 
     earn: Callable[[ForestItems, Gains, float], None] | None = None
@@ -296,10 +315,25 @@ def _earn_productions(items: ForestItems, gains: Gains, weight: float) -> None:
 def _earn_rules(items: ForestItems, gains: Gains, weight: float) -> None:
     tables, lexical = items.tables, items.forest.lexical[: len(gains.word)]
     with np.errstate(divide="ignore"):
-        gains.production[:] += weight * np.log(tables.rule_prob)[items.productions.kind]
-        gains.unary[:] += weight * np.log(tables.unary_prob)[items.unaries.kind]
+        binary, unary = np.log(tables.rule_prob), np.log(tables.unary_prob)
+    gains.production[:] += weight * binary[items.productions.kind[: len(gains.production)]]
+    gains.unary[:] += weight * unary[items.unaries.kind[: len(gains.unary)]]
     words = np.isfinite(gains.word) & (lexical > 0)
     gains.word[words] += weight * np.log(lexical[words])
+
+
+def _earn_log_splits(items: ForestItems, gains: Gains, weight: float) -> None:
+    """The product of a tree's posteriors telescopes to rules and posteriors of nodes.
+
+    So it does where each label is one symbol's; a root is below no production.
+    """
+    forest, nodes = items.forest, slice(len(gains.node))
+    inside, outside, symbol = forest.inside[nodes], forest.outside[nodes], forest.node_symbol[nodes]
+    _earn_rules(items, gains, weight)
+    log_posterior = weight * np.log(np.maximum(inside * outside, _SMALL))
+    gains.node[:] += log_posterior
+    gains.word[:] += np.where(items.tables.terminal[items.tables.label[symbol]], 0.0, log_posterior)
+    gains.root[:] -= weight * np.log(np.maximum(inside[-len(gains.root) :], _SMALL))
 
 
 def _expected_children(nodes: Nodes, items: ForestItems) -> float:
@@ -385,7 +419,7 @@ ITEM_KINDS = {
     Item.SPLIT_PRODUCTION: ItemKind(
         by_split=np.positive, name="split_productions", expected=_expected_splits
     ),
-    Item.LOG_SPLIT_PRODUCTION: ItemKind(by_split=np.log, is_logarithm=True),
+    Item.LOG_SPLIT_PRODUCTION: ItemKind(_earn_log_splits, by_split=np.log, is_logarithm=True),
 }
 
 

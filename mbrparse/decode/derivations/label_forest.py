@@ -58,6 +58,18 @@ class LabelForest(NamedTuple):
         )
 
 
+class _Nodes(NamedTuple):
+    """The label node of each node of the forest (-1: none), and the nodes that a label node is made of."""
+
+    label_node: Ints
+    next_node: Ints  # by node: the next one of its label node, or -1
+    first_node: Ints  # by label node
+    start: Ints
+    label: Ints
+    is_root: npt.NDArray[np.bool_]
+    lexical: Floats
+
+
 class _Groups(NamedTuple):
     """What edges of the forest's groups become edges of.
 
@@ -77,23 +89,16 @@ def project_forest(forest: Forest, items: ItemTables, n: int) -> LabelForest:
     Nodes, productions, unaries and edges without a posterior above zero are left out. Raises MemoryError
     where it does not fit.
     """
-    cells, labels = n * (n + 1) // 2, len(items.terminal)
-    node_first = forest.node_first[: cells + 1]
-    chosen = slice(node_first[-1])
-    symbol, inside, outside = forest.node_symbol[chosen], forest.inside[chosen], forest.outside[chosen]
-    kept = inside * outside > 0
-    keys = np.repeat(np.arange(cells), np.diff(node_first)) * labels + items.label[symbol]
-    distinct, place = np.unique(keys[kept], return_inverse=True)
-    count = len(distinct)
-    label_node = np.full(len(symbol), -1, np.int32)
-    label_node[kept] = place
-    start, is_root = np.zeros(count, np.int32), np.zeros(count, np.bool_)
-    start[place] = forest.node_start[chosen][kept]
-    is_root[place[items.root[symbol[kept]] > 0]] = True
-    lexical = np.bincount(place, (outside * forest.lexical[chosen])[kept], count).astype(np.float64)
+    cells = n * (n + 1) // 2
+    size = int(forest.node_first[cells])
+    label_node, next_node, first_node, start, label = np.empty((5, size), np.int32)
+    is_root, lexical = np.zeros(size, np.bool_), np.zeros(size)
+    nodes = _Nodes(label_node, next_node, first_node, start, label, is_root, lexical)
+    node_first = np.zeros(cells + 1, np.int32)
+    count = project_nodes(forest, items, nodes, np.full(len(items.terminal), -1, np.int32), node_first)
 
     productions = int(forest.cell_production[cells])
-    edges = forest.edge_group[: forest.edge_first[node_first[-1]]]
+    edges = forest.edge_group[: forest.edge_first[size]]
     groups = _Groups(
         np.zeros((int(edges.max(initial=-1)) + 1, 2), np.int32),
         np.empty(productions, np.int32),
@@ -103,23 +108,19 @@ def project_forest(forest: Forest, items: ItemTables, n: int) -> LabelForest:
     )
     known = np.full(len(items.production_labels), -1, np.int32)
     cell_production = np.zeros(cells + 1, np.int32)
-    used = share_productions(forest, items, label_node, known, groups, cell_production)
+    used = share_productions(forest, items, nodes.label_node, known, groups, cell_production)
     pair = groups.pair[:used]
-    # The nodes of each label node, one after the other.
-    members = np.flatnonzero(kept)[np.argsort(place, kind="stable")].astype(np.int32)
-    member_first = np.concatenate([[0], np.cumsum(np.bincount(place, minlength=count))]).astype(np.int32)
     most = int(np.diff(groups.shares, axis=1)[edges].sum())
     edge_first, edge_group, left_node = (np.empty(size, np.int32) for size in (count + 1, most, most))
     mass = np.empty(most)
     into = edge_first, edge_group, left_node, mass
-    total = project_edges(
-        forest, groups, label_node, members, member_first, np.full(used, -1, np.int32), into
-    )
+    total = project_edges(forest, groups, nodes, np.full(used, -1, np.int32), into)
 
     unaries = slice(forest.unary_first[cells])
-    above, below = (label_node[nodes[unaries]] for nodes in (forest.unary_parent, forest.unary_child))
-    weight = items.unary_prob[forest.unary_rule[unaries]] * outside[forest.unary_parent[unaries]]
-    unary_mass = weight * inside[forest.unary_child[unaries]]
+    parents, children = forest.unary_parent[unaries], forest.unary_child[unaries]
+    above, below = nodes.label_node[parents], nodes.label_node[children]
+    unary_mass = items.unary_prob[forest.unary_rule[unaries]] * forest.outside[parents]
+    unary_mass *= forest.inside[children]
     kept = (above >= 0) & (below >= 0) & (unary_mass > 0)
     above, below, unary_mass = above[kept], below[kept], unary_mass[kept]
     _, first, same = np.unique(above.astype(np.int64) * count + below, return_index=True, return_inverse=True)
@@ -127,11 +128,11 @@ def project_forest(forest: Forest, items: ItemTables, n: int) -> LabelForest:
     order = np.argsort(first)
     summed = np.bincount(same, unary_mass, len(first)).astype(np.float64)
     first, unary_mass = first[order], summed[order]
-    cell_of_node = distinct // labels
+    above, below = above[first], below[first]
     graph = Graph(
-        node_first=np.searchsorted(cell_of_node, np.arange(cells + 1)).astype(np.int32),
-        node_start=start,
-        node_symbol=(distinct % labels).astype(np.int32),
+        node_first=node_first,
+        node_start=nodes.start[:count],
+        node_symbol=nodes.label[:count],
         edge_first=edge_first,
         edge_group=edge_group[:total],
         left_first=edge_first[:-1],
@@ -140,11 +141,49 @@ def project_forest(forest: Forest, items: ItemTables, n: int) -> LabelForest:
         cell_production=cell_production,
         production_parent=groups.parent[:used],
         production_group=np.arange(used, dtype=np.int32),
-        unary_first=np.searchsorted(cell_of_node[above[first]], np.arange(cells + 1)).astype(np.int32),
-        unary_parent=above[first],
-        unary_child=below[first],
+        unary_first=np.searchsorted(above, node_first).astype(np.int32),
+        unary_parent=above,
+        unary_child=below,
     )
-    return LabelForest(graph, pair, is_root, lexical, mass[:total], unary_mass)
+    return LabelForest(graph, pair, nodes.is_root[:count], nodes.lexical[:count], mass[:total], unary_mass)
+
+
+@kernel
+def project_nodes(
+    forest: Forest, items: ItemTables, into: _Nodes, node_of_label: Ints, node_first: Ints
+) -> int:
+    """List the label nodes of all cells, one for each label; returns how many there are.
+
+    ``node_of_label`` is -1 between cells.
+    """
+    inside, outside, label, symbol = forest.inside, forest.outside, items.label, forest.node_symbol
+    count = 0
+    for cell in range(len(node_first) - 1):
+        begin = count
+        # Lists of nodes come out in ascending order.
+        for node in range(forest.node_first[cell + 1] - 1, forest.node_first[cell] - 1, -1):
+            into.label_node[node] = -1
+            if not outside[node] * inside[node] > 0:
+                continue
+            name = label[symbol[node]]
+            projected = node_of_label[name]
+            if projected < 0:
+                projected = node_of_label[name] = count
+                into.label[count], into.start[count], into.first_node[count] = (
+                    name,
+                    forest.node_start[node],
+                    -1,
+                )
+                count += 1
+            into.label_node[node] = projected
+            into.next_node[node], into.first_node[projected] = into.first_node[projected], node
+            into.lexical[projected] += outside[node] * forest.lexical[node]
+            if items.root[symbol[node]] > 0:
+                into.is_root[projected] = True
+        for node in range(begin, count):
+            node_of_label[into.label[node]] = -1
+        node_first[cell + 1] = count
+    return count
 
 
 @kernel
@@ -193,13 +232,7 @@ def share_productions(
 
 @kernel
 def project_edges(
-    forest: Forest,
-    groups: _Groups,
-    label_node: Ints,
-    members: Ints,
-    member_first: Ints,
-    entry_of: Ints,
-    into: tuple[Ints, Ints, Ints, Floats],
+    forest: Forest, groups: _Groups, nodes: _Nodes, entry_of: Ints, into: tuple[Ints, Ints, Ints, Floats]
 ) -> int:
     """The edges of all label nodes as right nodes; returns how many there are.
 
@@ -208,10 +241,11 @@ def project_edges(
     into_first, into_group, into_left, mass_of = into
     edge_first, edge_group, inside = forest.edge_first, forest.edge_group, forest.inside
     shares, share_group, share_weight = groups.shares, groups.share_group, groups.share_weight
-    edges = 0
-    for right in range(len(member_first) - 1):
+    label_node, edges = nodes.label_node, 0
+    for right in range(len(into_first) - 1):
         begin = into_first[right] = edges
-        for node in members[member_first[right] : member_first[right + 1]]:
+        node = nodes.first_node[right]
+        while node >= 0:
             partner = Index(forest.left_first[node])
             for edge in range(Index(edge_first[node]), Index(edge_first[node + 1])):
                 left = Index(forest.left_node[partner])
@@ -232,5 +266,6 @@ def project_edges(
                         into_group[edges], into_left[edges], mass_of[edges] = chosen, label_node[left], 0.0
                         edges += 1
                     mass_of[entry] += mass
-    into_first[len(member_first) - 1] = edges
+            node = nodes.next_node[node]
+    into_first[len(into_first) - 1] = edges
     return edges
