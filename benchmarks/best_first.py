@@ -18,7 +18,7 @@ import numpy as np
 
 from mbrparse.charts.factory import ChartFactory
 from mbrparse.decode.best_first.best_first import BestFirst, Until
-from mbrparse.decode.best_first.best_first_charts import BestFirstCharts
+from mbrparse.decode.best_first.best_first_chart import BestFirstCharts
 from mbrparse.grammar.pcfg import PCFG, IntArray
 from mbrparse.training.count import induce
 from mbrparse.training.tag_statistics import Statistics, count_statistics

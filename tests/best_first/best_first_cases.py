@@ -6,8 +6,7 @@ from collections.abc import Iterable, Sequence
 from naive import Grammar
 
 from mbrparse.decode.best_first.best_first import BestFirst, Until
-from mbrparse.decode.best_first.best_first_chart import BestFirstChart
-from mbrparse.decode.best_first.best_first_charts import BestFirstCharts
+from mbrparse.decode.best_first.best_first_chart import BestFirstChart, BestFirstCharts
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import Rule, RuleSet, Weight, quote
 from mbrparse.training.tag_statistics import BOUNDARY, Statistics

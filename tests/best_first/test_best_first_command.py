@@ -2,14 +2,11 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 from best_first_cases import sentences_of
 from commandline import Command
 
-from mbrparse.decode.best_first import best_first_charts as best_first
-from mbrparse.decode.best_first.search_kernels import run_slice
 from mbrparse.training.tag_statistics import read_statistics
 
 
@@ -23,12 +20,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory, command: Command) -> Path:
     trained = command("train", there / "train.mrg", "-o", there / "g", "--statistics", there / "s")
     assert trained.code == 0, trained
     return there
-
-
-def test_statistics_are_counted_beside_the_grammar(folder: Path) -> None:
-    found = read_statistics(folder / "s")
-    assert sentences_of(found) == 1487
-    assert found.terminal_kind == "tags"
 
 
 def test_exhausted_parses_are_the_exhaustive_ones(folder: Path, command: Command) -> None:
@@ -116,27 +107,3 @@ def test_statistics_of_an_inside_outside_grammar(folder: Path, command: Command,
     assert command("train", "-", *how[:-1], "-", "--statistics", tmp_path / "t", stdin=text).code == 0
     assert (tmp_path / "t").read_text() == (tmp_path / "s").read_text()
     assert command("train", tmp_path / "few.mrg", *how, "--statistics", tmp_path / "g").code == 2
-
-
-def test_ctrl_c_is_one_line(command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    # In a kernel Python hears no signal; so the search comes back between slices, where one is raised here.
-    slices = 0
-
-    def interrupted(*arguments: Any) -> int:
-        nonlocal slices
-        slices += 1
-        if slices > 3:
-            raise KeyboardInterrupt
-        return run_slice(*arguments)
-
-    monkeypatch.setattr(best_first, "run_slice", interrupted)
-    grammar = tmp_path / "ambiguous"
-    rules = ["0.5 - S -> S S", "0.5 - S -> 'x' 'x'"]
-    header = ["mbrparse-grammar 1", "terminals tags", "start S 1 -", "rules 2"]
-    grammar.write_text("\n".join([*header, *rules, "end"]) + "\n")
-    how = ("--engine", "best-first", "--merit", "beta", "--until", "exhausted")
-    done = command("parse", "-g", grammar, "-", *how, stdin=" ".join(["x"] * 400) + "\n")
-    assert (done.code, done.out) == (130, "")
-    # Before it there may be the line that kernels are being compiled.
-    assert done.err.splitlines()[-1] == "mbrparse: interrupted"
-    assert "Traceback" not in done.err

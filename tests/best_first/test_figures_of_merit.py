@@ -8,11 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mbrparse.decode.best_first.best_first import DEFAULT_MERIT, FACTORS, MERITS, Merit
-from mbrparse.decode.best_first.merit_kernels import figure_of_merit
-from mbrparse.decode.best_first.search_state import MeritTables
-from mbrparse.decode.best_first.smoothed_statistics import StatisticsTables, no_statistics
-from mbrparse.grammar.pcfg import PCFG, FloatArray
+from mbrparse.decode.best_first.best_first import MERITS, Merit
+from mbrparse.decode.best_first.search_kernels import figure_of_merit
+from mbrparse.decode.best_first.smoothed_statistics import StatisticsTables
+from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import quote
 from mbrparse.training.count import induce
 from mbrparse.training.tag_statistics import BOUNDARY, count_statistics
@@ -25,8 +24,6 @@ GRAMMAR = PCFG.from_rules(induce(TREES, "tags"))
 STATISTICS = count_statistics(TREES, "tags")
 TABLES = StatisticsTables(STATISTICS, GRAMMAR)
 TAGS = [*map(quote, GRAMMAR.terminals), BOUNDARY]
-
-NO_PREFIX = np.zeros((0, 0))
 
 
 class Naive:
@@ -111,17 +108,6 @@ def naive_merit(name: str, beta: float, tags: list[str], j: int, k: int, symbol:
     raise NotImplementedError(f"{name} needs its formula here")
 
 
-def log_merit(
-    name: str,
-    log_inside: float,
-    statistics: MeritTables,
-    span: tuple[int, int, int, int],
-    log_prefix: FloatArray = NO_PREFIX,
-) -> float:
-    """The log of one merit of one constituent."""
-    return figure_of_merit(MERITS[name].factors, log_inside, statistics, *span, log_prefix)
-
-
 @given(
     st.sampled_from([name for name in MERITS if name != "stack"]),
     st.lists(st.sampled_from(GRAMMAR.terminals), min_size=1, max_size=6),
@@ -135,44 +121,13 @@ def test_merit_is_its_formula(name: str, tags: list[str], data: st.DataObject) -
     alpha = data.draw(st.floats(1e-12, 1))
     statistics = TABLES.of_sentence(GRAMMAR.encode(tags))
     table = np.full((len(tags), len(GRAMMAR.symbols)), math.log(alpha))
-    found = log_merit(name, math.log(beta), statistics, (start, end, symbol, 0), table)
+    factors = MERITS[name].factors
+    found = figure_of_merit(factors, math.log(beta), statistics, start, end, symbol, 0, table)
     expected = naive_merit(name, beta, tags, start, end, GRAMMAR.symbols[symbol], alpha)
     assert found == pytest.approx(math.log(expected), rel=1e-9, abs=1e-9)
-
-
-def test_stack_is_the_order_of_proposal() -> None:
-    statistics = no_statistics()
-    merits = [log_merit("stack", -1.0, statistics, (0, 1, 0, serial)) for serial in range(3)]
-    assert merits == sorted(merits)
-
-
-def test_tags_themselves_have_a_figure_near_one() -> None:
-    # What is certain should have a figure of about 1 (log 0): tags come before what is built of them.
-    tags = ["D", "N", "V", "D", "N"]
-    statistics = TABLES.of_sentence(GRAMMAR.encode(tags))
-    for place, tag in enumerate(tags):
-        symbol = GRAMMAR.symbols.index(quote(tag))
-        assert log_merit("boundary-trigram", 0.0, statistics, (place, place + 1, symbol, 0)) > -1.5
 
 
 def test_a_row_without_a_formula_is_refused() -> None:
     for factors in (0, 1 << 20):
         with pytest.raises(ValueError, match="guess has no known formula"):
             Merit("guess", factors)
-
-
-def test_every_factor_counts() -> None:
-    statistics = TABLES.of_sentence(GRAMMAR.encode(["D", "N", "V", "D", "N"]))
-    prefix = np.full((5, len(GRAMMAR.symbols)), -0.5)
-    every = [1 << bit for bit in range(FACTORS.bit_length())]
-    assert sum(every) == FACTORS
-    span = (0, 3, 0, 3)
-    whole = figure_of_merit(FACTORS, -1.0, statistics, *span, prefix)
-    for factor in every:
-        assert figure_of_merit(FACTORS ^ factor, -1.0, statistics, *span, prefix) != pytest.approx(whole)
-
-
-def test_rows_of_the_paper() -> None:
-    assert DEFAULT_MERIT in MERITS
-    wanted = "stack beta normalized-beta trigram prefix prefix-normalized left-boundary boundary-bigram"
-    assert {*wanted.split(), "boundary-trigram"} <= MERITS.keys()

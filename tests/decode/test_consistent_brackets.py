@@ -102,7 +102,7 @@ def test_wrong_files_are_refused(toy_folder: Path, spoil: str) -> None:
 
 
 @pytest.mark.usefixtures("toy_folder")
-def test_best_first_charts_do_not_tell() -> None:
+def test_best_first_chart_do_not_tell() -> None:
     result = run("parse", "-g", "grammar.txt", "tags.txt", "--engine", "best-first", *CONSISTENT)
     assert result.code == 2
     assert "--engine exhaustive" in result.err

@@ -27,7 +27,7 @@ from mbrparse.charts.dop.dop_charts import DopCharts
 from mbrparse.charts.factory import ChartFactory, Kernel
 from mbrparse.charts.pruning import PrunedCharts, Pruning
 from mbrparse.decode.best_first.best_first import BestFirst, Until
-from mbrparse.decode.best_first.best_first_charts import BestFirstCharts
+from mbrparse.decode.best_first.best_first_chart import BestFirstCharts
 from mbrparse.decode.candidates.k_best import LEAST_SHARE
 from mbrparse.decode.objectives import OBJECTIVES, Item, Objective, Space
 from mbrparse.decode.parser.parser import Parse, Parser

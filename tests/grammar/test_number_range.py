@@ -19,7 +19,7 @@ from naive import LabelledSpan
 from mbrparse.charts.chart import Chart
 from mbrparse.charts.factory import ChartFactory, Kernel
 from mbrparse.decode.best_first.best_first import BestFirst, Until
-from mbrparse.decode.best_first.best_first_charts import BestFirstCharts
+from mbrparse.decode.best_first.best_first_chart import BestFirstCharts
 from mbrparse.decode.objectives import OBJECTIVES
 from mbrparse.decode.parser.parser import Parser
 from mbrparse.decode.tree_probability import TreeProbability

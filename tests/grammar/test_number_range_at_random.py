@@ -18,8 +18,7 @@ from mbrparse.charts.factory import ChartFactory
 from mbrparse.charts.pruning import PrunedCharts, Pruning
 from mbrparse.charts.rule_tables import unary_closure
 from mbrparse.decode.best_first.best_first import BestFirst, Until
-from mbrparse.decode.best_first.best_first_chart import BestFirstChart
-from mbrparse.decode.best_first.best_first_charts import BestFirstCharts
+from mbrparse.decode.best_first.best_first_chart import BestFirstChart, BestFirstCharts
 from mbrparse.decode.objectives import OBJECTIVES, Space
 from mbrparse.decode.parser.parser import Parse, Parser
 from mbrparse.decode.tree_probability import TreeProbability

@@ -6,7 +6,7 @@ boundary estimates). The ideal would be the posterior, alpha beta / p(t_{0,n}); 
 factors by estimates.
 
 A merit is a row of MERITS: its name and the factors of its formula. A new factor is a bit and a line of
-``figure_of_merit`` in merit_kernels.
+``figure_of_merit`` in search_kernels.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from mbrparse.decode.best_first.merit_kernels import (
+from mbrparse.decode.best_first.search_kernels import (
     BETA,
     LEFT_BOUNDARY,
     MEAN_OF_PREFIX,

@@ -1,42 +1,34 @@
-"""The chart of a best-first search.
+"""Best-first search for the chart of a sentence, and the chart, as far as the search got.
 
-It has the methods of the exhaustive chart (charts.chart), computed from the constituents and
-edges that the search has made: sentence probability, posteriors and best derivation are those of a partial
-chart.
+It has the methods of the exhaustive chart (charts.chart), computed from the constituents and edges that the
+search has made: sentence probability, posteriors and best derivation are those of a partial chart.
 """
 
 from __future__ import annotations
 
 import math
+import time
+from collections.abc import Iterable, Iterator
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from mbrparse.charts.chart import Derivation
-from mbrparse.charts.spans import (
-    SpanEntries,
-    SpanSummary,
-    entries_without_unaries,
-    summarize_entries,
-)
-from mbrparse.decode.best_first.passes import inside_pass, outside_pass
-from mbrparse.decode.best_first.search_kernels import LIMIT
-from mbrparse.decode.best_first.search_state import (
-    CHILDREN,
-    CONSTITUENTS,
-    EDGES,
-    END,
-    INSIDE,
-    PARENT,
-    POPPED,
-    RULE,
-    START,
-    SYMBOL,
-    Search,
-)
+from mbrparse.charts.factory import ChartFactory
+from mbrparse.charts.rule_tables import starts
+from mbrparse.charts.spans import SpanEntries, SpanSummary, entries_without_unaries, summarize_entries
+from mbrparse.decode.best_first import search_kernels as kernels
+from mbrparse.decode.best_first.best_first import FROM_STATISTICS, BestFirst
+from mbrparse.decode.best_first.search_kernels import NONE, PREFIX, Control, MeritTables, Search
+from mbrparse.decode.best_first.smoothed_statistics import StatisticsTables, no_statistics
+from mbrparse.decode.words.left_corner import left_factors
+from mbrparse.errors import GrammarError, MbrparseError
 from mbrparse.grammar.pcfg import PCFG, FloatArray, IntArray
 
 TIE = 1e-9
+# The default limit: some 5 GB of edges.
+MOST_EDGES = 100_000_000
 
 
 class BestFirstChart:
@@ -50,29 +42,31 @@ class BestFirstChart:
         outcome: int,
         seconds: float,
     ) -> None:
-        """``outcome`` is why it stopped (search_kernels)."""
+        """``outcome`` is why it stopped (``run_search``)."""
         self.grammar = grammar
         self.search = search
         self.terminal_ids = terminal_ids
         self.length = len(terminal_ids)
-        self.limited = outcome == LIMIT
+        self.limited = outcome == kernels.LIMIT
         """Whether the search stopped at the limit of edges."""
         self.spent = 0.0
         self.seconds = seconds
         """CPU seconds of the search, without the passes over its result."""
-        self.popped = int(search.counts[POPPED])
-        self.edge_count = int(search.counts[EDGES])
+        self.popped = int(search.counts[kernels.POPPED])
+        self.edge_count = int(search.counts[kernels.EDGES])
         self._edges = search.edges[: self.edge_count]
-        self._log_prob = grammar.log_prob[self._edges[:, RULE]]
-        count = int(search.counts[CONSTITUENTS])
-        self.starts, self.ends, self.symbols = search.items[:count, [START, END, SYMBOL]].T.copy()
-        self.estimates = search.logs[:count, INSIDE].copy()
+        self._log_prob = grammar.log_prob[self._edges[:, kernels.RULE]]
+        count = int(search.counts[kernels.CONSTITUENTS])
+        self.starts, self.ends, self.symbols = search.items[
+            :count, [kernels.START, kernels.END, kernels.SYMBOL]
+        ].T.copy()
+        self.estimates = search.logs[:count, kernels.INSIDE].copy()
         """The log inside estimates at the end of the search; ``inside`` has the exact values."""
         widths = self.ends - self.starts
         # Nothing is ever added to the estimate over a terminal.
         self._terminal = np.where(widths == 1, self.estimates, -np.inf)
         # Equally wide ones in the order in which they were made.
-        self._order = np.argsort(widths[self._edges[:, PARENT]], kind="stable").astype(np.int32)
+        self._order = np.argsort(widths[self._edges[:, kernels.PARENT]], kind="stable").astype(np.int32)
         self._root = np.where(widths == self.length, grammar.root_log_prob[self.symbols], -np.inf)
 
     @property
@@ -88,7 +82,7 @@ class BestFirstChart:
     @cached_property
     def inside(self) -> FloatArray:
         """The log inside probability of each constituent within the chart, exactly."""
-        return inside_pass(self._terminal, self._order, self._edges, self._log_prob, False)
+        return kernels.inside_pass(self._terminal, self._order, self._edges, self._log_prob, False)
 
     @cached_property
     def log_prob(self) -> float:
@@ -102,12 +96,12 @@ class BestFirstChart:
 
     @cached_property
     def _outside(self) -> FloatArray:
-        return outside_pass(self.inside, self._root, self._order, self._edges, self._log_prob)
+        return kernels.outside_pass(self.inside, self._root, self._order, self._edges, self._log_prob)
 
     @cached_property
     def useful_edge_count(self) -> int:
         """How many edges are part of a complete parse in the chart."""
-        return int(np.count_nonzero(self._outside[self._edges[:, PARENT]] > -np.inf))
+        return int(np.count_nonzero(self._outside[self._edges[:, kernels.PARENT]] > -np.inf))
 
     def span_posteriors(self) -> SpanEntries:
         """The posteriors above zero, in order of start, end, label."""
@@ -132,7 +126,7 @@ class BestFirstChart:
     def viterbi_within(self, edges: int) -> Derivation:
         """The most probable derivation of the first ``edges`` edges; without a parse, no nodes and -inf."""
         order = self._order if edges == self.edge_count else self._order[self._order < edges]
-        best = inside_pass(self._terminal, order, self._edges, self._log_prob, True)
+        best = kernels.inside_pass(self._terminal, order, self._edges, self._log_prob, True)
         scores = best + self._root
         top = float(scores.max(initial=-math.inf))
         if top == -math.inf:
@@ -148,7 +142,7 @@ class BestFirstChart:
             edge, symbol = int(edge_of[item]), int(self.symbols[item])
             if edge >= 0:
                 nodes.append((int(self.starts[item]), int(self.ends[item]), symbol))
-                stack.extend(self._edges[edge, [CHILDREN + 1, CHILDREN]].tolist())
+                stack.extend(self._edges[edge, [kernels.CHILDREN + 1, kernels.CHILDREN]].tolist())
             else:
                 preterminals.append(symbol)
         return Derivation(top, nodes, preterminals)
@@ -160,7 +154,7 @@ class BestFirstChart:
         split and then the first left and right child (in the order of symbol ids, which is that of their
         text).
         """
-        parent, left, right = self._edges[:edges, [PARENT, CHILDREN, CHILDREN + 1]].T
+        parent, left, right = self._edges[:edges, [kernels.PARENT, kernels.CHILDREN, kernels.CHILDREN + 1]].T
         scores = self._log_prob[:edges] + best[left] + best[right]
         near = np.flatnonzero(scores >= (best - TIE)[parent])
         symbols = self.symbols
@@ -169,3 +163,158 @@ class BestFirstChart:
         edge_of = np.full(len(best), -1, np.int32)
         edge_of[parents] = order[first]
         return edge_of
+
+
+def rules_of(grammar: PCFG) -> tuple[IntArray, IntArray]:
+    """``Search.first`` and ``Search.rules`` of a grammar."""
+    children = np.stack([grammar.left, grammar.right])
+    rule = np.stack([np.lexsort((grammar.parent, children[1 - side], children[side])) for side in range(2)])
+    sorted_children = np.take_along_axis(children, rule, axis=1)
+    first = np.stack([starts(row, len(grammar.symbols)) for row in sorted_children]).astype(np.int32)
+    partners = np.take_along_axis(children[::-1], rule, axis=1)
+    return first, np.concatenate([grammar.parent[None], rule, partners]).astype(np.int32)
+
+
+def with_more_edges(search: Search) -> Search:
+    """The same search with twice the room for edges, up to its limit."""
+    more = min(len(search.edges), search.control.max_edges - len(search.edges))
+    return search._replace(
+        edges=np.concatenate([search.edges, np.empty((more, kernels.EDGE_COLUMNS), np.int32)])
+    )
+
+
+def with_more_constituents(search: Search) -> Search:
+    """The same search with twice the room for constituents."""
+    size = len(search.items)
+    items, logs = _rows(size)
+    larger = search._replace(
+        items=np.concatenate([search.items, items]),
+        logs=np.concatenate([search.logs, logs]),
+        slots=np.full(8 * size, NONE, np.int32),
+    )
+    kernels.index_all(larger.slots, larger.items, int(search.counts[kernels.CONSTITUENTS]))
+    return larger
+
+
+def _rows(size: int) -> tuple[IntArray, FloatArray]:
+    """Rows of ``Search.items`` and ``Search.logs`` for so many new constituents."""
+    items = np.full((size, kernels.ITEM_COLUMNS), NONE, np.int32)
+    items[:, kernels.NEXT_WAITING] = kernels.NOT_WAITING
+    return items, np.full((size, 4), -np.inf)
+
+
+def left_corners(grammar: PCFG) -> tuple[FloatArray, dict[str, Any]]:
+    """Log alpha_L at the begin of sentences, by symbol, and the left-corner closure for ``MeritTables``.
+
+    Raises GrammarError where left recursion is never left.
+    """
+    count, factors = len(grammar.symbols), left_factors(grammar)
+    rows = [
+        factors.solve(np.bincount([symbol], minlength=count).astype(np.float64)) for symbol in range(count)
+    ]
+    symbols = [np.flatnonzero(row > 0).astype(np.int32) for row in rows]
+    with np.errstate(divide="ignore"):
+        log_root = np.log(np.maximum(factors.solve(np.exp(grammar.root_log_prob)), 0.0))
+    return log_root, {
+        "corner_first": np.cumsum([0, *map(len, symbols)]).astype(np.int32),
+        "corner_symbol": np.concatenate(symbols),
+        "corner_weight": np.concatenate([row[chosen] for row, chosen in zip(rows, symbols, strict=True)]),
+    }
+
+
+def refuse_unary_rules(grammar: PCFG, source: str | None = None) -> None:
+    """Raise GrammarError if the grammar (from the file ``source``) has unary rules."""
+    if grammar.has_unaries:
+        raise GrammarError(
+            "best-first search takes no grammar with unary rules",
+            source=source,
+            remedy="parse with --engine exhaustive, or train on trees without: mbrparse binarize "
+            "--unary top, bottom or join",
+        )
+
+
+class BestFirstCharts:
+    """Makes best-first charts for one grammar, as ChartFactory does exhaustive ones."""
+
+    def __init__(self, grammar: PCFG, options: BestFirst) -> None:
+        """Raises MbrparseError for unary rules, and for a merit whose statistics are missing."""
+        refuse_unary_rules(grammar)
+        self.grammar = grammar
+        self.options = options
+        factors = options.figure.factors
+        self._tables: StatisticsTables | None = None
+        if factors & FROM_STATISTICS:
+            if options.statistics is None:
+                raise MbrparseError(
+                    f"the merit {options.merit} needs statistics that the grammar alone does not have",
+                    remedy="gather them with mbrparse train --statistics FILE, and give mbrparse parse "
+                    "--statistics FILE (or take a merit without: normalized-beta)",
+                )
+            self._tables = StatisticsTables(options.statistics, grammar)
+        self._corners = left_corners(grammar) if factors & PREFIX else None
+        self._rules = rules_of(grammar)
+        self._lexical_first = starts(grammar.lexical_terminal, len(grammar.terminals)).astype(np.int32)
+        self._exhaustive = ChartFactory(grammar) if options.until.name == "mass" else None
+
+    def charts(self, sentences: Iterable[IntArray]) -> Iterator[BestFirstChart]:
+        """Yield one chart per sentence of known terminals: one at a time, to save memory."""
+        return map(self.chart, sentences)
+
+    def chart(self, terminal_ids: IntArray, log_mass: float = math.inf) -> BestFirstChart:
+        """One sentence's chart; the search stops when its log probability reaches ``log_mass``.
+
+        That is given by ``until``, if by anything.
+        """
+        if self._exhaustive is not None:
+            log_prob = self._exhaustive.chart(terminal_ids).log_prob
+            log_mass = log_prob + math.log(self.options.until.mass)
+        began = time.process_time()
+        search, tables = self._begin(terminal_ids, log_mass)
+        while True:
+            outcome = kernels.run_search(search, tables)
+            if outcome == kernels.FULL_EDGES:
+                search = with_more_edges(search)
+            elif outcome == kernels.FULL_CONSTITUENTS:
+                search = with_more_constituents(search)
+            else:
+                break
+        seconds = time.process_time() - began
+        return BestFirstChart(self.grammar, terminal_ids, search, outcome, seconds)
+
+    def _begin(self, terminal_ids: IntArray, log_mass: float) -> tuple[Search, MeritTables]:
+        """A search with the terminals' symbols on its agenda."""
+        options, grammar, length = self.options, self.grammar, len(terminal_ids)
+        control = Control(
+            options.figure.factors,
+            math.log(options.beta_threshold) if options.beta_threshold > 0.0 else -math.inf,
+            MOST_EDGES if options.edges is None else options.edges,
+            options.until.name == "first-parse",
+            log_mass,
+        )
+        tables = no_statistics() if self._tables is None else self._tables.of_sentence(terminal_ids)
+        prefix = np.zeros((3, 0, 0))
+        if self._corners is not None:
+            log_root, closure = self._corners
+            tables = tables._replace(**closure)
+            prefix = np.full((3, length, len(log_root)), -np.inf)
+            prefix[(kernels.TOTAL, kernels.PREFIX_PASSED), 0] = log_root
+        lexical = int(np.diff(self._lexical_first)[terminal_ids].sum())
+        constituents = max(1024, 1 << lexical.bit_length())
+        items, logs = _rows(constituents)
+        search = Search(
+            control,
+            grammar.root_log_prob,
+            grammar.log_prob,
+            *self._rules,
+            items,
+            logs,
+            edges=np.empty((min(4096, control.max_edges), kernels.EDGE_COLUMNS), np.int32),
+            heads=np.full((5, length + 1), NONE, np.int32),
+            slots=np.full(4 * constituents, NONE, np.int32),
+            counts=np.zeros(7, np.int64),
+            log_mass=np.full(1, -np.inf),
+            prefix=prefix,
+        )
+        entries = self._lexical_first, grammar.lexical_symbol, grammar.lexical_log_prob
+        kernels.propose_terminals(search, tables, terminal_ids, *entries)
+        return search, tables

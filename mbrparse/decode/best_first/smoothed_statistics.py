@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mbrparse.decode.best_first.search_state import BIGRAM, BIGRAM_SUM, TRIGRAM_SUM, UNIGRAM, MeritTables
+from mbrparse.decode.best_first.search_kernels import BIGRAM, BIGRAM_SUM, TRIGRAM_SUM, UNIGRAM, MeritTables
 from mbrparse.errors import GrammarError, InputMismatchError
 from mbrparse.grammar.pcfg import PCFG, FloatArray, IntArray
 from mbrparse.grammar.rules import quote

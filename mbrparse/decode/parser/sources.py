@@ -187,7 +187,7 @@ class GrammarSource:
             self.chart_labels = forests.labels
             return forests
         if options.best_first is not None:
-            from mbrparse.decode.best_first.best_first_charts import BestFirstCharts
+            from mbrparse.decode.best_first.best_first_chart import BestFirstCharts
 
             return BestFirstCharts(self.grammar, options.best_first)
         if self._pruning is not None:
