@@ -19,8 +19,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from mbrparse.charts.base.packed_forest import ONE, Forest, Index, forest_cell
 from mbrparse.charts.chart import Chart
+from mbrparse.charts.forest.forest import ONE, Forest, Index, forest_cell
 from mbrparse.charts.forest_charts import ForestCharts
 from mbrparse.charts.kernel import kernel
 from mbrparse.charts.rule_tables import Ints, SparseTables

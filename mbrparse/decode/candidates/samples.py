@@ -13,11 +13,18 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from mbrparse.charts.forest.top_down import sum_up, top_down_forest
+from mbrparse.charts.forest.top_down import (
+    LEXICAL,
+    UNARY,
+    TopDownForest,
+    drawn_place,
+    sum_up,
+    top_down_forest,
+)
 from mbrparse.charts.forest_charts import ForestCharts
+from mbrparse.charts.kernel import kernel
 from mbrparse.charts.rule_tables import Ints
 from mbrparse.charts.spans import SpanEntries, cell_of, entries_without_unaries
-from mbrparse.decode.candidates.candidate_kernels import add_uncrossed, draw
 from mbrparse.grammar.pcfg import FloatArray, IntArray
 
 
@@ -117,3 +124,64 @@ class Sampler:
 def generator(terminal_ids: IntArray, seed: int) -> np.random.Generator:
     """Random numbers of their own for each sentence."""
     return np.random.Generator(np.random.PCG64([seed, len(terminal_ids), *terminal_ids.tolist()]))
+
+
+@kernel
+def draw(
+    forest: TopDownForest, roots: FloatArray, count: int, random: np.random.Generator
+) -> tuple[Ints, Ints, Ints, Ints]:
+    """So many derivations: where each one's nodes begin, and their starts, ends and symbols in preorder.
+
+    Shares, and those of nodes as ``roots``, are cumulative here, from the first of each list on.
+    """
+    n = forest.length
+    first = np.zeros(count + 1, np.int32)
+    nodes = np.empty((3, (2 * n - 1) * count), np.int32)  # starts, ends, symbols
+    stack = np.empty(n + 1, np.int32)
+    place = 0
+    for derivation in range(count):
+        stack[0] = drawn_place(roots, 0, len(roots), random.random())
+        height = 1
+        while height:
+            height -= 1
+            node = stack[height]
+            to = UNARY
+            while to <= UNARY:
+                if place == nodes.shape[1]:
+                    # A chain may be of any length.
+                    nodes = np.concatenate((nodes, np.empty_like(nodes)), axis=1)
+                nodes[0, place], nodes[1, place] = forest.node_start[node], forest.node_end[node]
+                nodes[2, place] = forest.node_symbol[node]
+                place += 1
+                first_way, last_way = forest.way_first[node], forest.way_first[node + 1]
+                to = forest.way_to[drawn_place(forest.way_share, first_way, last_way, random.random())]
+                if to <= UNARY:
+                    node = UNARY - to
+            if to != LEXICAL:
+                first_edge, last_edge = forest.edge_first[to], forest.edge_first[to + 1]
+                edge = drawn_place(forest.edge_share, first_edge, last_edge, random.random())
+                stack[height], stack[height + 1] = forest.edge_right[edge], forest.edge_left[edge]
+                height += 2
+        first[derivation + 1] = place
+    return first, nodes[0, :place].copy(), nodes[1, :place].copy(), nodes[2, :place].copy()
+
+
+@kernel
+def add_uncrossed(first: Ints, starts: Ints, ends: Ints, count: Ints, n: int, uncrossed: Ints) -> None:
+    """Add the trees' counts to the cells (span_summary) that nothing of it crosses.
+
+    The brackets of tree t are ``first[t]`` up to ``first[t + 1]``.
+    """
+    crossed = np.full(len(uncrossed), -1, np.int32)
+    for tree in range(len(count)):
+        for node in range(first[tree], first[tree + 1]):
+            low, high = starts[node], ends[node]
+            # One end of what crosses it lies within it, the other beyond.
+            for inner in range(low + 1, high):
+                for start in range(low):
+                    crossed[start * n - start * (start - 1) // 2 + inner - start - 1] = tree
+                for end in range(high + 1, n + 1):
+                    crossed[inner * n - inner * (inner - 1) // 2 + end - inner - 1] = tree
+        for cell in range(len(uncrossed)):
+            if crossed[cell] != tree:
+                uncrossed[cell] += count[tree]

@@ -14,8 +14,7 @@ import numpy as np
 from mbrparse.charts.dop.dop_charts import BEGINS, DopCharts, DopDescent, Filled
 from mbrparse.charts.dop.dop_passes import Sums, dop_draw, root_masses
 from mbrparse.charts.spans import rows
-from mbrparse.decode.candidates.k_best import KBest
-from mbrparse.decode.candidates.lazy_search import SCALE, Alternative, LazySearch, Order
+from mbrparse.decode.candidates.k_best import SCALE, Alternative, KBest, LazySearch, Order
 from mbrparse.decode.candidates.samples import Samples, generator
 from mbrparse.grammar.pcfg import IntArray
 
