@@ -10,19 +10,16 @@ from typing import Literal, NamedTuple
 from mbrparse.errors import CorpusError, shortened
 from mbrparse.files import read_lines, source_name
 from mbrparse.grammar.pcfg import PCFG
-from mbrparse.run.in_order import Chunk, Part
 from mbrparse.treebank.brackets import (
     WHITE,
     AnyTree,
     any_trees,
     is_comment,
     is_tree,
-    parse_lines,
     read_trees,
     without_carriages,
 )
 from mbrparse.treebank.clean import TRACE
-from mbrparse.treebank.corpora.reading import no_trees
 from mbrparse.treebank.tree import Tree, bracket_free
 
 InputForm = Literal["trees", "tokens", "text"]
@@ -40,11 +37,6 @@ class Line(NamedTuple):
     place: int
     tokens: bool
     source: str
-
-
-def sentences_of_part(part: Part) -> list[Sentence]:
-    """The sentences of a part of a chunk; raises BracketError."""
-    return list(sentences_of(part.chunk))[part.first : part.last]
 
 
 def sentences_from(
@@ -144,86 +136,6 @@ def _lines_of(path: str | Path, form: InputForm | None, encoding: str) -> tuple[
     return itertools.chain(head, lines), form
 
 
-def read_chunks(
-    path: str | Path,
-    form: InputForm | None = None,
-    encoding: str = "utf-8",
-    first_size: int = 100,
-    size: int = 512,
-    parses: bool = False,
-) -> Iterator[Chunk]:
-    """Yield the sentences of a file of trees or of lines, ``size`` a chunk (at first fewer).
-
-    Without ``form``, the first character that is not white space tells: a bracket begins trees, before which
-    comments may stand, any other one lines of tokens. Empty lines of a parser's output (``parses``) are empty
-    parses. Raises CorpusError for an input without sentences.
-    """
-    source = source_name(path)
-    lines = read_lines(path, encoding)
-    if parses:
-        lines = parse_lines(lines)
-    head: list[str] = []
-    for line in lines:
-        head.append(line)
-        if line.strip(WHITE) and not (is_comment(line) and form in (None, "trees")):
-            break
-    else:
-        if form == "trees" or not any(line.strip(WHITE) for line in head):
-            raise no_trees(source) if parses else CorpusError("no sentences in the input", source=source)
-    if form is None:
-        form = "trees" if head[-1].lstrip(WHITE).startswith("(") else "tokens"
-    # Lines that were read ahead keep their numbers: nothing is dropped.
-    return _chunks(itertools.chain(head, lines), source, form, first_size, size)
-
-
-def read_files(
-    paths: Iterable[str | Path],
-    form: InputForm | None = None,
-    encoding: str = "utf-8",
-    size: int | None = None,
-    parses: bool = False,
-) -> Iterator[Chunk]:
-    """Yield the sentences of files one after the other, as ``read_chunks`` does, or ``size`` a chunk."""
-    sizes = (100, 512) if size is None else (size, size)
-    return itertools.chain.from_iterable(read_chunks(path, form, encoding, *sizes, parses) for path in paths)
-
-
-def sentences_of(chunk: Chunk) -> Iterator[Sentence]:
-    """The sentences of a chunk, trees without their traces; raises BracketError.
-
-    An empty line and an empty parse are sentences without terminals.
-    """
-    if chunk.form == "trees":
-        for _, tree, _ in read_trees(chunk.lines, chunk.source, first_line=chunk.first_line):
-            leaves = () if tree is None else tree.leaves()
-            yield _terminals(leaves)
-    elif chunk.form == "text":
-        for line in chunk.lines:
-            yield tuple(map(Tree, tokenize(line)))
-    else:
-        for line in chunk.lines:
-            yield tuple(map(Tree, _tokens(bracket_free(line))))
-
-
-def sentence_ends(chunk: Chunk) -> Iterator[tuple[int, int]]:
-    """Yield where sentences end among a chunk's lines, and about how many words each has."""
-    depth, words = 0, 0
-    trees = chunk.form == "trees"
-    for end, line in enumerate(chunk.lines, start=1):
-        if trees:
-            if depth == 0 and is_comment(line):
-                continue
-            opened = line.count("(")
-            depth += opened - line.count(")")
-            words += max(0, len(line.split()) - opened)
-            if depth != 0 or not words:
-                continue
-        else:
-            words = len(line.split())
-        yield end, words
-        words = 0
-
-
 def read_sentences(
     path: str | Path, form: InputForm | None = None, encoding: str = "utf-8"
 ) -> Iterator[Sentence]:
@@ -241,25 +153,6 @@ def sentence_of_line(
         if count == number:
             return line
     raise CorpusError(f"there is no sentence {number}: the input holds {count}", source=source_name(path))
-
-
-def _chunks(
-    lines: Iterable[str], source: str, form: InputForm, first_size: int, size: int
-) -> Iterator[Chunk]:
-    """Cut where no bracket is open, so that no tree is torn apart."""
-    wanted = first_size
-    first_line, depth, complete = 1, 0, 0
-    held: list[str] = []
-    for number, line in enumerate(lines, start=1):
-        held.append(line)
-        if form == "trees" and not (depth == 0 and is_comment(line)):
-            depth += line.count("(") - line.count(")")
-        complete += depth == 0
-        if complete >= wanted and depth == 0:
-            yield Chunk(source, first_line, form, held)
-            wanted, first_line, complete, held = size, number + 1, 0, []
-    if held:
-        yield Chunk(source, first_line, form, held)
 
 
 def tokenize(line: str) -> list[str]:
