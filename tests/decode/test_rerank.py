@@ -210,11 +210,14 @@ def test_other_sentences_than_the_posteriors(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ("--objective minimum-risk", "--objective minimum-risk and --risk go together"),
-        ("--risk labelled_f", "--objective minimum-risk and --risk go together"),
+        ("--objective minimum-risk", "--risk and the objective minimum-risk go together"),
+        ("--risk labelled_f", "--risk and the objective minimum-risk go together"),
         ("--objective minimum-risk --risk nonsense", "no criterion is called 'nonsense'"),
-        ("--objective productions", "--objective productions needs --grammar"),
-        ("--objective max-rule-product", "max-rule-product: its expectation is not known of single trees"),
+        ("--objective productions", "--objective productions needs a grammar"),
+        (
+            "--objective max-rule-product",
+            "--objective max-rule-product has no expectation that is known of single trees",
+        ),
         ("--mix .5", "--mix"),
         ("--objective labelled-f --objective bracketed-f", "--output must hold {objective}"),
     ],

@@ -47,7 +47,7 @@ class DopSource(GrammarSource):
         drawn = cache(partial(self._entries, chart))
 
         def summarized() -> SpanSummary:
-            return summarize_entries(chart.length, drawn(), TIE["double"])
+            return summarize_entries(chart.length, drawn(), TIE)
 
         return Posteriors(chart.length, self.chart_labels, summarized, drawn, consistent=consistent)
 

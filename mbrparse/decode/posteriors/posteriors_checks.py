@@ -24,9 +24,7 @@ TOLERANCE = {8: 1e-6, 4: ROUNDING}
 _HALF_OPEN = "spans are half-open: end is the position after the last word, start the first word's, from 0"
 _PROBABILITY = "g is the probability of the span with its label; of scores (logits) take mp.span_marginals"
 _LONGEST = 2**31 - 1  # as positions are held
-# This many entries are always unpacked: 30 MB.
-_ANY = 1 << 20
-_CHAIN = "`joiner` names what joins the chains of another program ('' for nothing)"
+_CHAIN = "--joiner names what joins the chains of another program ('' for nothing)"
 # What would end a label in a written tree.
 _BREAKS = frozenset("() \t\r\n\f\v")
 
@@ -60,15 +58,6 @@ class RawPosteriors(NamedTuple):
     def labelled_place(self, entry: int) -> str:
         """The same with its label, which must be one of the list."""
         return f"{self.place(entry)} {str(self.labels[self.label[entry]])!r}"
-
-
-def check_room(lengths: npt.NDArray[Any], labels: int, entries: int, source: str) -> None:
-    """Check that sentences of these lengths can have so many entries, before they are unpacked."""
-    long = lengths.astype(np.float64)
-    most = float((long * (long + 1) / 2).sum()) * labels
-    if entries > max(most, _ANY):
-        found = f"{entries:,} entries, where the sentences have no more than {most:,.0f} spans with labels"
-        refuse(source, found, "list each span once with each label")
 
 
 def check_entries(raw: RawPosteriors, source: str) -> None:

@@ -15,21 +15,17 @@ start, end, the probability that no constituent crosses the span; ``tag``, bool 
 one word are tags. Those that are none are constituents, all of them without this array; and ``chains``, text
 [chains]: labels that stand over one span in their order, as S+VP. Texts named ``joiner``, ``continuation``
 and ``null`` say how another program writes labels (``LabelMarks``).
-
-An array of zeros packs a thousandfold: headers are checked before any array is unpacked.
 """
 
 from __future__ import annotations
 
 import io
-import math
-import zipfile
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, NoReturn, TypeAlias
+from typing import Any, BinaryIO, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -44,7 +40,6 @@ from mbrparse.decode.posteriors.posteriors_checks import (
     check_consistent,
     check_entries,
     check_labels,
-    check_room,
     check_single,
     refuse,
 )
@@ -57,42 +52,27 @@ from mbrparse.treebank.labels import JOIN, MARKS, PLAIN, STYLES, LabelMarks, esc
 _SINGLE_TIE = 1e-5
 
 
-class _Wanted(NamedTuple):
-    """What an array has an element for, its kinds by numpy's letters, and how messages say so."""
-
-    of: str
-    kinds: str
-    says: str
-    remedy: str
-    empty: type
-
-
-def _of(of: str, kind: str) -> _Wanted:
-    return _Wanted(of, *_KINDS[kind])
-
-
-_KINDS = {
+#: By kind: numpy's letters, how messages say so, the remedy, and the type of an empty array.
+_KINDS: Mapping[str, tuple[str, str, str, type]] = {
     "integers": ("iu", "integers are wanted", "write it as {name}.astype(np.int32)", np.int64),
     "text": ("U", "text is wanted", "write np.array({name}, dtype=str)", np.str_),
     "g": ("f", "floats of single or double precision are wanted", "write g.astype(np.float32)", np.float64),
     "floats": ("f", "floats are wanted", "write {name}.astype(np.float64)", np.float64),
     "booleans": ("b", "booleans are wanted", "write {name}.astype(bool)", np.bool_),
 }
-_ARRAYS = {
-    "lengths": _of("sentences", "integers"),
-    "labels": _of("labels", "text"),
-    **dict.fromkeys(("sentence", "start", "end", "label"), _of("entries", "integers")),
-    "g": _of("entries", "g"),
-    "consistent": _of("spans", "floats"),
-    "tag": _of("entries", "booleans"),
-    "chains": _of("chains", "text"),
-    **dict.fromkeys(MARKS, _of("texts", "text")),
+#: What each array has an element for, and its kind.
+_ARRAYS: Mapping[str, tuple[str, str]] = {
+    "lengths": ("sentences", "integers"),
+    "labels": ("labels", "text"),
+    **dict.fromkeys(("sentence", "start", "end", "label"), ("entries", "integers")),
+    "g": ("entries", "g"),
+    "consistent": ("spans", "floats"),
+    "tag": ("entries", "booleans"),
+    "chains": ("chains", "text"),
+    **dict.fromkeys(MARKS, ("texts", "text")),
 }
 #: What a file must hold.
 REQUIRED = tuple(_ARRAYS)[:7]
-#: The most bytes of an array whose length nothing else bounds.
-MAX_BYTES = 1 << 28
-_UNBOUNDED = ("sentences", "labels", "chains", "texts")
 
 _HOW_TO_WRITE = f"write it with np.savez_compressed and the arrays {', '.join(REQUIRED)} (docs/posteriors.md)"
 
@@ -116,86 +96,45 @@ def read_arrays(stream: Any, source: str) -> tuple[dict[str, npt.NDArray[Any]], 
             others = f" (nor {', '.join(missing[1:])})" if missing[1:] else ""
             remedy = f"the file holds {', '.join(map(repr, names)) or 'nothing'}; {_HOW_TO_WRITE}"
             refuse(source, f"no array {missing[0]!r}{others}", remedy)
-        assert archive.zip is not None
-        wanted = [name for name in _ARRAYS if name in names]
-        headers = {name: _read_header(archive.zip, name) for name in wanted}
-        sizes = {name: _checked_size(name, header, source) for name, header in headers.items()}
-        entries = {name: size for name, size in sizes.items() if of_entries(name)}
-        if len(set(entries.values())) > 1:
-            listed = ", ".join(f"{name} {size}" for name, size in entries.items())
-            remedy = "each entry has one number in each"
-            refuse(source, f"the arrays of entries differ in length ({listed})", remedy)
-        arrays: dict[str, npt.NDArray[Any]] = {}
-        for name in wanted:
-            arrays[name] = _read_array(archive, name, source)
-            if name == "labels":
-                check_room(arrays["lengths"], sizes["labels"], sizes["g"], source)
-    return arrays, tuple(name for name in names if name not in wanted)
+        arrays = {name: _read_array(archive, name, source) for name in _ARRAYS if name in names}
+    entries = {name: len(array) for name, array in arrays.items() if of_entries(name)}
+    if len(set(entries.values())) > 1:
+        listed = ", ".join(f"{name} {size}" for name, size in entries.items())
+        remedy = "each entry has one number in each"
+        refuse(source, f"the arrays of entries differ in length ({listed})", remedy)
+    return arrays, tuple(name for name in names if name not in arrays)
 
 
 def of_entries(name: str) -> bool:
     """Whether an array has an element for each entry."""
-    return _ARRAYS[name].of == "entries"
-
-
-#: The shape and type of an array.
-_Header: TypeAlias = tuple[tuple[int, ...], np.dtype[Any]]
-_READERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
-
-
-def _read_header(archive: zipfile.ZipFile, name: str) -> _Header | None:
-    """The header of an archive's member; None where it is damaged, or its data have another size."""
-    try:
-        info = archive.getinfo(f"{name}.npy")
-        with archive.open(info) as member:
-            shape, _, dtype = _READERS[np.lib.format.read_magic(member)](member)
-            begin = member.tell()
-    except MemoryError:
-        raise
-    except Exception:  # zlib's, zipfile's, struct's, numpy's own
-        return None
-    if not dtype.hasobject and begin + math.prod(shape) * dtype.itemsize != info.file_size:
-        return None
-    return shape, dtype
-
-
-def _checked_size(name: str, header: _Header | None, source: str) -> int:
-    """How long an array is, by its header; raises PosteriorsError for one that is not wanted."""
-    wanted = _ARRAYS[name]
-    remedy = wanted.remedy.format(name=name)
-    if header is None:
-        _refuse_file(f"is damaged: array {name!r} cannot be read", source)
-    shape, dtype = header
-    if dtype.hasobject:
-        refuse(source, f"array {name!r} holds Python objects, which are not read", remedy)
-    size = math.prod(shape)
-    if len(shape) != 1 and name not in MARKS:
-        refuse(
-            source,
-            f"array {name!r} has the shape {list(shape)}, where [{wanted.of}] is wanted",
-            "docs/posteriors.md says how to come from dense tensors to lists of entries",
-        )
-    # numpy makes an empty list an array of floats.
-    right = dtype.kind in wanted.kinds and (name != "g" or dtype.itemsize in TOLERANCE)
-    if size and not right:
-        refuse(source, f"array {name!r} is of {dtype}, where {wanted.says}", remedy)
-    if size * dtype.itemsize > (MAX_BYTES if wanted.of in _UNBOUNDED else math.inf):
-        refuse(
-            source,
-            f"array {name!r} unpacks to {size * dtype.itemsize:,} bytes",
-            "a file of so much is no file of posteriors of sentences; cut it into several if it is",
-        )
-    return size
+    return _ARRAYS[name][0] == "entries"
 
 
 def _read_array(archive: Any, name: str, source: str) -> npt.NDArray[Any]:
+    """An array of the wanted dimension and kind; raises PosteriorsError for others."""
+    of, (kinds, says, remedy, empty) = _ARRAYS[name][0], _KINDS[_ARRAYS[name][1]]
+    remedy = remedy.format(name=name)
     try:
         array = archive[name]
     except MemoryError:
         raise
-    except Exception:  # a damaged member: zlib's, zipfile's, struct's, numpy's own
+    except Exception as error:  # a damaged member: zlib's, zipfile's, struct's, numpy's own
+        if "Object arrays" in str(error):
+            refuse(source, f"array {name!r} holds Python objects, which are not read", remedy)
+        array = None
+    if not isinstance(array, np.ndarray):
         _refuse_file(f"is damaged: array {name!r} cannot be read", source)
-    return array if array.size else np.zeros(0, _ARRAYS[name].empty)
+    if array.ndim != 1 and name not in MARKS:
+        refuse(
+            source,
+            f"array {name!r} has the shape {list(array.shape)}, where [{of}] is wanted",
+            "docs/posteriors.md says how to come from dense tensors to lists of entries",
+        )
+    if not array.size:  # numpy makes an empty list an array of floats
+        return np.zeros(0, empty)
+    if array.dtype.kind not in kinds or (name == "g" and array.dtype.itemsize not in TOLERANCE):
+        refuse(source, f"array {name!r} is of {array.dtype}, where {says}", remedy)
+    return array
 
 
 def _refuse_file(message: str, source: str) -> NoReturn:
