@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class WordOptions:
+class LexiconOptions:
     """What sentences are made of, and which words stand for unknown ones."""
 
     terminals: Any = option(
@@ -169,7 +169,7 @@ _METHODS = (
     "counts, or with inside-outside expectations under the trained grammar.",
 )
 @encoding_option()
-@option_group("words", WordOptions, "Words")
+@option_group("words", LexiconOptions, "Words")
 @option_group("fragments", FragmentOptions, "Fragments, with --method dop")
 @option_group("estimation", EstimationOptions, "Re-estimation, with --method inside-outside")
 @option_group("splits", SplitOptions, "States, with --method split-merge")
@@ -180,7 +180,7 @@ def train(
     method: str,
     statistics: str | None,
     encoding: str,
-    words: WordOptions,
+    words: LexiconOptions,
     fragments: FragmentOptions,
     estimation: EstimationOptions,
     splits: SplitOptions,
@@ -236,7 +236,7 @@ def train(
         _count(trees, output, words, statistics)
 
 
-def _count(trees: Iterable[SourceTree], output: str, words: WordOptions, statistics: str | None) -> None:
+def _count(trees: Iterable[SourceTree], output: str, words: LexiconOptions, statistics: str | None) -> None:
     from mbrparse.grammar.grammar_files import write_rules
     from mbrparse.grammar.rules import unquote
     from mbrparse.grammar.unknown_words import is_unknown
@@ -258,13 +258,13 @@ def _count(trees: Iterable[SourceTree], output: str, words: WordOptions, statist
 def _split_merge(
     trees: Iterable[SourceTree],
     output: str,
-    words: WordOptions,
+    words: LexiconOptions,
     splits: SplitOptions,
     runs: IterationOptions,
     checkpoint: str | None,
 ) -> None:
     from mbrparse.grammar.grammar_files import write_rules
-    from mbrparse.training.split_merge.training import SplitMerge, train_trees
+    from mbrparse.training.split_merge.cycles import SplitMerge, train_trees
 
     try:
         with compilation_noted():
@@ -290,7 +290,7 @@ def _split_merge(
     note(counted(len(rules.rules), "rule"))
 
 
-def _dop(trees: Iterable[SourceTree], output: str, words: WordOptions, fragments: FragmentOptions) -> None:
+def _dop(trees: Iterable[SourceTree], output: str, words: LexiconOptions, fragments: FragmentOptions) -> None:
     from mbrparse.grammar.dop.addressed_treebank import address_trees
     from mbrparse.grammar.dop.dop_file import write_treebank
     from mbrparse.training.count import replace_unknown, with_trained_tagger
@@ -317,7 +317,7 @@ def _inside_outside(
     runs: IterationOptions,
     statistics: str | None,
 ) -> None:
-    from mbrparse.training.em.inside_outside import InsideOutside, Interrupted, train_files
+    from mbrparse.training.em.reestimation import InsideOutside, Interrupted, train_files
 
     how = InsideOutside(statistics=statistics, **vars(estimation), **vars(runs))
     try:

@@ -40,10 +40,10 @@ class FieldsReader:
         if begun and not ended:
             raise self.error("the file ends before its line 'end'", "it was cut off: write it again")
 
-    def check_announced(self, announced: int, found: int, what: str) -> None:
+    def check_announced(self, announced: int, number: int, what: str) -> None:
         """Raise GrammarError unless ``found`` is the number that the header announces."""
-        if announced != found:
-            raise self.error(f"the header announces {announced} {what}, the file holds {found}")
+        if announced != number:
+            raise self.error(f"the header announces {announced} {what}, the file holds {number}")
 
     def number(self, text: str) -> float:
         """A field as a number of 0 or more; raises GrammarError."""

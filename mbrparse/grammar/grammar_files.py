@@ -120,12 +120,12 @@ def grammar(source: str | Path | nltk.PCFG, *, normalize: bool = False) -> PCFG:
 
 def read_any_grammar(path: str | Path, *, normalize: bool = False, log: Log = no_log) -> Grammar:
     """Read a grammar file of any kind, a PCFG's or a DOP grammar's; raises as ``read_grammar``."""
-    found = _content(_read_text(path), path, normalize, log)
-    if isinstance(found, RuleTable):
-        return _pcfg(found, path, log)
+    content = _content(_read_text(path), path, normalize, log)
+    if isinstance(content, RuleTable):
+        return _pcfg(content, path, log)
     from mbrparse.grammar.dop.dop_grammar import DopGrammar
 
-    return DopGrammar.of_treebank(replace(found, unknown=_with_tagger(found.unknown, path)))
+    return DopGrammar.of_treebank(replace(content, unknown=_with_tagger(content.unknown, path)))
 
 
 def read_rules(path: str | Path, *, normalize: bool = False, log: Log = no_log) -> RuleSet:
@@ -140,8 +140,8 @@ def read_rules_or_treebank(
     path: str | Path, *, normalize: bool = False, log: Log = no_log
 ) -> RuleSet | AddressedTreebank:
     """What a grammar file of any kind holds; raises as ``read_grammar``."""
-    found = _content(_read_text(path), path, normalize, log)
-    return found.rules() if isinstance(found, RuleTable) else found
+    content = _content(_read_text(path), path, normalize, log)
+    return content.rules() if isinstance(content, RuleTable) else content
 
 
 def _read_text(path: str | Path) -> str:
@@ -171,8 +171,8 @@ def _content(text: str, path: str | Path, normalize: bool, log: Log) -> RuleTabl
 
 
 def _rule_table(text: str, path: str | Path, normalize: bool, log: Log) -> RuleTable:
-    found = _content(text, path, normalize, log)
-    if not isinstance(found, RuleTable):
+    content = _content(text, path, normalize, log)
+    if not isinstance(content, RuleTable):
         raise GrammarError(
             "a DOP grammar, whose rules are not written out; this needs a PCFG",
             source=source_name(path),
@@ -180,7 +180,7 @@ def _rule_table(text: str, path: str | Path, normalize: bool, log: Log) -> RuleT
             remedy="mbrparse train --method counting makes one; parse, posteriors, grammar info and "
             "grammar convert --to bitpar take DOP grammars",
         )
-    return found
+    return content
 
 
 def _pcfg(rules: RuleTable, path: str | Path, log: Log) -> PCFG:

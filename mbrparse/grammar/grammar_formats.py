@@ -257,10 +257,10 @@ def _rule_set(
     # NLTK's numbers are probabilities, not counts.
     starts, counts = fold_root(totals, root, start)
     rules = {rule: Weight(probability) for rule, probability in counts.items()}
-    found = RuleSet(kind, {name: Weight(p) for name, p in starts.items()}, rules)
-    found = found.normalized(source, log) if normalize else found
-    found.check(source)
-    return found
+    rule_set = RuleSet(kind, {name: Weight(p) for name, p in starts.items()}, rules)
+    rule_set = rule_set.normalized(source, log) if normalize else rule_set
+    rule_set.check(source)
+    return rule_set
 
 
 def _check_symbols(written: list[_Written], start: str | None, source: str) -> None:
@@ -373,8 +373,8 @@ class _NltkReader(FieldsReader):
     def _wrong(self, message: str) -> GrammarError:
         """The error of a line: what is likely wrong with it, or else the message."""
         for pattern, likely, remedy in _MISTAKES:
-            if found := pattern.search(self._text):
-                parts = [shortened(part).strip() for part in (found[0], *found.groups())]
+            if match := pattern.search(self._text):
+                parts = [shortened(part).strip() for part in (match[0], *match.groups())]
                 return self.error(likely.format(*parts), remedy.format(*parts).rstrip())
         return self.error(message, _FORM)
 

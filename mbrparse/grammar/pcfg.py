@@ -41,7 +41,7 @@ class Grammar(Protocol):
 
     @property
     def kind(self) -> Kind:
-        """Which one it is."""
+        """The kind of grammar."""
         ...
 
     @property
@@ -103,7 +103,7 @@ class PCFG:
 
     @property
     def kind(self) -> Literal["pcfg"]:
-        """As every grammar tells it."""
+        """The kind of grammar."""
         return "pcfg"
 
     @property

@@ -20,8 +20,8 @@ from mbrparse.grammar.pcfg import PCFG, FloatArray, IntArray, text_order
 from mbrparse.grammar.rules import is_terminal
 from mbrparse.treebank.labels import project, state_of
 
-# Expected numbers of symbols are summed over at most so many generations, until the next one is at most this
-# share of the sum.
+# Expected numbers of symbols are summed over this number of generations at most, until the next one is at
+# most this share of the sum.
 _GENERATIONS = 1000
 _NEGLIGIBLE = 1e-12
 # The least share of a symbol in its label, so that what can be derived remains so.

@@ -33,7 +33,7 @@ def components(rules: UnaryRules[Key]) -> list[list[Key]]:
     >>> components({0: {1: 0.5}, 1: {2: 0.5, 0: 0.1}})
     [[2], [0, 1]]
     """
-    found: list[list[Key]] = []
+    groups: list[list[Key]] = []
     order: dict[Key, int] = {}  # of discovery
     lowest: dict[Key, int] = {}
     open_nodes: list[Key] = []
@@ -63,9 +63,9 @@ def components(rules: UnaryRules[Key]) -> list[list[Key]]:
                     members = [open_nodes.pop()]
                     while members[-1] != node:
                         members.append(open_nodes.pop())
-                    found.append(sorted(members))
+                    groups.append(sorted(members))
                     closed.update(members)
-    return found
+    return groups
 
 
 def component_closure(

@@ -159,8 +159,8 @@ class Signatures:
     def learn(cls, trees: Sequence[SourceTree], rare: int) -> tuple[list[SourceTree], Signatures]:
         """The trees with their rare words replaced, and the model."""
         words = rare_words(trees, rare)
-        found = occurrences(trees, words)
-        sizes = Counter(name for _, word, initial in found for name in classes(word, initial))
+        places = occurrences(trees, words)
+        sizes = Counter(name for _, word, initial in places for name in classes(word, initial))
         coarsest = unknown_terminal()
         seen: Counter[str] = Counter()
 
@@ -177,14 +177,14 @@ class Signatures:
 
         Where no word of training was rare, an unseen word is left as it is.
         """
-        found = []
+        terminals = []
         for place, written in enumerate(words):
             word = bracket_free(written)
             word = self.words.get(word, word)
             if word not in known:
                 word = next((name for name in classes(word, place == 0) if name in known), word)
-            found.append(word)
-        return found
+            terminals.append(word)
+        return terminals
 
 
 @lru_cache(maxsize=65536)
@@ -246,7 +246,7 @@ class Collins:
     def learn(cls, trees: Sequence[SourceTree], rare: int) -> tuple[list[SourceTree], Collins]:
         """The trees with their rare words replaced, and the model, still without its tagger."""
         words = rare_words(trees, rare)
-        return replace_words(trees, words, lambda found: unknown(escape(found.tag))), cls(rare)
+        return replace_words(trees, words, lambda place: unknown(escape(place.tag))), cls(rare)
 
     def with_tagger(self, tagger: Tagger) -> Collins:
         """The model with this tagger."""
@@ -257,22 +257,22 @@ class Collins:
 
         Where no word of training was rare, an unseen word is left as it is.
         """
-        found = [bracket_free(word) for word in words]
-        unseen = [place for place, word in enumerate(found) if word not in known]
+        terminals = [bracket_free(word) for word in words]
+        unseen = [place for place, word in enumerate(terminals) if word not in known]
         if not unseen:
-            return found
+            return terminals
         if self.tagger is None:
             raise GrammarError("the grammar was read without its tagger", remedy="read it with its tagger")
-        tags = self.tagger.tag(found)
+        tags = self.tagger.tag(terminals)
         if any(unknown(tags[place]) not in known for place in unseen):
             seen = frozenset(tag for tag in self.tagger.tags if unknown(tag) in known)
             if not seen:
-                return found
-            among = self.tagger.tag(found, seen)
+                return terminals
+            among = self.tagger.tag(terminals, seen)
             tags = [tag if unknown(tag) in known else other for tag, other in zip(tags, among, strict=True)]
         for place in unseen:
-            found[place] = unknown(tags[place])
-        return found
+            terminals[place] = unknown(tags[place])
+        return terminals
 
 
 def unknown(tag: str) -> str:

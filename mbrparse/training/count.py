@@ -92,7 +92,7 @@ def checked_children(node: Tree, place: SourceTree) -> tuple[Tree, ...]:
 
 
 def rule_name(child: Tree, words: bool, children: int) -> str:
-    """How a rule of so many children names one: a leaf with a word, or alone, is a preterminal."""
+    """The name of one of a rule's ``children`` children: a leaf with a word, or alone, is a preterminal."""
     if child.children:
         return child.label
     if words and (children == 1 or child.word is not None):

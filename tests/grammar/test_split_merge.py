@@ -12,10 +12,10 @@ from state_strategies import Drawn, counts_of, drawn, kinds, random_grammar, sou
 
 from mbrparse.grammar.rules import Rule, TerminalKind
 from mbrparse.jobs import open_executor
+from mbrparse.training.split_merge.cycles import SplitMerge, cycle, first_grammar
 from mbrparse.training.split_merge.e_step import ObservedEStep, ObservedTrees, maximized, observe
-from mbrparse.training.split_merge.splits import merge_losses, split
+from mbrparse.training.split_merge.state_splits import merge_losses, split
 from mbrparse.training.split_merge.states import Layout
-from mbrparse.training.split_merge.training import SplitMerge, cycle, first_grammar
 from mbrparse.treebank.brackets import read_tree
 from mbrparse.treebank.corpora.prepare import read_trees
 from mbrparse.treebank.corpora.reading import SourceTree

@@ -18,9 +18,10 @@ from mbrparse.errors import GrammarError
 from mbrparse.grammar.grammar_files import read_rules, write_rules
 from mbrparse.grammar.rules import RuleSet, TerminalKind, is_terminal
 from mbrparse.training.count import induce
-from mbrparse.training.split_merge import splits
+from mbrparse.training.split_merge import state_splits as splits
+from mbrparse.training.split_merge.cycles import SplitMerge, cycle, first_grammar
 from mbrparse.training.split_merge.e_step import ObservedEStep, ObservedTrees, observe
-from mbrparse.training.split_merge.splits import (
+from mbrparse.training.split_merge.state_splits import (
     Merger,
     least_losses,
     merge,
@@ -29,7 +30,6 @@ from mbrparse.training.split_merge.splits import (
     split,
 )
 from mbrparse.training.split_merge.states import Layout, StateGrammar
-from mbrparse.training.split_merge.training import SplitMerge, cycle, first_grammar
 from mbrparse.treebank.brackets import read_tree
 from mbrparse.treebank.corpora.reading import SourceTree
 from mbrparse.treebank.tree import Tree

@@ -18,7 +18,14 @@ from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import is_terminal, unquote
 from mbrparse.training.em import expectation
 from mbrparse.training.em.bracketings import BracketedSentence, encode_corpus
-from mbrparse.training.em.expectation import EStep, Estimate, Expectations, expect, probabilities, reestimate
+from mbrparse.training.em.expectation import (
+    EStep,
+    Expectations,
+    RuleEstimate,
+    expect,
+    probabilities,
+    reestimate,
+)
 
 Corpus = list[BracketedSentence]
 dense = pytest.mark.parametrize("dense", [True, False])
@@ -89,7 +96,7 @@ def test_likelihood_never_falls(dense: bool, data: tuple[naive.Grammar, Corpus])
     step = EStep(pcfg, encode_corpus(pcfg, data[1]))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(expectation, "is_dense", lambda _: dense)
-        steps = itertools.islice(reestimate(step, Estimate(probabilities(pcfg))), 8)
+        steps = itertools.islice(reestimate(step, RuleEstimate(probabilities(pcfg))), 8)
         fits = [step.fit(expected) for _, expected in steps]
     assert {fit.left_out for fit in fits} == {fits[0].left_out}
     for earlier, later in itertools.pairwise(fits):

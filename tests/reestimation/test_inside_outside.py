@@ -16,7 +16,7 @@ from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import TerminalKind
 from mbrparse.training.count import induce
 from mbrparse.training.em.bracketings import BracketedSentence, bracketed_sentences
-from mbrparse.training.em.inside_outside import InsideOutside, random_grammar, train
+from mbrparse.training.em.reestimation import InsideOutside, random_grammar, train
 from mbrparse.treebank.binarize import binarize
 from mbrparse.treebank.brackets import read_tree
 from mbrparse.treebank.corpora.reading import SourceTree

@@ -38,7 +38,7 @@ class RuleValues(NamedTuple):
     start: FloatArray
 
 
-class Estimate(NamedTuple):
+class RuleEstimate(NamedTuple):
     """Probabilities, and the expected counts that they are shares of (None: those of a first grammar)."""
 
     rules: RuleValues
@@ -125,11 +125,11 @@ def maximize(grammar: PCFG, counts: RuleValues, old: RuleValues) -> RuleValues:
     )
 
 
-def reestimate(step: EStep, begin: Estimate) -> Iterator[tuple[Estimate, Expectations]]:
+def reestimate(step: EStep, begin: RuleEstimate) -> Iterator[tuple[RuleEstimate, Expectations]]:
     """Yield an estimate, and each later one, with what is expected under it; the likelihood never falls."""
 
-    def improved(estimate: Estimate, expected: Expectations) -> Estimate:
-        return Estimate(maximize(step.grammar, expected.counts, estimate.rules), expected.counts)
+    def improved(estimate: RuleEstimate, expected: Expectations) -> RuleEstimate:
+        return RuleEstimate(maximize(step.grammar, expected.counts, estimate.rules), expected.counts)
 
     return alternate(begin, lambda estimate: step.expect(estimate.rules), improved)
 

@@ -152,7 +152,7 @@ def splits(corpus: BracketedCorpus, sentence: int) -> Splits:
     first = np.zeros(cells + 1, np.int32)
     left = np.empty(total, np.int32)
     right = np.empty(total, np.int32)
-    found = 0
+    filled = 0
     for chart in range(begin, end):
         children = corpus.child_cell[corpus.child_first[chart] : corpus.child_first[chart + 1]]
         k = len(children)
@@ -165,11 +165,11 @@ def splits(corpus: BracketedCorpus, sentence: int) -> Splits:
                 for part in range(1, width):
                     rest = width - part
                     middle = start + part
-                    left[found] = children[start] if part == 1 else of_width[part] + start
-                    right[found] = children[middle] if rest == 1 else of_width[rest] + middle
-                    found += 1
+                    left[filled] = children[start] if part == 1 else of_width[part] + start
+                    right[filled] = children[middle] if rest == 1 else of_width[rest] + middle
+                    filled += 1
                 cell += 1
-                first[cell] = found
+                first[cell] = filled
     return first, left, right
 
 

@@ -22,7 +22,7 @@ from mbrparse.treebank.corpora.reading import SourceTree
 from mbrparse.treebank.labels import escape
 from mbrparse.treebank.tree import Tree
 
-# The trees are so many parts, whose sums are added in order: so sums do not depend on the number of jobs.
+# The number of parts of the trees. Their sums are added in order, whatever the number of jobs.
 _PARTS = 8
 #: Probabilities below this become zero, as they would in a few rounds more.
 SMALLEST = 1e-30
@@ -42,8 +42,8 @@ def observe(trees: Iterable[SourceTree], terminals: TerminalKind) -> ObservedTre
     """The arrays of binarized trees; raises GrammarError as ``induce`` does.
 
     >>> from mbrparse.treebank.brackets import read_tree
-    >>> found = observe([SourceTree("", 1, read_tree("(S (NP (PRP he)) (VBZ is))"))], "words")
-    >>> [(str(found.rules[rule]), left) for rule, left in zip(found.arrays.rule, found.arrays.left.tolist())]
+    >>> trees = observe([SourceTree("", 1, read_tree("(S (NP (PRP he)) (VBZ is))"))], "words")
+    >>> [(str(trees.rules[rule]), left) for rule, left in zip(trees.arrays.rule, trees.arrays.left.tolist())]
     [("PRP -> 'he'", -1), ('NP -> PRP', 0), ("VBZ -> 'is'", -1), ('S -> NP VBZ', 1), (' -> S', 3)]
     """
     words = terminals == "words"
@@ -116,7 +116,7 @@ class ObservedEStep:
         return alternate(
             layout.tables.value,
             lambda values: self.expect(layout, values),
-            lambda values, found: maximized(layout, values * found.counts, change),
+            lambda values, sums: maximized(layout, values * sums.counts, change),
         )
 
 

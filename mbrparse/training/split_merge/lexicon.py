@@ -43,7 +43,7 @@ _LEAST_SHARE = 1e-3
 
 #: How often a word was seen: class, tag (as in rules) and count each, in ascending order.
 Profile = tuple[tuple[str, str, int], ...]
-_Found = defaultdict[tuple[str, str], float]
+_Masses = defaultdict[tuple[str, str], float]
 
 
 @dataclass(frozen=True)
@@ -58,8 +58,8 @@ class RareWords:
     def learn(cls, trees: Sequence[SourceTree], rare: int = RARE) -> tuple[list[SourceTree], RareWords]:
         """The trees with their rare words as classes, and the words."""
         words = rare_words(trees, rare)
-        found = occurrences(trees, words)
-        sizes = Counter(name for _, word, initial in found for name in classes(word, initial))
+        places = occurrences(trees, words)
+        sizes = Counter(name for _, word, initial in places for name in classes(word, initial))
         seen: defaultdict[str, Counter[tuple[str, str]]] = defaultdict(Counter)
         chains: dict[str, Sequence[str]] = {}
 
@@ -88,7 +88,7 @@ class RareWords:
                 of_class[terminal, split_state(rule.parent)[0]].append((rule.parent, weight.probability))
             else:
                 rules[rule] = weight
-        found: _Found = defaultdict(float)
+        masses: _Masses = defaultdict(float)
         tokens: Counter[tuple[str, str]] = Counter()
         types: Counter[tuple[str, str]] = Counter()
         for profile, words in self.profiles.items():
@@ -99,7 +99,7 @@ class RareWords:
             rest = types[place] / (types[place] + tokens[place])
             for terminal, share in self._coarser(place[0]):
                 for parent, probability in states:
-                    found[parent, terminal] += rest * share * probability
+                    masses[parent, terminal] += rest * share * probability
         terminals = {}
         for number, (profile, words) in enumerate(self.profiles.items(), start=1):
             terminal = f"(RARE/{number})"
@@ -107,10 +107,10 @@ class RareWords:
             for name, tag, count in profile:
                 share = count * len(words) / (types[name, tag] + tokens[name, tag])
                 for parent, probability in of_class[name, tag]:
-                    found[parent, terminal] += share * probability
-        self._smooth(found, of_class, tokens)
+                    masses[parent, terminal] += share * probability
+        self._smooth(masses, of_class, tokens)
         rules.update(
-            (Rule(parent, (quote(terminal),)), Weight(mass)) for (parent, terminal), mass in found.items()
+            (Rule(parent, (quote(terminal),)), Weight(mass)) for (parent, terminal), mass in masses.items()
         )
         model = Signatures(self.rare, terminals)
         return rounded(RuleSet(trained.terminal_kind, trained.start, rules, model))
@@ -124,7 +124,7 @@ class RareWords:
 
     def _smooth(
         self,
-        found: _Found,
+        masses: _Masses,
         of_class: Mapping[tuple[str, str], Sequence[tuple[str, float]]],
         tokens: Counter[tuple[str, str]],
     ) -> None:
@@ -142,7 +142,7 @@ class RareWords:
             for tag, states in of_tag.items():
                 if by_tag[tag] / all_tokens >= least:
                     for parent, probability in states.items():
-                        found[parent, terminal] += amount * probability / all_tokens
+                        masses[parent, terminal] += amount * probability / all_tokens
 
         for number, (profile, words) in enumerate(self.profiles.items(), start=1):
             seen = sum(count for _, _, count in profile)

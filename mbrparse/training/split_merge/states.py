@@ -63,10 +63,10 @@ class StateGrammar:
         return cls(rules, dict.fromkeys(totals, ("",)), blocks)
 
     @classmethod
-    def of_rules(cls, found: RuleSet, rules: tuple[Rule, ...], source: str | None = None) -> StateGrammar:
+    def of_rules(cls, trained: RuleSet, rules: tuple[Rule, ...], source: str | None = None) -> StateGrammar:
         """The grammar that ``written`` wrote, for these rules, which it must have."""
         names: dict[str, set[str]] = {ROOT: {""}}
-        for rule in found.rules:
+        for rule in trained.rules:
             symbol, state = split_state(rule.parent)
             names.setdefault(symbol, set()).add(state)
         states = {symbol: tuple(sorted(histories)) for symbol, histories in names.items()}
@@ -77,8 +77,8 @@ class StateGrammar:
         }
         shapes = [_shape(rule, states) for rule in rules]
         blocks = {rule: np.zeros(shape) for rule, shape in zip(rules, shapes, strict=True)}
-        roots = ((Rule(ROOT, (name,)), weight) for name, weight in found.start.items())
-        for (parent, children), weight in (*found.rules.items(), *roots):
+        roots = ((Rule(ROOT, (name,)), weight) for name, weight in trained.start.items())
+        for (parent, children), weight in (*trained.rules.items(), *roots):
             symbol, above = places[parent]
             inner = [(name, 0) if is_terminal(name) else places[name] for name in children]
             block = blocks.get(Rule(symbol, tuple(name for name, _ in inner)))
@@ -104,7 +104,7 @@ class StateGrammar:
             for symbol, histories in self.states.items()
         }
         start: dict[str, Weight] = {}
-        found: dict[Rule, Weight] = {}
+        weights: dict[Rule, Weight] = {}
         for rule, block in zip(self.rules, self.blocks, strict=True):
             lefts, rights = ([None] if child is None else names[child] for child in inner_children(rule))
             first, *others = rule.children
@@ -115,8 +115,8 @@ class StateGrammar:
                     start[name] = weight
                     continue
                 children = (name, rights[right] or others[0]) if others else (name,)
-                found[Rule(names[rule.parent][parent], children)] = weight
-        return rounded(RuleSet(kind, start, found, unknown))
+                weights[Rule(names[rule.parent][parent], children)] = weight
+        return rounded(RuleSet(kind, start, weights, unknown))
 
     def changed(self, states: dict[str, tuple[str, ...]], blocks: Iterable[Floats]) -> StateGrammar:
         """The same rules with other states."""

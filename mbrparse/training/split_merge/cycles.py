@@ -32,7 +32,7 @@ from mbrparse.training.iterations import (
 )
 from mbrparse.training.split_merge.e_step import Change, ObservedEStep, ObservedTrees, maximized, observe
 from mbrparse.training.split_merge.lexicon import RARE, RareWords
-from mbrparse.training.split_merge.splits import least_losses, merge, smoothing, split
+from mbrparse.training.split_merge.state_splits import least_losses, merge, smoothing, split
 from mbrparse.training.split_merge.states import Layout, StateGrammar, split_state
 from mbrparse.treebank.corpora.reading import SourceTree
 
@@ -154,13 +154,13 @@ def cycle(
         for current in progress(islice(step.rounds(layout, change), count), title, count):
             figures = {"log_likelihood": current[1].log_likelihood, "left_out": current[1].left_out}
             rows.append({"cycle": number, "phase": phase, "round": len(rows) - first + 1, **figures})
-        values, found = current
+        values, sums = current
         log(
             f"{title}: {grammar.size} states, log likelihood {rows[first]['log_likelihood']:.1f} to "
-            f"{found.log_likelihood:.1f} in {count} rounds"
-            + (f", {found.left_out} trees left out" if found.left_out else "")
+            f"{sums.log_likelihood:.1f} in {count} rounds"
+            + (f", {sums.left_out} trees left out" if sums.left_out else "")
         )
-        return layout.grammar(grammar, maximized(layout, values * found.counts, change))
+        return layout.grammar(grammar, maximized(layout, values * sums.counts, change))
 
     grammar = fitted(split(grammar, how.seed, number), how.rounds[0], "split")
     if how.merge > 0:

@@ -20,8 +20,8 @@ def split(grammar: StateGrammar, seed: int, cycle: int) -> StateGrammar:
     """Each state in two, at random but for the seed, the root's symbol aside."""
     random = np.random.Generator(np.random.PCG64([seed, cycle]))
     states = {
-        symbol: found if symbol == ROOT else tuple(state + bit for state in found for bit in "01")
-        for symbol, found in grammar.states.items()
+        symbol: histories if symbol == ROOT else tuple(state + bit for state in histories for bit in "01")
+        for symbol, histories in grammar.states.items()
     }
     blocks = []
     for rule, block in zip(grammar.rules, grammar.blocks, strict=True):
@@ -85,8 +85,8 @@ def merge_losses(step: ObservedEStep, grammar: StateGrammar) -> tuple[dict[str, 
         if size > 1:
             pairs = block.sum(axis=0)[:size].reshape(-1, 2)
             total = pairs.sum(axis=1, keepdims=True)
-            found = np.divide(pairs, total, out=np.full_like(pairs, 0.5), where=total > 0).ravel()
-            share[begin : begin + size] = found
+            parts = np.divide(pairs, total, out=np.full_like(pairs, 0.5), where=total > 0).ravel()
+            share[begin : begin + size] = parts
         shares[symbol] = share[begin : begin + size]
     lost = step.expect(layout, values, Pairs(first, share, np.zeros(len(share)))).loss
     losses = {

@@ -30,8 +30,8 @@ from mbrparse.training.em.bracketings import (
 )
 from mbrparse.training.em.expectation import (
     EStep,
-    Estimate,
     Fit,
+    RuleEstimate,
     RuleValues,
     probabilities,
     reestimate,
@@ -124,12 +124,12 @@ def train_files(
     kind: TerminalKind = given.terminal_kind if given is not None else terminals or "tags"
 
     def read(specs: Sequence[str], brackets: bool) -> list[BracketedSentence]:
-        found = list(bracketed_sentences(read_inputs(specs, encoding), kind, brackets))
-        longer = [one for one in found if len(one.terminals) > (how.max_length or math.inf)]
+        texts = list(bracketed_sentences(read_inputs(specs, encoding), kind, brackets))
+        longer = [one for one in texts if len(one.terminals) > (how.max_length or math.inf)]
         if longer:
             reason = f"longer than {how.max_length} terminals (`max_length`)"
             log(f"left out {counted(len(longer), 'sentence')}, {reason}: {listed_places(longer)}")
-        return [one for one in found if len(one.terminals) <= (how.max_length or math.inf)]
+        return [one for one in texts if len(one.terminals) <= (how.max_length or math.inf)]
 
     sentences = read(inputs, how.brackets)
     heldout = [] if how.heldout is None else read([how.heldout], False)
@@ -164,8 +164,8 @@ def train_files(
         write(trained)
         if how.statistics is not None:
             texts = (sentence.terminals for sentence in sentences)
-            found = expect_statistics(PCFG.from_rules(trained.rules), progress(texts, "statistics"))
-            write_statistics(found, how.statistics)
+            statistics = expect_statistics(PCFG.from_rules(trained.rules), progress(texts, "statistics"))
+            write_statistics(statistics, how.statistics)
     return trained
 
 
@@ -255,7 +255,7 @@ def train(
 
 
 def _trained(
-    grammar: PCFG, estimate: Estimate, curve: list[Row], iterations: int, sentences: int, log: Log
+    grammar: PCFG, estimate: RuleEstimate, curve: list[Row], iterations: int, sentences: int, log: Log
 ) -> Trained:
     """An estimate as rules, without improbable ones if it is a trained one."""
     rules, counts = estimate
@@ -271,15 +271,15 @@ def _trained(
     return Trained(to_rules(grammar, rules, counts), curve, iterations, sentences)
 
 
-def _estimate(grammar: PCFG, numbers: list[list[float]], checkpoint: Path | None) -> Estimate:
+def _estimate(grammar: PCFG, numbers: list[list[float]], checkpoint: Path | None) -> RuleEstimate:
     """The estimate of a checkpoint; of one without numbers it is the grammar itself."""
     first = probabilities(grammar)
     if not numbers:
-        return Estimate(first)
+        return RuleEstimate(first)
     arrays = [np.array(values, np.float64) for values in numbers]
     if [len(values) for values in arrays] not in ([*map(len, first)], 2 * [*map(len, first)]):
         raise FileError("a checkpoint of other rules", source=str(checkpoint), remedy=BEGIN_ANEW)
-    return Estimate(RuleValues(*arrays[:3]), RuleValues(*arrays[3:]) if arrays[3:] else None)
+    return RuleEstimate(RuleValues(*arrays[:3]), RuleValues(*arrays[3:]) if arrays[3:] else None)
 
 
 def _figures(fit: Fit) -> Row:
