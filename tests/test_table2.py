@@ -8,7 +8,6 @@ import pytest
 from commandline import Command
 from conftest import missing_data
 
-from mbrparse.charts.chart import Wanted
 from mbrparse.charts.factory import ChartFactory
 from mbrparse.decode.tree_probability import TreeProbability
 from mbrparse.grammar.pcfg import PCFG
@@ -75,7 +74,7 @@ def test_an_independent_parsers_trees_are_as_probable(treebank_sample: tuple[Tre
     parts = split_fraction(len(trees), "0.1")
     grammar = PCFG.from_rules(induce((trees[i] for i in parts.train), "tags"))
     sentences = [grammar.encode(trees[i].tree.tags()) for i in parts.test]
-    charts = ChartFactory(grammar, wanted=Wanted(summaries=False, derivations=True)).charts(sentences)
+    charts = list(map(ChartFactory(grammar).chart, sentences))
     theirs = [tree for _, tree, _ in read_parse_file(Path(folder) / "wsj-viterbi.tst")]
     probability = TreeProbability(grammar)
     compared = 0

@@ -120,7 +120,6 @@ class Chart:
         self._summary: SpanSummary | None = None
         self._derivation: Derivation | None = None
         self._entries: SpanEntries | None = None
-        self.refusal: str | None = None
 
     def _ask(self, question: Callable[[ChartAnswers], Answer]) -> Answer:
         if self._dense is not None:
@@ -140,17 +139,12 @@ class Chart:
     @property
     def failure(self) -> str:
         """Why there is no parse, where there is none."""
-        return self.refusal or "no parse"
+        return "no parse"
 
     @property
     def pruned(self) -> Pruned | None:
         """What was left out of it (None: nothing was to be)."""
         return None
-
-    @property
-    def unfinished(self) -> bool:
-        """Exhaustive charts are whole or none."""
-        return False
 
     @property
     def log_prob(self) -> float:
@@ -194,9 +188,3 @@ class Chart:
     def outside(self, start: int, end: int) -> tuple[IntArray, FloatArray]:
         """The symbols that derive the span and occur in a parse, and their log outside probabilities."""
         return self._ask(lambda answers: answers.cell(self, start, end)).outside
-
-    def give_up(self, reason: str) -> None:
-        """Leave the chart without a parse."""
-        self.refusal = reason
-        self._log_prob = -math.inf
-        self._derivation = Derivation(-math.inf, [], [])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from functools import cached_property
 from typing import Literal
 
@@ -106,7 +105,3 @@ class ChartFactory:
     def forests(self) -> Forests:
         """The forests of what dense charts do not take."""
         return Forests(self.grammar, TIE, self._label)
-
-    def charts(self, sentences: Iterable[IntArray]) -> list[Chart]:
-        """One chart for each sentence."""
-        return list(map(self.chart, sentences))

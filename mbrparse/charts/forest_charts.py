@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from typing import Literal
 
 import numpy as np
@@ -12,7 +11,6 @@ from mbrparse.charts.factory import ChartFactory
 from mbrparse.charts.forest.forest import Forest
 from mbrparse.charts.pruning import PrunedCharts, Pruning
 from mbrparse.charts.rule_tables import Ints
-from mbrparse.errors import ChartOverflowError, NumberRangeError
 from mbrparse.grammar.pcfg import PCFG, IntArray
 
 
@@ -49,16 +47,6 @@ class ForestCharts:
         if chart.has_parse:
             self._last = chart, chart.forest()
         return chart
-
-    def charts(self, sentences: Sequence[IntArray]) -> Iterator[Chart]:
-        """One chart for each sentence; one that does not fit is without a parse."""
-        for terminal_ids in sentences:
-            try:
-                yield self.chart(terminal_ids)
-            except (ChartOverflowError, NumberRangeError) as error:
-                chart = Chart(self.forests, terminal_ids)
-                chart.give_up(error.message)
-                yield chart
 
     def forest_of(self, terminal_ids: IntArray) -> Forest:
         """The forest of a sentence, as ``Chart.forest`` has it; raises as that does."""

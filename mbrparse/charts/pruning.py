@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -13,7 +12,7 @@ from mbrparse.charts.factory import TIE, ChartFactory
 from mbrparse.charts.forest.forest import SpanFilter
 from mbrparse.charts.forest.forests import Forests
 from mbrparse.charts.rule_tables import Ints
-from mbrparse.errors import ChartOverflowError, NumberRangeError
+from mbrparse.errors import ChartOverflowError
 from mbrparse.grammar.pcfg import PCFG, IntArray
 from mbrparse.grammar.projection import projected_grammar, projected_names, pruning_levels
 
@@ -156,13 +155,3 @@ class PrunedCharts:
                 raise ChartOverflowError(TOO_LARGE)
             else:
                 threshold = math.sqrt(too_low * lost)
-
-    def charts(self, sentences: Sequence[IntArray]) -> Iterator[Chart]:
-        """One chart for each sentence; one that does not fit is without a parse."""
-        for terminal_ids in sentences:
-            try:
-                yield self.chart(terminal_ids)
-            except (ChartOverflowError, NumberRangeError) as error:
-                chart = Chart(self.forests, terminal_ids)
-                chart.give_up(error.message)
-                yield chart

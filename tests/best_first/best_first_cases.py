@@ -60,7 +60,7 @@ def search(
     """The best-first chart of one sentence of known terminals."""
     known = even_statistics(grammar, [sentence]) if statistics is None else statistics
     charts = BestFirstCharts(grammar, BestFirst(merit, until, edges, beta_threshold, known))
-    return next(charts.charts([grammar.encode(sentence)]))
+    return charts.chart(grammar.encode(sentence))
 
 
 def inside_of(chart: BestFirstChart, log_inside: Sequence[float]) -> dict[LabelledSpan, float]:

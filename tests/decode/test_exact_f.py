@@ -67,7 +67,7 @@ def test_constituents_together_with_the_size(grammar: naive.Grammar, data: st.Da
     ids = ours.encode(words)
     if len(words) < 2 or not (ids >= 0).all():
         return
-    [chart] = charts.charts([ids])
+    chart = charts.chart(ids)
     if not chart.has_parse:
         return
     counted = np.array(["_Cont" not in ours.labels[label] for label in ours.label_ids])
@@ -115,7 +115,7 @@ def test_long_sentences_add_up_to_their_posteriors() -> None:
     charts = ForestCharts(grammar)
     for length in (21, 64):
         ids = grammar.encode(["x"] * length)
-        [chart] = charts.charts([ids])
+        chart = charts.chart(ids)
         posteriors = Posteriors(chart.length, grammar.labels, chart.span_summary, chart.span_posteriors)
         counted = np.array(["_Cont" not in grammar.labels[label] for label in grammar.label_ids])
         known = size_posteriors(chart, charts, counted)

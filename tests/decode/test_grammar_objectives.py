@@ -45,13 +45,12 @@ class Searched(NamedTuple):
 
 
 def charted(grammar: PCFG, words: Sequence[str], items: Items) -> Chart:
-    (chart,) = ForestCharts(grammar, items).charts([grammar.encode(words)])
-    return chart
+    return ForestCharts(grammar, items).chart(grammar.encode(words))
 
 
 def decode(grammar: PCFG, words: Sequence[str], items: Items, rows: Sequence[Objective] = ROWS) -> Searched:
     charts = ForestCharts(grammar, items)
-    (chart,) = charts.charts([grammar.encode(words)])
+    chart = charts.chart(grammar.encode(words))
     decoder = ForestDecoder(charts, rows, expectations=True)
     return Searched(chart, decoder.trees(chart) if chart.has_parse else [])
 
@@ -237,7 +236,7 @@ def test_posteriors_of_forests(case: tuple[naive.Grammar, list[str]]) -> None:
         key: 0.0 if key[2] in grammar.terminals() else float(g - lexical.get(key, 0))
         for key, g in expected.items()
     }
-    for one in (chart, *ChartFactory(ours, kernel="forest").charts([chart.terminal_ids])):
+    for one in (chart, ChartFactory(ours, kernel="forest").chart(chart.terminal_ids)):
         found, entries = posteriors_of(one.span_posteriors(), ours.labels), one.span_posteriors()
         assert found == pytest.approx({key: float(g) for key, g in expected.items()}, abs=1e-12)
         constituents = dict(zip(found, entries.constituents, strict=True))
@@ -271,9 +270,9 @@ def test_long_sentences_neither_underflow_nor_depend_on_those_before() -> None:
     sentences = [grammar.encode(["x"] * n) for n in (3, 120, 3, 1)]
     forests = ForestCharts(grammar)
     decoder = ForestDecoder(forests, ROWS, expectations=True)
-    charts = list(forests.charts(sentences))  # each is asked when others have taken its memory
+    charts = list(map(forests.chart, sentences))  # each is asked when others have taken its memory
     trees = [decoder.trees(chart) for chart in charts]
-    exhaustive = ChartFactory(grammar).charts(sentences)
+    exhaustive = list(map(ChartFactory(grammar).chart, sentences))
     for chart, other in zip(charts, exhaustive, strict=True):
         assert chart.log_prob == pytest.approx(other.log_prob)
         assert chart.span_summary().total == pytest.approx(other.span_summary().total)

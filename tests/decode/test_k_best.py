@@ -76,7 +76,7 @@ def test_ties_come_by_split() -> None:
     assert len(best) == 14
     splits = [nodes[1][1] for nodes, _ in best]
     assert splits == sorted(splits) == [1] * 5 + [2] * 2 + [3] * 2 + [4] * 5
-    chart = ChartFactory(to_pcfg(twin)).charts([to_pcfg(twin).encode(["x"] * 5)])[0]
+    chart = ChartFactory(to_pcfg(twin)).chart(to_pcfg(twin).encode(["x"] * 5))
     inner = [node for node in best[0][0] if node[1] - node[0] > 1]
     assert [(start, end) for start, end, _ in chart.viterbi().nodes] == [node[:2] for node in inner]
 
@@ -86,7 +86,7 @@ def test_long_sentences() -> None:
     assert [len(nodes) for nodes, _ in best] == [599] * 10
     assert len({nodes for nodes, _ in best}) == 10
     grammar = to_pcfg(AMBIGUOUS)
-    chart = ChartFactory(grammar).charts([grammar.encode(["x"] * 300)])[0]
+    chart = ChartFactory(grammar).chart(grammar.encode(["x"] * 300))
     assert best[0][1] == pytest.approx(chart.viterbi().log_prob, abs=1e-6)
 
 

@@ -192,9 +192,9 @@ def _charts(pcfg: PCFG, ids: Any) -> Iterator[tuple[str, Any]]:
         yield engine or "usual", ChartFactory(pcfg, kernel=engine).chart(ids)
     if not has_annotations(pcfg):
         pruned = PrunedCharts(pcfg, Pruning(pcfg, 1e-16))
-        yield "pruned", pruned.charts([ids])[0]
+        yield "pruned", pruned.chart(ids)
     if not pcfg.has_unaries:
-        yield "best-first", next(BestFirstCharts(pcfg, BEST_FIRST).charts([ids]))
+        yield "best-first", BestFirstCharts(pcfg, BEST_FIRST).chart(ids)
 
 
 class _Objectives:
@@ -458,7 +458,7 @@ def _compare_dop(case: Case, check: Comparison) -> None:
     if (ids < 0).any():
         return
     true = {tree: p for tree, p in twin.trees(case.words).items() if p}
-    [chart] = DopCharts(grammar).charts([ids])
+    chart = DopCharts(grammar).chart(ids)
     check.true("chart, dop", chart.has_parse == bool(true), chart.failure)
     if not true:
         return

@@ -217,7 +217,7 @@ def test_the_best_first_chart_knows_ties_by_probabilities() -> None:
     pcfg = pcfg_of(rules)
     words = ["y"] * 6
     charts = BestFirstCharts(pcfg, BestFirst("beta", Until("exhausted")))
-    best = next(charts.charts([pcfg.encode(words)])).viterbi()
+    best = charts.chart(pcfg.encode(words)).viterbi()
     assert [span[:2] for span in best.nodes] == [(0, 6), (0, 5), (0, 4), (0, 3), (0, 2)]
 
 

@@ -117,7 +117,7 @@ def charts_of(case: Case) -> Iterator[tuple[Chart | BestFirstChart, float]]:
     yield ChartFactory(pcfg).chart(ids), 1e-9
     yield ChartFactory(pcfg, kernel="forest").chart(ids), 1e-9
     if not pcfg.has_unaries:
-        yield next(BestFirstCharts(pcfg, BestFirst("beta", Until("exhausted"))).charts([ids])), 1e-9
+        yield BestFirstCharts(pcfg, BestFirst("beta", Until("exhausted"))).chart(ids), 1e-9
 
 
 @pytest.mark.parametrize("seed", range(4))

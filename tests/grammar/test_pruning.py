@@ -99,7 +99,7 @@ def check(grammar: Grammar, words: list[str], place: float) -> None:
     assume(high > low * 1.001)
     first = math.sqrt(low * high)
     charts = PrunedCharts(pcfg, Pruning(pcfg, first))
-    [chart] = charts.charts([ids])
+    chart = charts.chart(ids)
     assert isinstance(chart, PrunedChart)
     for threshold in (first, first * 1e-3, -1.0):
         listed = kept_trees(grammar, words, g, threshold)
@@ -128,7 +128,7 @@ def check(grammar: Grammar, words: list[str], place: float) -> None:
             symbols, logs = chart.outside(start, end)
             alive = {names_of(pcfg)[x] for x in symbols[logs > -700].tolist()}
             assert alive == {symbol for i, j, symbol in there if (i, j) == (start, end)}
-    [forest] = ForestCharts(pcfg, pruning=charts.pruning).charts([ids])
+    forest = ForestCharts(pcfg, pruning=charts.pruning).chart(ids)
     assert forest.log_prob == pytest.approx(chart.log_prob, abs=1e-9)
     assert forest.pruned == chart.pruned
     assert posteriors_of(forest.span_posteriors(), pcfg.labels) == pytest.approx(dict(expected), abs=1e-9)
@@ -212,7 +212,7 @@ def test_weights_of_a_grammar_whose_trees_need_not_end() -> None:
     expected = expected_symbols(pcfg)
     assert np.isfinite(expected).all()
     assert expected[1] / expected[0] == pytest.approx(1)
-    [projected] = ChartFactory(projected_grammar(pcfg)).charts([pcfg.encode(["x"] * 4)])
+    projected = ChartFactory(projected_grammar(pcfg)).chart(pcfg.encode(["x"] * 4))
     assert projected.has_parse
 
 
@@ -252,7 +252,7 @@ def test_every_objective_has_the_exact_tree_at_a_threshold_that_rules_nothing_ou
 def test_candidates_and_symbols_are_those_of_what_is_left(how: Settings, grammar: PCFG) -> None:
     how = {**how, "prune": 0.5}
     pruned = Parser(grammar, "labelled-recall", **how).parse(SENTENCES[0])[0]
-    [chart] = PrunedCharts(grammar, Pruning(grammar, 0.5)).charts([pruned.terminal_ids])
+    chart = PrunedCharts(grammar, Pruning(grammar, 0.5)).chart(pruned.terminal_ids)
     assert pruned.log_prob == pytest.approx(chart.log_prob, abs=1e-12)
     exact = Parser(grammar, "labelled-recall").parse(SENTENCES[0])[0]
     assert pruned.log_prob < exact.log_prob - 0.01

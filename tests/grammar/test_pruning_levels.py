@@ -121,10 +121,10 @@ def check(grammar: Grammar, words: list[str], place: float) -> None:
     assume(ids.min() >= 0)
     first = 10.0 ** (-4 * place) * 0.7
     pruning = Pruning(pcfg, first)
-    [chart] = PrunedCharts(pcfg, pruning).charts([ids])
+    chart = PrunedCharts(pcfg, pruning).chart(ids)
     for threshold in (first, first * 1e-3):
         masks, listed, kept = nested(pcfg, words, threshold)
-        mask = pruning.mask(pruning.charts([ids])[0], threshold)
+        mask = pruning.mask(pruning.levels[0].charts.chart(ids), threshold)
         if listed:
             assert isinstance(mask, Mask)
             assert len(mask.steps) == len(masks)
@@ -261,8 +261,8 @@ def test_nothing_is_lost_at_a_threshold_that_rules_nothing_out(objective: str, g
 def test_levels_leave_out_what_labels_alone_do_not(grammar: PCFG) -> None:
     [ids] = [grammar.encode(SENTENCES[1].split())]
     pruning = Pruning(grammar, 0.05)
-    [coarsest] = pruning.charts([ids])
-    [chart] = PrunedCharts(grammar, pruning).charts([ids])
+    coarsest = pruning.levels[0].charts.chart(ids)
+    chart = PrunedCharts(grammar, pruning).chart(ids)
     assert len(pruning.levels) == 2
     mask = pruning.mask(coarsest, 0.05)
     assert isinstance(mask, Mask)
