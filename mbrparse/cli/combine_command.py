@@ -102,7 +102,6 @@ def combine(
     their roots; a parse that is missing, '(())', does not vote.
     """
     from mbrparse.decode.parser.output import write_parses
-    from mbrparse.garbage import collection_paused
 
     if bool(files) == (voting.candidates is not None):
         raise click.UsageError("Give either FILES or --candidates.")
@@ -114,7 +113,7 @@ def combine(
     if row.name == "minimum-risk" and voting.weights_by == "label":
         raise click.UsageError("--objective minimum-risk weighs whole trees: leave --weights-by out.")
     rates = risk.tree_rates(debinarize=True)
-    with compilation_noted(), combinations_checked(), collection_paused():
+    with compilation_noted(), combinations_checked():
         lines = _votes(files, voting, labels.marks()).lines(row, rates, details is not None, with_progress)
         account = write_parses(lines, [output], details)
     note(str(account))

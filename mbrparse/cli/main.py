@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gc
 import os
 import re
 import signal
@@ -124,6 +125,8 @@ def main(at_first: object = None) -> NoReturn:
     stand_in_for_closed()
     # The threads of numpy's BLAS cost more to start than the few products of matrices gain by them.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    # Trees have no cycles: to look for some each few hundred objects doubles the time of reading them.
+    gc.set_threshold(100_000, 50, 100)
     lost: OSError | None = None
     try:
         if signal.getsignal(signal.SIGINT) is at_first:

@@ -61,7 +61,6 @@ def rerank(
     from mbrparse.decode.parser.score import GivenTree, find_form
     from mbrparse.decode.parser.votes import Reranker, lines_of
     from mbrparse.files import source_name
-    from mbrparse.garbage import collection_paused
     from mbrparse.treebank.candidate_files import read_candidates
 
     if known.grammar is None and not known.posteriors:
@@ -74,8 +73,7 @@ def rerank(
     check_outputs(named, known.files, [("--candidates", candidates)])
     rows, source = objectives.objectives(), source_name(candidates)
     model = known.model() if known.grammar is not None or known.posteriors else None
-    with collection_paused():
-        blocks = list(read_candidates(candidates, known.encoding))
+    blocks = list(read_candidates(candidates, known.encoding))
     found = find_form((GivenTree(source, one.line, one.tree) for one in chain.from_iterable(blocks)), form)
     if form is None:
         note(f"trees are read as {found.form}: {found.because} (--form overrides this)")

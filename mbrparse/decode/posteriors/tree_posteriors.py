@@ -24,7 +24,6 @@ from mbrparse.charts.spans import begins, cell_of
 from mbrparse.decode.label_order import LabelOrder
 from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors
 from mbrparse.errors import InputMismatchError, LabelError, OptionsError
-from mbrparse.garbage import collection_paused
 from mbrparse.grammar.pcfg import FloatArray
 from mbrparse.treebank.labels import escape, project
 from mbrparse.treebank.outlines import first_difference, outline, yields_agree
@@ -69,7 +68,6 @@ class TreeItems:
     occurrence: Ints
 
     @classmethod
-    @collection_paused()
     def of_trees(cls, trees: Iterable[SentenceTree], source: str, binarized: bool = False) -> TreeItems:
         """List the items of trees, which come in any order; every sentence has a tree, or None, at least.
 
