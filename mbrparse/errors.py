@@ -108,7 +108,7 @@ class OptionsError(MbrparseError):
     """Options that cannot be combined.
 
     ``option`` is the one at fault, with its ``value`` where that is a word: the message goes on from it. Both
-    are as Python names them; the command line calls them by its own names (cli.objective_options).
+    are as Python names them; the command line calls them by its own names (cli.model_options).
     """
 
     def __init__(

@@ -10,11 +10,13 @@ import click
 from click.core import ParameterSource
 
 from mbrparse.cli.commands import option_group
-from mbrparse.cli.corpus_options import CorpusOptions
-from mbrparse.cli.label_options import LabelOptions
-from mbrparse.cli.option_types import InputFile, Text
+from mbrparse.cli.messages import note, with_progress
+from mbrparse.cli.model_options import LabelOptions
 from mbrparse.cli.options import (
+    CorpusOptions,
+    InputFile,
     NearestChoice,
+    Text,
     check_outputs,
     count_option,
     encoding_option,
@@ -22,12 +24,10 @@ from mbrparse.cli.options import (
     inputs_argument,
     label_map_option,
     no_ids_option,
-    note,
     on_error_option,
     option,
     output_option,
     with_places,
-    with_progress,
 )
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from typing import Any
 import click
 
 from mbrparse.cli.commands import option_group
-from mbrparse.cli.corpus_options import CorpusOptions
-from mbrparse.cli.options import check_outputs, note, option, output_option, with_progress
+from mbrparse.cli.messages import note, with_progress
+from mbrparse.cli.options import CorpusOptions, check_outputs, option, output_option
 from mbrparse.errors import visible
 from mbrparse.files import open_output
 

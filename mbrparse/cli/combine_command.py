@@ -8,20 +8,25 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mbrparse.cli.commands import SectionedCommand, option_group
-from mbrparse.cli.label_options import LABEL_OPTIONS, LabelOptions
-from mbrparse.cli.objective_options import ObjectiveChoice, ObjectiveOptions, combinations_checked
-from mbrparse.cli.option_types import InputFile, Text, numbers
+from mbrparse.cli.messages import compilation_noted, note, with_progress
+from mbrparse.cli.model_options import (
+    LABEL_OPTIONS,
+    CandidateOptions,
+    LabelOptions,
+    ObjectiveChoice,
+    ObjectiveOptions,
+    combinations_checked,
+)
 from mbrparse.cli.options import (
+    InputFile,
+    Text,
     check_outputs,
-    compilation_noted,
     encoding_option,
-    note,
+    numbers,
     option,
     output_option,
     refuse_options,
-    with_progress,
 )
-from mbrparse.cli.search_options import CandidateOptions
 from mbrparse.files import STANDARD
 
 if TYPE_CHECKING:

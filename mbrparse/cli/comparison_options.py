@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mbrparse.cli.label_options import LabelOptions
-from mbrparse.cli.option_types import InputFile, Text
-from mbrparse.cli.options import Named, count_option, encoding_option, option
+from mbrparse.cli.model_options import LabelOptions
+from mbrparse.cli.options import InputFile, Named, Text, count_option, encoding_option, option
 from mbrparse.files import STANDARD
 
 if TYPE_CHECKING:

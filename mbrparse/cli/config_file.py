@@ -17,7 +17,7 @@ from typing import Any
 
 import click
 
-from mbrparse.cli.option_types import InputFile, Text
+from mbrparse.cli.options import InputFile, Text
 from mbrparse.errors import FileError
 from mbrparse.files import open_input, source_name
 

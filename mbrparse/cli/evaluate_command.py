@@ -11,15 +11,8 @@ import click
 
 from mbrparse.cli.commands import SectionedCommand, option_group
 from mbrparse.cli.comparison_options import ComparisonOptions
-from mbrparse.cli.option_types import InputFile, Text
-from mbrparse.cli.options import (
-    check_outputs,
-    log,
-    note,
-    option,
-    output_option,
-    with_progress,
-)
+from mbrparse.cli.messages import log, note, with_progress
+from mbrparse.cli.options import InputFile, Text, check_outputs, option, output_option
 from mbrparse.files import STANDARD, atomic_outputs, open_output, source_name
 
 if TYPE_CHECKING:

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import click
 
-from mbrparse.cli.file_options import grammar_option, normalize_option, tokenize_option
-from mbrparse.cli.objective_options import ObjectiveChoice, combinations_checked
-from mbrparse.cli.option_types import InputFile
+from mbrparse.cli.messages import compilation_noted, note
+from mbrparse.cli.model_options import (
+    ObjectiveChoice,
+    combinations_checked,
+    grammar_option,
+    normalize_option,
+    tokenize_option,
+)
 from mbrparse.cli.options import (
+    InputFile,
     check_outputs,
-    compilation_noted,
     count_option,
     encoding_option,
-    note,
     option,
     output_option,
 )

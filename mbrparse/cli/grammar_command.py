@@ -7,9 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mbrparse.cli.file_options import normalize_option
-from mbrparse.cli.option_types import ImageFile, InputFile, Text
-from mbrparse.cli.options import check_outputs, count_option, note, option, output_option, refuse_options
+from mbrparse.cli.messages import note
+from mbrparse.cli.model_options import normalize_option
+from mbrparse.cli.options import (
+    ImageFile,
+    InputFile,
+    Text,
+    check_outputs,
+    count_option,
+    option,
+    output_option,
+    refuse_options,
+)
 from mbrparse.errors import visible
 from mbrparse.files import STANDARD, atomic_outputs, open_output_bytes, source_name
 from mbrparse.log import counted

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mbrparse.cli.binarize_command import binarize
-from mbrparse.cli.label_options import LABEL_OPTIONS
-from mbrparse.cli.objective_options import objective_option
-from mbrparse.cli.option_types import InputFile, PathName, Text
-from mbrparse.cli.options import count_option, folder_option, jobs_option, note, option, with_progress
+from mbrparse.cli.messages import note, with_progress
+from mbrparse.cli.model_options import LABEL_OPTIONS, objective_option
+from mbrparse.cli.options import InputFile, PathName, Text, count_option, folder_option, jobs_option, option
 from mbrparse.cli.parse_command import parse
 from mbrparse.cli.train_command import train
 from mbrparse.cli.treebank_commands import split

@@ -15,7 +15,7 @@ from typing import NoReturn
 import click
 
 from mbrparse.cli.commands import LazyGroup
-from mbrparse.cli.options import note
+from mbrparse.cli.messages import note
 from mbrparse.errors import FileError, MbrparseError, visible
 from mbrparse.files import UNWRITTEN, unwritable
 from mbrparse.version import __version__
@@ -48,7 +48,6 @@ COMMANDS = {
     "reproduce": "Make Goodman's table from a treebank, in one command.",
     "grid": "Train and evaluate a parser for every combination of options.",
     "show": "Draw trees in the terminal, or as SVG, PNG, PDF or LaTeX.",
-    "completion": "Print what bash, zsh or fish reads to complete commands.",
 }
 
 
@@ -162,9 +161,7 @@ def _run() -> tuple[int, Exception | None]:
     """Run a command; return its exit code, and the error to print."""
     try:
         if "_MBRPARSE_COMPLETE" in os.environ:  # a shell asks for completions
-            from mbrparse.cli.completion_command import answer
-
-            return answer(cli), None
+            cli.main(prog_name="mbrparse")
         with cli.make_context("mbrparse", sys.argv[1:]) as context:
             cli.invoke(context)
     except click.exceptions.Exit as leave:

@@ -1,28 +1,97 @@
-"""Options that several commands share, progress and messages, and the check of output files."""
+"""Options that several commands share, and the check of the files that a command reads and writes."""
 
 from __future__ import annotations
 
 import difflib
 import functools
 import math
-import re
-import sys
-import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import click
 from click.core import ParameterSource
+from click.shell_completion import CompletionItem
 
-from mbrparse.cli.option_types import InputFile, PathName, Text
+from mbrparse.cli.messages import with_dashes
 from mbrparse.errors import MbrparseError, visible
-from mbrparse.files import STANDARD, check_output, input_identity, is_written_in_place, output_identity
+from mbrparse.files import (
+    STANDARD,
+    check_output,
+    input_identity,
+    is_file,
+    is_written_in_place,
+    output_identity,
+)
+from mbrparse.treebank.formats.conventions import CorpusReading
 
-Item = TypeVar("Item")
 
-#: Seconds between two lines about long work.
-EVERY = 60.0
+class _Named(click.types.StringParamType):
+    """Text that the help calls ``metavar``."""
+
+    def __init__(self, metavar: str = "FILE") -> None:
+        self._metavar = metavar
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:
+        return self._metavar
+
+
+class Text(_Named):
+    """Text that names no file and no address; ``read`` makes the option's value of it."""
+
+    def __init__(self, metavar: str = "TEXT", read: Callable[[str], Any] = str) -> None:
+        super().__init__(metavar)
+        self._read = read
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        return self._read(super().convert(value, param, ctx))
+
+
+def numbers(text: str) -> tuple[float, ...]:
+    """Numbers with commas between.
+
+    >>> numbers(".5, 2")
+    (0.5, 2.0)
+    """
+    try:
+        return tuple(map(float, text.split(",")))
+    except ValueError:
+        raise click.BadParameter(f"{text!r} is no list of numbers such as .5,.5") from None
+
+
+class PathName(_Named):
+    """The name of a file or folder; an empty text is none, though to pathlib it is the working folder."""
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        return [CompletionItem(incomplete, type="file")]
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if not value or "\0" in value:
+            self.fail(f"{value!r} is no name of a file.", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+class ImageFile(PathName):
+    """A file to write, whose name ends as its format does: ``svg``."""
+
+    def __init__(self, form: str) -> None:
+        super().__init__("PATH")
+        self._form = form
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        path = super().convert(value, param, ctx)
+        if is_file(path) and Path(path).suffix.lower() != f".{self._form}":
+            self.fail(
+                f"{visible(path)} does not end in .{self._form}: name it so, or give the option of its kind."
+            )
+        return path
+
+
+class InputFile(PathName):
+    """A file to read, or several: ``NAME=FILE,FILE``; also ``-``, and names such as ``embedded:flights``."""
 
 
 class NearestChoice(click.Choice[str]):
@@ -46,10 +115,6 @@ class Finite(click.FloatRange):
 
 #: The metavars of options that are paths.
 _PATHS = ("FILE", "FILE.npz", "PATH", "DIR", "FOLDER", "ADDRESS|FILE")
-
-
-# The functions below return decorators of commands, which are fields of an option group as well
-# (``option_group``): hence Any.
 
 
 def inputs_argument() -> Any:
@@ -196,81 +261,6 @@ def refuse_options(names: Iterable[str], needed: str) -> None:
             raise click.UsageError(f"--{name.replace('_', '-')} needs {needed}.")
 
 
-def compilation_noted() -> AbstractContextManager[object]:
-    """A context that prints a line when kernels have to be compiled."""
-    from mbrparse.charts.kernel import announced, folder
-
-    def say() -> None:
-        # What another command compiles later is told to those alone who sit and wait.
-        if sys.stderr.isatty() or not any(folder().glob("*/*.nbi")):
-            note("compiling kernels, once on this machine ...")
-
-    return announced(say)
-
-
-@contextmanager
-def every_minute(tell: Callable[[], None]) -> Iterator[None]:
-    """Call ``tell`` once a minute, in a thread, however long each part of the work takes."""
-    ended = threading.Event()
-
-    def run() -> None:
-        while not ended.wait(EVERY):
-            tell()
-
-    thread = threading.Thread(target=run, daemon=True)
-    with suppress(RuntimeError):  # no thread can be started: nothing is told
-        thread.start()
-    try:
-        yield
-    finally:
-        ended.set()
-        if thread.ident is not None:
-            thread.join()
-
-
-def with_progress(items: Iterable[Item], title: str, total: int | None = None) -> Iterator[Item]:
-    """Pass items through, showing progress on stderr: on a terminal a bar, elsewhere a line a minute."""
-    if not sys.stderr.isatty():
-        done, all_of_them = 0, "" if total is None else f" of {total:,}"
-        with every_minute(lambda: note(f"{title}: {done:,}{all_of_them}")):
-            for item in items:
-                yield item
-                done += 1
-        return
-    from rich.console import Console
-    from rich.progress import track
-
-    yield from track(items, description=title, total=total, console=Console(stderr=True), transient=True)
-
-
-_PARAMETER = re.compile(r"`([a-z][a-z_]*)(?:=([^`]*))?`")
-
-
-def with_dashes(text: object) -> str:
-    """A message whose parameters are shown as options.
-
-    >>> with_dashes("`max_length` needs `labels=none`")
-    '--max-length needs --labels none'
-    """
-
-    def shown(found: re.Match[str]) -> str:
-        name = f"--{found[1].replace('_', '-')}"
-        return name if found[2] is None else f"{name} {found[2]}"
-
-    return _PARAMETER.sub(shown, str(text))
-
-
-def note(message: str) -> None:
-    """Print one line of information on stderr, with the program's name."""
-    log(f"mbrparse: {with_dashes(message)}")
-
-
-def log(message: str) -> None:
-    """Print one line on stderr; that nobody reads it is no reason to end what is being done."""
-    with suppress(OSError):
-        click.echo(visible(message), err=True)
-
-
 # What an option or argument is called, and the path that was given for it.
 Named = tuple[str, str | None]
 
@@ -322,3 +312,41 @@ def _twice(one: tuple[str, str], other: tuple[str, str]) -> str:
 
 def _called(path: str) -> str:
     return "standard output" if path == STANDARD else visible(path)
+
+
+def _text(name: str, metavar: str, help: str) -> Any:
+    def checked(text: str) -> str:
+        try:
+            CorpusReading(**{name: text})  # type: ignore[arg-type]
+        except MbrparseError as error:
+            raise click.BadParameter(with_dashes(error)) from None
+        return text
+
+    return option(type=Text(metavar, checked), default="", show_default=False, help=help)
+
+
+@dataclass(frozen=True)
+class CorpusOptions(CorpusReading):
+    """How a treebank is read."""
+
+    encoding: str = option(
+        type=Text(),
+        default="utf-8",
+        help="Encoding of the input; of several (utf-8,latin-1) the first that all of a file fits.",
+    )
+    leaves: Any = option(
+        choices=["word", "lemma", "both"],
+        help="The leaves, where the corpus gives lemmas (both: word-lemma).",
+    )
+    drop: str = _text(
+        "drop", "LABEL,...", "Remove constituents and tags labelled so (* and ? are wildcards)."
+    )
+    roots: str = _text(
+        "roots", "LABEL,...", "Remove roots labelled so over one constituent, as TOP, ROOT and S1 are."
+    )
+    ids: str = _text("ids", "LABEL,...", "Labels of the names of trees, such as ID; they are removed.")
+    terminals_below: str = _text(
+        "terminals_below",
+        "LEMMA=FORM",
+        "Labels below a tag: lemma=form reads (NN (form dogs) (lemma dog)), lemma= (NN dogs (lemma dog)).",
+    )

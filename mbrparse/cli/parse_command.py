@@ -2,23 +2,182 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from mbrparse.cli.commands import SectionedCommand, option_group
-from mbrparse.cli.file_options import InputOptions, OutputOptions, output_paths
-from mbrparse.cli.objective_options import ObjectiveOptions, combinations_checked
-from mbrparse.cli.options import check_outputs, inputs_argument, note
-from mbrparse.cli.search_options import BestFirstOptions, CandidateOptions, DopOptions, LimitOptions
-from mbrparse.cli.work_options import WorkOptions
+from mbrparse.cli.messages import note, with_dashes
+from mbrparse.cli.model_options import (
+    CandidateOptions,
+    InputOptions,
+    ObjectiveOptions,
+    WorkOptions,
+    combinations_checked,
+    output_paths,
+)
+from mbrparse.cli.options import (
+    Finite,
+    InputFile,
+    NearestChoice,
+    Text,
+    check_outputs,
+    count_option,
+    inputs_argument,
+    option,
+    output_option,
+    prune_option,
+    refuse_options,
+)
 from mbrparse.files import STANDARD
 
 if TYPE_CHECKING:
+    from mbrparse.decode.answers import ParserOptions
     from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors
+    from mbrparse.decode.posteriors.posteriors_file import PosteriorsWriter
     from mbrparse.grammar.pcfg import Grammar
+    from mbrparse.treebank.labels import LabelMarks
+
+
+@dataclass(frozen=True)
+class OutputOptions:
+    """The form of the trees, and the files that are written."""
+
+    output: str = output_option(
+        "Where to write; with several objectives a pattern such as build/{objective}.mrg."
+    )
+    debinarize: bool = option(is_flag=True, help="Write n-ary trees.")
+    fallback: Any = option(
+        choices=["right-branching", "flat", "empty"],
+        default="right-branching",
+        help="What to write for a sentence without a parse.",
+    )
+    mark_fallback: bool = option(
+        is_flag=True, help="Write ^FALLBACK behind the root's label of such a tree; evaluate looks past it."
+    )
+    strict: bool = option(is_flag=True, help="Exit with code 3 if any sentence fell back.")
+    labels: str = option(
+        choices=["guessed", "none"],
+        default="guessed",
+        help="none: the published, unlabelled Bracketed Recall (root: the usual start symbol, other "
+        "nodes X).",
+    )
+    details: str | None = option(
+        metavar="FILE", help="Write one JSON line a sentence: status, expected scores."
+    )
+    write_posteriors: str | None = option(
+        metavar="FILE.npz",
+        help="Write the posteriors of labelled spans, in the form that --posteriors reads.",
+    )
+    least: float = option(
+        type=Finite(min=0, max=1), default=0.0, help="With --write-posteriors: leave out those below."
+    )
+
+    def check(self, resume: bool) -> None:
+        """Raise UsageError for --least where no posteriors are written, and for --strict with --resume."""
+        if self.write_posteriors is None:
+            refuse_options(["least"], "--write-posteriors")
+        if self.strict and resume:
+            raise click.UsageError("--strict looks at all sentences, of which --resume parses the last.")
+
+    def posteriors_writer(
+        self, grammar: Grammar, options: ParserOptions, marks: LabelMarks | None
+    ) -> PosteriorsWriter:
+        """What collects the posteriors for --write-posteriors; refuses what the file cannot hold."""
+        from mbrparse.decode.posteriors.posteriors_file import PosteriorsWriter, chains_of
+        from mbrparse.treebank.labels import PLAIN
+
+        if self.write_posteriors == STANDARD:
+            raise click.UsageError("--write-posteriors needs a file: standard output is for trees.")
+        if options.items == "symbol":
+            raise click.UsageError("--write-posteriors needs --items projected: the file holds labels.")
+        crossing, chains = options.needs_consistency, chains_of(grammar)
+        return PosteriorsWriter(grammar.pcfg.labels, crossing, chains, self.least, marks or PLAIN)
+
+
+@dataclass(frozen=True)
+class LimitOptions:
+    """What bounds charts and searches, as ``ParserOptions`` names it."""
+
+    max_length: int | None = count_option(
+        help="Fall back on longer sentences (default: about 2 GB of chart)."
+    )
+    prune: float = prune_option()
+
+
+@dataclass(frozen=True)
+class DopOptions:
+    """How many derivations are sampled from a DOP grammar, as ``ParserOptions`` names it."""
+
+    max_samples: int | None = count_option(
+        metavar="N",
+        help="Sample at most so many derivations for most-probable-tree, consistent-brackets and the "
+        "like.  [default: 1000]",
+    )
+    max_error: float | None = option(
+        type=Finite(min=0, max=1, max_open=True),
+        metavar="P",
+        help="With most-probable-tree: stop when the probability that another tree is the most frequent "
+        "one is at most P (0: always --max-samples).  [default: 0.01]",
+    )
+    sampled_posteriors: bool = option(
+        is_flag=True, help="Estimate posteriors from --max-samples derivations instead of all."
+    )
+
+
+@dataclass(frozen=True)
+class BestFirstOptions:
+    """The engine, and the options of best-first search."""
+
+    engine: str = option(
+        choices=["exhaustive", "best-first"],
+        default="exhaustive",
+        help="Fill the whole chart, or only as much as --until asks for. The options below need best-first.",
+    )
+    merit: str = option(
+        type=Text("NAME"),
+        default="boundary-trigram",
+        help="The figure of merit that orders the agenda (an unknown name is answered with all of them).",
+    )
+    edges: int | None = count_option(help="Make at most so many edges.", metavar="N")
+    until: str = option(
+        default="first-parse",
+        type=Text("WHEN"),
+        help="first-parse, exhausted, or mass:0.95, a share of the sentence's probability, for which "
+        "there is an exhaustive inside pass first.",
+    )
+    beta_threshold: float = option(
+        type=Finite(min=0, max=1),
+        default=0.01,
+        help="Propagate the growth of an inside estimate when it exceeds this share.",
+    )
+    statistics: str | None = option(
+        type=InputFile(),
+        help="The file that mbrparse train --statistics wrote; most figures of merit need it.",
+    )
+
+    def search(self) -> Any:
+        """How to search best-first; None for the exhaustive engine, which takes none of these options."""
+        context = click.get_current_context()
+        if self.engine == "exhaustive":
+            refuse_options(("merit", "edges", "until", "beta_threshold", "statistics"), "--engine best-first")
+            return None
+        from mbrparse.decode.best_first.best_first import MERITS, BestFirst, Until
+        from mbrparse.errors import MbrparseError
+        from mbrparse.training.tag_statistics import read_statistics
+
+        try:
+            until = Until.parse(self.until)
+        except MbrparseError as error:
+            raise click.BadParameter(with_dashes(error), param_hint="--until") from None
+        parameter = next(known for known in context.command.params if known.name == "merit")
+        merit = NearestChoice(list(MERITS)).convert(self.merit, parameter, context)
+        if until.name == "mass":
+            note("--until mass: each sentence is first given an exhaustive inside pass")
+        statistics = None if self.statistics is None else read_statistics(self.statistics)
+        return BestFirst(merit, until, self.edges, self.beta_threshold, statistics)
 
 
 @click.command(cls=SectionedCommand)

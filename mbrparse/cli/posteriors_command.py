@@ -10,15 +10,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mbrparse.cli.commands import option_group
-from mbrparse.cli.file_options import InputOptions
-from mbrparse.cli.objective_options import combinations_checked
-from mbrparse.cli.option_types import ImageFile
+from mbrparse.cli.messages import compilation_noted, note
+from mbrparse.cli.model_options import InputOptions, combinations_checked
 from mbrparse.cli.options import (
     Finite,
+    ImageFile,
     check_outputs,
-    compilation_noted,
     count_option,
-    note,
     option,
     output_option,
     prune_option,

@@ -14,18 +14,15 @@ from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 import click
 
 from mbrparse.cli.commands import option_group
-from mbrparse.cli.file_options import InputOptions
-from mbrparse.cli.label_options import LABEL_OPTIONS
+from mbrparse.cli.messages import compilation_noted, note, with_progress
+from mbrparse.cli.model_options import LABEL_OPTIONS, InputOptions
 from mbrparse.cli.options import (
     check_outputs,
-    compilation_noted,
     count_option,
     inputs_argument,
-    note,
     option,
     output_option,
     refuse_options,
-    with_progress,
 )
 from mbrparse.errors import visible
 from mbrparse.files import open_output, open_output_bytes, source_name

@@ -10,8 +10,8 @@ import click
 
 from mbrparse.cli.commands import SectionedCommand, option_group
 from mbrparse.cli.comparison_options import ComparisonOptions
-from mbrparse.cli.option_types import InputFile, Text
-from mbrparse.cli.options import check_outputs, log, note, option, with_progress
+from mbrparse.cli.messages import log, note, with_progress
+from mbrparse.cli.options import InputFile, Text, check_outputs, option
 from mbrparse.files import STANDARD
 
 
@@ -73,7 +73,7 @@ def report(
     differences with intervals, breakdowns, calibration, and every sentence with its trees, its errors
     marked, and the chart of its posteriors.
     """
-    from mbrparse.cli.file_options import read_given
+    from mbrparse.cli.model_options import read_given
     from mbrparse.evaluate.compare.evaluation import file_sources
     from mbrparse.evaluate.evalb.parameters import EvalbParameters, read_parameters
     from mbrparse.evaluate.report.pages import ReportOptions, write_report

@@ -8,21 +8,16 @@ from typing import Any
 import click
 
 from mbrparse.cli.commands import option_group
-from mbrparse.cli.file_options import InputOptions, output_paths
-from mbrparse.cli.label_options import LABEL_OPTIONS
-from mbrparse.cli.objective_options import ObjectiveOptions, combinations_checked
-from mbrparse.cli.option_types import InputFile
-from mbrparse.cli.options import (
-    check_outputs,
-    compilation_noted,
-    count_option,
-    note,
-    option,
-    output_option,
-    refuse_options,
-    with_progress,
+from mbrparse.cli.messages import compilation_noted, note, with_progress
+from mbrparse.cli.model_options import (
+    LABEL_OPTIONS,
+    CandidateOptions,
+    InputOptions,
+    ObjectiveOptions,
+    combinations_checked,
+    output_paths,
 )
-from mbrparse.cli.search_options import CandidateOptions
+from mbrparse.cli.options import InputFile, check_outputs, count_option, option, output_option, refuse_options
 
 
 @click.command()

@@ -11,18 +11,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mbrparse.cli.commands import SectionedCommand, option_group
-from mbrparse.cli.file_options import InputOptions
+from mbrparse.cli.messages import note, with_progress
+from mbrparse.cli.model_options import InputOptions, WorkOptions
 from mbrparse.cli.options import (
     check_outputs,
     count_option,
     encoding_option,
-    note,
     option,
     output_option,
     refuse_options,
-    with_progress,
 )
-from mbrparse.cli.work_options import WorkOptions
 from mbrparse.errors import visible
 from mbrparse.log import counted
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mbrparse.cli.option_types import ImageFile, InputFile
-from mbrparse.cli.options import check_outputs, count_option, encoding_option, note, option
+from mbrparse.cli.messages import note
+from mbrparse.cli.options import ImageFile, InputFile, check_outputs, count_option, encoding_option, option
 from mbrparse.files import STANDARD, atomic_outputs, open_output, source_name
 
 if TYPE_CHECKING:

@@ -12,16 +12,15 @@ from typing import Any
 import click
 
 from mbrparse.cli.commands import option_group
-from mbrparse.cli.corpus_options import CorpusOptions
+from mbrparse.cli.messages import note, with_progress
 from mbrparse.cli.options import (
+    CorpusOptions,
     check_outputs,
     count_option,
     functions_option,
-    note,
     on_error_option,
     option,
     output_option,
-    with_progress,
 )
 from mbrparse.files import open_output
 from mbrparse.treebank.corpora.treebank_statistics import FILE_FIGURES, TABLES, treebank_statistics

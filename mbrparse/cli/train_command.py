@@ -9,19 +9,17 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mbrparse.cli.commands import SectionedCommand, option_group
-from mbrparse.cli.option_types import InputFile
+from mbrparse.cli.messages import compilation_noted, note, with_progress
 from mbrparse.cli.options import (
     Finite,
+    InputFile,
     check_outputs,
-    compilation_noted,
     count_option,
     encoding_option,
     jobs_option,
-    note,
     option,
     output_option,
     refuse_options,
-    with_progress,
 )
 from mbrparse.files import atomic_outputs, is_file
 from mbrparse.log import counted

@@ -9,20 +9,19 @@ from typing import Any
 
 import click
 
-from mbrparse.cli.file_options import normalize_option
-from mbrparse.cli.option_types import Text
+from mbrparse.cli.messages import note, with_progress
+from mbrparse.cli.model_options import normalize_option
 from mbrparse.cli.options import (
+    Text,
     check_outputs,
     count_option,
     encoding_option,
     inputs_argument,
     no_ids_option,
-    note,
     option,
     output_option,
     refuse_options,
     with_places,
-    with_progress,
 )
 from mbrparse.errors import visible
 from mbrparse.log import counted

@@ -12,10 +12,9 @@ import pytest
 from children import finished
 from commandline import Command
 
-from mbrparse.cli.completion_command import SHELLS
 from mbrparse.cli.config_file import defaults_of
 from mbrparse.cli.main import cli
-from mbrparse.cli.option_types import Text
+from mbrparse.cli.options import Text
 from mbrparse.errors import FileError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -191,20 +190,15 @@ def test_no_option_of_any_command_reaches_out_of_the_folder() -> None:
     assert {"parse encoding", "report title", "binarize functions"} <= {*kinds["text"]}
 
 
-def test_scripts_for_shells(command: Command) -> None:
-    for shell in SHELLS:
-        assert f"_MBRPARSE_COMPLETE={shell}_complete" in command(f"completion {shell}").output
-
-
 def test_bash_completes(folder: Path) -> None:
-    """The script in a bash, asked as Tab asks it: for a command, an option, a choice and an experiment."""
+    """The script in a bash, asked as Tab asks it: for a command, an option and a choice."""
     (folder / "mbrparse").write_text(f'#!/bin/sh\nexec {sys.executable} -m mbrparse "$@"\n')
     (folder / "mbrparse").chmod(0o755)
-    script = 'eval "$(mbrparse completion bash)"'
-    for words in ("spl", "parse --obj", "parse --objective max", "experiment pal"):
+    script = 'eval "$(_MBRPARSE_COMPLETE=bash_source mbrparse)"'
+    for words in ("spl", "parse --obj", "parse --objective max"):
         script += f"\nCOMP_WORDS=(mbrparse {words}); COMP_CWORD={words.count(' ') + 1}; COMPREPLY=()"
         script += "; _mbrparse_completion mbrparse; echo ${COMPREPLY[@]}"
     path = {"PATH": f"{folder}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
-    split, option, choices, experiment = finished("bash", "-c", script, environment=path).stdout.splitlines()
-    assert (split, option, experiment) == ("split", "--objective", "palindromes")
+    split, option, choices = finished("bash", "-c", script, environment=path).stdout.splitlines()
+    assert (split, option) == ("split", "--objective")
     assert "max-rule-sum" in choices.split()

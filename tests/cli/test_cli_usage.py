@@ -203,7 +203,6 @@ EVALUATION = [
     ("report t t -o x.html --details a --details b --details c", "--details"),
     ("report t t -o x.html --profile goodmann", "--profile"),
     ("reproduce t -o x --sections 02", "--sections"),
-    ("completion tcsh", "tcsh"),
 ]
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from commandline import Command
 
-from mbrparse.cli import options
-from mbrparse.cli.work_options import Watch
+from mbrparse.cli import messages
+from mbrparse.cli.messages import Watch
 from mbrparse.log import Progress
 
 KEYS = {"time", "what", "sentences", "per_second", "seconds_left", "workers", "done"}
@@ -35,7 +35,7 @@ def test_a_log_that_cannot_be_written_is_an_error(command: Command) -> None:
 
 
 def test_lines_come_while_nothing_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(options, "EVERY", 0.001)
+    monkeypatch.setattr(messages, "EVERY", 0.001)
     log = tmp_path / "log"
     items = Watch(None, ALL, 1, str(log))(iter("ab"), "waiting")
     assert next(items) == "a"
@@ -49,12 +49,12 @@ def test_lines_come_while_nothing_does(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 @pytest.mark.parametrize(
-    ("progress", "line"), [(options.with_progress, "1 of 7\n"), (Watch(None, ALL, 1, None), "1 sentence, ")]
+    ("progress", "line"), [(messages.with_progress, "1 of 7\n"), (Watch(None, ALL, 1, None), "1 sentence, ")]
 )
 def test_off_a_terminal_long_work_says_a_line_a_minute(
     progress: Progress, line: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(options, "EVERY", 0.001)
+    monkeypatch.setattr(messages, "EVERY", 0.001)
 
     def slow() -> Iterator[str]:
         yield "a"
@@ -69,7 +69,7 @@ def test_off_a_terminal_long_work_says_a_line_a_minute(
 def test_what_is_left_follows_from_the_number_of_sentences(
     monkeypatch: pytest.MonkeyPatch, part: range, left: str
 ) -> None:
-    monkeypatch.setattr("mbrparse.cli.work_options.time.monotonic", iter([0.0, 0.0, 30.0, 30.0]).__next__)
+    monkeypatch.setattr("mbrparse.cli.messages.time.monotonic", iter([0.0, 0.0, 30.0, 30.0]).__next__)
     watch = Watch(lambda: 100, part, 2, None)
     assert next(watch("ab", "parsing")) == "a"
     watch._done = 1

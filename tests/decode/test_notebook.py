@@ -12,7 +12,7 @@ from hypothesis import given
 from tree_strategies import labels, trees
 
 import mbrparse as mp
-from mbrparse.cli.options import with_dashes
+from mbrparse.cli.messages import with_dashes
 from mbrparse.errors import OptionsError
 from mbrparse.treebank.brackets import any_tree
 

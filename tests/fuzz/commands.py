@@ -215,7 +215,6 @@ COMMANDS = _weighed("""
 3 evaluate foreign.mrg foreign.mrg --form original --label-style supar --null S
 2 report foreign.mrg foreign.mrg --form original --label-style supar -o out.html
 2 score foreign.mrg -g unary.txt --label-style supar
-1 completion bash
 2 cite reproduced -o out
 1 cite criteria:x|gold:y=0|version:mbrparse-0.1.0 -o out
 """)
