@@ -22,11 +22,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
 
+import pandas as pd
+
 from mbrparse.decode.parser.parser import Parser
 from mbrparse.decode.trees import LabelledSpans
 from mbrparse.evaluate.align import Place
 from mbrparse.evaluate.counts import PAPER_FORM, GoldSentence, SentenceCounts
-from mbrparse.evaluate.criteria import Columns, rates
+from mbrparse.evaluate.criteria import rates
 from mbrparse.grammar.dop.addressed_treebank import Weighting, address_trees
 from mbrparse.grammar.dop.dop_grammar import DopGrammar
 from mbrparse.treebank.brackets import read_tree
@@ -129,7 +131,7 @@ def ours(train: Sequence[Tree], test: Sequence[Tree]) -> None:
 
 def tell(name: str, held_out: HeldOut, guesses: Sequence[LabelledSpans], seconds: float) -> None:
     """Print labelled tree, labelled recall and time."""
-    found = next(rates(Columns.of_rows(SentenceCounts._fields, held_out.judge(name, guesses))).records())
+    found = rates(pd.DataFrame(held_out.judge(name, guesses, columns=SentenceCounts._fields))).to_dict("records")[0]
     print(
         f"{name}: {100 * found['labelled_tree']:.1f} / {100 * found['labelled_recall']:.1f} per cent, "
         f"{1e3 * seconds / len(guesses):.1f} ms a sentence"

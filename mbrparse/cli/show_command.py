@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 )
 @option("--labels-only", is_flag=True, help="Of these differences, equal brackets with other labels.")
 @option("--spans-only", is_flag=True, help="Of these differences, other brackets, whatever their labels.")
-@count_option("--count", help="Draw so many sentences.  [default: 1, with --compare all]")
+@count_option("--count", help="How many sentences to draw.  [default: 1, with --compare all]")
 @option("--debinarize", is_flag=True, help="Show binarized trees as original ones.")
 @option(
     "--format",

@@ -35,7 +35,7 @@ _TOP = 10
 @option(
     "--table", choices=[FIGURES, FILES, *TABLES], help="Print this table alone (default: the top of each)."
 )
-@count_option("--top", help="So many rows of a table (default: all of --table, in csv and json; else 10).")
+@count_option("--top", help="How many rows of a table (default: all of --table, in csv and json; else 10).")
 @option(
     "--format",
     choices=["text", "markdown", "latex", "csv", "json"],

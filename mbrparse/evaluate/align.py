@@ -210,7 +210,7 @@ def _tree(line: str) -> Tree | None:
 
 
 def with_our_labels(source: TreeSource, marks: LabelMarks | None, nary: bool, log: Log) -> TreeSource:
-    """The same with ``translated_trees``; ``log`` is told where labels still look like another program's."""
+    """The same with ``translated_trees``; labels that still look like another program's are logged."""
 
     def trees() -> Iterator[ReadTree]:
         return our_trees(source.trees(), marks, nary, source.source, log)

@@ -50,8 +50,8 @@ def read_fallbacks(
     """For each parser's name, for each sentence, whether its tree is a fall-back.
 
     Where a file holds trees of some objectives for a sentence that fell back, each parser is judged by its
-    own. ``digests`` (``tree_digest``) of parsers' trees must be among those of the rows; ``log`` is told of
-    files that have none. Raises FileError at what is no file of details, InputMismatchError at details of
+    own. ``digests`` (``tree_digest``) of parsers' trees must be among those of the rows; files that
+    have none are logged. Raises FileError at what is no file of details, InputMismatchError at details of
     other trees.
     """
     found: dict[str, list[bool]] = {name: [] for name in names}

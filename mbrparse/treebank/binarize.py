@@ -306,7 +306,7 @@ def translated_trees(trees: Iterable[ReadTree], marks: LabelMarks, nary: bool) -
 def our_trees(
     trees: Iterable[ReadTree], marks: LabelMarks | None, nary: bool, source: str, log: Log
 ) -> Iterator[ReadTree]:
-    """The same, or without marks trees as they are; ``log`` is told of labels that still look foreign."""
+    """The same, or without marks trees as they are; labels that still look foreign are logged."""
     found = trees if marks is None else translated_trees(trees, marks, nary)
     return watched(found, lambda read: phrase_labels(read.tree), source, log)
 
@@ -319,10 +319,10 @@ def phrase_labels(tree: Tree | None) -> set[str]:
 def watched(
     items: Iterable[Item], labels_of: Callable[[Item], Iterable[str]], source: str, log: Log
 ) -> Iterator[Item]:
-    """Trees or lines as they are; ``log`` is told once where labels look like another program's."""
-    told = False
+    """Trees or lines as they are; labels that look like another program's are logged, once."""
+    logged = False
     for number, item in enumerate(items):
-        if not told and number < _LOOKED_AT and (found := foreign_note(labels_of(item))):
-            told = True
+        if not logged and number < _LOOKED_AT and (found := foreign_note(labels_of(item))):
+            logged = True
             log(f"{source}: {found}")
         yield item

@@ -269,7 +269,7 @@ class _Reader:
         return Tree(label or "", children)
 
     def _is_faulty(self) -> bool:
-        """Whether a tree that ended has a fault, which is told."""
+        """Whether a tree that ended has a fault, which is passed on."""
         fault, self.fault = self.fault, None
         if fault is None or self.on_error is None:
             return False

@@ -114,7 +114,7 @@ def _widened(text: str) -> str:
 
 
 def _folded(lines: list[str], width: int | None) -> list[str]:
-    """The lines cut into strips of so many columns at most, between words; a row of dots parts them."""
+    """The lines cut into strips of ``width`` columns at most, between words; a row of dots parts them."""
     wide = max(map(len, lines))
     if width is None or wide <= width:
         return lines

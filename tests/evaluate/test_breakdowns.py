@@ -109,5 +109,5 @@ def test_frames_beside_the_table() -> None:
     assert str(found) == str(mp.compare(trees, {"a": trees, "b": trees}, form="original", resamples=50))
     with pytest.raises(mp.MbrparseError, match="breakdown by 'colour'"):
         mp.compare(trees, trees, form="original", frames=["colour"])  # type: ignore[list-item]
-    with pytest.raises(mp.MbrparseError, match="goes by labels"):
+    with pytest.raises(mp.MbrparseError, match="needs labels"):
         mp.compare(trees, trees, profile="prpn", by="attachment")

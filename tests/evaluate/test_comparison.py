@@ -15,7 +15,6 @@ from evaluation_cases import GOLD, ORIGINAL_GOLD, PARSE, write
 from mbrparse.errors import MbrparseError
 from mbrparse.evaluate.compare.comparison import compare
 from mbrparse.evaluate.compare.profiles import LEAF_ANCESTOR
-from mbrparse.evaluate.criteria import MORE
 from mbrparse.treebank.brackets import read_trees
 from mbrparse.treebank.tree import Tree
 
@@ -109,15 +108,6 @@ def test_parses_that_know_their_fallbacks() -> None:
     assert "fell_back" not in compare(trees(GOLD), KnowsFallbacks(), criteria=["labelled_recall"]).frame
 
 
-def test_chosen_criteria() -> None:
-    found = compare(trees(GOLD), parses(PARSE), criteria=["coverage", MORE[1], "labelled_recall"])
-    assert list(found.frame.columns) == ["coverage", "labelled_precision", "labelled_recall"]
-    assert "|coverage:66.67|" in str(found)
-    alone = compare(trees(GOLD), {"one": parses(PARSE), "two": trees(GOLD)}, criteria=["labelled_recall"])
-    assert "coverage" not in str(alone)
-    assert "not empty" not in str(alone)
-
-
 def test_a_table_in_a_notebook() -> None:
     names = ("<script>alert('x')</script>", 'a & "b"')
     better, worse = trees(GOLD) * 20, [None] * 60
@@ -182,7 +172,7 @@ BAD_ARGUMENTS: list[tuple[dict[str, Any], str]] = [
     ({"profile": "prpn", "criteria": [LEAF_ANCESTOR]}, "are not among this profile's criteria"),
     (
         {"profile": "prpn", "by": "confusions"},
-        "by confusions goes by labels, which this profile does not compare; by one of length",
+        "by confusions needs labels, which this profile does not compare; by one of length",
     ),
     ({"evalb": DATA / "sample.prm", "unaries": True}, "mean nothing with evalb"),
 ]

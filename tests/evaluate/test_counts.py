@@ -9,7 +9,6 @@ L, B and C against a naive twin.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 
 import pandas as pd
@@ -19,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from naive_tables import crosses
 
-from mbrparse.evaluate.align import Place, distinct_names, gold_file, parse_files
+from mbrparse.evaluate.align import Place, gold_file, parse_files
 from mbrparse.evaluate.counts import (
     Comparison,
     GoldSentence,
@@ -113,12 +112,6 @@ def test_sentence_average_leaves_out_what_has_no_rate() -> None:
     assert found["consistent_brackets_tree"] == pytest.approx(2 / 3)
 
 
-def test_nothing_parsed() -> None:
-    found = rate(table(GOLD, "(())\n(())\n(())\n"), CRITERIA)
-    assert found[["labelled_tree", "consistent_brackets_tree", "labelled_recall", "labelled_f"]].eq(0).all()
-    assert found[["labelled_precision", "consistent_brackets_recall"]].isna().all()
-
-
 NOUN_VERB = "(S (NN dog) (VB eats))\n" * 3
 INDENTED = "( (S a\n   (S_Cont b c)) )\n\n(S p q)\n"
 
@@ -140,28 +133,6 @@ INDENTED = "( (S a\n   (S_Cont b c)) )\n\n(S p q)\n"
 )
 def test_counts_of_some_columns(gold: str, parse: str, names: str, expected: list[list[int]]) -> None:
     assert columns(table(gold, parse), *names.split()) == expected
-
-
-@pytest.mark.parametrize(
-    ("paths", "names"),
-    [
-        ("x/a.mrg y/b.mrg", "a b"),
-        ("x/a.mrg y/a.mrg y/b.mrg", "x/a y/a b"),
-        ("p/x/a.mrg q/x/a.mrg", "p/x/a.mrg q/x/a.mrg"),
-        ("a.mrg a.ptb", "a.mrg a.ptb"),
-        ("a.mrg a.mrg", "a.mrg a.mrg#2"),
-    ],
-)
-def test_names(paths: str, names: str) -> None:
-    assert distinct_names(paths.split()) == names.split()
-
-
-@pytest.mark.parametrize(
-    ("rate", "shown"),
-    [(-0.00004, "0.00"), (-0.0, "0.00"), (-0.00006, "-0.01"), (0.5, "50.00"), (math.nan, "-")],
-)
-def test_rates_have_two_decimals(rate: float, shown: str) -> None:
-    assert PAPER[0].show(rate) == shown
 
 
 LENGTHS = st.integers(2, 9)

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import random
 import re
 from collections.abc import Sequence
-from pathlib import Path
 
 import pytest
 from commandline import Command
@@ -48,21 +45,6 @@ def test_beyond_six_the_letter_is_the_baselines(command: Command, baseline: str)
     assert set(found.values()) == {"", baseline}
     assert max(map(len, beats.values())) > 1  # what programs read is complete
     assert rest.startswith(f"{baseline} behind a figure: it beats the baseline (approx")
-
-
-def test_no_row_is_longer_than_120_and_nothing_is_lost(command: Command) -> None:
-    long = [name * 70 for name in NAMES]
-    write(**{path: Path(f"{path[0]}.mrg").read_text("utf-8") for path in long})
-    for arguments in (command_for(NAMES), command_for(long), f"{command_for(long)} --baseline {long[2]}"):
-        for more in ("--all", "--all --significance"):
-            text = command(f"{arguments} {more}").output
-            rows = [line for line in text.splitlines() if "criteria:" not in line]
-            assert max(map(len, rows)) <= 120, max(rows, key=len)
-    [heading, *figures] = csv.reader(io.StringIO(command(f"{command_for(NAMES)} --all --format csv").output))
-    shown = command(f"{command_for(NAMES)} --all").output
-    assert len(figures) == len(NAMES)
-    place = heading.index("bracketed_f")
-    assert all(f"{100 * float(row[place]):.2f}" in shown for row in figures)
 
 
 def test_columns_are_folded_only_where_there_is_no_room() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import naive_spans
 import pytest
 from commandline import Command
-from evaluation_cases import bracketed_pairs, write
+from evaluation_cases import bracketed_pairs
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -114,14 +114,3 @@ def test_counts_are_the_naive_ones(name: str, pairs: list[tuple[str, str | None]
     gold_spans, guessed, matched = (sum(row[place] for row in rows) for place in (3, 4, 5))
     if gold_spans + guessed:
         assert frame["corpus_f"] == pytest.approx(2 * matched / (gold_spans + guessed))
-
-
-def test_keep_punctuation(command: Command) -> None:
-    evaluate = "evaluate --profile on-lstm gold.mrg parse.mrg"
-    write(gold="(S (NP (DT a) (NN b)) (. .))\n", parse="(X (DT a) (X (NN b) (. .)))\n")
-    assert command(evaluate).output.splitlines()[1].split()[1:4] == ["100.00"] * 3
-    kept = command(f"{evaluate} --keep-punctuation").output
-    assert kept.splitlines()[1].split()[1:4] == ["0.00"] * 3
-    assert "|words:all|" in kept
-    write(gold="(S (NP (art a) (n b)) (punc .))\n", parse="(X (art a) (X (n b) (punc .)))\n")
-    assert "keep punctuation" in command(evaluate).error

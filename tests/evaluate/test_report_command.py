@@ -3,14 +3,12 @@
 import base64
 import json
 import re
-import sys
 import zlib
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from children import finished
 from commandline import Command
 from evaluation_cases import GOLD, PARSE, write
 
@@ -42,21 +40,6 @@ def details(*lengths: int, tree: dict[str, Any] | None = None) -> None:
     row = {"status": "parsed", "reason": None, "log_probability": -1.5, "trees": {"one": tree}}
     lines = [json.dumps({**row, "length": length}) for length in lengths]
     Path("details").write_text("".join(f"{line}\n" for line in lines), "utf-8")
-
-
-def test_a_page_is_the_same_whatever_the_hash_seed() -> None:
-    write(
-        gold="".join(f"(S (x a) (S_Cont ({label} (x b) (x c)) (x d)))\n" for label in "ABCDEFGHIJ"),
-        one="".join(f"(S ({label} (x a) (x b)) (Q (x c) (x d)))\n" for label in "ABCDEFGHIJ"),
-    )
-    found = set()
-    for seed in "0123":
-        environment = {"PYTHONHASHSEED": seed, "SOURCE_DATE_EPOCH": "835833600"}
-        words = f"-m mbrparse {REPORT} -o {PAGE}".split()
-        assert finished(sys.executable, *words, environment=environment).returncode == 0
-        found.add(PAGE.read_bytes())
-    assert len(found) == 1
-    assert b"1996-06-27 00:00 UTC" in found.pop()
 
 
 def test_what_a_page_holds(command: Command) -> None:

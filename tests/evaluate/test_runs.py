@@ -118,21 +118,6 @@ def test_wilcoxon_is_that_of_all_signs(numbers: list[tuple[int, int]]) -> None:
     assert found == pytest.approx(min(1.0, 2 * tail / len(sums)))
 
 
-def test_equal_runs_and_what_has_no_rate() -> None:
-    systems: dict[str, Table] = {
-        "a": [[(1, 2), (0, 0)], [(1, 2), (0, 0)]],
-        "b": [[(1, 2), (0, 0)]],
-        "none": [[(0, 0), (0, 0)]],
-    }
-    alike, _, nothing = runs_of(systems, "b", resamples=100).to_dict("records")
-    assert [alike[key] for key in ("mean", "deviation", "difference", "p_wilcoxon")] == [0.5, 0, 0, 1]
-    assert alike["p_bootstrap"] == pytest.approx(1)
-    assert all(math.isnan(nothing[key]) for key in ("mean", "p_bootstrap", "p_wilcoxon"))
-    lower = runs_of({"a": [[(1, 2)], [(2, 2)]]}, "a", resamples=0, criteria=[ERRORS]).iloc[0]
-    assert (lower["best"], lower["worst"]) == (1.0, 2.0)
-    assert pd.isna(lower["low"])
-
-
 def test_means_and_deviations_are_laid_out_as_rates_of_parses(command: Command) -> None:
     write(gold=GOLD, one=PARSE, two=GOLD)
     evaluate = "evaluate --resamples 0 gold.mrg one.mrg --runs both=one.mrg,two.mrg --columns labelled-recall"
@@ -185,28 +170,6 @@ def test_identical_files(average: Average) -> None:
     assert (found.pairs == 1).all()
     assert not found.beats.any()
     assert np.abs([found.difference_low, found.difference_high]).max() < 1e-12
-
-
-@given(
-    sentences=st.lists(st.tuples(*[st.integers(0, 5)] * 4), min_size=1),
-    average=st.sampled_from(["pooled", "sentence"]),
-)
-def test_intervals_contain_the_rates(sentences: list[tuple[int, int, int, int]], average: Average) -> None:
-    counts = table(
-        {
-            "one": [(gold, guess, min(gold, guess)) for gold, guess, _, _ in sentences],
-            "two": [(gold, other, min(gold, other, found)) for gold, _, other, found in sentences],
-        }
-    )
-    found = check(counts, average, 50)
-    observed = rates(counts, ALL, average).set_index("name").to_numpy()
-    known = ~np.isnan(observed)
-    assert (found.low[known] <= observed[known] + 1e-12).all()
-    assert (found.high[known] >= observed[known] - 1e-12).all()
-    assert (found.difference_low <= found.difference + 1e-12)[~np.isnan(found.difference)].all()
-    assert np.isnan(found.p_randomization[1][np.isnan(found.difference[1])]).all()
-    some = ~np.isnan(found.p_randomization)
-    assert ((found.p_randomization[some] > 0) & (found.p_randomization[some] <= 1)).all()
 
 
 def exact_p(counts: pd.DataFrame, criterion: Criterion, average: Average) -> float:

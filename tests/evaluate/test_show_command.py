@@ -241,20 +241,6 @@ def test_what_cannot_be_compared(command: Command, options: str, message: str) -
     assert message in command(f"show --compare {options}").error
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ("--compare A.mrg", "--compare takes two files, not 1."),
-        ("A.mrg B.mrg --labels-only", "--labels-only goes with --compare."),
-        ("A.mrg B.mrg --format csv", "--format csv goes with --compare."),
-        ("--compare A.mrg B.mrg --labels-only --spans-only", "Give --labels-only or --spans-only, not both."),
-        ("--compare A.mrg B.mrg --format csv --svg x.svg", "--format csv draws no images."),
-    ],
-)
-def test_what_does_not_go_together(command: Command, options: str, message: str) -> None:
-    assert message in command(f"show {options}").usage_error
-
-
 def brackets(tree: Tree) -> tuple[list[tuple[int, int, str]], int]:
     """By recursion: a tree's constituents, and its number of words."""
 

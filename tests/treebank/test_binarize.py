@@ -8,7 +8,6 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import replace
-from itertools import cycle
 
 import pytest
 from hypothesis import given
@@ -18,11 +17,10 @@ from tree_strategies import is_binary, labels, trees
 from mbrparse.errors import LabelError
 from mbrparse.treebank.binarize import Binarization, ChainPolicy, Direction, HeadDriven, binarize, debinarize
 from mbrparse.treebank.brackets import read_tree
-from mbrparse.treebank.clean import UnaryPolicy, categories, clean, simplify, without_traces
+from mbrparse.treebank.clean import UnaryPolicy, clean
 from mbrparse.treebank.corpora.prepare import Preparation, PreparationStatistics, prepare
 from mbrparse.treebank.corpora.reading import SourceTree
 from mbrparse.treebank.heads import HeadRule, HeadRules, head_rules
-from mbrparse.treebank.labels import parse_label, unescape
 from mbrparse.treebank.tree import Tree
 
 INF = math.inf
@@ -86,12 +84,6 @@ def test_a_chain_over_a_word_is_part_of_its_tag() -> None:
     assert binarize(Tree("S", [Tree("NP", [Tree("x")])]), joined) == Tree("S+NP", [Tree("x")])
     siblings = replace(joined, hmarkov=1)
     assert binarized("(S a (NP (NN b)) c)", siblings) == "(S a (S_Cont>NP+NN (NP++NN b) c))"
-
-
-@pytest.mark.parametrize(("hmarkov", "vmarkov"), [(-1, 1), (0.5, 1), (0, 0)])
-def test_impossible_orders(hmarkov: float, vmarkov: int) -> None:
-    with pytest.raises(ValueError, match="markov must be"):
-        Binarization(hmarkov=hmarkov, vmarkov=vmarkov)
 
 
 @pytest.mark.parametrize(
@@ -245,36 +237,3 @@ def test_debinarize_inverts_heads(tree: Tree, unary: UnaryPolicy, function: str,
     if unary not in {"join", "join-tags"}:
         # On a cleaned tree, too, whatever the choices then are.
         assert debinarize(binarize(cleaned, replace(how, chains="keep"))) == cleaned
-
-
-@given(trees(ordinary | labels), head_driven)
-def test_annotations_can_be_read(tree: Tree, how: Binarization) -> None:
-    """Marks come in their order, and the head tag is that of a word below."""
-    assert how.heads is not None
-    marks = "^" * (how.vmarkov - 1) + "@" * how.heads.tags
-    result = prepared(tree, Preparation(binarization=how))
-    for node in [] if result is None else result.preorder():
-        if node.is_leaf:
-            continue
-        symbol = parse_label(node.label)
-        found = "".join(annotation[0] for annotation in symbol.annotations)
-        framed = "&&" if symbol.continuation and how.heads.frames else ""
-        assert found.lstrip("^") == marks.lstrip("^") + framed
-        if how.heads.tags:
-            (tag,) = (text[1:] for text in symbol.annotations if text[0] == "@")
-            assert unescape(tag) in node.tags()
-
-
-@pytest.mark.parametrize("unary", ["top", "bottom", "join", "keep"])
-def test_heads_of_the_sample(unary: UnaryPolicy, treebank_sample: tuple[Tree, ...]) -> None:
-    for tree, how, function in zip(
-        treebank_sample, cycle([PLAIN, SIMAAN]), cycle(["strip", "strip", "keep", "keep"]), strict=False
-    ):
-        bare = without_traces(tree)
-        assert bare is not None
-        cleaned = simplify(bare, unary, categories(function))
-        binary = binarize(cleaned, replace(how, chains="keep" if unary == "keep" else "join"), None)
-        assert debinarize(binary) == cleaned
-        result = prepared(tree, Preparation(unary, function, how))
-        assert (result is None) == cleaned.is_leaf
-        assert result is None or debinarize(result) == cleaned

@@ -204,17 +204,3 @@ def test_a_folder_without_the_usual_files(command: Command) -> None:
         Path(place).write_text("(S a b)\n")
     assert command("binarize trees").output == command("binarize trees/**/*.txt").output == "(S a b)\n" * 2
     assert "** stands for folders" in command("binarize trees/*.mrg").error
-
-
-@pytest.mark.parametrize(
-    "line", ["parse -g g", "train", "evaluate good", "split --test-last 1 --test-output t", "debinarize"]
-)
-def test_the_remedy_for_malformed_trees(command: Command, line: str) -> None:
-    """What the error says is to be done, done: also for commands that have no --on-error of their own."""
-    Path("good").write_text("(S a b)\n" * 2)
-    Path("bad").write_text("(S a b)\n(S (A x y)\n(S a b)\n")
-    assert command("train good -o g").code == 0
-    remedy = command(f"{line} bad").err.strip().rpartition("mbrparse ")[2]
-    assert command(f"{remedy} bad -o mended").code == 0
-    assert Path("mended").read_text() == Path("good").read_text()
-    assert command(f"{line} mended").code == 0

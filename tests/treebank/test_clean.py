@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tree_strategies import tokens, trees
 
 from mbrparse.errors import LabelError
 from mbrparse.treebank.brackets import read_tree
@@ -23,7 +22,6 @@ from mbrparse.treebank.clean import (
     read_label_map,
     relabel,
 )
-from mbrparse.treebank.tree import Tree
 
 
 def cleaned(text: str, unary: UnaryPolicy = "top", functions: str = "strip") -> str:
@@ -70,33 +68,6 @@ def test_unary_policies(unary: UnaryPolicy, expected: str) -> None:
     """Over a preterminal the preterminal stays, whatever the policy."""
     text = "(S (X (NP (A (B (N dogs))) (VP (A (V bark) (ADV loudly))))))"
     assert cleaned(text, unary) == expected
-
-
-def test_unary_productions_may_stay() -> None:
-    text = "(S (NP (PRP he)) (VP (VP (VP (VBZ sleeps)))))"
-    assert cleaned(text, "keep") == text
-    text = "( (S-1 (NP-SBJ (NP (-NONE- *)) (NP-TTL (NN a))) (VP (VB go) (SBAR (-NONE- 0)))) )"
-    assert cleaned(text, "keep") == "(S (NP (NP (NN a))) (VP (VB go)))"
-    assert cleaned("(TOP (TOP (S (TOP a b))))", "keep") == "(S (TOP a b))"
-    assert clean(read_tree("(S (NP (-NONE- *)))"), "keep") is None
-
-
-@given(trees(tokens))
-def test_the_policies_differ_in_chains_only(tree: Tree) -> None:
-    keep = clean(tree, "keep", "keep")
-    if keep is None:
-        assert not any(clean(tree, unary, "keep") for unary in ("top", "bottom", "join"))
-        return
-    for unary in ("top", "bottom", "join"):
-        found = clean(tree, unary, "keep")
-        assert found is not None
-        assert found == clean(keep, unary, "keep")
-        assert found.leaves() == keep.leaves()
-        assert unary == "join" or all(len(node.children) != 1 for node in found.preorder())
-    join = clean(tree, "join", "keep")
-    assert join is not None
-    assert clean(join, "top", "keep") == clean(tree, "top", "keep")
-    assert clean(join, "bottom", "keep") == clean(tree, "bottom", "keep")
 
 
 FLORESTA = "(UTT+np (>N+art Um) (H+n dia) (N<+pp (H+prp de) (P<+np (H+n sol) (N<+adj s))) (.+ .) (+ +) (? ?))"

@@ -16,7 +16,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mbrparse.errors import BracketError, CorpusError, FileError, MbrparseError
-from mbrparse.treebank.corpora.corpus_files import tree_files
 from mbrparse.treebank.corpora.reading import read_corpus
 from mbrparse.treebank.formats.conventions import Removals
 
@@ -207,17 +206,6 @@ def test_suffixes_of_trees_go_before_content(place: Place) -> None:
     files: dict[str, str | bytes] = {f"x/{name}": f"(S {name[0]} x)\n" for name in names}
     found = texts(place({**files, "README": "(S no x)", "y.txt": "(S no x)"}))
     assert found == [f"(S {name[0]} x)" for name in names]
-
-
-def test_content_where_no_suffix_tells(place: Place) -> None:
-    files: dict[str, str | bytes] = {
-        "b": "\n# comment\n  (S b x)\n",
-        "a.txt": b"\xef\xbb\xbf\r\n( (S a x) )\n",
-        "c.xml": "<x>(S no x)</x>",
-        "d": "",
-        ".hidden": "(S no x)",
-    }
-    assert [file.source.rpartition("/")[2] for file in tree_files(str(place(files)))] == ["a.txt", "b"]
 
 
 def test_damaged_zips() -> None:

@@ -7,11 +7,8 @@ Files of head rules in disco-dop's form.
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
-from mbrparse.errors import HeadRulesError
 from mbrparse.treebank.brackets import read_tree
 from mbrparse.treebank.clean import UnaryPolicy, categories, simplify, without_traces
 from mbrparse.treebank.heads import HeadRule, HeadRules, choose_heads, find_head, head_rules, parse_head_rules
@@ -159,27 +156,3 @@ def test_the_form() -> None:
         "CO": (HeadRule("right"),),
         "CH": (HeadRule("left"), HeadRule("right", ("X",))),
     }
-
-
-@pytest.mark.parametrize(
-    ("text", "line", "message"),
-    [
-        ("", None, "holds no head rules; a rule reads e.g.: VP LEFT TO VBD VBN VP"),
-        ("% nothing\n\n", None, "holds no head rules"),
-        ("S LEFT VP\n\nNP\n", 3, "a label alone, 'NP'; a rule reads: LABEL DIRECTION LABELS..."),
-        ("% x\nS UPWARDS VP\n", 2, "no direction 'UPWARDS'; there are: LEFT, RIGHT, LEFT-TO-RIGHT, RIGHT-TO"),
-        ("S VP NP\n", 1, "no direction 'VP'"),
-        ("S LIKE\n", 1, "LIKE names one label, not 0"),
-        ("S LEFT A\nT LIKE S S\n", 2, "LIKE names one label, not 2"),
-        ("NX LIKE NP\nNP LEFT N\n", 1, "LIKE 'NP', which has no rule above this line"),
-        ("NX LIKE NX\n", 1, "LIKE 'NX', which has no rule above"),
-    ],
-)
-def test_malformed(text: str, line: int | None, message: str) -> None:
-    Path("my.headrules").write_text(text)
-    with pytest.raises(HeadRulesError) as caught:
-        head_rules("my.headrules")
-    where = "my.headrules" if line is None else f"my.headrules:{line}"
-    assert str(caught.value).startswith(f"{where}: {message}")
-    assert caught.value.remedy
-    assert "\n" not in str(caught.value)

@@ -103,13 +103,3 @@ def warned(tree: Tree, count: int = 100) -> list[str]:
 def test_what_is_strange(tree: Tree, warning: str) -> None:
     assert any(text.startswith(warning) for text in warned(tree))
     assert not warned(tree, 99)
-
-
-def test_most_trees_dropped() -> None:
-    path = Path("a.mrg")
-    path.write_text("(S (A a) (B b))\n" * 49 + "(S (A a))\n" * 51)
-    assert "warning: 51 of 100 trees were dropped" in prepared("a.mrg")[1].notes()
-    path.write_text("(S (A a) (B b))\n" * 100)
-    statistics = PreparationStatistics()
-    assert not list(prepare_corpora(["a.mrg"], Preparation(max_length=1), statistics))
-    assert not any("dropped" in remark for remark in statistics.notes())

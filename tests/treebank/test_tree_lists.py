@@ -10,7 +10,6 @@ from commandline import Command
 from mbrparse.errors import MbrparseError
 from mbrparse.treebank.binarize import Binarization, HeadDriven
 from mbrparse.treebank.corpora.prepare import PreparationStatistics, read_trees
-from mbrparse.treebank.formats.conventions import CorpusReading
 from mbrparse.treebank.heads import head_rules
 from mbrparse.treebank.tree import Tree
 
@@ -78,17 +77,3 @@ def test_arguments_that_mean_nothing(arguments: dict[str, Any], message: str) ->
     with pytest.raises(MbrparseError) as caught:
         read_trees("embedded:flights", **arguments)
     assert str(caught.value).startswith(message)
-
-
-def test_labels_and_leaves_of_other_traditions() -> None:
-    text = "( (IP-MAT (NP-SBJ (N-N hestar-hestur) (D x-y)) (V 0) (V er-vera)) (ID A,.1))\n"
-    Path("a.psd").write_text(text)
-    Path("names").write_text("NP-* nominal\nN-? N\n")
-    spec, statistics = "penn-historical:a.psd", PreparationStatistics()
-    [tree] = read_trees(spec, reading=CorpusReading(leaves="lemma"), label_map="names", statistics=statistics)
-    assert str(tree) == "(IP (nominal (N hestur) (D y)) (V vera))"
-    assert statistics.removed == {"(ID)": 1, "wrapper": 1, "0": 1}
-    [tree] = read_trees(spec, functions="after:P", reading=CorpusReading(leaves="word"))
-    assert str(tree) == "(I (N (N-N hestar) (D x)) (V er))"
-    [tree] = read_trees(spec, binarize=False)
-    assert str(tree) == "(IP-MAT (NP-SBJ (N-N hestar-hestur) (D x-y)) (V er-vera))"

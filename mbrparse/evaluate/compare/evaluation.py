@@ -80,7 +80,7 @@ class Settings:
                 raise MbrparseError(f"no breakdown by {by!r}", remedy=f"by one of {', '.join(get_args(By))}")
             if by in OF_LABELS and not self.labelled:
                 raise MbrparseError(
-                    f"a breakdown by {by} goes by labels, which this profile does not compare",
+                    f"a breakdown by {by} needs labels, which this profile does not compare",
                     remedy="by one of length, label, depth, width",
                 )
         if not isinstance(self.how, Comparison) and any(one in OF_WORDS for one in self.criteria):
@@ -310,7 +310,7 @@ def file_sources(
 ) -> tuple[TreeSource, Sequence[TreeSource]]:
     """A gold file and parse files under their names; of a file of candidates, two (``sources_of``).
 
-    Labels of another program are translated, or ``log`` is told of them.
+    Labels of another program are translated, or logged.
     """
     parsed = sources_of(parses, gold, settings.criterion, settings.form, encoding)
     correct, *others = _with_our_labels([gold_file(gold, encoding), *parsed], settings, log)

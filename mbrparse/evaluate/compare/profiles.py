@@ -117,7 +117,7 @@ class SpanConventions:
         return [self.words == "all" or leaf.label in PENN_WORD_TAGS for leaf in leaves]
 
     def takes(self, words: int) -> bool:
-        """Whether a sentence of so many words counts."""
+        """Whether a sentence with this number of words counts."""
         return max(self.shortest, 1) <= words and (self.longest is None or words <= self.longest)
 
     def brackets(self, tree: Tree, kept: Sequence[bool]) -> Brackets:

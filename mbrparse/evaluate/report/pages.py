@@ -242,7 +242,7 @@ def _page(
         ],
         "baseline": None if summary.significance is None else summary.significance.baseline,
         "differences": differences(summary),
-        "told": shown,
+        "criterion": shown,
         "by_length": figures.by_length(frames["by_length"], shown, names),
         "by_label": figures.by_group(frames["by_label"], "label", names, _LABELS_SHOWN),
         "by_width": figures.by_group(frames["by_width"], "width", names),

@@ -60,7 +60,7 @@ BINS = 10
 BOUNDS = [f"{100 * place // BINS}-{100 * (place + 1) // BINS}" for place in range(BINS)]
 #: What is calibrated: constituents, and sentences by some measure.
 KINDS = ("constituents", "precision", "recall", "f", "tree")
-#: What is told of each.
+#: The figures of each.
 RATES = ("expected", "found", "error", "ECE")
 
 
@@ -397,7 +397,7 @@ def page_index(compared: KeptComparison, records: SentenceRecords, chunk: int) -
         "exact": compared.exact,
         "sentences": size,
         "chunk": chunk,
-        "told": [one["name"] for one in criteria].index(shown.name),
+        "criterion": [one["name"] for one in criteria].index(shown.name),
         "criteria": criteria,
         "columns": list(columns),
         "lengths": length[:size].tolist(),
@@ -458,7 +458,7 @@ def packed(data: Any) -> str:
 
 
 def packed_chunks(records: Iterable[Any], size: int) -> Iterator[str]:
-    """Records by so many at a time."""
+    """Records, ``size`` at a time."""
     stream = iter(records)
     while chunk := list(islice(stream, size)):
         yield packed(chunk)

@@ -19,7 +19,7 @@ class Corpus:
     ``style`` is how the trees are written (``styles``), ``functions`` what ``--functions strip`` cuts there
     (``categories``), ``heads`` the head rules that know its labels. ``trees`` and ``words`` are what mbrparse
     reads of the whole corpus, or what its makers say of it (``about``), with nothing empty counted.
-    ``source`` is where it is had, if not from NLTK.
+    ``source`` says where to get it, if not from NLTK.
     """
 
     name: str
@@ -45,7 +45,7 @@ class Corpus:
 
     @property
     def get(self) -> str:
-        """How it is had."""
+        """How to get it."""
         return self.source or f"python -m nltk.downloader {self.name.removeprefix('nltk:')}"
 
     @property

@@ -60,7 +60,7 @@ def sidecar(path: str | Path) -> str | None:
 class Places:
     """The places of trees in any number of files, whose sidecars are read when they are first asked for.
 
-    ``log`` is told of a sidecar that cannot be used, in one line.
+    A sidecar that cannot be used is logged, in one line.
     """
 
     def __init__(self, log: Log) -> None:

@@ -118,19 +118,19 @@ def _read_lines(
     lines: Iterable[str], source: str, reading: Reading, bad: list[int] | None = None, encoding: str = "utf-8"
 ) -> Iterator[SourceTree]:
     """The trees of a file; one whose text holds what was on ``bad`` lines (``decode_lines``) is malformed."""
-    told: set[int] = set()
+    reported: set[int] = set()
     for line, tree, name in conformed(_placed(lines, source, reading.removed), source, reading):
         if tree is None:
             if reading.on_empty is not None:
                 reading.on_empty(source, line)
         elif bad and reading.on_error is not None and holds_bad_bytes(str(tree)):
             here = bad[bisect_left(bad, line) : bisect_right(bad, reading.removed.place[1])]
-            told.update(here)
+            reported.update(here)
             reading.on_error(bad_bytes(source, here[0], encoding))
         else:
             yield SourceTree(source, line, tree, name)
     for number in bad or ():
-        if number not in told:
+        if number not in reported:
             reading.removed.place = (source, number)
             reading.removed[f"line with bytes that are not {encoding}"] += 1
 

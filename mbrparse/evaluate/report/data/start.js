@@ -30,14 +30,14 @@ async function show() {
   document.documentElement.dataset.shown = location.hash;
 }
 
-function told(error) {
+function complain(error) {
   const main = document.getElementById("main");
   main.prepend(html("p", { class: "note", role: "alert" }, error.message));
 }
 
 function route() {
   if (["#main"].includes(location.hash)) return;
-  show().catch(told);
+  show().catch(complain);
 }
 
 const filters = document.getElementById("filters");
@@ -50,7 +50,7 @@ filters.addEventListener("reset", (event) => {
   event.preventDefault();
   location.hash = "#view=sentences";
 });
-document.getElementById("save").addEventListener("click", () => saveList().catch(told));
+document.getElementById("save").addEventListener("click", () => saveList().catch(complain));
 for (const button of document.querySelectorAll("[data-more]"))
   button.addEventListener("click", () => {
     const rows = document.querySelector(`#${button.dataset.more} .more`);

@@ -22,7 +22,7 @@ function systemOf(state, key = "system") {
 
 function criterionOf(state) {
   const place = index.criteria.findIndex((criterion) => criterion.name === state.criterion);
-  return place < 0 ? index.told : place;
+  return place < 0 ? index.criterion : place;
 }
 
 // By what errors are grouped, and what is said of a group.
