@@ -131,7 +131,9 @@ def ours(train: Sequence[Tree], test: Sequence[Tree]) -> None:
 
 def tell(name: str, held_out: HeldOut, guesses: Sequence[LabelledSpans], seconds: float) -> None:
     """Print labelled tree, labelled recall and time."""
-    found = rates(pd.DataFrame(held_out.judge(name, guesses, columns=SentenceCounts._fields))).to_dict("records")[0]
+    found = rates(pd.DataFrame(held_out.judge(name, guesses, columns=SentenceCounts._fields))).to_dict(
+        "records"
+    )[0]
     print(
         f"{name}: {100 * found['labelled_tree']:.1f} / {100 * found['labelled_recall']:.1f} per cent, "
         f"{1e3 * seconds / len(guesses):.1f} ms a sentence"

@@ -12,12 +12,12 @@ import hashlib
 import re
 from collections import defaultdict
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
 from mbrparse.errors import FileError, shortened
-from mbrparse.files import open_output, read_lines, source_name
+from mbrparse.files import read_lines, source_name
 
 #: White space as EVALB (C's isspace) knows it. Words may hold other kinds (U+3000, no-break space).
 WHITE = " \t\n\v\f\r"
@@ -177,21 +177,3 @@ COLLINS = EvalbParameters(
     deleted_for_length=frozenset({"-NONE-"}),
     equal_labels=frozenset({("ADVP", "PRT"), ("PRT", "ADVP")}),
 )
-
-#: EVALB ends at the eleventh error; a table must not depend on how many there are.
-NEVER = 1_000_000
-
-
-def write_collins(path: str | Path) -> EvalbParameters:
-    """Write COLLINS.prm, but for the number of errors at which EVALB gives up; return what it says."""
-    parameters = replace(COLLINS, max_error=NEVER, name=Path(path).name)
-    with open_output(path) as stream:
-        stream.write("# EVALB's COLLINS.prm, without its end at the 11th error\n")
-        for key, number in (("MAX_ERROR", NEVER), ("CUTOFF_LEN", parameters.cutoff), ("LABELED", 1)):
-            stream.write(f"{key} {number}\n")
-        for key, name in _LABELS.items():
-            stream.writelines(f"{key} {label}\n" for label in sorted(getattr(parameters, name)))
-        for one, other in sorted(parameters.equal_labels):
-            if one < other:
-                stream.write(f"EQ_LABEL {one} {other}\n")
-    return parameters
