@@ -49,11 +49,6 @@ class Grammar(Protocol):
         """A PCFG with its labels, terminals and model of unknown words; a PCFG itself."""
         ...
 
-    @property
-    def content(self) -> Any:
-        """What it was read from, as far as that is known."""
-        ...
-
 
 @dataclass(frozen=True, eq=False)
 class PCFG:
@@ -110,11 +105,6 @@ class PCFG:
     def pcfg(self) -> PCFG:
         """Itself."""
         return self
-
-    @property
-    def content(self) -> RuleSet | PCFG:
-        """What it was made of, which does not depend on this machine's logarithms, where that is known."""
-        return self if self.rules is None else self.rules
 
     @property
     def has_unaries(self) -> bool:

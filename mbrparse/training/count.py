@@ -129,16 +129,22 @@ def train_by_counting(
     """
     if unknown is not None and terminals != "words":
         raise GrammarError("among tags there are no unknown words", remedy="train with words as terminals")
-    if unknown is None:
-        trees = progress(trees, "reading")
-        kept = list(trees) if statistics else None
-        rules = induce(trees if kept is None else kept, terminals)
-        return Counted(rules, None if kept is None else _statistics(kept, terminals))
-    originals = list(progress(trees, "reading"))
-    replaced, model = replace_unknown(originals, unknown, rare)
+    trees = progress(trees, "reading")
+    if unknown is None and not statistics:
+        return Counted(induce(trees, terminals), None)
+    originals, model = list(trees), None
+    replaced = originals
+    if unknown is not None:
+        replaced, model = replace_unknown(originals, unknown, rare)
     rules = induce(progress(replaced, "counting", len(replaced)), terminals)
-    counts = _statistics(replaced, terminals) if statistics else None
-    return Counted(replace(rules, unknown=with_trained_tagger(model, originals, log)), counts)
+    if model is not None:
+        rules = replace(rules, unknown=with_trained_tagger(model, originals, log))
+    if not statistics:
+        return Counted(rules, None)
+    # Imported here since its module loads the kernels of charts.
+    from mbrparse.training.tag_statistics import count_statistics
+
+    return Counted(rules, count_statistics(replaced, terminals))
 
 
 def train(
@@ -203,10 +209,3 @@ def with_trained_tagger(model: UnknownWords, trees: Sequence[SourceTree], log: L
         return model
     log(f"training the tagger on {counted(len(trees), 'sentence')} ...")
     return model.with_tagger(Tagger.train(tree for _, _, tree, _ in trees))
-
-
-def _statistics(trees: Iterable[SourceTree], terminals: TerminalKind) -> Statistics:
-    # Imported here since its module loads the kernels of charts.
-    from mbrparse.training.tag_statistics import count_statistics
-
-    return count_statistics(trees, terminals)

@@ -16,7 +16,7 @@ import msgspec
 
 from mbrparse.errors import FileError
 from mbrparse.files import is_file, open_output
-from mbrparse.settings import Settings, load, save
+from mbrparse.settings import Settings, load
 
 Estimate = TypeVar("Estimate")
 Expected = TypeVar("Expected")
@@ -68,12 +68,6 @@ def read_checkpoint(path: Path, settings: Settings) -> Checkpoint:
     if not path.exists():
         raise FileError("no checkpoint to resume from", source=str(path), remedy=BEGIN_ANEW)
     return load(path, Checkpoint, settings, BEGIN_ANEW)
-
-
-def write_checkpoint(path: Path | None, checkpoint: Checkpoint, settings: Settings) -> None:
-    """Write a checkpoint, complete or not at all; nothing where there is no path."""
-    if path is not None:
-        save(path, checkpoint, settings)
 
 
 def write_curve(curve: list[Row], path: str | Path) -> None:

@@ -109,7 +109,7 @@ def test_the_written_reduction_parses_alike(command: Command, tmp_path: Path) ->
     assert command("grammar", "convert", grammar, *to_bitpar).code == 0
     lines = rules.read_text().splitlines()
     assert len(lines) - 1 == len(
-        list(reduced_rules(DopGrammar.of_treebank(read_any_grammar(grammar).content)))
+        list(reduced_rules(DopGrammar.of_treebank(read_any_grammar(grammar).treebank)))
     )
     again = tmp_path / "again.txt"
     command("grammar", "convert", rules, "--from", "bitpar", "--lexicon", lexicon, "-o", again)

@@ -58,11 +58,6 @@ class Grammars:
         self.weights: FloatArray = shares[shares > 0]
 
     @property
-    def content(self) -> tuple[object, ...]:
-        """What they were read from."""
-        return (self.weights, *(one.content for one in self.members))
-
-    @property
     def pcfg(self) -> Any:
         """Themselves: all that is asked of it are the labels and whether it has unary rules."""
         return self

@@ -160,11 +160,6 @@ class DopGrammar:
         """The kind of grammar."""
         return "dop"
 
-    @property
-    def content(self) -> AddressedTreebank:
-        """What it was made of."""
-        return self.treebank
-
     @cached_property
     def fragments(self) -> Fragments:
         """What the fragments weigh, by address."""

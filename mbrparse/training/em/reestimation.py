@@ -21,7 +21,7 @@ from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import Rule, RuleSet, TerminalKind, Weight, quote
 from mbrparse.jobs import Jobs, open_executor
 from mbrparse.log import Log, Progress, counted, no_log, no_progress
-from mbrparse.settings import Settings, digest
+from mbrparse.settings import Settings, digest, save
 from mbrparse.training.em.bracketings import (
     BracketedSentence,
     bracketed_sentences,
@@ -43,7 +43,6 @@ from mbrparse.training.iterations import (
     Row,
     checkpoint_path,
     read_checkpoint,
-    write_checkpoint,
     write_curve,
 )
 from mbrparse.training.tag_statistics import expect_statistics, write_statistics
@@ -211,10 +210,10 @@ def train(
             "`init` out",
         )
     settings, begin = settings or {}, Checkpoint(0, [])
-    if how.resume and checkpoint is not None:
+    if checkpoint is not None and how.resume:
         begin = read_checkpoint(checkpoint, settings)
-    else:  # the file there may be an older run's
-        write_checkpoint(checkpoint, begin, settings)
+    elif checkpoint is not None:  # the file there may be an older run's
+        save(checkpoint, begin, settings)
     curve, step = begin.curve, begin.step
     estimate = _estimate(grammar, begin.numbers, checkpoint)
     left_out: tuple[int, ...] = ()
@@ -224,8 +223,9 @@ def train(
             strings = EStep(grammar, encode_corpus(grammar, heldout), executor)
             steps = reestimate(training, estimate)
             for step, (estimate, expected) in enumerate(steps, begin.step):
-                numbers = [values.tolist() for part in estimate if part is not None for values in part]
-                write_checkpoint(checkpoint, Checkpoint(step, curve, numbers), settings)
+                if checkpoint is not None:
+                    numbers = [values.tolist() for part in estimate if part is not None for values in part]
+                    save(checkpoint, Checkpoint(step, curve, numbers), settings)
                 fit = training.fit(expected)
                 if fit.left_out != left_out:
                     lost = [sentences[place] for place in fit.left_out if place not in left_out]

@@ -21,13 +21,12 @@ from mbrparse.grammar.rules import RuleSet, TerminalKind
 from mbrparse.grammar.unknown_words import Signatures
 from mbrparse.jobs import Jobs, open_executor
 from mbrparse.log import Log, Progress, no_log, no_progress
-from mbrparse.settings import digest
+from mbrparse.settings import digest, save
 from mbrparse.training.iterations import (
     Checkpoint,
     Row,
     checkpoint_path,
     read_checkpoint,
-    write_checkpoint,
     write_curve,
 )
 from mbrparse.training.split_merge.e_step import Change, ObservedEStep, ObservedTrees, maximized, observe
@@ -123,7 +122,7 @@ def train_trees(
             if path is not None:
                 with atomic_outputs():
                     write_rules(rules, f"{output}.cycle-{number}")
-                    write_checkpoint(path, Checkpoint(number, rows), settings)
+                    save(path, Checkpoint(number, rows), settings)
     if curve is not None:
         write_curve(rows, curve)
     return rules if words is None else words.spread(rules)
