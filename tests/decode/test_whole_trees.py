@@ -22,7 +22,7 @@ from mbrparse.decode.bracketing import best_bracketing
 from mbrparse.decode.parser.parser import Parser
 from mbrparse.decode.tree_probability import TreeProbability
 from mbrparse.decode.whole_trees.agreements import Bracket, SameTree, Uncrossed
-from mbrparse.decode.whole_trees.branch_and_bound import best_tree
+from mbrparse.decode.whole_trees.whole_tree_decoder import best_tree
 from mbrparse.errors import GrammarError
 
 NAMES = {"A": "S_Cont", "B": "S_Cont>NP", "C": "NP"}

@@ -12,9 +12,9 @@ import numpy.typing as npt
 
 from mbrparse.charts.crossing.consistency import Consistency, MaskedForest, nodes_of_ways
 from mbrparse.charts.forest.top_down import TopDownForest
+from mbrparse.charts.kernel import kernel
 from mbrparse.charts.rule_tables import Ints
 from mbrparse.charts.spans import cell_of
-from mbrparse.decode.whole_trees.whole_tree_kernels import nest_bounds
 from mbrparse.grammar.pcfg import FloatArray
 
 # A graph of what is left is made where it is so much smaller, and while all of them have so many edges.
@@ -240,3 +240,30 @@ def _edges_by_look(forest: TopDownForest, look: Ints) -> tuple[Ints, Ints, Ints,
     share = forest.way_share[way] * forest.edge_share[edge]
     order = np.lexsort((look[right], look[left], parent))
     return parent[order], left[order], right[order], share[order]
+
+
+@kernel
+def nest_bounds(
+    parents: Ints,
+    lefts: Ints,
+    rights: Ints,
+    shares: FloatArray,
+    look: Ints,
+    alive: BoolArray,
+    best: FloatArray,
+) -> None:
+    """Bound each node's best tree; ``best`` [nodes] is one over single terminals, and is filled above them.
+
+    Edges are those of one rule each, in the order of their parent and of the looks of their children.
+    """
+    place = 0
+    while place < len(parents):
+        parent, left, right = parents[place], look[lefts[place]], look[rights[place]]
+        total = 0.0
+        while place < len(parents):
+            if parents[place] != parent or look[lefts[place]] != left or look[rights[place]] != right:
+                break
+            total += shares[place] * best[lefts[place]] * best[rights[place]]
+            place += 1
+        if alive[parent]:
+            best[parent] = max(best[parent], total)
