@@ -8,21 +8,17 @@ import naive_unary
 import numpy as np
 import pytest
 from conversion import posteriors_of
-from explicit_fragments import explicit_fragments
 from hypothesis import given
 from hypothesis import strategies as st
 from naive_dop import NaiveDop, Node, fragments, inner_nodes, spans, words_of
 
-from mbrparse.charts.chart import Wanted
 from mbrparse.charts.dop.dop_charts import DopCharts, DopTreeProbability
-from mbrparse.charts.dop.dop_forest import Memory, dop_forest, dop_tables, inside_pass, outside_pass
 from mbrparse.charts.factory import ChartFactory
 from mbrparse.charts.spans import SpanEntries
-from mbrparse.decode.answers import Settings
 from mbrparse.decode.parser.parser import Parser
-from mbrparse.errors import GrammarError, OptionsError
+from mbrparse.errors import GrammarError
 from mbrparse.grammar.dop.addressed_treebank import AddressedTreebank, Weighting, address_trees
-from mbrparse.grammar.dop.dop_grammar import DopGrammar, fragments_of, number_of_fragments
+from mbrparse.grammar.dop.dop_grammar import DopGrammar, number_of_fragments
 from mbrparse.grammar.dop.reduction import reduced_rules
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import RuleSet, TerminalKind, Weight
@@ -78,26 +74,25 @@ cases = kinds.flatmap(
 def test_charts_are_the_sums_over_all_derivations(
     case: tuple[TerminalKind, list[Node]], weighting: Weighting, depth: int | None, other: list[str]
 ) -> None:
-    """Those of addresses, of the reduction that is written out, and of explicit fragments."""
+    """Those of addresses, and of the reduction that is written out."""
     kind, nodes = case
     twin = NaiveDop(nodes, weighting, depth)
     treebank = _treebank(nodes, kind, weighting, depth)
     grammar = DopGrammar.of_treebank(treebank)
     charts = DopCharts(grammar)
-    pcfgs = (_written(grammar), explicit_fragments(treebank), explicit_fragments(treebank, True))
-    general = [ChartFactory(pcfg, wanted=Wanted(entries=True)) for pcfg in pcfgs]
+    written = _written(grammar)
+    general = ChartFactory(written)
     for words in {words_of(nodes[0]), words_of(nodes[-2]), tuple(other)} - {()}:
         ids = grammar.pcfg.encode(words)
         if ids.min() < 0:
             continue
-        [chart] = charts.charts([ids])
-        found = [chart, *(next(iter(one.charts([one.grammar.encode(words)]))) for one in general)]
+        chart = charts.chart(ids)
+        found = [chart, general.chart(written.encode(words))]
         trees = twin.trees(words)
         if not trees:
             assert not any(one.has_parse for one in found)
             continue
-        labels = [grammar.pcfg.labels, *(pcfg.labels for pcfg in pcfgs)]
-        for one, names in zip(found, labels, strict=True):
+        for one, names in zip(found, (grammar.pcfg.labels, written.labels), strict=True):
             assert one.log_prob == pytest.approx(math.log(sum(trees.values())), abs=1e-11)
             assert _table(one.span_posteriors(), names) == pytest.approx(twin.posteriors(words), abs=1e-12)
         assert chart.viterbi().log_prob == pytest.approx(twin.best_derivation(words), abs=1e-11)
@@ -139,16 +134,6 @@ def test_fragments_are_counted_at_every_node(
     assert number_of_fragments(_treebank(nodes, kind, "plain", depth)) == expected
 
 
-@given(cases)
-def test_a_depth_beyond_the_trees_leaves_nothing_out(case: tuple[TerminalKind, list[Node]]) -> None:
-    """And takes no longer, however large it is."""
-    kind, nodes = case
-    every, deep = (fragments_of(_treebank(nodes, kind, "plain", depth)) for depth in (None, 10**12))
-    assert all(map(np.array_equal, every, deep))
-    one_by_one = (explicit_fragments(_treebank(nodes, kind, "plain", depth)) for depth in (None, 10**12))
-    assert len({grammar.log_prob.tobytes() for grammar in one_by_one}) == 1
-
-
 TREES: list[Node] = [
     ("S", (("A", ("x", "y")), ("B", ("y", ("A", ("x", "y")))))),
     ("S", ("x", ("B", (("A", ("y", "y")), ("A", ("x", "y")))))),
@@ -157,18 +142,6 @@ TREES: list[Node] = [
 
 
 NESTED: list[Node] = [("A", ("x", ("A", ("x", "x")))), ("A", (("A", ("x", "y")), "x"))]
-
-
-@pytest.mark.parametrize("weighting", WEIGHTINGS)
-def test_pruned_charts_keep_a_parse_whatever_the_threshold(weighting: Weighting) -> None:
-    grammar = DopGrammar.of_treebank(_treebank(TREES, "tags", weighting))
-    ids = grammar.pcfg.encode(words_of(TREES[0]))
-    exact = next(DopCharts(grammar).charts([ids]))
-    for prune in (1e-9, 0.3, 0.999999):
-        pruned = next(DopCharts(grammar, prune=prune).charts([ids]))
-        assert pruned.has_parse
-        assert pruned.log_prob <= exact.log_prob + 1e-12
-    assert next(DopCharts(grammar, prune=1e-300).charts([ids])).log_prob == exact.log_prob
 
 
 def _pcfg_of(nodes: list[Node]) -> naive.Grammar:
@@ -189,11 +162,11 @@ def _pcfg_of(nodes: list[Node]) -> naive.Grammar:
 
 
 @pytest.mark.parametrize("prune", [1e-9, 0.2, 0.35, 0.6, 0.999])
-def test_what_pruning_leaves_out_is_told(prune: float) -> None:
+def test_what_pruning_leaves_out(prune: float) -> None:
     grammar = DopGrammar.of_treebank(_treebank(TREES, "tags", "plain"))
     plain = _pcfg_of(TREES)
     for words in sorted({words_of(tree) for tree in TREES}):
-        chart = next(DopCharts(grammar, prune=prune).charts([grammar.pcfg.encode(words)]))
+        chart = DopCharts(grammar, prune=prune).chart(grammar.pcfg.encode(words))
         g = naive_unary.posteriors(plain, words)
         threshold = prune
         while True:
@@ -208,7 +181,7 @@ def test_what_pruning_leaves_out_is_told(prune: float) -> None:
         assert chart.pruned is not None
         assert chart.pruned.threshold == pytest.approx(threshold)
         assert chart.pruned.left_out == pytest.approx(1 - kept / math.fsum(p for _, p in trees), abs=1e-12)
-    assert next(DopCharts(grammar).charts([grammar.pcfg.encode(words)])).pruned is None
+    assert DopCharts(grammar).chart(grammar.pcfg.encode(words)).pruned is None
 
 
 @pytest.mark.parametrize("weighting", WEIGHTINGS)
@@ -222,7 +195,7 @@ def test_values_do_not_leave_the_numbers_range_with_very_many_fragments(weightin
     grammar = DopGrammar.of_treebank(address_trees(trees, "words", weighting))
     charts = DopCharts(grammar)
     for words in (["x"] * 30, ["y", "x"], ["x"] * 3 + ["y"]):
-        [chart] = charts.charts([grammar.pcfg.encode(words)])
+        chart = charts.chart(grammar.pcfg.encode(words))
         assert math.isfinite(chart.log_prob)
         g = chart.span_posteriors().g
         assert np.isfinite(g).all()
@@ -232,42 +205,11 @@ def test_values_do_not_leave_the_numbers_range_with_very_many_fragments(weightin
 
 def test_a_long_sentence_has_its_chart() -> None:
     grammar = DopGrammar.of_treebank(_treebank(NESTED, "tags", "plain"))
-    [chart] = DopCharts(grammar).charts([grammar.pcfg.encode(["x"] * 200)])
+    chart = DopCharts(grammar).chart(grammar.pcfg.encode(["x"] * 200))
     assert chart.log_prob < -40
     assert chart.viterbi().log_prob <= chart.log_prob
     assert len(chart.viterbi().nodes) == 199
     assert chart.span_summary().total[199] == pytest.approx(1)
-
-
-def test_a_dead_root_of_an_improbable_sentence_has_no_posterior() -> None:
-    """Of all labels over the sentence one is alive, whose probability is below the numbers' range."""
-    length = 120
-    names = [f"t{place}" for place in range(length)]
-    chain: Node = names[-1]
-    for name in reversed(names[:-1]):
-        chain = ("S", (name, chain))
-    grammar = DopGrammar.of_treebank(_treebank([chain, ("T", (names[0], names[1]))], "tags", "plain"))
-    tables = dop_tables(grammar)
-    # In another order than in the treebank, so that no larger fragment fits.
-    ids = grammar.pcfg.encode([*reversed(names[:-2]), *names[-2:]])
-    rows = [(start, length, 0) for start in range(length - 1)]
-    starts, ends, labels = np.array([rows[0], (0, length, 1), *rows[1:]], np.int32).T.copy()
-    forest = dop_forest(tables, ids, starts, ends, labels)
-    values = Memory(tables).values(forest, outside=True)
-    assert -math.inf < inside_pass(tables, forest, values, False) < math.log(5e-324)
-    outside_pass(tables, forest, values)
-    roots = np.flatnonzero(forest.end - forest.start == length)
-    assert values.posterior[roots] == pytest.approx([1, 0])
-
-
-def test_what_is_said_of_a_sentence_does_not_depend_on_its_batch() -> None:
-    grammar = DopGrammar.of_treebank(_treebank(TREES, "tags", "plain"))
-    sentences = [list(words_of(tree)) for tree in TREES] + [["x", "y"], ["y"], ["x"] * 7]
-    together = Parser(grammar, "labelled-recall", "labelled-tree", prune=0.01).parse(sentences)
-    for sentence, parse in zip(sentences, together, strict=True):
-        [alone] = Parser(grammar, "labelled-recall", "labelled-tree", prune=0.01).parse([sentence])
-        assert alone.trees == parse.trees
-        assert alone.log_prob == parse.log_prob
 
 
 def test_a_parser_takes_a_dop_grammar() -> None:
@@ -282,21 +224,6 @@ def test_a_parser_takes_a_dop_grammar() -> None:
     assert (
         max(sum(best.get(span, 0) for span in spans(tree)) for tree in twin.trees(words)) <= expected + 1e-9
     )
-
-
-@pytest.mark.parametrize(
-    ("objective", "options", "message"),
-    [
-        ("parent-child", {}, "needs a PCFG"),
-        ("productions", {}, "needs a PCFG"),
-        ("max-rule-product", {}, "needs a PCFG"),
-        ("labelled-recall", {"prune": 1.0}, "from 0 to below 1"),
-    ],
-)
-def test_what_dop_charts_cannot_do_is_refused(objective: str, options: Settings, message: str) -> None:
-    grammar = DopGrammar.of_treebank(_treebank(TREES, "tags", "plain"))
-    with pytest.raises(OptionsError, match=message):
-        Parser(grammar, objective, **options)
 
 
 def test_unary_nodes_are_refused_with_a_remedy() -> None:

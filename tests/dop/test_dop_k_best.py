@@ -6,15 +6,13 @@ Of short sentences: of eight words there are too many derivations to list.
 import math
 from collections import Counter
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
-from commandline import Command
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive_dop import NaiveDop, Node, words_of
 from test_dop_charts import WEIGHTINGS, _treebank, cases
-from test_dop_samples import AMBIGUOUS, CONTINUED, Listed, drawn, listed, shares, wide
+from test_dop_samples import Listed, drawn, listed, shares, wide
 
 from mbrparse.charts.dop.dop_charts import DopCharts
 from mbrparse.decode.dop.dop_derivations import DopKBestSearch
@@ -56,16 +54,6 @@ def test_derivations_come_in_order(
                 assert count == theirs[key]
 
 
-def test_long_sentences() -> None:
-    grammar = DopGrammar.of_treebank(_treebank(AMBIGUOUS, "tags", "plain"))
-    ids = grammar.pcfg.encode(["x"] * 150)
-    charts = DopCharts(grammar)
-    found = DopKBestSearch(charts).k_best(ids, 10)
-    assert [end - begin for begin, end in pairwise(found.derivations.first.tolist())] == [299] * 10
-    [chart] = charts.charts([ids])
-    assert found.log_probs[0] == pytest.approx(chart.viterbi().log_prob, abs=1e-6)
-
-
 @settings(max_examples=20)
 @given(short, st.sampled_from(WEIGHTINGS), st.sampled_from(["k_best", "samples"]))
 def test_candidates_are_all_trees_with_their_probabilities(
@@ -95,27 +83,3 @@ def test_candidates_are_all_trees_with_their_probabilities(
             assert share < 0.025
     if way == "k_best" and len(NaiveDop(nodes, weighting).derivations(words)) <= COUNT:
         assert found.keys() == expected.keys()
-
-
-def test_minimum_risk_and_files_of_candidates(command: Command, tmp_path: Path) -> None:
-    trees, grammar = tmp_path / "t.mrg", tmp_path / "g.dop"
-    trees.write_text("".join(f"{_written(tree)}\n" for tree in CONTINUED))
-    command("train", "--method", "dop", trees, "-o", grammar)
-    for way in (("--k-best", 500), ("--samples", 500, "--seed", 3)):
-        risk = "--objective", "minimum-risk", "--risk", "labelled-f"
-        done = command("parse", "-g", grammar, trees, *way, *risk, "--candidates", tmp_path / "c.tsv")
-        assert done.code == 0, done.err
-        rows = [line.split("\t") for line in (tmp_path / "c.tsv").read_text().splitlines()]
-        expected = shares(NaiveDop(CONTINUED, "plain").trees(words_of(CONTINUED[0])), wide)
-        first = [float(row[1]) for row in rows if row[0] == "1"]
-        assert len(first) == len(expected)
-        total = sum(map(math.exp, first))
-        assert [math.exp(p) / total for p in first] == pytest.approx(
-            sorted(expected.values(), reverse=True), rel=1e-6
-        )
-
-
-def _written(tree: Node) -> str:
-    if isinstance(tree, str):
-        return f"({tree} w)"
-    return f"({tree[0]} {' '.join(map(_written, tree[1]))})"

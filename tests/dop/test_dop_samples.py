@@ -1,18 +1,15 @@
 """Samples of DOP derivations against the probabilities of all trees, and what is decided by them."""
 
-import json
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
 from fractions import Fraction
-from pathlib import Path
 
 import naive
 import naive_crossing
 import numpy as np
 import pytest
 from chi_square import UNLIKELY, chi_square_chance
-from commandline import Command
 from conversion import nodes_of
 from hypothesis import given
 from hypothesis import strategies as st
@@ -21,12 +18,10 @@ from naive_dop import NaiveDop, Node, spans, words_of
 from test_dop_charts import TREES, WEIGHTINGS, _table, _treebank, cases
 
 from mbrparse.charts.dop.dop_charts import DopCharts
-from mbrparse.decode.answers import Settings
 from mbrparse.decode.candidates.samples import Samples
 from mbrparse.decode.dop.dop_derivations import DopSampler
-from mbrparse.decode.dop.monte_carlo_decoder import leader, leader_error
+from mbrparse.decode.dop.monte_carlo_decoder import leader_error
 from mbrparse.decode.parser.parser import Parser
-from mbrparse.errors import OptionsError
 from mbrparse.grammar.dop.addressed_treebank import Weighting
 from mbrparse.grammar.dop.dop_grammar import DopGrammar
 from mbrparse.grammar.rules import TerminalKind
@@ -69,7 +64,7 @@ def test_trees_come_as_often_as_they_should(
     grammar = DopGrammar.of_treebank(_treebank(nodes, kind, weighting, depth))
     charts = DopCharts(grammar)
     for words in {words_of(nodes[0]), words_of(nodes[-2])}:
-        [chart] = charts.charts([grammar.pcfg.encode(words)])
+        chart = charts.chart(grammar.pcfg.encode(words))
         samples = DopSampler(charts).samples(chart.terminal_ids, COUNT, seed)
         expected = shares(twin.trees(words))
         observed = Counter(drawn(grammar, samples))
@@ -91,20 +86,13 @@ def test_samples_are_the_same_whatever_was_asked_before_and_however_they_are_div
     sampler = DopSampler(charts)
     first = sampler.samples(one, 50, 3)
     sampler.samples(other, 50, 3)
-    charts.fill(list(charts.charts([one])), charts.wanted)
+    charts.chart(one).span_summary()
     again = sampler.samples(one, 50, 3)
     draw = DopSampler(DopCharts(grammar)).drawing(one, 3)
     parts = draw(20), draw(30)
     for left, right, *divided in zip(first[1:4], again[1:4], parts[0][1:4], parts[1][1:4], strict=True):
         assert left.tolist() == right.tolist() == np.concatenate(divided).tolist()
     assert sampler.samples(one, 50, 4).symbol.tolist() != first.symbol.tolist()
-
-
-def test_long_sentences() -> None:
-    grammar = DopGrammar.of_treebank(_treebank(AMBIGUOUS, "tags", "plain"))
-    samples = DopSampler(DopCharts(grammar)).samples(grammar.pcfg.encode(["x"] * 200), 20, 0)
-    assert np.diff(samples.first).tolist() == [399] * 20
-    assert len({tuple(nodes) for nodes in drawn(grammar, samples)}) == 20
 
 
 def test_a_sentence_without_a_derivation_has_no_samples() -> None:
@@ -136,52 +124,6 @@ def test_the_most_probable_tree_is_found_and_its_posterior_estimated(
     share = found.estimate.estimate
     assert found.estimate.standard_error == pytest.approx(math.sqrt(share * (1 - share) / 4_000))
     assert len(found.preterminals) == len(words)
-
-
-class _Counted:
-    """A drawing of trees with these shares, in turn."""
-
-    def __init__(self, shares: dict[int, float]) -> None:
-        self._labels = np.repeat(list(shares), [round(100 * share) for share in shares.values()])
-        self.asked: list[int] = []
-
-    def more(self, count: int) -> Samples:
-        self.asked.append(count)
-        labels = np.resize(self._labels, count).astype(np.int32)
-        zeros = np.zeros(count, np.int32)
-        rows = np.stack(
-            [
-                np.stack([zeros, zeros + 2, labels], axis=1),
-                np.stack([zeros, zeros + 1, zeros], axis=1),
-                np.stack([zeros + 1, zeros + 2, zeros], axis=1),
-            ],
-            axis=1,
-        ).reshape(-1, 3)
-        starts, ends, symbols = rows.T.copy()
-        return Samples(np.arange(count + 1, dtype=np.int32) * 3, starts, ends, symbols)
-
-
-@pytest.mark.parametrize(
-    ("shares", "max_error", "asked"),
-    [
-        ({1: 0.9, 2: 0.1}, 0.01, [100]),
-        ({1: 0.6, 2: 0.4}, 0.02, [100, 100]),
-        ({1: 0.6, 2: 0.4}, 1e-6, [100, 100, 200, 400]),
-        ({1: 0.5, 2: 0.5}, 0.01, [100, 100, 200, 400, 200]),
-        ({1: 0.9, 2: 0.1}, 0.0, [1000]),
-    ],
-)
-def test_drawing_ends_when_the_leader_is_clear(
-    shares: dict[int, float], max_error: float, asked: list[int]
-) -> None:
-    drawing = _Counted(shares)
-    found = leader(drawing.more, np.arange(5, dtype=np.int32), 1000, max_error)
-    assert drawing.asked == asked
-    assert found.nodes.tolist() == [[0, 2, 1]]
-    assert found.estimate.estimate == pytest.approx(shares[1])
-    assert found.estimate.samples == sum(asked)
-    chance = sum((1 - (math.sqrt(shares[1]) - math.sqrt(q)) ** 2) ** sum(asked) for q in shares.values())
-    assert found.estimate.leader_error == pytest.approx(min(chance - 1, 1.0))
 
 
 @given(st.floats(0.05, 0.6), st.floats(0.0, 1.0), st.integers(1, 60))
@@ -278,72 +220,3 @@ def _with_words(tree: Node) -> Node:
     if isinstance(tree, str):
         return "P", (tree,)
     return tree[0], tuple(map(_with_words, tree[1]))
-
-
-@pytest.mark.parametrize(
-    ("wrong", "message"),
-    [
-        ({"max_samples": 0}, "max_samples is one or more"),
-        ({"max_error": 1.0}, "max_error is a number from 0 to below 1"),
-        ({"max_error": math.nan}, "max_error is a number from 0 to below 1"),
-    ],
-)
-def test_options_without_a_meaning_are_refused(wrong: Settings, message: str) -> None:
-    grammar = DopGrammar.of_treebank(_treebank(TREES, "tags", "plain"))
-    with pytest.raises(OptionsError, match=message):
-        Parser(grammar, "most-probable-tree", **wrong)
-
-
-def test_the_commands_options(command: Command, tmp_path: Path) -> None:
-    trees, grammar, pcfg = tmp_path / "t.mrg", tmp_path / "g.dop", tmp_path / "g.txt"
-    trees.write_text("(A (x w) (B (B (y w) (x w)) (y w)))\n(A (B (x w) (y w)) (B (x w) (y w)))\n")
-    command("train", "--method", "dop", trees, "-o", grammar)
-    command("train", trees, "-o", pcfg)
-    likeliest = "--objective", "most-probable-tree"
-    details = tmp_path / "d.jsonl"
-    done = command("parse", "-g", grammar, trees, *likeliest, "--max-samples", 150, "--details", details)
-    assert done.code == 0
-    assert "certified" not in done.err
-    for line in details.read_text().splitlines():
-        row = json.loads(line)["trees"]["most-probable-tree"]
-        assert row["samples"] in (100, 150)
-        assert abs(row["estimate"] - row["posterior"]) <= 6 * max(row["standard_error"], 0.02)
-        assert 0 <= row["leader_error"] <= 1
-        assert row["expected_score"] == row["estimate"]
-    sampled = "parse", "-g", grammar, trees, "--sampled-posteriors", "--max-samples", 20
-    likely = "parse", "-g", grammar, trees, *likeliest, "--details", tmp_path / "drawn"
-    written, told = [], []
-    for seed in (1, 2, 1):
-        file = tmp_path / "posteriors.npz"
-        assert command(*sampled, "--seed", seed, "--write-posteriors", file).code == 0
-        written.append(np.load(file)["g"].tolist())
-        assert command(*likely, "--seed", seed).code == 0
-        rows = map(json.loads, (tmp_path / "drawn").read_text().splitlines())
-        told.append([row["trees"]["most-probable-tree"]["estimate"] for row in rows])
-    assert told[0] == told[2] != told[1]
-    assert written[0] == written[2] != written[1]
-    for arguments, message in (
-        (("-g", pcfg, *likeliest, "--max-samples", 10), "--max-samples needs a DOP grammar"),
-        (("-g", pcfg, "--sampled-posteriors"), "--sampled-posteriors needs a DOP grammar"),
-        (
-            ("-g", grammar, "--max-samples", 10),
-            "--max-samples needs something that is estimated from samples",
-        ),
-        (("-g", grammar, "--max-error", 0.1), "--max-error needs --objective most-probable-tree"),
-        (("-g", pcfg, *likeliest, "--max-error", 0.1), "--max-error needs a DOP grammar"),
-        (("-g", pcfg, *likeliest, "--seed", 1), "--seed goes with --samples, and with what a DOP grammar"),
-        (("-g", grammar, "--seed", 1), "--seed goes with --samples, and with what a DOP grammar draws"),
-        (("-g", grammar, *likeliest, "--max-error", 1), "is not in the range"),
-        (("-g", grammar, "--objective", "max-rule-sum"), "--objective max-rule-sum needs a PCFG"),
-        (
-            ("-g", grammar, "--space", "grammar"),
-            "--objective labelled-recall in the space grammar needs a PCFG",
-        ),
-        (
-            ("-g", grammar, "--objective", "labelled-f", "--exact"),
-            "--objective labelled-f with exact F needs a PCFG",
-        ),
-    ):
-        refused = command("parse", trees, *arguments)
-        assert refused.code == 2, refused
-        assert message in refused.err, refused.err
