@@ -15,10 +15,10 @@ from typing import NamedTuple
 import numpy as np
 
 from mbrparse.charts.chart import Derivation, derivation_of
-from mbrparse.charts.forest.forest import ONE, Forest, ForestState, Index, forest_cell
+from mbrparse.charts.forest.forest import ONE, ForestState, Index, forest_cell
 from mbrparse.charts.kernel import kernel
 from mbrparse.charts.rule_tables import BestChains, Floats
-from mbrparse.grammar.pcfg import FloatArray, IntArray
+from mbrparse.grammar.pcfg import IntArray
 
 
 class Maxima(NamedTuple):
@@ -27,6 +27,7 @@ class Maxima(NamedTuple):
     node: Floats  # by node
     own: Floats  # by node: without unary rules at the top
     group: Floats  # by group
+    are_logs: bool
 
 
 @kernel
@@ -85,102 +86,132 @@ def fill_maxima(state: ForestState, maxima: Maxima, chain_prob: Floats, bound: f
                     group_value[Index(edge_group[edge])] = max(group_value[Index(edge_group[edge])], product)
 
 
-class BestReader:
-    """Reads the best derivation off the maxima of a sentence's forest."""
+@kernel
+def read_best(
+    state: ForestState, maxima: Maxima, chains: BestChains, n: int, tie: float, nodes: IntArray
+) -> tuple[float, int]:
+    """List the nodes of the best derivation in ``nodes`` [3, room]: starts, ends and symbols in preorder.
 
-    def __init__(
-        self, state: ForestState, maxima: Maxima, chains: BestChains, n: int, tie: float, logs: bool
-    ) -> None:
-        """Maxima are logarithms with ``logs``; derivations within ``tie`` (relative) are equally good."""
-        self._state, self._forest, self._maxima, self._chains = state, state.forest, maxima, chains
-        self._n, self._tie, self._logs = n, float(np.log1p(-tie)), logs
-
-    def top(self) -> tuple[int, float]:
-        """The root of the best derivation, -1 where there is none, and its logarithm (scaled as maxima)."""
-        cell = forest_cell(0, self._n)
-        nodes = np.arange(self._forest.node_first[cell], self._forest.node_first[cell + 1])
-        symbols = self._forest.node_symbol[nodes]
-        scores = _logs(self._state.tables.root[symbols]) + self._log(self._maxima.node[nodes])
-        best = scores.max(initial=-np.inf)
-        if best == -np.inf:
-            return -1, -np.inf
-        equal = np.flatnonzero(scores >= best + self._tie)
-        return int(nodes[equal[np.argmin(symbols[equal])]]), float(best)
-
-    def derivation(self, log_scale: float) -> Derivation:
-        """The best derivation; ``log_scale`` is the logarithm of what maxima are multiplied by.
-
-        Of several nodes over one span the upper ones come first.
-        """
-        root, log_prob = self.top()
-        if root < 0:
-            return Derivation(-np.inf, [], [])
-        forest, chains = self._forest, self._chains
-        nodes: list[tuple[int, int, int]] = []
-        stack = [(root, self._n)]
-        while stack:
-            node, end = stack.pop()
-            start = int(forest.node_start[node])
-            if len(self._state.unary.rule_parent):
-                node, entry = self._chain(node, start, end)
-                while chains.length[entry] > 0:
-                    nodes.append((start, end, int(self._state.unary.closure_top[entry])))
-                    entry = int(chains.below[entry])
-            nodes.append((start, end, int(forest.node_symbol[node])))
-            if end - start > 1:
-                split, _, _, left, right = self._children(node, start, end)
-                stack += (right, end), (left, split)
-        columns = np.array(nodes, np.int32).T.copy()
-        return derivation_of(columns[0], columns[1], columns[2], log_prob - log_scale)
-
-    def _chain(self, top: int, start: int, end: int) -> tuple[int, int]:
-        """The node at the bottom of the best chain of unary rules, and the chain's entry in the closure."""
-        forest, unary, cell = self._forest, self._state.unary, forest_cell(start, end)
-        nodes = np.arange(forest.node_first[cell], forest.node_first[cell + 1])
-        own = self._log(self._maxima.own[nodes])
-        nodes, own = nodes[own > -np.inf], own[own > -np.inf]
-        bottom, entries = ranges(unary.closure_start, forest.node_symbol[nodes])
-        reaching = unary.closure_top[entries] == forest.node_symbol[top]
-        bottom, entries = bottom[reaching], entries[reaching]
-        scores = _logs(self._chains.prob[entries]) + own[bottom]
-        equal = np.flatnonzero(scores >= scores.max() + self._tie)
-
-        def order(place: int) -> tuple[int, int, int]:
-            node = int(nodes[bottom[place]])
-            split = self._children(node, start, end)[0] if end - start > 1 else -1
-            return int(self._chains.length[entries[place]]), split, int(forest.node_symbol[node])
-
-        chosen = min(equal.tolist(), key=order)
-        return int(nodes[bottom[chosen]]), int(entries[chosen])
-
-    def _children(self, node: int, start: int, end: int) -> tuple[int, int, int, int, int]:
-        """The best split of a node, the symbols of its children there, and the children."""
-        forest, cell = self._forest, forest_cell(start, end)
-        first, last = forest.cell_production[cell], forest.cell_production[cell + 1]
-        mine = first + np.flatnonzero(forest.production_parent[first:last] == node)
-        groups, rules = forest.production_group[mine], forest.production_rule[mine]
-        scores = _logs(self._state.tables.rule_prob[rules]) + self._log(self._maxima.group[groups])
-        equal = groups[scores >= scores.max() + self._tie]
-        return min(self._edge(group, start, end) for group in equal.tolist())
-
-    def _edge(self, group: int, start: int, end: int) -> tuple[int, int, int, int, int]:
-        forest = self._forest
-        rights, lefts = edges_of(forest, group, start, end)
-        scores = self._log(self._maxima.node[lefts]) + self._log(self._maxima.node[rights])
-        # Splits come in descending order, and a group has one edge at each.
-        best = np.flatnonzero(scores >= scores.max() + self._tie)[-1]
-        left, right = int(lefts[best]), int(rights[best])
-        symbols = int(forest.node_symbol[left]), int(forest.node_symbol[right])
-        return int(forest.node_start[right]), *symbols, left, right
-
-    def _log(self, values: Floats) -> FloatArray:
-        return values if self._logs else _logs(values)
+    Returns the logarithm of its probability (scaled as maxima are) and how many nodes there are; none where
+    there is no derivation. Derivations within ``tie`` (of logarithms) are equally good. Of several nodes over
+    one span the upper ones come first. What finds no room is counted, but not listed.
+    """
+    forest, unary, value = state.forest, state.unary, maxima.node
+    root_prob, symbols, cell = state.tables.root, forest.node_symbol, forest_cell(0, n)
+    top, root, count = -np.inf, -1, 0
+    for node in range(forest.node_first[cell], forest.node_first[cell + 1]):
+        top = max(top, np.log(root_prob[symbols[node]]) + _log(maxima, value[node]))
+    for node in range(forest.node_first[cell], forest.node_first[cell + 1]):
+        score = np.log(root_prob[symbols[node]]) + _log(maxima, value[node])
+        if score > -np.inf and score >= top + tie and (root < 0 or symbols[node] < symbols[root]):
+            root = node
+    stack = np.empty((n + 1, 2), np.int64)
+    stack[0, 0], stack[0, 1] = root, n
+    depth = 1 if root >= 0 else 0
+    while depth > 0:
+        depth -= 1
+        node, end = stack[depth, 0], stack[depth, 1]
+        start = forest.node_start[node]
+        if len(unary.rule_parent) > 0:
+            node, entry = _best_chain(state, maxima, chains, node, start, end, tie)
+            while chains.length[entry] > 0:
+                _list_node(nodes, count, start, end, unary.closure_top[entry])
+                count += 1
+                entry = chains.below[entry]
+        _list_node(nodes, count, start, end, symbols[node])
+        count += 1
+        if end - start > 1:
+            split, left, right = _best_split(state, maxima, node, start, end, tie)
+            stack[depth, 0], stack[depth, 1] = right, end
+            stack[depth + 1, 0], stack[depth + 1, 1] = left, split
+            depth += 2
+    return top, count
 
 
-def _logs(values: Floats) -> FloatArray:
-    with np.errstate(divide="ignore"):
-        logs: FloatArray = np.log(np.maximum(values, 0.0))
-    return logs
+@kernel
+def _log(maxima: Maxima, value: float) -> float:
+    """The logarithm of one of the maxima."""
+    if maxima.are_logs:
+        return value
+    return np.log(value) if value > 0 else -np.inf
+
+
+@kernel
+def _list_node(nodes: IntArray, place: int, start: int, end: int, symbol: int) -> None:
+    if place < nodes.shape[1]:
+        nodes[0, place], nodes[1, place], nodes[2, place] = start, end, symbol
+
+
+@kernel
+def _best_chain(
+    state: ForestState, maxima: Maxima, chains: BestChains, top: int, start: int, end: int, tie: float
+) -> tuple[int, int]:
+    """The node at the bottom of the best chain of unary rules, and the chain's entry in the closure."""
+    forest, unary, cell = state.forest, state.unary, forest_cell(start, end)
+    best = _log(maxima, maxima.node[top]) + tie
+    bottom, chain, split = -1, -1, -1
+    for node in range(forest.node_first[cell], forest.node_first[cell + 1]):
+        own, symbol = _log(maxima, maxima.own[node]), forest.node_symbol[node]
+        if own < best:  # no chain is more probable than one
+            continue
+        for entry in range(unary.closure_start[symbol], unary.closure_start[symbol + 1]):
+            if (
+                unary.closure_top[entry] == forest.node_symbol[top]
+                and np.log(chains.prob[entry]) + own >= best
+            ):
+                at = _best_split(state, maxima, node, start, end, tie)[0] if end - start > 1 else -1
+                mine = chains.length[entry], at, symbol
+                if bottom < 0 or mine < (chains.length[chain], split, forest.node_symbol[bottom]):
+                    bottom, chain, split = node, entry, at
+    return bottom, chain
+
+
+@kernel
+def _best_split(
+    state: ForestState, maxima: Maxima, node: int, start: int, end: int, tie: float
+) -> tuple[int, int, int]:
+    """The best split of a node without unary rules, and its children there."""
+    forest, cell, rule_prob = state.forest, forest_cell(start, end), state.tables.rule_prob
+    parents, symbols, groups = forest.production_parent, forest.node_symbol, forest.production_group
+    least = _log(maxima, maxima.own[node]) + tie
+    split, left, right = end, -1, -1
+    for place in range(forest.cell_production[cell], forest.cell_production[cell + 1]):
+        if parents[place] != node:
+            continue
+        group_best = _log(maxima, maxima.group[groups[place]])
+        if np.log(rule_prob[forest.production_rule[place]]) + group_best < least:
+            continue
+        # Splits come in descending order, and a group has one edge at each: the last one is the first split.
+        first, last = -1, -1
+        for child in range(forest.node_first[forest_cell(end - 1, end)], forest.node_first[cell]):
+            for edge in range(forest.edge_first[child], forest.edge_first[child + 1]):
+                if forest.edge_group[edge] == groups[place]:
+                    before = forest.left_node[forest.left_first[child] + edge - forest.edge_first[child]]
+                    score = _log(maxima, maxima.node[before]) + _log(maxima, maxima.node[child])
+                    if score >= group_best + tie:
+                        first, last = before, child
+        mine = forest.node_start[last], symbols[first], symbols[last]
+        if right < 0 or mine < (split, symbols[left], symbols[right]):
+            split, left, right = forest.node_start[last], first, last
+    return split, left, right
+
+
+def best_derivation(
+    state: ForestState, maxima: Maxima, chains: BestChains, n: int, tie: float, log_scale: float
+) -> Derivation:
+    """The best derivation by the maxima of a sentence's forest.
+
+    ``log_scale`` is the logarithm of what they are multiplied by; derivations within ``tie`` (relative) are
+    equally good.
+    """
+    count, room = 2 * n - 1, 0
+    while count > room:
+        room = count
+        nodes = np.empty((3, room), np.int32)
+        log_prob, count = read_best(state, maxima, chains, n, float(np.log1p(-tie)), nodes)
+    if not count:
+        return Derivation(-np.inf, [], [])
+    return derivation_of(nodes[0, :count], nodes[1, :count], nodes[2, :count], log_prob - log_scale)
 
 
 def ranges(first: IntArray, ids: IntArray) -> tuple[IntArray, IntArray]:
@@ -194,13 +225,3 @@ def ranges(first: IntArray, ids: IntArray) -> tuple[IntArray, IntArray]:
     owner: IntArray = np.repeat(np.arange(len(ids)), counts)
     places: IntArray = np.arange(len(owner)) + np.repeat(begin - np.cumsum(counts) + counts, counts)
     return owner, places
-
-
-def edges_of(forest: Forest, group: int, start: int, end: int) -> tuple[IntArray, IntArray]:
-    """The right and left nodes of the edges of a group over a span, the last split first."""
-    begin, last = forest.node_first[forest_cell(end - 1, end)], forest.node_first[forest_cell(start, end)]
-    firsts = forest.edge_first[begin : last + 1]
-    edges = firsts[0] + np.flatnonzero(forest.edge_group[firsts[0] : firsts[-1]] == group)
-    rights = begin + np.searchsorted(firsts, edges, "right") - 1
-    lefts = forest.left_node[forest.left_first[rights] + edges - forest.edge_first[rights]]
-    return rights.astype(np.int32), lefts

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mbrparse.charts.chart import TOO_IMPROBABLE, Cell, Chart, Derivation, log_cell
-from mbrparse.charts.forest.best import BestReader, Maxima, fill_maxima
+from mbrparse.charts.forest.best import Maxima, best_derivation, fill_maxima
 from mbrparse.charts.forest.forest import (
     EDGES,
     GROUPS,
@@ -277,33 +277,32 @@ class Forests:
         """
         if self.logarithms is not None:
             return self.logarithms.derivation(self._chains, self._tie)
+        n = len(terminal_ids)
         for bound in () if self.lost_values else _BOUNDS:
-            reader, reached = self._reader(terminal_ids, bound)
+            best = self._best(n, bound)
+            reached = math.exp(best.log_prob + self.log_scale - self._log_total) * (1 - _SLACK)
             # If the bound was too high, what was read is a bound that is not, for it and better derivations.
-            again = bound > reached > _LEAST_REACHED
-            if again:
-                reader, _ = self._reader(terminal_ids, reached)
-            if again or reached >= bound:
-                return reader.derivation(self.log_scale)
+            if bound > reached > _LEAST_REACHED:
+                return self._best(n, reached)
+            if reached >= bound:
+                return best
         return self._most_probable(terminal_ids, spans)
 
     def _most_probable(self, terminal_ids: IntArray, spans: SpanFilter | None) -> Derivation:
         if not self.lost_values:
-            best = self._reader(terminal_ids, 0.0)[0].derivation(self.log_scale)
+            best = self._best(len(terminal_ids), 0.0)
             if best.log_prob > -math.inf:
                 return best
         return self._in_logarithms(terminal_ids, spans).derivation(self._chains, self._tie)
 
-    def _reader(self, terminal_ids: IntArray, bound: float) -> tuple[BestReader, float]:
-        """The best derivation among the nodes that reach a bound, and its posterior, or a little less."""
-        n = len(terminal_ids)
+    def _best(self, n: int, bound: float) -> Derivation:
+        """The best derivation among the nodes whose posterior reaches a bound."""
         nodes = int(self.forest_at_hand.node_first[n * (n + 1) // 2])
         value = np.empty(nodes)
         own = np.empty(nodes) if len(self.unaries.rule_parent) else value
-        maxima = Maxima(value, own, np.empty(int(self._state.columns.counts[2])))
+        maxima = Maxima(value, own, np.empty(int(self._state.columns.counts[2])), are_logs=False)
         fill_maxima(self._state, maxima, self._chains.prob, bound, n)
-        reader = BestReader(self._state, maxima, self._chains, n, self._tie, logs=False)
-        return reader, math.exp(reader.top()[1] - self._log_total) * (1 - _SLACK) if bound else 0.0
+        return best_derivation(self._state, maxima, self._chains, n, self._tie, self.log_scale)
 
     def _inside(
         self,

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mbrparse.charts.chart import Derivation
-from mbrparse.charts.forest.best import BestReader, Maxima, ranges
+from mbrparse.charts.forest.best import Maxima, best_derivation, ranges
 from mbrparse.charts.forest.forest import ForestState, forest_cell
 from mbrparse.charts.rule_tables import BestChains, Floats, Words
 from mbrparse.grammar.pcfg import IntArray
@@ -71,8 +71,8 @@ class LogForest:
         """The most probable derivation."""
         with np.errstate(divide="ignore"):
             values = self._values(np.log(chains.prob), np.maximum)
-        maxima = Maxima(values.inside, values.own, values.group)
-        return BestReader(self._state, maxima, chains, self._n, tie, logs=True).derivation(0.0)
+        maxima = Maxima(values.inside, values.own, values.group, are_logs=True)
+        return best_derivation(self._state, maxima, chains, self._n, tie, 0.0)
 
     def _values(self, closure: Floats, plus: np.ufunc) -> _LogValues:
         """Inside values, sums or maxima by ``plus``; nothing but the structure of the forest is looked at."""
