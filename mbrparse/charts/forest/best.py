@@ -22,16 +22,20 @@ from mbrparse.grammar.pcfg import IntArray
 
 
 class Maxima(NamedTuple):
-    """The probability of the best derivation, or its logarithm; -1, or -inf, of what has none."""
+    """The probability of the best derivation, 0 or less of what has none; or its logarithm."""
 
     node: Floats  # by node
     own: Floats  # by node: without unary rules at the top
     group: Floats  # by group
+    rule: Floats  # probabilities of binary rules, or their logarithms
+    root: Floats  # by symbol
+    chain: Floats  # by entry of the closure, of the best chain
     are_logs: bool
+    least: float  # what is as good: the best one times this share, or with this logarithm added
 
 
 @kernel
-def fill_maxima(state: ForestState, maxima: Maxima, chain_prob: Floats, bound: float, n: int) -> None:
+def fill_maxima(state: ForestState, maxima: Maxima, bound: float, n: int) -> None:
     """Find the maxima of a filled forest over the nodes that have a posterior of ``bound``.
 
     With a bound of 0 they are over all nodes, and outside values are not looked at.
@@ -41,7 +45,7 @@ def fill_maxima(state: ForestState, maxima: Maxima, chain_prob: Floats, bound: f
     production_parent, production_rule = forest.production_parent, forest.production_rule
     production_group, cell_production = forest.production_group, forest.cell_production
     inside, outside, lexical = forest.inside, forest.outside, forest.lexical
-    rule_prob = state.tables.rule_prob
+    rule_prob, chain_prob = maxima.rule, maxima.chain
     node_first, left_first, left_node = forest.node_first, forest.left_first, forest.left_node
     edge_first, edge_group, node_symbol = forest.edge_first, forest.edge_group, forest.node_symbol
     slot, closure_start, closure_top = state.columns.node_slot, unary.closure_start, unary.closure_top
@@ -78,6 +82,7 @@ def fill_maxima(state: ForestState, maxima: Maxima, chain_prob: Floats, bound: f
                     slot[node_symbol[node]] = -1
             for right in range(Index(begin), Index(last)):
                 if not value[right] > 0:
+                    value[right] = 0.0
                     continue
                 partner = Index(left_first[right])
                 for edge in range(Index(edge_first[right]), Index(edge_first[right + ONE])):
@@ -88,23 +93,24 @@ def fill_maxima(state: ForestState, maxima: Maxima, chain_prob: Floats, bound: f
 
 @kernel
 def read_best(
-    state: ForestState, maxima: Maxima, chains: BestChains, n: int, tie: float, nodes: IntArray
+    state: ForestState, maxima: Maxima, chains: BestChains, n: int, nodes: IntArray
 ) -> tuple[float, int]:
     """List the nodes of the best derivation in ``nodes`` [3, room]: starts, ends and symbols in preorder.
 
-    Returns the logarithm of its probability (scaled as maxima are) and how many nodes there are; none where
-    there is no derivation. Derivations within ``tie`` (of logarithms) are equally good. Of several nodes over
-    one span the upper ones come first. What finds no room is counted, but not listed.
+    Returns its probability (as maxima are) and how many nodes there are; none where there is no derivation.
+    Of several nodes over one span the upper ones come first. What finds no room is counted, but not listed.
     """
     forest, unary, value = state.forest, state.unary, maxima.node
-    root_prob, symbols, cell = state.tables.root, forest.node_symbol, forest_cell(0, n)
-    top, root, count = -np.inf, -1, 0
-    for node in range(forest.node_first[cell], forest.node_first[cell + 1]):
-        top = max(top, np.log(root_prob[symbols[node]]) + _log(maxima, value[node]))
-    for node in range(forest.node_first[cell], forest.node_first[cell + 1]):
-        score = np.log(root_prob[symbols[node]]) + _log(maxima, value[node])
-        if score > -np.inf and score >= top + tie and (root < 0 or symbols[node] < symbols[root]):
-            root = node
+    symbols, cell = forest.node_symbol, forest_cell(0, n)
+    first, last = forest.node_first[cell], forest.node_first[cell + 1]
+    top, root, count = -np.inf if maxima.are_logs else 0.0, -1, 0
+    for node in range(first, last):
+        top = max(top, _times(maxima, maxima.root[symbols[node]], value[node]))
+    if top > (-np.inf if maxima.are_logs else 0.0):
+        for node in range(first, last):
+            score = _times(maxima, maxima.root[symbols[node]], value[node])
+            if score >= _times(maxima, top, maxima.least) and (root < 0 or symbols[node] < symbols[root]):
+                root = node
     stack = np.empty((n + 1, 2), np.int64)
     stack[0, 0], stack[0, 1] = root, n
     depth = 1 if root >= 0 else 0
@@ -113,7 +119,7 @@ def read_best(
         node, end = stack[depth, 0], stack[depth, 1]
         start = forest.node_start[node]
         if len(unary.rule_parent) > 0:
-            node, entry = _best_chain(state, maxima, chains, node, start, end, tie)
+            node, entry = _best_chain(state, maxima, chains, node, start, end)
             while chains.length[entry] > 0:
                 _list_node(nodes, count, start, end, unary.closure_top[entry])
                 count += 1
@@ -121,7 +127,7 @@ def read_best(
         _list_node(nodes, count, start, end, symbols[node])
         count += 1
         if end - start > 1:
-            split, left, right = _best_split(state, maxima, node, start, end, tie)
+            split, left, right = _best_split(state, maxima, node, start, end)
             stack[depth, 0], stack[depth, 1] = right, end
             stack[depth + 1, 0], stack[depth + 1, 1] = left, split
             depth += 2
@@ -129,11 +135,8 @@ def read_best(
 
 
 @kernel
-def _log(maxima: Maxima, value: float) -> float:
-    """The logarithm of one of the maxima."""
-    if maxima.are_logs:
-        return value
-    return np.log(value) if value > 0 else -np.inf
+def _times(maxima: Maxima, first: float, second: float) -> float:
+    return first + second if maxima.are_logs else first * second
 
 
 @kernel
@@ -144,22 +147,22 @@ def _list_node(nodes: IntArray, place: int, start: int, end: int, symbol: int) -
 
 @kernel
 def _best_chain(
-    state: ForestState, maxima: Maxima, chains: BestChains, top: int, start: int, end: int, tie: float
+    state: ForestState, maxima: Maxima, chains: BestChains, top: int, start: int, end: int
 ) -> tuple[int, int]:
     """The node at the bottom of the best chain of unary rules, and the chain's entry in the closure."""
     forest, unary, cell = state.forest, state.unary, forest_cell(start, end)
-    best = _log(maxima, maxima.node[top]) + tie
+    least = _times(maxima, maxima.node[top], maxima.least)
     bottom, chain, split = -1, -1, -1
     for node in range(forest.node_first[cell], forest.node_first[cell + 1]):
-        own, symbol = _log(maxima, maxima.own[node]), forest.node_symbol[node]
-        if own < best:  # no chain is more probable than one
+        own, symbol = maxima.own[node], forest.node_symbol[node]
+        if own < least:  # no chain is more probable than one
             continue
         for entry in range(unary.closure_start[symbol], unary.closure_start[symbol + 1]):
             if (
                 unary.closure_top[entry] == forest.node_symbol[top]
-                and np.log(chains.prob[entry]) + own >= best
+                and _times(maxima, maxima.chain[entry], own) >= least
             ):
-                at = _best_split(state, maxima, node, start, end, tie)[0] if end - start > 1 else -1
+                at = _best_split(state, maxima, node, start, end)[0] if end - start > 1 else -1
                 mine = chains.length[entry], at, symbol
                 if bottom < 0 or mine < (chains.length[chain], split, forest.node_symbol[bottom]):
                     bottom, chain, split = node, entry, at
@@ -167,28 +170,28 @@ def _best_chain(
 
 
 @kernel
-def _best_split(
-    state: ForestState, maxima: Maxima, node: int, start: int, end: int, tie: float
-) -> tuple[int, int, int]:
+def _best_split(state: ForestState, maxima: Maxima, node: int, start: int, end: int) -> tuple[int, int, int]:
     """The best split of a node without unary rules, and its children there."""
-    forest, cell, rule_prob = state.forest, forest_cell(start, end), state.tables.rule_prob
+    forest, cell = state.forest, forest_cell(start, end)
     parents, symbols, groups = forest.production_parent, forest.node_symbol, forest.production_group
-    least = _log(maxima, maxima.own[node]) + tie
+    least = _times(maxima, maxima.own[node], maxima.least)
     split, left, right = end, -1, -1
     for place in range(forest.cell_production[cell], forest.cell_production[cell + 1]):
         if parents[place] != node:
             continue
-        group_best = _log(maxima, maxima.group[groups[place]])
-        if np.log(rule_prob[forest.production_rule[place]]) + group_best < least:
+        best = maxima.group[groups[place]]
+        if _times(maxima, maxima.rule[forest.production_rule[place]], best) < least:
             continue
         # Splits come in descending order, and a group has one edge at each: the last one is the first split.
         first, last = -1, -1
         for child in range(forest.node_first[forest_cell(end - 1, end)], forest.node_first[cell]):
+            if symbols[child] != forest.group_right[groups[place]]:
+                continue
             for edge in range(forest.edge_first[child], forest.edge_first[child + 1]):
                 if forest.edge_group[edge] == groups[place]:
                     before = forest.left_node[forest.left_first[child] + edge - forest.edge_first[child]]
-                    score = _log(maxima, maxima.node[before]) + _log(maxima, maxima.node[child])
-                    if score >= group_best + tie:
+                    score = _times(maxima, maxima.node[before], maxima.node[child])
+                    if score >= _times(maxima, best, maxima.least):
                         first, last = before, child
         mine = forest.node_start[last], symbols[first], symbols[last]
         if right < 0 or mine < (split, symbols[left], symbols[right]):
@@ -197,20 +200,20 @@ def _best_split(
 
 
 def best_derivation(
-    state: ForestState, maxima: Maxima, chains: BestChains, n: int, tie: float, log_scale: float
+    state: ForestState, maxima: Maxima, chains: BestChains, n: int, log_scale: float
 ) -> Derivation:
     """The best derivation by the maxima of a sentence's forest.
 
-    ``log_scale`` is the logarithm of what they are multiplied by; derivations within ``tie`` (relative) are
-    equally good.
+    ``log_scale`` is the logarithm of what they are multiplied by.
     """
     count, room = 2 * n - 1, 0
     while count > room:
         room = count
         nodes = np.empty((3, room), np.int32)
-        log_prob, count = read_best(state, maxima, chains, n, float(np.log1p(-tie)), nodes)
+        top, count = read_best(state, maxima, chains, n, nodes)
     if not count:
         return Derivation(-np.inf, [], [])
+    log_prob = top if maxima.are_logs else float(np.log(top))
     return derivation_of(nodes[0, :count], nodes[1, :count], nodes[2, :count], log_prob - log_scale)
 
 

@@ -300,9 +300,11 @@ class Forests:
         nodes = int(self.forest_at_hand.node_first[n * (n + 1) // 2])
         value = np.empty(nodes)
         own = np.empty(nodes) if len(self.unaries.rule_parent) else value
-        maxima = Maxima(value, own, np.empty(int(self._state.columns.counts[2])), are_logs=False)
-        fill_maxima(self._state, maxima, self._chains.prob, bound, n)
-        return best_derivation(self._state, maxima, self._chains, n, self._tie, self.log_scale)
+        group = np.empty(int(self._state.columns.counts[2]))
+        rules = self.tables.rule_prob, self.tables.root, self._chains.prob
+        maxima = Maxima(value, own, group, *rules, are_logs=False, least=1 - self._tie)
+        fill_maxima(self._state, maxima, bound, n)
+        return best_derivation(self._state, maxima, self._chains, n, self.log_scale)
 
     def _inside(
         self,

@@ -70,9 +70,12 @@ class LogForest:
     def derivation(self, chains: BestChains, tie: float) -> Derivation:
         """The most probable derivation."""
         with np.errstate(divide="ignore"):
-            values = self._values(np.log(chains.prob), np.maximum)
-        maxima = Maxima(values.inside, values.own, values.group, are_logs=True)
-        return best_derivation(self._state, maxima, chains, self._n, tie, 0.0)
+            chain = np.log(chains.prob)
+        values = self._values(chain, np.maximum)
+        rules = self._rule, self._root, chain
+        least = float(np.log1p(-tie))
+        maxima = Maxima(values.inside, values.own, values.group, *rules, are_logs=True, least=least)
+        return best_derivation(self._state, maxima, chains, self._n, 0.0)
 
     def _values(self, closure: Floats, plus: np.ufunc) -> _LogValues:
         """Inside values, sums or maxima by ``plus``; nothing but the structure of the forest is looked at."""
