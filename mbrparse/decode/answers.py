@@ -6,9 +6,9 @@ the table, the command line what it refuses, and with which words; docs/objectiv
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict, get_args
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypedDict, get_args
 
 from mbrparse.decode.objectives import OBJECTIVES, Item, Kind, Objective, Space
 from mbrparse.decode.trees import Fallback
@@ -117,20 +117,20 @@ class ParserOptions:
     def __post_init__(self) -> None:
         names = [objective.name for objective in self.objectives]
         if not names:
-            raise OptionsError("is given at least once", option="objective")
+            raise OptionsError("`objective` is given at least once")
         if len(set(names)) < len(names):
             raise OptionsError(f"two objectives are called {max(names, key=names.count)}")
         for option, known in (("fallback", Fallback), ("items", Items)):
             value = getattr(self, option)
             if value not in get_args(known):
-                raise OptionsError(f"is one of {', '.join(get_args(known))}, not {value!r}", option=option)
+                raise OptionsError(f"`{option}` is one of {', '.join(get_args(known))}, not {value!r}")
         for option, (allowed, least, end) in _RANGES.items():
             value = getattr(self, option)
             if value is not None and not (least <= value and (end is None or value < end)):
-                raise OptionsError(f"is {allowed}, not {value:g}", option=option)
+                raise OptionsError(f"`{option}` is {allowed}, not {value:g}")
         for row in _RULES:
             if row.asked(self) and not row.holds(self):
-                raise OptionsError(row.message, option=row.option, value=_shown(self, row.option))
+                raise OptionsError(f"{_named(self, row.option)} {row.message}")
 
     def asks_for(self, *kinds: Kind) -> bool:
         """Whether an objective is of one of these kinds."""
@@ -197,7 +197,7 @@ class _Rule(NamedTuple):
     message: str
 
 
-_TOGETHER = "and the objective minimum-risk go together"
+_TOGETHER = "and `objective=minimum-risk` go together"
 
 
 def _exhaustive(options: ParserOptions) -> bool:
@@ -221,7 +221,7 @@ _RULES = (
         "k_best",
         lambda options: options.k_best is not None,
         lambda options: options.samples is None,
-        "and samples are two ways to the candidates: give one",
+        "and `samples` are two ways to the candidates: give one",
     ),
     _Rule(
         "best_first",
@@ -233,7 +233,7 @@ _RULES = (
         "risk",
         lambda options: options.asks_for(Kind.RISK),
         lambda options: options.has_candidates,
-        "needs candidates: k-best or samples",
+        "needs candidates: `k_best` or `samples`",
     ),
     _Rule(
         "risk",
@@ -256,7 +256,7 @@ _RULES = (
 )
 
 #: What options need of the others where the source is of a kind.
-_RULES_OFSOURCES: Mapping[SourceKind, tuple[_Rule, ...]] = {
+_RULES_OF_SOURCES: Mapping[SourceKind, tuple[_Rule, ...]] = {
     "pcfg": (
         _Rule(
             "prune",
@@ -270,13 +270,13 @@ _RULES_OFSOURCES: Mapping[SourceKind, tuple[_Rule, ...]] = {
             "max_error",
             lambda options: options.max_error is not None,
             lambda options: options.asks_for(Kind.WHOLE),
-            "needs the objective most-probable-tree",
+            "needs `objective=most-probable-tree`",
         ),
         _Rule(
             "max_samples",
             lambda options: options.max_samples is not None,
             lambda options: options.draws,
-            "needs something that is estimated from samples: sampled-posteriors, or an objective such as "
+            "needs something that is estimated from samples: `sampled_posteriors`, or an objective such as "
             "most-probable-tree or consistent-brackets",
         ),
     ),
@@ -312,36 +312,28 @@ def check(source: SourceKind, options: ParserOptions, consistent: bool = True) -
 
     ``consistent`` says whether given posteriors have the probabilities that nothing crosses a span.
     """
+    here = SOURCES[source]
     for objective in options.objectives:
+        named = f"`objective={objective.name}`"
         if not serves(source, objective):
-            kinds = [kind for kind in SOURCES if serves(kind, objective)]
             able = ", ".join(name for name, row in OBJECTIVES.items() if serves(source, row))
             raise OptionsError(
-                f"{_in_space(objective)}needs {_listed(kinds)}, not {SOURCES[source]}",
-                option="objective",
-                value=objective.name,
-                remedy=f"{SOURCES[source]} serve{'s' if source in ('pcfg', 'dop') else ''} {able}",
+                f"{named} {_in_space(objective)}needs "
+                f"{_listed([kind for kind in SOURCES if serves(kind, objective)])}, not {here}",
+                remedy=f"{here} serve{'s' if source in ('pcfg', 'dop') else ''} {able}",
             )
         if source == "posteriors" and objective.needs_consistency and not consistent:
             raise OptionsError(
-                "needs the array 'consistent' in the file of posteriors (parse -g GRAMMAR "
-                "--write-posteriors writes it with this objective), or a grammar",
-                option="objective",
-                value=objective.name,
+                f"{named} needs the array 'consistent' in the file of posteriors (parse -g GRAMMAR "
+                "--write-posteriors writes it with this objective), or a grammar"
             )
-    for option in unanswered(source):
-        if (value := _shown(options, option)) is not None:
-            needed = _listed(OPTIONS[option])
-            how = " (mbrparse train --method dop)" if OPTIONS[option] == ("dop",) else ""
-            raise OptionsError(f"needs {needed}{how}, not {SOURCES[source]}", option=option, value=value)
-    for row in _RULES_OFSOURCES[source]:
+    for option, kinds in OPTIONS.items():
+        if source not in kinds and _is_given(options, option):
+            how = " (mbrparse train --method dop)" if kinds == ("dop",) else ""
+            raise OptionsError(f"{_named(options, option)} needs {_listed(kinds)}{how}, not {here}")
+    for row in _RULES_OF_SOURCES[source]:
         if row.asked(options) and not row.holds(options):
-            raise OptionsError(row.message, option=row.option, value=_shown(options, row.option))
-
-
-def unanswered(source: SourceKind) -> Iterator[str]:
-    """The options that sources of this kind do not take."""
-    return (option for option, kinds in OPTIONS.items() if source not in kinds)
+            raise OptionsError(f"{_named(options, row.option)} {row.message}")
 
 
 def check_expectation(
@@ -354,9 +346,7 @@ def check_expectation(
     """
     items = {item for item, weight in objective.gains if weight}
     if objective.f_score not in (None, "sentence") or not items <= EXPECTATIONS.keys():
-        raise OptionsError(
-            "has no expectation that is known of single trees", option="objective", value=objective.name
-        )
+        raise OptionsError(f"`objective={objective.name}` has no expectation that is known of single trees")
     spans, wholes = {Item.LABELLED_SPAN, Item.SPAN}, {Item.RULE, Item.PROJECTED_TREE}
     if source is None:
         known = spans | wholes
@@ -366,13 +356,13 @@ def check_expectation(
         known = EXPECTATIONS.keys() - (set() if binarized else PRODUCTION_ITEMS)
     if not items <= known:
         needs = "binarized trees" if source == "pcfg" else "a grammar"
-        raise OptionsError(f"needs {needs}", option="objective", value=objective.name)
+        raise OptionsError(f"`objective={objective.name}` needs {needs}")
 
 
 def check_risk(objectives: Iterable[Objective], risk: Risk | None) -> None:
     """Raise OptionsError unless there is a risk where, and only where, minimum-risk is an objective."""
     if (risk is None) is any(row.kind is Kind.RISK for row in objectives):
-        raise OptionsError(_TOGETHER, option="risk")
+        raise OptionsError(f"`risk` {_TOGETHER}")
 
 
 def objective_of(name: str | Objective, unaries: bool = False) -> Objective:
@@ -393,11 +383,15 @@ def objective_of(name: str | Objective, unaries: bool = False) -> Objective:
     return row.for_unaries() if unaries else row
 
 
-def _shown(options: ParserOptions, option: str) -> Any:
-    """The value of an option as an error shows it, None where the option is at its default."""
+def _is_given(options: ParserOptions, option: str) -> bool:
+    """Whether an option is not at its default."""
+    return bool(getattr(options, option) != ParserOptions.__dataclass_fields__[option].default)
+
+
+def _named(options: ParserOptions, option: str) -> str:
+    """An option as errors name it, with its value where that is a word."""
     value = getattr(options, option)
-    default = ParserOptions.__dataclass_fields__[option].default
-    return None if value == default else value
+    return f"`{option}={value}`" if isinstance(value, str) and _is_given(options, option) else f"`{option}`"
 
 
 def _listed(kinds: Sequence[SourceKind]) -> str:

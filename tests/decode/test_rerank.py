@@ -210,8 +210,8 @@ def test_other_sentences_than_the_posteriors(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ("--objective minimum-risk", "--risk and the objective minimum-risk go together"),
-        ("--risk labelled_f", "--risk and the objective minimum-risk go together"),
+        ("--objective minimum-risk", "--risk and --objective minimum-risk go together"),
+        ("--risk labelled_f", "--risk and --objective minimum-risk go together"),
         ("--objective minimum-risk --risk nonsense", "no criterion is called 'nonsense'"),
         ("--objective productions", "--objective productions needs a grammar"),
         (

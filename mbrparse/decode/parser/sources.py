@@ -206,14 +206,13 @@ class GrammarSource:
 
         if not has_annotations(self.grammar):
             raise OptionsError(
-                "has nothing to project: no labels of this grammar differ in annotations alone",
-                option="prune",
+                "`prune` has nothing to project: no labels of this grammar differ in annotations alone",
                 remedy="leave it out, or train on trees of mbrparse binarize --vmarkov 2 or --hmarkov 1",
             )
         whole = self.options.needs_consistency or self.options.asks_for(Kind.WHOLE)
         if whole and self.grammar.has_unaries:
             raise OptionsError(
-                "cannot tell what crosses a span where there are unary rules: leave it out", option="prune"
+                "`prune` cannot tell what crosses a span where there are unary rules: leave it out"
             )
         return Pruning(self.grammar, self.options.prune)
 
