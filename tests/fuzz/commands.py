@@ -127,7 +127,7 @@ COMMANDS = _weighed("""
 3 parse tokens.txt -g tags.txt --objective general-recall --weight labelled=2 --weight bracketed=-1 -o out
 3 parse tokens.txt -g unary.txt --objective labelled-f --space nary --details out.json -o out
 3 parse bin.mrg -g tags.txt --objective bracketed-f --exact --details out.json -o out
-3 parse bin.mrg -g tags.txt --objective labelled-f --pooled --debinarize --details out.json -o out
+3 parse bin.mrg -g tags.txt --objective labelled-f --debinarize --details out.json -o out
 4 parse bin.mrg -g unary.txt --objective consistent-brackets --details out.json -o out
 3 parse tokens.txt -g tags.txt --objective consistent-brackets-product -o out
 4 parse bin.mrg -g unary.txt --objective consistent-brackets-tree --details out.json -o out
@@ -165,7 +165,7 @@ COMMANDS = _weighed("""
 3 combine one.orig four.mrg --objective general-recall --node-cost 0.5 --weights 2,1 -o out
 3 combine one.orig four.mrg --weights-from gold.orig --dev one.orig --dev four.mrg --weights-by label -o out
 3 combine one.orig gold.orig --objective minimum-risk --risk bracketed-f --details out.json -o out
-4 combine --candidates nary.tsv --pooled -o out
+4 combine --candidates nary.tsv -o out
 5 score bin.mrg -g tags.txt -o out
 3 score bin.mrg --posteriors posteriors.npz
 4 score gold.orig -g unary.txt --format tsv
