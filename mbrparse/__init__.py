@@ -18,134 +18,92 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from mbrparse.version import __version__
+from mbrparse.version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from mbrparse.decode.best_first.best_first import BestFirst, Until
-    from mbrparse.decode.explain.explanation import explain
-    from mbrparse.decode.objectives import OBJECTIVES, Item, Objective, Space
-    from mbrparse.decode.parser.mixed_source import Grammars
-    from mbrparse.decode.parser.parser import Parser
-    from mbrparse.decode.parser.score import score
-    from mbrparse.decode.parser.sentences import tokenize
-    from mbrparse.decode.parser.votes import combine, rerank
-    from mbrparse.decode.posteriors.given_posteriors import mix_posteriors
-    from mbrparse.decode.posteriors.posteriors_arrays import posteriors, span_marginals
-    from mbrparse.decode.posteriors.posteriors_file import read_posteriors
-    from mbrparse.decode.span_posteriors import Posteriors
-    from mbrparse.decode.words.surprisal import surprisal
-    from mbrparse.errors import MbrparseError
-    from mbrparse.evaluate.compare.candidates import TreeRates
-    from mbrparse.evaluate.compare.comparison import compare
-    from mbrparse.evaluate.compare.profiles import PROFILES
-    from mbrparse.evaluate.report.pages import report
-    from mbrparse.grammar.grammar_files import grammar, read_grammar, write_grammar
-    from mbrparse.grammar.pcfg import PCFG
-    from mbrparse.training.count import train
-    from mbrparse.training.tag_statistics import read_statistics
-    from mbrparse.treebank.baselines import baseline_trees
-    from mbrparse.treebank.binarize import Binarization, binarize, debinarize
-    from mbrparse.treebank.brackets import read_tree
-    from mbrparse.treebank.corpora.prepare import read_parses, read_trees
-    from mbrparse.treebank.corpora.treebank_statistics import treebank_statistics
-    from mbrparse.treebank.formats.conventions import CorpusReading
-    from mbrparse.treebank.labels import LabelMarks
-    from mbrparse.treebank.splits import split
-    from mbrparse.treebank.tree import Tree
+    from mbrparse.decode.best_first.best_first import BestFirst as BestFirst
+    from mbrparse.decode.best_first.best_first import Until as Until
+    from mbrparse.decode.explain.explanation import explain as explain
+    from mbrparse.decode.objectives import OBJECTIVES as OBJECTIVES
+    from mbrparse.decode.objectives import Item as Item
+    from mbrparse.decode.objectives import Objective as Objective
+    from mbrparse.decode.objectives import Space as Space
+    from mbrparse.decode.parser.mixed_source import Grammars as Grammars
+    from mbrparse.decode.parser.parser import Parser as Parser
+    from mbrparse.decode.parser.score import score as score
+    from mbrparse.decode.parser.sentences import tokenize as tokenize
+    from mbrparse.decode.parser.votes import combine as combine
+    from mbrparse.decode.parser.votes import rerank as rerank
+    from mbrparse.decode.posteriors.given_posteriors import mix_posteriors as mix_posteriors
+    from mbrparse.decode.posteriors.posteriors_arrays import posteriors as posteriors
+    from mbrparse.decode.posteriors.posteriors_arrays import span_marginals as span_marginals
+    from mbrparse.decode.posteriors.posteriors_file import read_posteriors as read_posteriors
+    from mbrparse.decode.span_posteriors import Posteriors as Posteriors
+    from mbrparse.decode.words.surprisal import surprisal as surprisal
+    from mbrparse.errors import MbrparseError as MbrparseError
+    from mbrparse.evaluate.compare.candidates import TreeRates as TreeRates
+    from mbrparse.evaluate.compare.comparison import compare as compare
+    from mbrparse.evaluate.compare.profiles import PROFILES as PROFILES
+    from mbrparse.evaluate.report.pages import report as report
+    from mbrparse.grammar.grammar_files import grammar as grammar
+    from mbrparse.grammar.grammar_files import read_grammar as read_grammar
+    from mbrparse.grammar.grammar_files import write_grammar as write_grammar
+    from mbrparse.grammar.pcfg import PCFG as PCFG
+    from mbrparse.training.count import train as train
+    from mbrparse.training.tag_statistics import read_statistics as read_statistics
+    from mbrparse.treebank.baselines import baseline_trees as baseline_trees
+    from mbrparse.treebank.binarize import Binarization as Binarization
+    from mbrparse.treebank.binarize import binarize as binarize
+    from mbrparse.treebank.binarize import debinarize as debinarize
+    from mbrparse.treebank.brackets import read_tree as read_tree
+    from mbrparse.treebank.corpora.prepare import read_parses as read_parses
+    from mbrparse.treebank.corpora.prepare import read_trees as read_trees
+    from mbrparse.treebank.corpora.treebank_statistics import treebank_statistics as treebank_statistics
+    from mbrparse.treebank.formats.conventions import CorpusReading as CorpusReading
+    from mbrparse.treebank.labels import LabelMarks as LabelMarks
+    from mbrparse.treebank.splits import split as split
+    from mbrparse.treebank.tree import Tree as Tree
 
-__all__ = [
-    "OBJECTIVES",
-    "PCFG",
-    "PROFILES",
-    "BestFirst",
-    "Binarization",
-    "CorpusReading",
-    "Grammars",
-    "Item",
-    "LabelMarks",
-    "MbrparseError",
-    "Objective",
-    "Parser",
-    "Posteriors",
-    "Space",
-    "Tree",
-    "TreeRates",
-    "Until",
-    "__version__",
-    "baseline_trees",
-    "binarize",
-    "combine",
-    "compare",
-    "debinarize",
-    "explain",
-    "grammar",
-    "mix_posteriors",
-    "posteriors",
-    "read_grammar",
-    "read_parses",
-    "read_posteriors",
-    "read_statistics",
-    "read_tree",
-    "read_trees",
-    "report",
-    "rerank",
-    "score",
-    "span_marginals",
-    "split",
-    "surprisal",
-    "tokenize",
-    "train",
-    "treebank_statistics",
-    "write_grammar",
-]
-
-_MODULES = {
-    "OBJECTIVES": "decode.objectives",
-    "PCFG": "grammar.pcfg",
-    "PROFILES": "evaluate.compare.profiles",
-    "BestFirst": "decode.best_first.best_first",
-    "Binarization": "treebank.binarize",
-    "Grammars": "decode.parser.mixed_source",
-    "Item": "decode.objectives",
-    "CorpusReading": "treebank.formats.conventions",
-    "LabelMarks": "treebank.labels",
-    "MbrparseError": "errors",
-    "Objective": "decode.objectives",
-    "Parser": "decode.parser.parser",
-    "Posteriors": "decode.span_posteriors",
-    "Space": "decode.objectives",
-    "Tree": "treebank.tree",
-    "Until": "decode.best_first.best_first",
-    "TreeRates": "evaluate.compare.candidates",
-    "baseline_trees": "treebank.baselines",
-    "binarize": "treebank.binarize",
-    "combine": "decode.parser.votes",
-    "compare": "evaluate.compare.comparison",
-    "debinarize": "treebank.binarize",
+#: The public names, by the module that they come from.
+_NAMES = {
+    "decode.best_first.best_first": "BestFirst Until",
+    "decode.explain.explanation": "explain",
+    "decode.objectives": "Item OBJECTIVES Objective Space",
+    "decode.parser.mixed_source": "Grammars",
+    "decode.parser.parser": "Parser",
+    "decode.parser.score": "score",
+    "decode.parser.sentences": "tokenize",
+    "decode.parser.votes": "combine rerank",
+    "decode.posteriors.given_posteriors": "mix_posteriors",
+    "decode.posteriors.posteriors_arrays": "posteriors span_marginals",
+    "decode.posteriors.posteriors_file": "read_posteriors",
+    "decode.span_posteriors": "Posteriors",
+    "decode.words.surprisal": "surprisal",
+    "errors": "MbrparseError",
+    "evaluate.compare.candidates": "TreeRates",
+    "evaluate.compare.comparison": "compare",
+    "evaluate.compare.profiles": "PROFILES",
+    "evaluate.report.pages": "report",
     "grammar": "grammar",
-    "explain": "decode.explain.explanation",
-    "mix_posteriors": "decode.posteriors.given_posteriors",
-    "posteriors": "decode.posteriors.posteriors_arrays",
-    "read_grammar": "grammar.grammar_files",
-    "read_posteriors": "decode.posteriors.posteriors_file",
-    "read_statistics": "training.tag_statistics",
-    "read_tree": "treebank.brackets",
-    "read_parses": "treebank.corpora.prepare",
-    "read_trees": "treebank.corpora.prepare",
-    "report": "evaluate.report.pages",
-    "rerank": "decode.parser.votes",
-    "score": "decode.parser.score",
-    "span_marginals": "decode.posteriors.posteriors_arrays",
-    "split": "treebank.splits",
-    "surprisal": "decode.words.surprisal",
-    "tokenize": "decode.parser.sentences",
-    "train": "training.count",
-    "treebank_statistics": "treebank.corpora.treebank_statistics",
-    "write_grammar": "grammar.grammar_files",
+    "grammar.grammar_files": "read_grammar write_grammar",
+    "grammar.pcfg": "PCFG",
+    "training.count": "train",
+    "training.tag_statistics": "read_statistics",
+    "treebank.baselines": "baseline_trees",
+    "treebank.binarize": "Binarization binarize debinarize",
+    "treebank.brackets": "read_tree",
+    "treebank.corpora.prepare": "read_parses read_trees",
+    "treebank.corpora.treebank_statistics": "treebank_statistics",
+    "treebank.formats.conventions": "CorpusReading",
+    "treebank.labels": "LabelMarks",
+    "treebank.splits": "split",
+    "treebank.tree": "Tree",
 }
+_MODULES = {name: module for module, names in _NAMES.items() for name in names.split()}
 
 
 if not TYPE_CHECKING:  # for a type checker there are the names above, and no others
+    __all__ = ["__version__", *_MODULES]
 
     def __getattr__(name: str) -> Any:
         if name not in _MODULES:
@@ -156,4 +114,4 @@ if not TYPE_CHECKING:  # for a type checker there are the names above, and no ot
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return sorted(["__version__", *_MODULES])
