@@ -103,7 +103,8 @@ _MODULES = {name: module for module, names in _NAMES.items() for name in names.s
 
 
 if not TYPE_CHECKING:  # for a type checker there are the names above, and no others
-    __all__ = ["__version__", *_MODULES]
+    __all__ = ["__version__"]
+    __all__ += list(_MODULES)
 
     def __getattr__(name: str) -> Any:
         if name not in _MODULES:
