@@ -86,7 +86,7 @@ def _axis(stage: str, text: str) -> Axis:
 
 
 def _stage_option(stage: str, values: str, more: str) -> Any:
-    what = f"An option of {stage}, without its dashes, and its {values}; {more} (repeatable)."
+    what = f"An option of {stage}, without its dashes, with its {values}; {more} (repeatable)."
     return option(f"--{stage}", type=Text(f"NAME={values.upper()}"), multiple=True, help=what)
 
 
@@ -152,9 +152,9 @@ def reproduce(
 @click.command()
 @click.argument("corpus")
 @folder_option("Folder for results, tables, plots and the page.")
-@_stage_option("binarize", "value,...", "on,off of a flag")
-@_stage_option("train", "value,...", "on,off of a flag")
-@_stage_option("parse", "value,...", "on,off of a flag")
+@_stage_option("binarize", "values", "on,off of a flag")
+@_stage_option("train", "values", "on,off of a flag")
+@_stage_option("parse", "values", "on,off of a flag")
 @option("--unary", type=Text("VALUE,..."), help="--binarize unary=VALUE,...")
 @objective_option(default=["labelled-recall"], help="Parse for this (repeatable).")
 @option("--folds", type=click.IntRange(2, 1000), help="Cross-validate: a cell for each of N folds.")

@@ -1,0 +1,165 @@
+"""``mbrparse grid``: cells as commands typed by hand make them, resumed, in processes."""
+
+import csv
+import math
+from pathlib import Path
+
+import pytest
+from commandline import Command
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mbrparse.cli.grid_command import COMMANDS, STAGES, stage_options
+from mbrparse.evaluate.significance import holm
+
+pytestmark = pytest.mark.usefixtures("folder")
+
+GRID = (
+    "grid embedded:flights --max-length 5 --objective labelled-tree --objective labelled-recall "
+    "--folds 2 --resamples 50 --seed 1 -o grid"
+)
+SMALL = "grid embedded:flights --max-length 5 --unary top,join-tags --train terminals=words --resamples 20 -o"
+
+
+def rows(path: str) -> list[dict[str, str]]:
+    with open(path, encoding="utf-8") as stream:
+        return list(csv.DictReader(stream))
+
+
+def contents(folder: str) -> dict[str, bytes]:
+    """All files but images, whose bytes depend on matplotlib's fonts."""
+    found = {path: path.read_bytes() for path in Path(folder).rglob("*") if path.is_file()}
+    return {str(path.relative_to(folder)): data for path, data in found.items() if path.suffix != ".png"}
+
+
+@pytest.mark.long
+def test_a_grid_of_three_axes(command: Command) -> None:
+    outcome = command(f"{GRID} --binarize hmarkov=0,inf --unary top,keep --train-size .3,1")
+    assert "mbrparse: 16 cells, each for labelled-tree, labelled-recall\n" in outcome.err
+    assert "cell 16 (inf, keep, 1, --fold=2/2), 16 of 16\n" in outcome.err
+    signature = Path("grid/grid.txt").read_text().splitlines()[-1]
+    assert outcome.output.splitlines()[-1] == signature
+    cells, pooled = rows("grid/cells.csv"), rows("grid/table.csv")
+    assert (len(cells), len(pooled)) == (32, 16)
+    keys = ("hmarkov", "unary", "train_size", "objective")
+    for row in pooled:
+        mine = [cell for cell in cells if all(cell[key] == row[key] for key in keys)]
+        counts = ("sentences", "gold", "guess", "labelled")
+        gold, guess, labelled = (sum(int(cell[name]) for cell in mine) for name in counts[1:])
+        assert [int(row[name]) for name in counts[1:]] == [gold, guess, labelled]
+        assert float(row["labelled_f"]) == pytest.approx(2 * labelled / (gold + guess))
+    [first] = [row for row in pooled if row["p"] == "" and row["difference"] == ""]
+    assert [first[key] for key in keys] == ["0", "top", "1", "labelled-tree"]
+    corrected = naive_holm([float(row["p"]) for row in pooled if row["p"]])
+    assert [float(row["p_holm"]) for row in pooled if row["p"]] == pytest.approx(corrected)
+    page = Path("grid/grid.html").read_text("utf-8")
+    assert page.count("<svg") == 2
+    assert "<td" in page
+    for plot in ("curves", "heat-map"):
+        assert Path(f"grid/{plot}.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_cell_is_what_the_commands_make(command: Command) -> None:
+    assert command(f"{GRID} --binarize hmarkov=0,inf --train-size .3").code == 0
+    binarize = "binarize embedded:flights --max-length 5 --min-length 2"
+    for line in (
+        f"{binarize} --hmarkov inf -o bin",
+        f"{binarize} --unary keep -o kept",
+        "split bin --fold 2/2 --seed 1 --train-size .3 --train-output train --test-output test",
+        "split kept --fold 2/2 --seed 1 --test-output gold",
+        "train train -o rules",
+        "parse test -g rules --objective labelled-tree --objective labelled-recall -o {objective} --details d",
+    ):
+        assert command(line).code == 0
+    evaluated = "evaluate gold labelled-tree labelled-recall --form original --all --details d --resamples 0"
+    expected = list(csv.DictReader(command(f"{evaluated} --format csv").output.splitlines()))
+    place = ("inf", "fold=2/2")
+    found = [row for row in rows("grid/cells.csv") if (row["hmarkov"], row["division"]) == place]
+    assert [row["objective"] for row in found] == [row["name"] for row in expected]
+    for row, wanted in zip(found, expected, strict=True):
+        for name in ("labelled_tree", "labelled_recall", "labelled_f", "bracketed_f", "gold", "labelled"):
+            assert float(row[name]) == float(wanted[name]), name
+
+
+@pytest.mark.long
+def test_an_interrupted_run_goes_on_with_its_cell(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    command(f"{SMALL} whole --binarize hmarkov=0,1")
+    calls: list[str] = []
+    parse = COMMANDS["parse"]
+    invoke = parse.invoke
+
+    def counted(context: object) -> object:
+        calls.append("parse")
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return invoke(context)  # type: ignore[arg-type]
+
+    with monkeypatch.context() as patch:
+        patch.setattr(parse, "invoke", counted)
+        assert command(f"{SMALL} part --binarize hmarkov=0,1").code == 130
+    assert sorted(path.name for path in Path("part/cells").iterdir()) == ["run-01.json", "run-02.json"]
+    outcome = command(f"{SMALL} part --binarize hmarkov=0,1")
+    assert [outcome.err.count(f"cell {run} (") for run in range(1, 5)] == [0, 0, 1, 1]
+    assert contents("part") == contents("whole")
+    error = command(f"{SMALL} part --binarize hmarkov=0,1 --seed 3").error
+    assert "made with other settings (split: " in error
+
+
+@pytest.mark.long
+def test_processes_make_the_same(command: Command) -> None:
+    outcomes = [command(f"{SMALL} jobs{jobs} --jobs {jobs}").output for jobs in (1, 2)]
+    assert outcomes[0] == outcomes[1]
+    assert contents("jobs1") == contents("jobs2")
+
+
+def test_what_is_wrong_is_named(command: Command) -> None:
+    known = "grid embedded:flights -o none"
+    for options, said in (
+        ("--binarize hmarkow=0", "'hmarkow' is none of its options unary, functions, label-map"),
+        ("--parse output=x", "--parse: 'output' is none of its options"),
+        ("--binarize hmarkov=0,x", "--binarize hmarkov: 'x' is neither 0, 1, 2, ... nor inf"),
+        ("--binarize subcat=perhaps", "--binarize subcat: 'perhaps' is not a valid boolean"),
+        ("--binarize hmarkov=", "'hmarkov=' is not hmarkov=VALUE,VALUE,..."),
+        ("--unary top --binarize unary=keep", "An option is given twice"),
+        ("--folds 1", "1 is not in the range 2<=x<=1000"),
+    ):
+        assert said in command(f"{known} {options}").usage_error
+    assert not Path("none").exists()
+    assert command("grid flights -o none").last_error == "mbrparse: flights: no such file"
+    refused = command(f"{known}-2 --max-length 5 --train weights=equal")
+    assert (refused.code, "train: --weights needs --method dop" in refused.err) == (2, True)
+
+
+def test_no_stage_is_asked_for_what_the_caller_says() -> None:
+    for stage in STAGES:
+        given = {"output", "jobs", "grammar", "objective", "train-output", "details"}
+        assert not given & stage_options(stage).keys()
+
+
+def naive_holm(p_values: list[float]) -> list[float]:
+    """For each test, the least level at which Holm's procedure, step by step, rejects it."""
+
+    def rejected(level: float) -> set[int]:
+        done: set[int] = set()
+        while len(done) < len(p_values):
+            least = min(
+                (place for place in range(len(p_values)) if place not in done), key=p_values.__getitem__
+            )
+            if p_values[least] * (len(p_values) - len(done)) > level:
+                break
+            done.add(least)
+        return done
+
+    steps = {p * count for p in p_values for count in range(1, len(p_values) + 1)} | {1.0}
+    levels = sorted(min(step, 1.0) for step in steps)
+    return [
+        next((level for level in levels if place in rejected(level)), 1.0) for place in range(len(p_values))
+    ]
+
+
+@given(st.lists(st.integers(1, 40).map(lambda count: count / 40), max_size=6))
+def test_holm(p_values: list[float]) -> None:
+    assert holm(p_values) == pytest.approx(naive_holm(p_values))
+    with_none = holm([math.nan, *p_values])
+    assert math.isnan(with_none[0])
+    assert with_none[1:] == holm(p_values)
