@@ -33,19 +33,20 @@ KINDS = ("causal", "masked")
 _NO_KEY = np.iinfo(np.int64).max  # after all that were seen: the id -1 is its place
 
 
-def _shares(count: Longs, context: Longs) -> tuple[Floats, Floats]:
+def _shares(count: Longs, context: Longs, discount: float | None) -> tuple[Floats, Floats]:
     """By id: n-grams' relative frequencies, discounted, and the weight of shorter ones in each context."""
     once, twice = (int((count == seen).sum()) for seen in (1, 2))
-    discount = once / (once + 2 * twice) if once and twice else 0.5
+    if discount is None:
+        discount = once / (once + 2 * twice) if once and twice else 0.5
     total = np.bincount(context, count)
     frequency = np.maximum(count - discount, 0) / total[context]
     return np.append(frequency, 0.0), np.append(discount * np.bincount(context) / total, 1.0)
 
 
 class KneserNey:
-    """The models of all orders up to one; ``end`` is above all ids of words."""
+    """The models of all orders up to one; ``end`` is above all ids of words; each length has its discount."""
 
-    def __init__(self, sentences: Iterable[Ids], end: int, order: int) -> None:
+    def __init__(self, sentences: Iterable[Ids], end: int, order: int, discount: float | None = None) -> None:
         self.order, self.end, self._base = order, end, end + 2
         rows = np.concatenate([self.windows(sentence) for sentence in sentences])
         context, contexts = np.zeros(len(rows), np.int64), np.zeros(1, np.int64)
@@ -62,7 +63,7 @@ class KneserNey:
                 before, most = rows[:, -1 - length], self._base + len(rows)
                 before = np.where(before < 0, self._base + np.arange(len(rows)), before)
                 kinds = np.bincount(np.unique(gram * most + before) // most)
-            shares = [_shares(one, grams // self._base) for one in (count, kinds)]
+            shares = [_shares(one, grams // self._base, discount) for one in (count, kinds)]
             self._levels.append((np.append(contexts, _NO_KEY), np.append(grams, _NO_KEY), shares))
 
     def windows(self, sentence: Ids) -> Longs:

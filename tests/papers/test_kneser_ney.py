@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from nltk.lm import KneserNeyInterpolated, NgramCounter
-
 from prefixes import KneserNey
 
 TERMINALS = 4
+DISCOUNT = 0.3
 sentences = st.lists(st.integers(0, TERMINALS - 1), min_size=1, max_size=6)
 corpora = st.lists(sentences, min_size=1, max_size=12)
 orders = st.integers(2, 5)

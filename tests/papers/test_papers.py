@@ -57,7 +57,9 @@ def test_table_1_is_the_golden_one(tmp_path: Path) -> None:
 def test_palindromes(tmp_path: Path) -> None:
     run("pereira_schabes1992", tmp_path)
     mean = pd.read_csv(tmp_path / "palindromes.csv", index_col=0).loc["mean"]
-    found = [mean[name] for name in ("source: bits", "bracketed: bits", "bracketed: accuracy", "raw: accuracy")]
+    found = [
+        mean[name] for name in ("source: bits", "bracketed: bits", "bracketed: accuracy", "raw: accuracy")
+    ]
     assert found == pytest.approx([0.839, 1.515, 0.2836, 0.2209], abs=6e-4)
 
 
