@@ -68,7 +68,8 @@ def test_a_cell_is_what_the_commands_make(command: Command) -> None:
         "split bin --fold 2/2 --seed 1 --train-size .3 --train-output train --test-output test",
         "split kept --fold 2/2 --seed 1 --test-output gold",
         "train train -o rules",
-        "parse test -g rules --objective labelled-tree --objective labelled-recall -o {objective} --details d",
+        "parse test -g rules --objective labelled-tree --objective labelled-recall --details d "
+        "-o {objective}",
     ):
         assert command(line).code == 0
     evaluated = "evaluate gold labelled-tree labelled-recall --form original --all --details d --resamples 0"
