@@ -17,7 +17,8 @@ SCRIPTS = {
     "prefixes": "embedded:flights --samples 1000 --sentences 50",
     "caraballo1998": "embedded:flights --sentences 20 --merit stack --merit boundary-trigram",
     "simaan2003": "embedded:flights --train-trees 200 --test-trees 30 --resamples 50",
-    "dop1996": "embedded:flights --runs 2 --train 100 --test 0.01 --samples 20 --resamples 50 --fragments 3000",
+    "dop1996": "embedded:flights --runs 2 --train 100 --test 0.01 --samples 20 --resamples 50 "
+    "--fragments 3000",
     "beyond_recall": "embedded:flights --test-fraction 0.02 --resamples 50",
     "split_merge": "embedded:flights --cycles 1 --test-fraction 0.02 --max-length 12 --resamples 50",
 }
