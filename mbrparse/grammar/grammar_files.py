@@ -329,7 +329,10 @@ class _GrammarReader(FieldsReader):
         columns = []
         for column in texts:
             try:
-                values = np.array([math.nan if text == b"-" else float(text) for text in column]) + 0.0  # -0
+                known = (
+                    column if b"-" not in column else [b"nan" if text == b"-" else text for text in column]
+                )
+                values = np.fromiter(map(float, known), np.float64, len(known)) + 0.0  # -0
             except ValueError:
                 values = np.full(len(column), -1.0)
             # Python reads 1_000 and "nan", too.
