@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from functools import cached_property
 from typing import Literal
 
@@ -10,9 +11,9 @@ import numpy as np
 
 from mbrparse.charts.chart import Chart
 from mbrparse.charts.dense.dense_answers import DenseAnswers
-from mbrparse.charts.forest.forests import Forests
+from mbrparse.charts.forest.forests import Forests, InsideNodes
 from mbrparse.charts.rule_tables import Ints, Rules, chart_rules, wide_symbols
-from mbrparse.errors import GrammarError
+from mbrparse.errors import GrammarError, NumberRangeError
 from mbrparse.grammar.pcfg import PCFG, IntArray
 
 Kernel = Literal["dense", "forest"]
@@ -105,3 +106,13 @@ class ChartFactory:
     def forests(self) -> Forests:
         """The forests of what dense charts do not take."""
         return Forests(self.grammar, TIE, self._label)
+
+    def inside_nodes(self, terminal_ids: IntArray, everything: bool) -> InsideNodes:
+        """The inside values of a sentence as a list: of what its left context predicts, or ``everything``.
+
+        A dense chart's are always of everything. Raises as charts do, and NumberRangeError.
+        """
+        if self._is_dense and len(terminal_ids) > 1:
+            with suppress(NumberRangeError):
+                return self._dense.inside_nodes(terminal_ids)
+        return self.forests.inside_nodes(terminal_ids, everything)

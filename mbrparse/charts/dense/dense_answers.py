@@ -15,6 +15,7 @@ from mbrparse.charts.dense.dense_tables import (
     dense_sentence,
     dense_tables,
 )
+from mbrparse.charts.forest.forests import InsideNodes
 from mbrparse.charts.kernel import kernel
 from mbrparse.charts.rule_tables import Floats, Ints, chart_rules, lexical_entries, lexicon
 from mbrparse.charts.spans import (
@@ -125,7 +126,7 @@ class DenseAnswers:
     def viterbi(self, chart: Chart) -> Derivation:
         """The most probable derivation."""
         self._sums = None
-        sentence, tables, n = self._sentence(chart), self._tables, chart.length
+        sentence, tables, n = self._sentence(chart.terminal_ids), self._tables, chart.length
         nodes, tags = np.empty((3, n - 1), np.int32), np.empty(n, np.int32)
         value, least, most = _best_derivation(tables, sentence, self._inside, 1 - self._tie, nodes, tags)
         self._check(least, most)
@@ -136,8 +137,31 @@ class DenseAnswers:
         spans = Spans(start, end, tables.symbol[slot], SYMBOL_IDS)
         return Derivation(log_prob, spans, tables.symbol[tags].tolist())
 
-    def _sentence(self, chart: Chart) -> DenseSentence:
-        sentence = dense_sentence(self._tables, chart.terminal_ids, self._scratch)
+    def inside_nodes(self, terminal_ids: IntArray) -> InsideNodes:
+        """The inside values of a sentence."""
+        self._sums = None
+        tables, sentence, n = self._tables, self._sentence(terminal_ids), len(terminal_ids)
+        _, least, most = dense_inside(tables, sentence, self._inside, None)
+        self._check(least, most)
+        last, back = np.tril_indices(n)  # cells in the order of ``forest_cell``
+        entries, begin = lexical_entries(tables.words.start, terminal_ids)
+        slot, word = tables.words.slot[entries], np.arange(n).repeat(np.diff(begin))
+        narrow = slot >= tables.n_wide
+        slot, word = slot[narrow], word[narrow]
+        places = (back + 1) * sentence.pitch + (sentence.pad + 1 + last)
+        wide = self._inside[sentence.base[: tables.n_wide] + places[:, None]]
+        cells, slots = np.nonzero(wide)
+        values = self._inside[sentence.base[slot] + word + (sentence.pitch + sentence.pad + 1)]
+        cell = np.append(word * (word + 1) // 2, cells)
+        order = np.argsort(cell, kind="stable")
+        first = np.searchsorted(cell[order], np.arange(len(last) + 1)).astype(np.int32)
+        symbol = tables.symbol[np.append(slot, slots)[order]]
+        values = np.append(values, wide[cells, slots])[order]
+        power = np.append(0, np.cumsum(sentence.power)).astype(np.int32)
+        return InsideNodes(first, symbol, values, power)
+
+    def _sentence(self, terminal_ids: IntArray) -> DenseSentence:
+        sentence = dense_sentence(self._tables, terminal_ids, self._scratch)
         if len(self._inside) < sentence.size:
             self._inside, self._outside = aligned_floats(sentence.size), aligned_floats(sentence.size)
         return sentence
@@ -151,7 +175,7 @@ class DenseAnswers:
         if self._sums is not None and self._sums.terminal_ids is chart.terminal_ids:
             return self._sums
         self._sums = None
-        sentence, summary = self._sentence(chart), empty_summary(chart.length)
+        sentence, summary = self._sentence(chart.terminal_ids), empty_summary(chart.length)
         with_words = not self._is_certain[chart.terminal_ids].all()
         total, peak, least, most = _posteriors(
             self._tables, sentence, self._labels, self._inside, self._outside, with_words, summary

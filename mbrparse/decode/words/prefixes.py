@@ -260,7 +260,7 @@ class Prefixes:
         self._max_length = max_length or default_max_length(grammar)
         self._rules = rules = chart_rules(grammar)
         self._lexicon = lexicon(rules, len(grammar.terminals))
-        self._forests = ChartFactory(grammar).forests
+        self._charts = ChartFactory(grammar)
 
     @cached_property
     def _lexical(self) -> Any:
@@ -299,7 +299,7 @@ class Prefixes:
         if len(tokens) > self._max_length:
             return None, f"longer than {self._max_length} terminals"
         try:
-            return (self._forests.inside_nodes(tokens, everything) if len(tokens) else _NO_NODES), None
+            return (self._charts.inside_nodes(tokens, everything) if len(tokens) else _NO_NODES), None
         except ChartOverflowError:
             return None, TOO_LARGE
         except NumberRangeError as error:
