@@ -105,23 +105,7 @@ class ObjectiveError(MbrparseError):
 
 
 class OptionsError(MbrparseError):
-    """Options that cannot be combined.
-
-    ``option`` is the one at fault, with its ``value`` where that is a word: the message goes on from it. Both
-    are as Python names them; the command line calls them by its own names (cli.model_options).
-    """
-
-    def __init__(
-        self, message: str, remedy: str | None = None, option: str | None = None, value: object = None
-    ) -> None:
-        self.option = option
-        self.value = value if isinstance(value, str) else None
-        self.predicate = message if remedy is None else f"{message}; {remedy}"
-        named = "" if option is None else f"{option} " if self.value is None else f"{option}={value!r} "
-        super().__init__(named + message, remedy=remedy)
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return OptionsError, (self.predicate, None, self.option, self.value)
+    """Options that cannot be combined."""
 
 
 class ChartOverflowError(MbrparseError):

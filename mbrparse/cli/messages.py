@@ -172,6 +172,12 @@ class Watch:
 
 
 _PARAMETER = re.compile(r"`([a-z][a-z_]*)(?:=([^`]*))?`")
+#: Options that are not called as Python calls them.
+_OPTIONS = {
+    "unlabelled": "--labels none",
+    "best_first": "--engine best-first",
+    "debinarized": "--debinarize",
+}
 
 
 def with_dashes(text: object) -> str:
@@ -182,7 +188,7 @@ def with_dashes(text: object) -> str:
     """
 
     def shown(found: re.Match[str]) -> str:
-        name = f"--{found[1].replace('_', '-')}"
+        name = _OPTIONS.get(found[1], f"--{found[1].replace('_', '-')}")
         return name if found[2] is None else f"{name} {found[2]}"
 
     return _PARAMETER.sub(shown, str(text))

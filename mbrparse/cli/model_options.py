@@ -219,25 +219,13 @@ def _gains(weights: Sequence[str]) -> tuple[tuple[Item, float], ...]:
     return tuple(found.items())
 
 
-#: What the command line calls options that it does not call as Python does.
-_FLAGS = {
-    "unlabelled": "--labels none",
-    "best_first": "--engine best-first",
-    "debinarized": "--debinarize",
-}
-
-
 @contextmanager
 def combinations_checked() -> Iterator[None]:
     """Turn OptionsError, for options that cannot be combined, into a usage error."""
     try:
         yield
     except OptionsError as error:
-        if error.option is None:
-            raise click.UsageError(f"{with_dashes(error)}.") from None
-        flag = _FLAGS.get(error.option, f"--{error.option.replace('_', '-')}")
-        value = "" if error.value is None else f" {error.value}"
-        raise click.UsageError(f"{flag}{value} {error.predicate}.") from None
+        raise click.UsageError(f"{with_dashes(error)}.") from None
 
 
 # They need charts, which given posteriors replace.

@@ -56,7 +56,7 @@ def test_errors_of_grammars() -> None:
     for source, says in (
         (
             thirds,
-            "^<grammar>:1: the rules of S sum to 0.99, 0.01 too little; .* rescale them: normalize=True$",
+            "^<grammar>:1: the rules of S sum to 0.99, 0.01 too little; .* rescale them: `normalize`$",
         ),
         ("\nS -> A [1,0]\n", "^<grammar>:2: \\[1,0\\] has a decimal comma"),
         ("mbrparse-grammar 1\n", "^<grammar>:1: .*before its line 'end'"),

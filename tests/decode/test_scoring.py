@@ -251,7 +251,7 @@ def test_trees_tell_their_form() -> None:
     assert find_form([trees["nary"], trees["continued"]]).form == "binarized"
     assert find_form([trees["nary"], trees["continued"]], "binarized").form == "binarized"
     with pytest.raises(
-        InputMismatchError, match=r"t.mrg:7: not binarized: S has 3 children .*form='original'"
+        InputMismatchError, match=r"t.mrg:7: not binarized: S has 3 children .*`form=original`"
     ):
         find_form([trees["nary"]], "binarized")
     with pytest.raises(InputMismatchError, match=r"t.mrg:7: a binarized tree \(label 'S_Cont'\)"):
@@ -261,7 +261,7 @@ def test_trees_tell_their_form() -> None:
 def test_trees_that_cannot_be_scored() -> None:
     with pytest.raises(InputMismatchError, match="a tree with traces; clean it: mbrparse binarize"):
         score(GRAMMAR, read_tree("(S (NP DT NN) (VP VB (-NONE- *)))"))
-    with pytest.raises(LabelError, match=r"no base .*say form='original'"):
+    with pytest.raises(LabelError, match=r"no base .*say `form=original`"):
         score(GRAMMAR, read_tree("(S (^NP DT NN) VB)"))
     with pytest.raises(InputMismatchError, match="grammar and input do not fit"):
         score(GRAMMAR, read_tree("(S a b)"))

@@ -79,7 +79,7 @@ class PosteriorsSource:
 
         Raises InputMismatchError for a sentence that is not of its length, or has a place beyond the last.
         """
-        self._check_sentence(place, sentence, source)
+        self.check_sentence(place, sentence, source)
         if not sentence:
             return self.refused(sentence, "empty sentence")
         if len(sentence) > self._max_length:
@@ -110,7 +110,8 @@ class PosteriorsSource:
             there = len(self._given.lengths)
             raise self._mismatch(f"there are {there} sentences here, but {source} ends after sentence {done}")
 
-    def _check_sentence(self, place: int, sentence: Sentence, source: str) -> None:
+    def check_sentence(self, place: int, sentence: Sentence, source: str) -> None:
+        """Raise InputMismatchError where the sentence at this place has another length."""
         lengths, number = self._given.lengths, place + 1
         if number > len(lengths):
             raise self._mismatch(

@@ -218,6 +218,9 @@ class Scorer:
         Or where given posteriors are of more sentences than these, which are all, a tree of each.
         """
         if isinstance(self.source, PosteriorsSource):
+            for place, given in enumerate(trees):
+                if given.tree is not None:
+                    self.source.check_sentence(place, given.tree.leaves(), given.source)
             return self.source.check_end(len(trees), trees[0].source if trees else "")
         sentences = [given.tree.leaves() for given in trees if given.tree is not None]
         return check_fit(self.source.grammar, sentences[:FIRST])
