@@ -22,7 +22,7 @@ from naive_dop import NaiveDop
 from naive_dop import Node as DopNode
 from naive_dop import spans as dop_spans
 
-from mbrparse.charts.chart import TOO_IMPROBABLE, Wanted
+from mbrparse.charts.chart import TOO_IMPROBABLE
 from mbrparse.charts.dop.dop_charts import DopCharts
 from mbrparse.charts.factory import ChartFactory, Kernel
 from mbrparse.charts.pruning import PrunedCharts, Pruning
@@ -42,7 +42,6 @@ from mbrparse.treebank.corpora.reading import SourceTree
 from mbrparse.treebank.outlines import constituents
 from mbrparse.treebank.tree import Tree
 
-EVERYTHING = Wanted(derivations=True, entries=True)
 BEST_FIRST = BestFirst("beta", Until("exhausted"))
 ALL = 100_000
 Spans = tuple[LabelledSpan, ...]

@@ -19,7 +19,6 @@ from naive_objectives import projection_of
 from strategies import grammars, sentences
 from unary_strategies import unary_cases
 
-from mbrparse.charts.chart import Wanted
 from mbrparse.charts.factory import ChartFactory
 from mbrparse.charts.forest_charts import ForestCharts
 from mbrparse.charts.pruning import PrunedChart, PrunedCharts, Pruning
@@ -36,7 +35,6 @@ from mbrparse.grammar.rules import Rule, RuleSet, quote, relative_frequencies
 from mbrparse.treebank.brackets import read_tree
 from mbrparse.treebank.tree import Tree
 
-EVERYTHING = Wanted(True, True, True)
 # Symbols of the random grammars that share a label once annotations are projected away.
 ANNOTATED = {"S": "S", "A": "S^A", "B": "B~1", "C": "B~2"}
 

@@ -17,9 +17,9 @@ from naive import Grammar, Node
 from strategies import grammars, sentences
 from unary_strategies import unary_cases
 
-from mbrparse.charts.chart import TOO_LARGE, Wanted
+from mbrparse.charts.chart import TOO_LARGE
 from mbrparse.charts.forest import forests
-from mbrparse.charts.forest.forest import PRODUCTIONS, Alive
+from mbrparse.charts.forest.forest import PRODUCTIONS, SpanFilter
 from mbrparse.charts.pruning import Mask, PrunedChart, PrunedCharts, Pruning
 from mbrparse.decode.parser.output import Details
 from mbrparse.decode.parser.parser import Parser
@@ -30,7 +30,6 @@ from mbrparse.grammar.rules import Rule, RuleSet, quote, relative_frequencies
 from mbrparse.treebank.brackets import read_tree
 from mbrparse.treebank.tree import Tree
 
-EVERYTHING = Wanted(True, True, True)
 # What the symbols of random grammars are called: some are the same at level 2, some at level 0.
 NAMED = (
     {"S": "S", "A": "A^x~000", "B": "A^x~001", "C": "A^x~010"},
@@ -129,7 +128,7 @@ def check(grammar: Grammar, words: list[str], place: float) -> None:
             assert isinstance(mask, Mask)
             assert len(mask.steps) == len(masks)
             for level, (own, _), names in zip(pruning.levels, mask.steps, masks, strict=True):
-                labels = dict(zip(level.label.tolist(), names_of(level.grammar), strict=True))
+                labels = dict(zip(level.label.tolist(), names_of(level.charts.grammar), strict=True))
                 assert bits_of(own.bits, labels) == names
             break
     else:
@@ -266,13 +265,13 @@ def test_levels_leave_out_what_labels_alone_do_not(grammar: PCFG) -> None:
     assert len(pruning.levels) == 2
     mask = pruning.mask(coarsest, 0.05)
     assert isinstance(mask, Mask)
-    assert mask.alive is not None
+    assert mask.spans is not None
     alone = mask.steps[0][0]._replace(label=grammar.label_ids)
-    assert left_symbols(grammar, mask.alive, len(ids)) < left_symbols(grammar, alone, len(ids))
+    assert left_symbols(grammar, mask.spans, len(ids)) < left_symbols(grammar, alone, len(ids))
     assert chart.has_parse
 
 
-def left_symbols(grammar: PCFG, alive: Alive, n: int) -> set[tuple[int, int, str]]:
+def left_symbols(grammar: PCFG, alive: SpanFilter, n: int) -> set[tuple[int, int, str]]:
     return {
         (start, end, name)
         for end in range(1, n + 1)

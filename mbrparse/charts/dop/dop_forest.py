@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from mbrparse.charts.chart import TOO_LARGE
 from mbrparse.charts.kernel import kernel
 from mbrparse.charts.rule_tables import Floats, Indices, Ints, Offsets
 from mbrparse.charts.vector import VECTOR_BYTES, aligned_floats, count_bits, lowest_bit
@@ -369,13 +370,13 @@ def dop_forest(
     groups = arrange(tables, terminals, (starts, ends, labels), nodes, number, rules)
     n_cells = n * (n + 1) // 2
     if n_cells * groups > MAX_PRODUCTIONS:
-        raise ChartOverflowError(f"a chart of {n_cells} cells with {groups} labels")
+        raise ChartOverflowError(TOO_LARGE)
     masks = np.zeros((2, groups, n + 1, n // BITS + 1), np.uint64)
     present = Presence(np.full((n_cells, groups), -1, np.int32), masks[0], masks[1])
     expansion_start = np.empty(size + 1, np.int64)
     count = count_productions(n, nodes, number, rules, present, expansion_start)
     if count > MAX_PRODUCTIONS:
-        raise ChartOverflowError(f"a chart of {count} productions")
+        raise ChartOverflowError(TOO_LARGE)
     listed = list_productions(tables, n, nodes, rules, present, expansion_start, count)
     expansions, productions, vectors = listed
     return DopForest(n, *nodes, expansion_start, *expansions, *productions, vectors)

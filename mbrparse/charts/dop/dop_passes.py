@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from mbrparse.charts.chart import TOO_LARGE
 from mbrparse.charts.dop.dop_forest import LANES, DopForest, DopTables, rows_of
 from mbrparse.charts.forest.top_down import drawn_place
 from mbrparse.charts.kernel import kernel
@@ -347,7 +348,7 @@ class Memory:
         of_vectors = forest.vectors.n_rows
         sizes = [int(forest.value_row[-1]) if kept else 0, of_vectors, of_vectors if outside else 0]
         if LANES * sum(sizes) > MAX_VALUES:
-            raise ChartOverflowError(f"a chart of {LANES * sum(sizes)} values")
+            raise ChartOverflowError(TOO_LARGE)
         for place, size in enumerate(sizes):
             if len(self._arrays[place]) < size:
                 self._arrays[place] = rows_of(0)  # first the old one goes

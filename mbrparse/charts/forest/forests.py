@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbrparse.charts.chart import TOO_IMPROBABLE, Cell, Chart, Derivation, log_cell
+from mbrparse.charts.chart import TOO_IMPROBABLE, TOO_LARGE, Cell, Chart, Derivation, log_cell
 from mbrparse.charts.forest.best import Maxima, best_derivation, fill_maxima
 from mbrparse.charts.forest.forest import (
     EDGES,
@@ -326,8 +326,9 @@ class Forests:
             full = int(forest_inside(state, words, spans or NO_FILTER, keep_all))
             if full < 0:
                 return
+            state.columns.node_slot[:] = -1  # the next sentence may be filled in the same memory
             if self._size[full] >= MAX_SIZE[full]:
-                raise ChartOverflowError("a forest too large for memory")
+                raise ChartOverflowError(TOO_LARGE)
             larger = self._size | {full: min(2 * self._size[full], MAX_SIZE[full])}
             self._take(self._state.columns.length, larger)
 

@@ -107,8 +107,8 @@ def forest_inside(state: ForestState, words: Words, spans: SpanFilter, keep_all:
     kept, and unary rules are then not listed.
 
     ``counts[OUT_OF_RANGE]`` says whether a value left the range of ``LEAST_VALUE`` to ``MOST_VALUE``; the
-    structure of the forest is complete all the same. Where a part is too small, ``node_slot`` is left as it
-    is at that moment.
+    structure of the forest is complete all the same. Where a part is too small, ``node_slot`` is to be
+    cleared.
     """
     # All loops are here, and all arrays have names: a call for each cell would count references to each.
     unary, forest, partners, columns = state.unary, state.forest, state.partners, state.columns
