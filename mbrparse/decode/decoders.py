@@ -1,7 +1,7 @@
 """The interface of decoders: one tree for each of their objectives, from a chart or posteriors.
 
 A decoder serves objectives of one kind. It is made once, with its objectives, and its type says what it needs
-of a chart. Decoders are made by ``grammar_decoders``, ``dop_decoders`` and ``posteriors_source``.
+of a chart. Sources make them (decode.parser.sources), as the table in decode.answers says.
 """
 
 from __future__ import annotations
@@ -63,11 +63,3 @@ class Decoder(Protocol[ChartT_contra]):
     def decode(self, chart: ChartT_contra, posteriors: Posteriors) -> Sequence[Decoded | None]:
         """Return a tree for each objective, None where none is found; the chart must have a parse."""
         ...
-
-
-class DecoderSlot(NamedTuple):
-    """A decoder, the positions of its objectives among all of a parser's, and whether its trees are n-ary."""
-
-    decoder: Decoder[object]
-    positions: tuple[int, ...]
-    nary: bool = False
