@@ -176,9 +176,15 @@ class Reproduction:
             posteriors=read_posteriors(self._posteriors[0]) if self._posteriors else None,
             in_one_file=True,
         )
-        progress: Progress = lambda rows, *_: self.progress(rows, "report", count)  # noqa: E731
-        # What there is to say evaluate has said.
-        write_report(gold, parses, self.page, self._settings, options, no_log, progress)
+        write_report(
+            gold,
+            parses,
+            self.page,
+            self._settings,
+            options,
+            no_log,  # what there is to say evaluate has said
+            lambda rows: self.progress(rows, "report", count),
+        )
 
 
 def _lines(path: Path) -> int:
