@@ -15,7 +15,7 @@ from mbrparse.charts.factory import ChartFactory
 from mbrparse.decode.best_first.best_first import MERITS, BestFirst, Until
 from mbrparse.decode.best_first.best_first_chart import BestFirstCharts
 from mbrparse.decode.best_first.search_kernels import NONE, PLACE, TOTAL
-from mbrparse.errors import MbrparseError, OptionsError
+from mbrparse.errors import GrammarError, MbrparseError, OptionsError
 from mbrparse.grammar.pcfg import PCFG, IntArray
 from mbrparse.training.count import induce
 from mbrparse.training.tag_statistics import Statistics, count_statistics
@@ -55,7 +55,12 @@ def test_exhausted_inside_is_the_naive_one_but_for_the_threshold(
     case: tuple[naive.Grammar, list[str]], merit: str, threshold: float
 ) -> None:
     grammar, sentence = case
-    chart = search(pcfg_of(grammar), sentence, merit, beta_threshold=threshold)
+    try:
+        chart = search(pcfg_of(grammar), sentence, merit, beta_threshold=threshold)
+    except GrammarError as error:  # left recursion that is never left has no prefix probabilities
+        assert merit.startswith("prefix")
+        assert "never left" in error.message
+        return
     assert (chart.search.items[: len(chart.starts), PLACE] == NONE).all() or threshold
     found = inside_of(chart, chart.estimates.tolist())
     expected = {key: float(value) for key, value in naive.inside(grammar, sentence).items()}
@@ -169,5 +174,5 @@ def test_until_refuses(text: str) -> None:
 
 
 def test_an_unknown_merit_is_refused() -> None:
-    with pytest.raises(OptionsError, match="merit is one of stack, beta"):
+    with pytest.raises(OptionsError, match="is one of stack, beta"):
         BestFirst("alpha")
