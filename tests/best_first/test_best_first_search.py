@@ -57,9 +57,8 @@ def test_exhausted_inside_is_the_naive_one_but_for_the_threshold(
     grammar, sentence = case
     try:
         chart = search(pcfg_of(grammar), sentence, merit, beta_threshold=threshold)
-    except GrammarError as error:  # left recursion that is never left has no prefix probabilities
+    except GrammarError:  # left recursion that is never left has no prefix probabilities
         assert merit.startswith("prefix")
-        assert "never left" in error.message
         return
     assert (chart.search.items[: len(chart.starts), PLACE] == NONE).all() or threshold
     found = inside_of(chart, chart.estimates.tolist())
