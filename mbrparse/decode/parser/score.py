@@ -78,7 +78,7 @@ def find_form(trees: Iterable[GivenTree], wanted: Form | None = None) -> FoundFo
                 if wanted == "original":
                     raise given.error(
                         f"a binarized tree (label {node.label!r}), where original ones are wanted",
-                        "debinarize it (mbrparse debinarize), or leave --form original out",
+                        "debinarize it (mbrparse debinarize), or leave `form` out",
                     )
                 return FoundForm("binarized", f"{node.label} is a continuation, on line {given.line}")
             if len(node.children) > 2 and nary is None:
@@ -90,7 +90,7 @@ def find_form(trees: Iterable[GivenTree], wanted: Form | None = None) -> FoundFo
     if wanted == "binarized":
         raise given.error(
             f"not binarized: {what}, and there is no continuation anywhere",
-            "binarize the trees (mbrparse binarize), or say --form original",
+            "binarize the trees (mbrparse binarize), or say `form=original`",
         )
     return FoundForm("original", what)
 
