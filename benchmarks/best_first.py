@@ -16,7 +16,7 @@ import time
 
 import numpy as np
 
-from mbrparse.charts.factory import ChartFactory
+from mbrparse.charts.exhaustive.factory import ChartFactory
 from mbrparse.decode.best_first.best_first import BestFirst, Until
 from mbrparse.decode.best_first.best_first_chart import BestFirstCharts
 from mbrparse.grammar.pcfg import PCFG, IntArray

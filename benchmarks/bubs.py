@@ -33,7 +33,7 @@ import numpy as np
 from pinned import machine, pin
 from samples import LARGE, SMALL, TREEBANK, Setting, binarized
 
-from mbrparse.charts.factory import ChartFactory
+from mbrparse.charts.exhaustive.factory import ChartFactory
 from mbrparse.grammar.pcfg import PCFG, IntArray
 from mbrparse.training.count import induce
 from mbrparse.treebank.corpora.reading import SourceTree

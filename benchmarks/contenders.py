@@ -15,7 +15,7 @@ from plain import PlainCharts
 from samples import LARGE, SMALL, Sample, encoded, read_sample
 
 from mbrparse.charts.chart import Chart
-from mbrparse.charts.factory import ChartFactory
+from mbrparse.charts.exhaustive.factory import ChartFactory
 from mbrparse.charts.rule_tables import chart_rules, wide_symbols
 from mbrparse.decode.answers import ParserOptions
 from mbrparse.decode.objectives import OBJECTIVES

@@ -24,7 +24,7 @@ from samples import (
 )
 
 from mbrparse.charts.chart import Chart
-from mbrparse.charts.factory import MAX_DENSE_SYMBOLS, ChartFactory, Kernel, suits_dense
+from mbrparse.charts.exhaustive.factory import MAX_DENSE_SYMBOLS, ChartFactory, Kernel, suits_dense
 from mbrparse.charts.rule_tables import chart_rules, wide_symbols
 from mbrparse.grammar.pcfg import PCFG, IntArray
 

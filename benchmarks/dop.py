@@ -17,7 +17,7 @@ from typing import cast
 
 from mbrparse.charts.chart import Chart
 from mbrparse.charts.dop.dop_charts import DopCharts
-from mbrparse.charts.factory import ChartFactory
+from mbrparse.charts.exhaustive.factory import ChartFactory
 from mbrparse.decode.bracketing import best_bracketing
 from mbrparse.grammar.dop.addressed_treebank import Weighting, address_trees
 from mbrparse.grammar.dop.dop_grammar import DopGrammar

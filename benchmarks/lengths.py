@@ -23,7 +23,7 @@ from samples import SMALL, Sample, default_corpus, encoded, read_sample, write_s
 from mbrparse.decode.objectives import OBJECTIVES
 from mbrparse.decode.parser.parser import Parser
 from mbrparse.decode.parser.sentences import Sentence
-from mbrparse.charts.factory import ChartFactory
+from mbrparse.charts.exhaustive.factory import ChartFactory
 
 LENGTHS = (10, 20, 40, 64, 65, 100, 101, 150, 200, 300, 500)
 QUICK = (*LENGTHS[:7], 200)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from samples import SMALL, Sample, encoded, read_sample
 
-from mbrparse.charts.factory import ChartFactory
+from mbrparse.charts.exhaustive.factory import ChartFactory
 from mbrparse.grammar.pcfg import PCFG, IntArray
 
 PEER_SECONDS = 20.0  # give or take the last sentence

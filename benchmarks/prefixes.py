@@ -28,7 +28,7 @@ import numpy as np
 from costs import medians
 from samples import SMALL, default_corpus, encoded, read_sample, write_sample
 
-from mbrparse.charts.factory import ChartFactory
+from mbrparse.charts.exhaustive.factory import ChartFactory
 from mbrparse.grammar.pcfg import PCFG, FloatArray, IntArray
 from mbrparse.decode.words.prefixes import Prefixes
 

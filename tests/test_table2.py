@@ -8,7 +8,7 @@ import pytest
 from commandline import Command
 from conftest import missing_data
 
-from mbrparse.charts.factory import ChartFactory
+from mbrparse.charts.exhaustive.factory import ChartFactory
 from mbrparse.decode.tree_probability import TreeProbability
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.training.count import induce

@@ -13,7 +13,7 @@ from mbrparse.charts.spans import SYMBOL_IDS, SpanEntries, Spans, SpanSummary
 from mbrparse.errors import NumberRangeError
 
 if TYPE_CHECKING:
-    from mbrparse.charts.forest.forest import Forest, SpanFilter
+    from mbrparse.charts.packed_forest import Forest, SpanFilter
     from mbrparse.grammar.pcfg import FloatArray, IntArray
 
 TOO_LARGE = "chart too large for memory"

@@ -235,7 +235,7 @@ def train(
 
 
 def _count(trees: Iterable[SourceTree], output: str, words: LexiconOptions, statistics: str | None) -> None:
-    from mbrparse.grammar.grammar_files import write_rules
+    from mbrparse.grammar.files.grammar_files import write_rules
     from mbrparse.grammar.rules import unquote
     from mbrparse.grammar.unknown_words import is_unknown
     from mbrparse.training.count import train_by_counting
@@ -261,7 +261,7 @@ def _split_merge(
     runs: IterationOptions,
     checkpoint: str | None,
 ) -> None:
-    from mbrparse.grammar.grammar_files import write_rules
+    from mbrparse.grammar.files.grammar_files import write_rules
     from mbrparse.training.split_merge.cycles import SplitMerge, train_trees
 
     try:

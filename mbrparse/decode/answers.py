@@ -8,16 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypedDict, get_args
+from typing import Any, Literal, NamedTuple, TypedDict, get_args
 
 from mbrparse.decode.objectives import OBJECTIVES, Item, Kind, Objective, Space
 from mbrparse.decode.trees import Fallback
 from mbrparse.errors import ObjectiveError, OptionsError
 from mbrparse.grammar.pcfg import FloatArray
 from mbrparse.treebank.tree import Tree
-
-if TYPE_CHECKING:
-    from mbrparse.decode.best_first.best_first import BestFirst
 
 Items = Literal["projected", "symbol"]
 #: Scores of each of one sentence's trees [correct], row by row.
@@ -84,11 +81,11 @@ class ParserOptions:
     frequent start symbol, every other node X (Goodman 1996, Table 2). With ``best_first`` charts are filled
     best-first instead of exhaustively, and results are those of the part that was filled. ``items`` says
     whether the items of derived trees have projected labels or symbols; ``max_length`` defaults to what
-    memory allows (charts.factory); ``expectations`` announces that posteriors will be asked for.
+    memory allows (charts.exhaustive.factory); ``expectations`` announces that posteriors will be asked for.
     ``k_best`` derivations, or ``samples`` by the ``seed``, make the candidates of a sentence; minimum-risk
     chooses among them by ``risk``, which scores trees of one sentence, [guessed, correct]. Labels over spans
     whose posterior is no more than ``prune`` are left out (0: none): under the projected grammar
-    (charts.pruning), or with a DOP grammar under the treebank's PCFG.
+    (charts.exhaustive.pruning), or with a DOP grammar under the treebank's PCFG.
 
     The rest is for DOP grammars. ``max_samples`` bounds how many derivations are drawn (by the ``seed``)
     for what is estimated from samples: consistency of spans, whole trees, with ``sampled_posteriors`` the
@@ -102,7 +99,7 @@ class ParserOptions:
     unlabelled: bool = False
     debinarized: bool = False
     max_length: int | None = None
-    best_first: BestFirst | None = None
+    best_first: Any = None  # a BestFirst
     items: Items = "projected"
     expectations: bool = False
     k_best: int | None = None
@@ -164,7 +161,7 @@ class Settings(TypedDict, total=False):
     unlabelled: bool
     debinarized: bool
     max_length: int | None
-    best_first: BestFirst | None
+    best_first: Any
     items: Items
     expectations: bool
     k_best: int | None

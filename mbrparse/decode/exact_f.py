@@ -20,9 +20,9 @@ import numpy as np
 import numpy.typing as npt
 
 from mbrparse.charts.chart import Chart
-from mbrparse.charts.forest.forest import ONE, Forest, Index, forest_cell
-from mbrparse.charts.forest_charts import ForestCharts
+from mbrparse.charts.exhaustive.forest_charts import ForestCharts
 from mbrparse.charts.kernel import kernel
+from mbrparse.charts.packed_forest import ONE, Forest, Index, forest_cell
 from mbrparse.charts.rule_tables import Ints, SparseTables
 from mbrparse.charts.spans import cell_of
 from mbrparse.decode.bracketing import TIE

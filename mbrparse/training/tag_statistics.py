@@ -39,7 +39,7 @@ from typing import Any
 
 import numpy as np
 
-from mbrparse.charts.factory import ChartFactory
+from mbrparse.charts.exhaustive.factory import ChartFactory
 from mbrparse.errors import GrammarError
 from mbrparse.files import open_output, read_lines, source_name
 from mbrparse.grammar.fields import FieldsReader, format_number, is_whole

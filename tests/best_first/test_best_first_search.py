@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import grammars, sentences
 
-from mbrparse.charts.factory import ChartFactory
+from mbrparse.charts.exhaustive.factory import ChartFactory
 from mbrparse.decode.best_first.best_first import MERITS, BestFirst, Until
 from mbrparse.decode.best_first.best_first_chart import BestFirstCharts
 from mbrparse.decode.best_first.search_kernels import NONE, PLACE, TOTAL

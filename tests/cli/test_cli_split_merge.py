@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from commandline import COMPILING, Command
 
-from mbrparse.grammar.grammar_files import read_grammar
+from mbrparse.grammar.files.grammar_files import read_grammar
 from mbrparse.training.split_merge import cycles as training
 
 # Subjects and objects differ: a state for each can tell pronouns' cases apart.

@@ -17,7 +17,7 @@ from strategies import derived, grammars, sentences
 from unary_strategies import unary_cases
 
 from mbrparse.charts.crossing.consistency import Consistency
-from mbrparse.charts.forest_charts import ForestCharts
+from mbrparse.charts.exhaustive.forest_charts import ForestCharts
 from mbrparse.decode.bracketing import best_bracketing
 from mbrparse.decode.parser.parser import Parser
 from mbrparse.decode.tree_probability import TreeProbability

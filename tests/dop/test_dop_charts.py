@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from naive_dop import NaiveDop, Node, fragments, inner_nodes, spans, words_of
 
 from mbrparse.charts.dop.dop_charts import DopCharts, DopTreeProbability
-from mbrparse.charts.factory import ChartFactory
+from mbrparse.charts.exhaustive.factory import ChartFactory
 from mbrparse.charts.spans import SpanEntries
 from mbrparse.decode.parser.parser import Parser
 from mbrparse.errors import GrammarError

@@ -11,7 +11,7 @@ from mbrparse.grammar.dop.addressed_treebank import AddressedTreebank, address_t
 from mbrparse.grammar.dop.dop_file import read_treebank, write_treebank
 from mbrparse.grammar.dop.dop_grammar import DopGrammar
 from mbrparse.grammar.dop.reduction import reduced_rules
-from mbrparse.grammar.grammar_files import read_any_grammar
+from mbrparse.grammar.files.grammar_files import read_any_grammar
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.treebank.brackets import read_tree
 from mbrparse.treebank.corpora.reading import SourceTree

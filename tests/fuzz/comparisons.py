@@ -24,8 +24,8 @@ from naive_dop import spans as dop_spans
 
 from mbrparse.charts.chart import TOO_IMPROBABLE
 from mbrparse.charts.dop.dop_charts import DopCharts
-from mbrparse.charts.factory import ChartFactory, Kernel
-from mbrparse.charts.pruning import PrunedCharts, Pruning
+from mbrparse.charts.exhaustive.factory import ChartFactory, Kernel
+from mbrparse.charts.exhaustive.pruning import PrunedCharts, Pruning
 from mbrparse.decode.best_first.best_first import BestFirst, Until
 from mbrparse.decode.best_first.best_first_chart import BestFirstCharts
 from mbrparse.decode.candidates.k_best import LEAST_SHARE

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from strategies import grammars, sentences
 
 from mbrparse.charts.chart import Chart
-from mbrparse.charts.factory import ChartFactory, suits_dense
+from mbrparse.charts.exhaustive.factory import ChartFactory, suits_dense
 from mbrparse.charts.rule_tables import Rules
 from mbrparse.charts.spans import cell_of
 from mbrparse.grammar.pcfg import PCFG

@@ -11,7 +11,7 @@ from strategies import grammars, sentences
 from unary_strategies import unary_cases
 
 from mbrparse.charts.crossing.consistency import Consistency
-from mbrparse.charts.forest_charts import ForestCharts
+from mbrparse.charts.exhaustive.forest_charts import ForestCharts
 from mbrparse.charts.spans import cell_of
 from mbrparse.grammar.pcfg import PCFG
 

@@ -14,7 +14,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mbrparse.errors import FileError, GrammarError
-from mbrparse.grammar.grammar_files import describe, read_grammar, read_rules, write_grammar, write_rules
+from mbrparse.grammar.files.grammar_files import (
+    describe,
+    read_grammar,
+    read_rules,
+    write_grammar,
+    write_rules,
+)
 from mbrparse.grammar.pcfg import PCFG, UNKNOWN_TERMINAL
 from mbrparse.grammar.rules import Rule, RuleSet, Weight, relative_frequencies
 from mbrparse.treebank.labels import project

@@ -7,7 +7,7 @@ import pytest
 
 from mbrparse import Parser, read_grammar
 from mbrparse.errors import GrammarError
-from mbrparse.grammar.grammar_files import read_rules
+from mbrparse.grammar.files.grammar_files import read_rules
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import Rule, RuleSet, Weight
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from naive import LabelledSpan
 
 from mbrparse.charts.chart import Chart
-from mbrparse.charts.factory import ChartFactory, Kernel
+from mbrparse.charts.exhaustive.factory import ChartFactory, Kernel
 from mbrparse.decode.best_first.best_first import BestFirst, Until
 from mbrparse.decode.best_first.best_first_chart import BestFirstCharts
 from mbrparse.decode.objectives import OBJECTIVES
@@ -150,7 +150,7 @@ OPTIONS: list[list[str]] = [
 @pytest.mark.parametrize("options", OPTIONS, ids=" ".join)
 @pytest.mark.parametrize("name", ["two ways", "low and high", "75"])
 def test_no_command_ends_in_a_traceback(name: str, options: list[str], tmp_path: Path) -> None:
-    from mbrparse.grammar.grammar_files import write_grammar
+    from mbrparse.grammar.files.grammar_files import write_grammar
 
     pcfg = pcfg_of(GRAMMARS[name])
     if pcfg.has_unaries and {"most-probable-tree", "--exact"} & set(options):

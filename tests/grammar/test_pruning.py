@@ -19,16 +19,16 @@ from naive_objectives import projection_of
 from strategies import grammars, sentences
 from unary_strategies import unary_cases
 
-from mbrparse.charts.factory import ChartFactory
-from mbrparse.charts.forest_charts import ForestCharts
-from mbrparse.charts.pruning import PrunedChart, PrunedCharts, Pruning
+from mbrparse.charts.exhaustive.factory import ChartFactory
+from mbrparse.charts.exhaustive.forest_charts import ForestCharts
+from mbrparse.charts.exhaustive.pruning import PrunedChart, PrunedCharts, Pruning
 from mbrparse.decode.answers import Settings
 from mbrparse.decode.best_first.best_first import BestFirst, Until
 from mbrparse.decode.objectives import OBJECTIVES, Kind, Objective, Space
 from mbrparse.decode.parser.output import Details
 from mbrparse.decode.parser.parser import Parser
 from mbrparse.errors import OptionsError
-from mbrparse.grammar.grammar_files import write_rules
+from mbrparse.grammar.files.grammar_files import write_rules
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.projection import expected_symbols, projected_grammar
 from mbrparse.grammar.rules import Rule, RuleSet, quote, relative_frequencies

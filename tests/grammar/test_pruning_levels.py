@@ -18,12 +18,12 @@ from strategies import grammars, sentences
 from unary_strategies import unary_cases
 
 from mbrparse.charts.chart import TOO_LARGE
+from mbrparse.charts.exhaustive.pruning import Mask, PrunedChart, PrunedCharts, Pruning
 from mbrparse.charts.forest import forests
-from mbrparse.charts.forest.forest import PRODUCTIONS, SpanFilter
-from mbrparse.charts.pruning import Mask, PrunedChart, PrunedCharts, Pruning
+from mbrparse.charts.packed_forest import PRODUCTIONS, SpanFilter
 from mbrparse.decode.parser.output import Details
 from mbrparse.decode.parser.parser import Parser
-from mbrparse.grammar.grammar_files import write_rules
+from mbrparse.grammar.files.grammar_files import write_rules
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.projection import projected_grammar
 from mbrparse.grammar.rules import Rule, RuleSet, quote, relative_frequencies

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from state_strategies import sourced
 from tree_strategies import tokens
 
-from mbrparse.grammar.grammar_files import read_rules, write_rules
+from mbrparse.grammar.files.grammar_files import read_rules, write_rules
 from mbrparse.grammar.rules import Rule, RuleSet, is_terminal, unquote
 from mbrparse.grammar.unknown_words import Signatures, classes
 from mbrparse.training.split_merge.cycles import SplitMerge, cycle, first_grammar, train_trees

@@ -15,7 +15,7 @@ from state_strategies import Drawn, drawn, kinds, random_grammar, sourced, sums,
 from tree_strategies import tokens
 
 from mbrparse.errors import GrammarError
-from mbrparse.grammar.grammar_files import read_rules, write_rules
+from mbrparse.grammar.files.grammar_files import read_rules, write_rules
 from mbrparse.grammar.rules import RuleSet, TerminalKind, is_terminal
 from mbrparse.training.count import induce
 from mbrparse.training.split_merge import state_splits as splits

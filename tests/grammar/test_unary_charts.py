@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from unary_strategies import unary_cases
 
 from mbrparse.charts.chart import Chart
-from mbrparse.charts.factory import ChartFactory
+from mbrparse.charts.exhaustive.factory import ChartFactory
 from mbrparse.charts.rule_tables import unary_closure
 from mbrparse.charts.spans import cell_of
 from mbrparse.errors import GrammarError

@@ -11,9 +11,9 @@ import numpy as np
 from mbrparse.charts.chart import Cell, Chart, Derivation, Pruned, derivation_of
 from mbrparse.charts.dop.dop_forest import LANES, DopForest, DopTables, dop_forest, dop_tables
 from mbrparse.charts.dop.dop_passes import DopValues, Memory, inside_pass, outside_pass, root_masses
-from mbrparse.charts.factory import TIE, ChartFactory
-from mbrparse.charts.forest.forest import Forest, SpanFilter
-from mbrparse.charts.pruning import left_out
+from mbrparse.charts.exhaustive.factory import TIE, ChartFactory
+from mbrparse.charts.exhaustive.pruning import left_out
+from mbrparse.charts.packed_forest import Forest, SpanFilter
 from mbrparse.charts.rule_tables import Ints
 from mbrparse.charts.spans import (
     SpanEntries,

@@ -15,8 +15,8 @@ from typing import NamedTuple
 import numpy as np
 
 from mbrparse.charts.chart import Derivation, derivation_of
-from mbrparse.charts.forest.forest import ONE, ForestState, Index, forest_cell
 from mbrparse.charts.kernel import kernel
+from mbrparse.charts.packed_forest import ONE, ForestState, Index, forest_cell
 from mbrparse.charts.rule_tables import BestChains, Floats
 from mbrparse.grammar.pcfg import IntArray
 

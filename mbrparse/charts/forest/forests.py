@@ -11,7 +11,10 @@ import numpy as np
 
 from mbrparse.charts.chart import TOO_IMPROBABLE, TOO_LARGE, Cell, Chart, Derivation, log_cell
 from mbrparse.charts.forest.best import Maxima, best_derivation, fill_maxima
-from mbrparse.charts.forest.forest import (
+from mbrparse.charts.forest.inside_outside import forest_inside, forest_outside, list_forest_entries
+from mbrparse.charts.forest.logarithms import LogForest
+from mbrparse.charts.forest.prediction import prediction
+from mbrparse.charts.packed_forest import (
     EDGES,
     GROUPS,
     NO_FILTER,
@@ -31,9 +34,6 @@ from mbrparse.charts.forest.forest import (
     new_floats,
     new_ints,
 )
-from mbrparse.charts.forest.inside_outside import forest_inside, forest_outside, list_forest_entries
-from mbrparse.charts.forest.logarithms import LogForest
-from mbrparse.charts.forest.prediction import prediction
 from mbrparse.charts.rule_tables import (
     BestChains,
     Floats,

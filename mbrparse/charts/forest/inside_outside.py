@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from mbrparse.charts.forest.forest import (
+from mbrparse.charts.kernel import kernel
+from mbrparse.charts.packed_forest import (
     EDGES,
     GROUPS,
     LEAST_VALUE,
@@ -30,7 +31,6 @@ from mbrparse.charts.forest.forest import (
     SpanFilter,
     forest_cell,
 )
-from mbrparse.charts.kernel import kernel
 from mbrparse.charts.rule_tables import Ints, Words
 from mbrparse.charts.spans import SpanEntries
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from mbrparse.charts.chart import Derivation
 from mbrparse.charts.forest.best import Maxima, best_derivation, ranges
-from mbrparse.charts.forest.forest import ForestState, forest_cell
+from mbrparse.charts.packed_forest import ForestState, forest_cell
 from mbrparse.charts.rule_tables import BestChains, Floats, Words
 from mbrparse.grammar.pcfg import IntArray
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mbrparse.charts.forest.forest import Bits, Prediction
+from mbrparse.charts.packed_forest import Bits, Prediction
 from mbrparse.charts.rule_tables import Ints, Rules
 
 # A set of symbols has so many bits at most, and so many left children have sets of their own: 4 MB.

@@ -12,9 +12,9 @@ from typing import NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from mbrparse.charts.forest.forest import ONE, Forest, Index
 from mbrparse.charts.forest.forests import Forests
 from mbrparse.charts.kernel import kernel
+from mbrparse.charts.packed_forest import ONE, Forest, Index
 from mbrparse.charts.rule_tables import Floats, Ints
 from mbrparse.grammar.pcfg import IntArray
 

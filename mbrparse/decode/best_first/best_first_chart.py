@@ -15,14 +15,14 @@ from typing import Any
 import numpy as np
 
 from mbrparse.charts.chart import Derivation
-from mbrparse.charts.factory import ChartFactory
+from mbrparse.charts.exhaustive.factory import ChartFactory
+from mbrparse.charts.left_corner import left_factors
 from mbrparse.charts.rule_tables import starts
 from mbrparse.charts.spans import SpanEntries, SpanSummary, entries_without_unaries, summarize_entries
 from mbrparse.decode.best_first import search_kernels as kernels
 from mbrparse.decode.best_first.best_first import FROM_STATISTICS, BestFirst
 from mbrparse.decode.best_first.search_kernels import NONE, PREFIX, Control, MeritTables, Search
 from mbrparse.decode.best_first.smoothed_statistics import StatisticsTables, no_statistics
-from mbrparse.decode.words.left_corner import left_factors
 from mbrparse.errors import GrammarError, MbrparseError
 from mbrparse.grammar.pcfg import PCFG, FloatArray, IntArray
 

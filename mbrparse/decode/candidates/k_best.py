@@ -19,8 +19,8 @@ from typing import Generic, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from mbrparse.charts.exhaustive.forest_charts import ForestCharts
 from mbrparse.charts.forest.top_down import LEXICAL, UNARY, TopDownForest, top_down_forest
-from mbrparse.charts.forest_charts import ForestCharts
 from mbrparse.charts.kernel import kernel
 from mbrparse.charts.rule_tables import Ints
 from mbrparse.decode.candidates.samples import Samples

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from mbrparse.charts.exhaustive.forest_charts import ForestCharts
 from mbrparse.charts.forest.top_down import (
     LEXICAL,
     UNARY,
@@ -21,7 +22,6 @@ from mbrparse.charts.forest.top_down import (
     sum_up,
     top_down_forest,
 )
-from mbrparse.charts.forest_charts import ForestCharts
 from mbrparse.charts.kernel import kernel
 from mbrparse.charts.rule_tables import Ints
 from mbrparse.charts.spans import SpanEntries, cell_of, entries_without_unaries

@@ -19,10 +19,10 @@ import numpy as np
 import numpy.typing as npt
 
 from mbrparse.charts.chart import Chart
-from mbrparse.charts.forest.forest import Forest, forest_cell
+from mbrparse.charts.exhaustive.forest_charts import ForestCharts
 from mbrparse.charts.forest.forests import Forests
-from mbrparse.charts.forest_charts import ForestCharts
 from mbrparse.charts.kernel import kernel
+from mbrparse.charts.packed_forest import Forest, forest_cell
 from mbrparse.charts.rule_tables import Floats, Ints
 from mbrparse.decode.derivations.search import Gains
 from mbrparse.decode.objectives import Item, Objective

@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from mbrparse.charts.forest.forest import ONE, Forest, Index
 from mbrparse.charts.kernel import kernel
+from mbrparse.charts.packed_forest import ONE, Forest, Index
 from mbrparse.charts.rule_tables import Floats, Ints
 from mbrparse.decode.derivations.items import ITEM_KINDS, ItemTables
 from mbrparse.decode.derivations.search import Gains, Graph

@@ -17,15 +17,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbrparse.charts.forest.forest import ONE, Forest, Index, forest_cell
 from mbrparse.charts.kernel import kernel
+from mbrparse.charts.packed_forest import ONE, Forest, Index, forest_cell
 from mbrparse.charts.rule_tables import Floats, Ints
 from mbrparse.decode.bracketing import TIE
 from mbrparse.grammar.unaries import components
 
 
 class Graph(NamedTuple):
-    """What a search looks at of a forest (charts.forest.forest), or of a forest of labels."""
+    """What a search looks at of a forest (charts.packed_forest), or of a forest of labels."""
 
     node_first: Ints
     node_start: Ints

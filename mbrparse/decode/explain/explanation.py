@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from mbrparse.charts.factory import ChartFactory
+from mbrparse.charts.exhaustive.factory import ChartFactory
 from mbrparse.decode.explain.page import Explanation, Reading
 from mbrparse.decode.explain.results import chart_cells, objective_results
 from mbrparse.decode.objectives import Objective

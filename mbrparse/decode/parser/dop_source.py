@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from mbrparse.charts.dop.dop_charts import DopCharts
-from mbrparse.charts.factory import TIE
+from mbrparse.charts.exhaustive.factory import TIE
 from mbrparse.charts.rule_tables import Ints
 from mbrparse.charts.spans import SpanEntries, SpanSummary, summarize_entries
 from mbrparse.decode.answers import DecoderName, ParserOptions, SourceKind

@@ -8,7 +8,7 @@ from typing import Any, Literal, cast
 
 import numpy as np
 
-from mbrparse.charts.factory import TIE
+from mbrparse.charts.exhaustive.factory import TIE
 from mbrparse.charts.spans import SpanEntries, SpanSummary, no_entries
 from mbrparse.decode.answers import DecoderName, ParserOptions, SourceKind, check
 from mbrparse.decode.decoders import Decoder
@@ -29,7 +29,7 @@ class Grammars:
     Raises OptionsError for weights that are none, GrammarError for grammars of words and of tags, by the
     ``names`` of their files.
 
-    >>> from mbrparse.grammar.grammar_files import grammar
+    >>> from mbrparse.grammar.files.grammar_files import grammar
     >>> Grammars([grammar("S -> 'a' [1.0]"), grammar("T -> 'a' [1.0]")]).labels
     ('S', 'T')
     """

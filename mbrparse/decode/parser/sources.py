@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
-from mbrparse.charts.factory import TIE, ChartFactory, default_max_length
+from mbrparse.charts.exhaustive.factory import TIE, ChartFactory, default_max_length
 from mbrparse.charts.spans import Labels, Spans
 from mbrparse.decode.answers import DecoderName, ParserOptions, SourceKind, check, decoder_of
 from mbrparse.decode.decoders import Decoded, Decoder
@@ -30,8 +30,8 @@ from mbrparse.treebank.tree import Tree
 if TYPE_CHECKING:
     from mbrparse.charts.chart import Chart
     from mbrparse.charts.crossing.consistency import Consistency
-    from mbrparse.charts.forest_charts import ForestCharts
-    from mbrparse.charts.pruning import Pruning
+    from mbrparse.charts.exhaustive.forest_charts import ForestCharts
+    from mbrparse.charts.exhaustive.pruning import Pruning
     from mbrparse.decode.candidates.candidate_trees import CandidateTrees
     from mbrparse.decode.parser.posteriors_source import PosteriorsSource
     from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors
@@ -181,7 +181,7 @@ class GrammarSource:
         """What fills charts for the options and objectives."""
         options = self.options
         if options.needs_forest:
-            from mbrparse.charts.forest_charts import ForestCharts
+            from mbrparse.charts.exhaustive.forest_charts import ForestCharts
 
             forests = ForestCharts(self.grammar, options.items, pruning=self._pruning)
             self.chart_labels = forests.labels
@@ -191,7 +191,7 @@ class GrammarSource:
 
             return BestFirstCharts(self.grammar, options.best_first)
         if self._pruning is not None:
-            from mbrparse.charts.pruning import PrunedCharts
+            from mbrparse.charts.exhaustive.pruning import PrunedCharts
 
             return PrunedCharts(self.grammar, self._pruning)
         return ChartFactory(self.grammar)
@@ -201,7 +201,7 @@ class GrammarSource:
         """What prunes charts, if anything does."""
         if not self.options.prune:
             return None
-        from mbrparse.charts.pruning import Pruning
+        from mbrparse.charts.exhaustive.pruning import Pruning
         from mbrparse.grammar.projection import has_annotations
 
         if not has_annotations(self.grammar):
@@ -219,7 +219,7 @@ class GrammarSource:
     @cached_property
     def forests(self) -> ForestCharts:
         """The charts, if they are forests, or others."""
-        from mbrparse.charts.forest_charts import ForestCharts
+        from mbrparse.charts.exhaustive.forest_charts import ForestCharts
 
         if isinstance(self.charts, ForestCharts):
             return self.charts

@@ -17,7 +17,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from mbrparse.charts.factory import TIE
+from mbrparse.charts.exhaustive.factory import TIE
 from mbrparse.decode.answers import (
     EXPECTATIONS,
     PRODUCTION_ITEMS,

@@ -30,7 +30,7 @@ from typing import Any, BinaryIO, NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from mbrparse.charts.factory import TIE
+from mbrparse.charts.exhaustive.factory import TIE
 from mbrparse.charts.spans import SpanEntries
 from mbrparse.decode.label_order import LabelOrder
 from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors, added_up, parted

@@ -19,7 +19,7 @@ from typing import NamedTuple, cast
 import numpy as np
 import numpy.typing as npt
 
-from mbrparse.charts.factory import TIE
+from mbrparse.charts.exhaustive.factory import TIE
 from mbrparse.charts.spans import begins, cell_of
 from mbrparse.decode.label_order import LabelOrder
 from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors

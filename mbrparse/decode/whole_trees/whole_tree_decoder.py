@@ -25,7 +25,7 @@ import numpy as np
 
 from mbrparse.charts.chart import Chart
 from mbrparse.charts.crossing.consistency import Consistency
-from mbrparse.charts.forest_charts import ForestCharts
+from mbrparse.charts.exhaustive.forest_charts import ForestCharts
 from mbrparse.charts.kernel import kernel
 from mbrparse.charts.rule_tables import Floats
 from mbrparse.charts.spans import cell_of

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from scipy.sparse import coo_array
 
+from mbrparse.charts.left_corner import left_factors
 from mbrparse.charts.rule_tables import chart_rules, lexicon, scaled_entries, unary_closure
-from mbrparse.decode.words.left_corner import left_factors
 from mbrparse.errors import InputMismatchError, shortened
 from mbrparse.grammar.pcfg import PCFG, UNKNOWN_TERMINAL, FloatArray, IntArray
 from mbrparse.grammar.rules import RuleSet, binarize_rules, quote

@@ -24,10 +24,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mbrparse.charts.chart import TOO_IMPROBABLE, TOO_LARGE
-from mbrparse.charts.factory import ChartFactory, default_max_length
-from mbrparse.charts.forest.forest import forest_cell
+from mbrparse.charts.exhaustive.factory import ChartFactory, default_max_length
 from mbrparse.charts.forest.forests import InsideNodes
 from mbrparse.charts.kernel import kernel
+from mbrparse.charts.left_corner import LeftCorners, close_left, left_corners
+from mbrparse.charts.packed_forest import forest_cell
 from mbrparse.charts.rule_tables import (
     Floats,
     Ints,
@@ -39,7 +40,6 @@ from mbrparse.charts.rule_tables import (
     unary_closure,
     words_of,
 )
-from mbrparse.decode.words.left_corner import LeftCorners, close_left, left_corners
 from mbrparse.errors import ChartOverflowError, NumberRangeError
 from mbrparse.grammar.pcfg import PCFG, UNKNOWN_TERMINAL, FloatArray, IntArray
 from mbrparse.grammar.tree_statistics import lexical_mass

@@ -16,7 +16,7 @@ import numpy as np
 
 from mbrparse.errors import CorpusError, FileError, GrammarError, InputMismatchError
 from mbrparse.files import atomic_outputs
-from mbrparse.grammar.grammar_files import read_rules, write_rules
+from mbrparse.grammar.files.grammar_files import read_rules, write_rules
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import Rule, RuleSet, TerminalKind, Weight, quote
 from mbrparse.jobs import Jobs, open_executor

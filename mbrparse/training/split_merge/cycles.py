@@ -16,7 +16,7 @@ import numpy as np
 
 from mbrparse.errors import GrammarError
 from mbrparse.files import atomic_outputs
-from mbrparse.grammar.grammar_files import read_rules, write_rules
+from mbrparse.grammar.files.grammar_files import read_rules, write_rules
 from mbrparse.grammar.rules import RuleSet, TerminalKind
 from mbrparse.grammar.unknown_words import Signatures
 from mbrparse.jobs import Jobs, open_executor

@@ -7,9 +7,9 @@ from typing import Literal
 import numpy as np
 
 from mbrparse.charts.chart import Chart
-from mbrparse.charts.factory import ChartFactory
-from mbrparse.charts.forest.forest import Forest
-from mbrparse.charts.pruning import PrunedCharts, Pruning
+from mbrparse.charts.exhaustive.factory import ChartFactory
+from mbrparse.charts.exhaustive.pruning import PrunedCharts, Pruning
+from mbrparse.charts.packed_forest import Forest
 from mbrparse.charts.rule_tables import Ints
 from mbrparse.grammar.pcfg import PCFG, IntArray
 

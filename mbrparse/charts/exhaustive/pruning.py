@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 
 from mbrparse.charts.chart import TOO_LARGE, Chart, Pruned
-from mbrparse.charts.factory import TIE, ChartFactory
-from mbrparse.charts.forest.forest import SpanFilter
+from mbrparse.charts.exhaustive.factory import TIE, ChartFactory
 from mbrparse.charts.forest.forests import Forests
+from mbrparse.charts.packed_forest import SpanFilter
 from mbrparse.charts.rule_tables import Ints
 from mbrparse.errors import ChartOverflowError
 from mbrparse.grammar.pcfg import PCFG, IntArray

@@ -1,0 +1,1 @@
+"""Grammars in files: mbrparse's own format, NLTK's and bitpar's."""
