@@ -1,7 +1,6 @@
 """disco-dop (van Cranenburgh, Scha & Bod 2016) on the sentences of our DOP figures: seconds and accuracy.
 
-It runs in an environment of its own (docs/dop.md says how to build it) and gets our binarized trees over
-tags, each tag a word under itself, all under one root. Its PCFG prunes its reduction and its Double-DOP at
+It runs in an environment of its own (below) and gets our binarized trees over tags, each tag a word under itself, all under one root. Its PCFG prunes its reduction and its Double-DOP at
 1e-5; they give the most probable tree of the 1,000 or 10 best derivations. What it parses is judged as our
 own parses are. Seconds are its own of each stage and the PCFG's, in CPU time, on one core.
 
@@ -9,6 +8,13 @@ own parses are. Seconds are its own of each stage and the PCFG's, in CPU time, o
 
 PYTHON is that of the environment, DIR a new folder; SENTENCES is the number of test sentences, the first of
 the last tenth of those of up to 40 tags; STAGES names the stages.
+The environment, with disco-dop of commit dd181a6:
+
+    git clone --recursive https://github.com/andreasvc/disco-dop
+    python3.11 -m venv disco
+    disco/bin/pip install cython==0.29.37 'numpy<2' 'setuptools<70' roaringbitmap grapheme
+    (cd disco-dop && ../disco/bin/python setup.py build_ext --inplace)
+    realpath disco-dop > $(disco/bin/python -c 'import site; print(site.getsitepackages()[0])')/disco.pth
 """
 
 from __future__ import annotations
