@@ -1,8 +1,9 @@
 """disco-dop (van Cranenburgh, Scha & Bod 2016) on the sentences of our DOP figures: seconds and accuracy.
 
-It runs in an environment of its own (below) and gets our binarized trees over tags, each tag a word under itself, all under one root. Its PCFG prunes its reduction and its Double-DOP at
-1e-5; they give the most probable tree of the 1,000 or 10 best derivations. What it parses is judged as our
-own parses are. Seconds are its own of each stage and the PCFG's, in CPU time, on one core.
+It runs in an environment of its own (below) and gets our binarized trees over tags, each tag a word under
+itself, all under one root. Its PCFG prunes its reduction and its Double-DOP at 1e-5; they give the most
+probable tree of the 1,000 or 10 best derivations. What it parses is judged as our own parses are. Seconds
+are its own of each stage and the PCFG's, in CPU time, on one core.
 
     taskset -c 0 python benchmarks/disco_dop.py PYTHON DIR [nltk:treebank] [SENTENCES] [STAGE ...]
 
