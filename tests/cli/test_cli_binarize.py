@@ -17,19 +17,6 @@ def test_account(command: Command) -> None:
     )
 
 
-def test_malformed_trees_are_skipped_on_demand(command: Command) -> None:
-    Path("bad.mrg").write_text("(S x y)\n(S (A x y)\n(S y z)\n(S))\n")
-    Path("good.mrg").write_text("(S a b)\n")
-    outcome = command("binarize bad.mrg good.mrg --on-error skip")
-    assert outcome.output == "(S x y)\n(S y z)\n(S a b)\n"
-    assert outcome.err == (
-        "mbrparse: read 6 trees, kept 3, dropped 3 (malformed: 3); first: bad.mrg:2: unbalanced brackets: 1 "
-        "opened here or later, never closed\n"
-    )
-    assert command("binarize bad.mrg good.mrg -o out").error.startswith("bad.mrg:2: unbalanced brackets")
-    assert not Path("out").exists()
-
-
 def test_sections_of_the_journal(command: Command) -> None:
     for section in ("02", "23"):
         path = Path(section, f"wsj_{section}00.mrg")

@@ -46,14 +46,6 @@ def test_lines_of_candidates(command: Command) -> None:
     assert Path("two.tsv").read_bytes() == Path("c.tsv").read_bytes()
 
 
-def test_samples_with_a_seed(command: Command) -> None:
-    texts = []
-    for seed in ("", "--seed 0", "--seed 1"):
-        assert command(f"parse -g g --samples 4 {seed} --candidates c.tsv", stdin="x " * 12).code == 0
-        texts.append(Path("c.tsv").read_text())
-    assert texts[0] == texts[1] != texts[2]
-
-
 def test_minimum_risk(command: Command) -> None:
     """One of the candidates; which one is tested in decode/test_candidates.py."""
     parse = "parse -g g --k-best 20 --objective minimum-risk --risk bracketed-recall --candidates c.tsv"

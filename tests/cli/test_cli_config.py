@@ -94,10 +94,10 @@ def test_what_a_file_says_wrong(command: Command, text: str, message: str) -> No
 
 
 def test_a_table_is_checked_when_its_command_runs(command: Command) -> None:
-    Path("mbrparse.toml").write_text('[experiment.simon]\n[parse]\nobjective = ["labelled-tre"]\n')
+    Path("mbrparse.toml").write_text('[grammar.inf]\n[parse]\nobjective = ["labelled-tre"]\n')
     assert command("split trees.mrg --test-last 1 --test-output -").code == 0
-    assert command("experiment simaan trees.mrg").error.startswith(
-        "mbrparse.toml: [simon] is not one of experiment; did you mean 'simaan'?"
+    assert command("grammar info g").error.startswith(
+        "mbrparse.toml: [inf] is not one of grammar; did you mean 'info'?"
     )
     error = command("parse trees.mrg -g x").error
     assert error.startswith("mbrparse.toml: [parse] objective: 'labelled-tre' is not one of")
@@ -113,7 +113,7 @@ def test_a_file_that_nobody_named_writes_nothing_and_connects_nowhere(command: C
     for key, value, refused in (
         ("scheduler", "tcp://127.0.0.1:9", "outputs and schedulers"),
         ("details", "kept", "outputs and schedulers"),
-        ("work", "kept", "outputs and schedulers"),
+        ("write-posteriors", "kept", "outputs and schedulers"),
         ("grammar", f"{Path.cwd()}/../g.txt", "paths outside of its folder"),
     ):
         Path(file).write_text(f'[{table}]\n{key} = "{value}"\n')
@@ -185,7 +185,7 @@ def test_no_option_of_any_command_reaches_out_of_the_folder() -> None:
             )
             named = option.make_metavar(click.Context(cli))
             assert (kind == "text") != bool(re.search("FILE|PATH|DIR|FOLDER|CSV|PRM|GRAMMAR", named)), key
-    assert {"parse scheduler", "train statistics", "dop output", "evaluate scheduler"} <= {*kinds["output"]}
+    assert {"parse scheduler", "train statistics", "grid output", "reproduce scheduler"} <= {*kinds["output"]}
     assert {"parse statistics", "evaluate runs", "evaluate details", "report details"} <= {*kinds["input"]}
     assert {"parse encoding", "report title", "binarize functions"} <= {*kinds["text"]}
 

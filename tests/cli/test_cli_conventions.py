@@ -36,31 +36,9 @@ def test_options_for_an_own_convention(command: Command) -> None:
     assert "elsewhere --terminals-below says" in command("binarize own.psd --leaves lemma").error
 
 
-def test_a_file_of_options(command: Command) -> None:
-    Path("mbrparse.toml").write_text(
-        '[binarize]\ndrop = "CODE"\nids = "ID"\nterminals-below = "lemma=form"\nencoding = "utf-8,latin-1"\n'
-    )
-    assert command("binarize own.psd").output == READ
-
-
-def test_roots(command: Command) -> None:
-    text = "(TEXT (S (A a) (B b)))\n"
-    assert command("binarize -", stdin=text).output == "(TEXT (A a) (B b))\n"
-    outcome = command("binarize - --roots T*", stdin=text)
-    assert outcome.output == "(S (A a) (B b))\n"
-    assert "wrapper TEXT 1" in outcome.err
-
-
 def test_a_label_that_never_occurs_is_told(command: Command) -> None:
     outcome = command("binarize own.psd --drop CODE,X,NP-* --ids ID --terminals-below lemma=form")
     assert outcome.err.endswith("mbrparse: warning: no label fits --drop X,NP-*\n")
-
-
-def test_statistics_of_own_conventions(command: Command) -> None:
-    outcome = command(f"stats own.psd {OWN} --drop CODE,X --table words --format csv")
-    assert outcome.output == "words,count,percent\nbark,1,50.0\ndogs,1,50.0\n"
-    assert outcome.err == "mbrparse: warning: no label fits --drop X\n"
-    assert "Mjög" in command("stats greynir:greynir --table words").output
 
 
 @pytest.mark.parametrize(
@@ -79,25 +57,6 @@ def test_malformed_options(command: Command, options: str, message: str) -> None
         "stats",
     ):
         assert message in command(f"{which} own.psd {options}").usage_error
-
-
-def test_greynir(command: Command) -> None:
-    outcome = command("binarize greynir:greynir -o out")
-    assert outcome.code == 0
-    assert Path("out").read_text() == (
-        "(S0 (S (no_et Hundur) (so geltir)) (grm -RRB-))\n(S (lo Mjög) (no góð_verkefni))\n"
-    )
-    places = [row.split("\t")[2] for row in Path("out.places").read_text().splitlines()[1:]]
-    assert places == ["x.psd,.1", "x.psd,.2"]
-    for part in (
-        "(META) 2",
-        "(COMMENT) without a word 1",
-        "lemma 4",
-        "wrapper S0 1",
-        "blank inside a word (now _) 1",
-    ):
-        assert part in outcome.err
-    assert "read as   mbrparse binarize greynir:greynir" in command("corpora greynir").out
 
 
 def test_files_in_several_encodings(command: Command) -> None:

@@ -77,15 +77,6 @@ def test_a_folder_that_is_called_as_a_corpus(command: Command) -> None:
     assert command("corpora wsj").output.startswith("wsj  plain brackets\n")
 
 
-def test_figures_of_what_is_here(command: Command) -> None:
-    outcome = command("corpora --check")
-    assert "    holds     files 1, trees 1,500, words 13,930" in outcome.output
-    lines = command("corpora corpus.zip").output.splitlines()
-    assert lines[0] == "icepahc:corpus.zip  Icelandic Parsed Historical Corpus"
-    assert lines[2].startswith("    holds     files 1, trees 2, words 6, different tags 5")
-    assert lines[3].startswith("    removed   (ID) 3, ")
-
-
 def test_each_thing_that_goes_is_counted(command: Command) -> None:
     outcome = command("binarize icepahc:corpus.zip")
     assert outcome.output == (
@@ -108,18 +99,3 @@ def test_a_corpus_is_not_overwritten(command: Command) -> None:
     refused = command("binarize icepahc:corpus.zip -o corpus.zip").usage_error
     assert "--output would overwrite INPUT" in refused
     assert Path("corpus.zip").read_bytes() == before
-
-
-def test_labels_of_other_traditions(command: Command) -> None:
-    Path("names").write_text("np NP\nvp VP\n")
-    text = "(UTT+np (>N+art Um) (H+n dia) (. .))\n"
-    outcome = command("binarize - --functions before:+ --label-map names", stdin=text)
-    assert outcome.output == "(NP (art Um) (NP_Cont (n dia) (. .)))\n"
-    assert outcome.err.endswith("mbrparse: warning: no label fits these lines of names: 2\n")
-
-
-def test_options_that_a_corpus_has_no_use_for(command: Command) -> None:
-    assert "gives no lemmas" in command("binarize corpus.zip --leaves lemma").error
-    warned = command("binarize icepahc:corpus.zip --head-rules collins")
-    assert "warning: Collins's rules know no labels of icepahc:corpus.zip" in warned.err
-    assert "Collins" not in command("binarize embedded:flights --head-rules collins").err

@@ -50,13 +50,6 @@ def test_a_counted_grammar_expects_the_mean_of_its_treebank(terminals: str, comm
     assert np.dot(lengths, range(1, 61)) == pytest.approx(found["words"], rel=0.05)
 
 
-def test_a_grammar_in_nltks_format_with_rules_of_any_length(command: Command) -> None:
-    text = "S -> A A A [0.5] | A [0.5]\nA -> 'a' [0.5] | 'b' [0.5]\n"
-    outcome = command("grammar info - --entropy", stdin=text)
-    assert "words                  2\n" in outcome.output
-    assert "entropy in bits        3\n" in outcome.output  # one for S, and one for each of two words
-
-
 def test_an_inconsistent_grammar(command: Command) -> None:
     text = grammar_text("0.75 - S -> S S; 0.25 - S -> 'a'", start="S 1 -")
     outcome = command("grammar info - --entropy --lengths 1", stdin=text)
@@ -72,9 +65,3 @@ def test_options_that_need_others(command: Command) -> None:
     assert "--format needs --states or --entropy" in command("grammar info g --format csv").usage_error
     assert "--top needs --states" in command("grammar info g --entropy --top 3").usage_error
     assert "Several grammars need --states" in command("grammar info g g --entropy").usage_error
-
-
-def test_a_dop_grammar(command: Command) -> None:
-    command("binarize embedded:flights -o bin")
-    assert command("train bin --method dop -o dop").code == 0
-    assert "a DOP grammar" in command("grammar info dop --entropy").error

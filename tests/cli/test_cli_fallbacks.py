@@ -1,6 +1,5 @@
 """Fall-backs: told with number and word, marked in trees, and an exit code on demand."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -47,13 +46,6 @@ def test_of_many_the_first_are_told(command: Command) -> None:
     assert lines[-1] == "mbrparse: 603 sentences, 600 fell back (no parse: 600)"
 
 
-def test_explain_never_shows_a_fall_back(command: Command) -> None:
-    error = command("explain -g toy.nltk she saw the wolf -o page.html").last_error
-    assert error.startswith("mbrparse: the grammar has no 'wolf'; its terminals are words such as dog, ")
-    assert "the grammar has no tree of 'dog saw'" in command("explain -g toy.nltk dog saw").last_error
-    assert not Path("page.html").exists()
-
-
 def test_marks(command: Command) -> None:
     plain = command("parse -g toy.nltk", stdin=TEXT).output.splitlines()
     marked = command("parse -g toy.nltk --mark-fallback", stdin=TEXT).output.splitlines()
@@ -68,28 +60,6 @@ def test_marks(command: Command) -> None:
         ]
     empty = command("parse -g toy.nltk --mark-fallback --fallback empty", stdin=TEXT).output
     assert empty.splitlines() == [plain[0], "(())", "(())"]
-
-
-@pytest.mark.parametrize("form", ["binarized", "original"])
-def test_marked_trees_are_evaluated_and_debinarized_alike(form: str, command: Command) -> None:
-    option = "--debinarize" if form == "original" else ""
-    for name, mark in (("plain", ""), ("marked", "--mark-fallback")):
-        assert command(f"parse -g toy.nltk {option} {mark} -o {name}", stdin=TEXT).code == 0
-    assert Path("plain").read_text() != Path("marked").read_text()
-    assert command("debinarize marked").output == command("debinarize plain").output
-    gold = "\n".join(
-        [PARSED, PARSED.replace("dog", "wolf"), "(S (NP (D the) (N dog)) (NP (NP she) (V saw)))"]
-    )
-    Path("gold").write_text(gold + "\n")
-    rows = [
-        json.loads(
-            command(f"evaluate gold {name} --form {form} --unaries --format json --resamples 0").output
-        )
-        if form == "binarized"
-        else json.loads(command(f"evaluate gold {name} --form {form} --format json --resamples 0").output)
-        for name in ("plain", "marked")
-    ]
-    assert str(rows[0]).replace("plain", "marked") == str(rows[1])
 
 
 def test_strict(command: Command) -> None:

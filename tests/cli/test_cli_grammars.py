@@ -46,25 +46,3 @@ def test_flights_is_what_its_grammar_gives(command: Command) -> None:
     outcome = command("sample embedded:flights -n 1500 --seed 1996")
     assert outcome.err == "mbrparse: sampled 1500 trees with seed 1996\n"
     assert outcome.output.encode() == (files("mbrparse.treebank") / "data" / "flights.mrg").read_bytes()
-
-
-def test_sample_prints_the_seed_that_it_chose(command: Command) -> None:
-    first = command("sample embedded:flights -n 5")
-    match = re.fullmatch(r"mbrparse: sampled 5 trees with seed (\d+)\n", first.err)
-    assert match is not None
-    assert command("sample embedded:flights -n 5 --seed", match[1]) == first
-    assert command("sample embedded:flights -n 5").err != first.err
-
-
-@pytest.mark.usefixtures("treebank_sample")  # skips, or fails, where the data is missing
-def test_the_small_grammar_of_the_sample(command: Command) -> None:
-    """NLTK's Penn sample: the figures of the docs."""
-    assert command("binarize nltk:treebank --max-length 40 -o trees").err == (
-        "mbrparse: read 3914 trees, kept 3628, dropped 286 (longer than 40: 285, single terminal: 1)\n"
-    )
-    split = command("split trees --test-fraction 0.1 --train-output train --test-output test")
-    assert split.err == "mbrparse: 3266 training trees, 362 test trees\n"
-    assert command("train train -o grammar").err == "mbrparse: 3266 trees, 2071 rules\n"
-    size = dict(line.split(maxsplit=1) for line in command("grammar info grammar").output.splitlines())
-    assert (size["symbols"], size["rules"], size["binary"]) == ("91", "2071", "2071")
-    assert size["start"].startswith("S 0.9094, SINV 0.0407, NP 0.0358,")

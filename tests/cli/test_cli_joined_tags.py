@@ -6,8 +6,6 @@ from pathlib import Path
 import pytest
 from commandline import Command
 
-from mbrparse.treebank.brackets import read_tree
-
 TREES = """\
 (S (NP (PRP he)) (VP (VBD slept)))
 (S (NP (DT the) (JJ old) (NN dog)) (VP (VBD saw) (NP (PRP it))) (. .))
@@ -55,28 +53,6 @@ def test_parses_have_constituents_over_words(method: str, objective: str, comman
     assert found >= set(TREES.splitlines())
 
 
-def test_tags_as_terminals_are_the_treebanks(method: str, command: Command) -> None:
-    """What is joined with a tag is neither learned from nor given to a parser of tags."""
-    command("binarize trees --unary join -o join")
-    grammars = [command(f"train {trees} --method {method}").output for trees in ("bin", "join")]
-    assert grammars[0] == grammars[1]
-    Path("g").write_text(grammars[0])
-    parses = [command(f"parse -g g {trees} --debinarize").output for trees in ("bin", "join")]
-    assert parses[0] == parses[1]
-    assert parses[0].count("(PRP he)") == 1
-    assert "(NP (PRP he))" not in parses[0]
-    assert "++" not in parses[0]
-
-
-def test_statistics_of_both_kinds(command: Command) -> None:
-    command("binarize trees --unary join -o join")
-    for trees in ("bin", "join"):
-        command(f"train {trees} -o g --statistics {trees}.tags")
-        command(f"train {trees} {WORDS} -o g --statistics {trees}.words")
-    assert Path("bin.tags").read_text() == Path("join.tags").read_text()
-    assert "NP%2B%2BPRP" in Path("bin.words").read_text()
-
-
 @pytest.mark.parametrize("kind", ["signature", "collins"])
 def test_unknown_words(kind: str, command: Command) -> None:
     """Collins's tagger knows nothing of what is joined with its tags."""
@@ -107,20 +83,3 @@ def test_evaluation(gold: str, parse: str, options: str, recall: str, tags: str,
     criteria = "--criteria labelled-recall,tagging-accuracy --format csv"
     table = command(f"evaluate {gold} {parse} {options} {criteria}").output
     assert table.splitlines()[-1].split(",")[1:3] == [recall, tags]
-
-
-def test_posteriors_and_scores(command: Command) -> None:
-    command(f"train bin {WORDS} -o g")
-    command("parse -g g bin -o parses --write-posteriors p.npz")
-    words = "".join(f"{' '.join(read_tree(line).words())}\n" for line in TREES.splitlines())
-    assert command("parse --posteriors p.npz --debinarize", stdin=words).output == TREES
-    assert command("parse --posteriors p.npz --objective labelled-f", stdin=words).output == TREES
-    rows = [json.loads(line) for line in command("score bin -g g").output.splitlines()]
-    assert [row["tree_constituents"] for row in rows] == [1, 5, 2, 2]
-    assert all(row["expected_labelled_recall"] == pytest.approx(1.0) for row in rows)
-
-
-def test_a_fall_back_has_tags_alone(command: Command) -> None:
-    command(f"train bin {WORDS} -o g")
-    done = command("parse -g g --debinarize --fallback flat", stdin="he he he\n")
-    assert done.output == "(S (PRP he) (PRP he) (PRP he))\n"

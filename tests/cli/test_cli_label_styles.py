@@ -1,6 +1,5 @@
 """Labels of other programs, named by --label-style, by single marks, or in the file of posteriors."""
 
-import itertools
 import json
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,6 @@ import pytest
 from commandline import Command
 
 from mbrparse.treebank.brackets import read_tree
-from mbrparse.treebank.labels import STYLES
 from mbrparse.treebank.outlines import constituents
 from mbrparse.treebank.tree import Tree
 
@@ -84,13 +82,6 @@ def test_parse(command: Command, name: str) -> None:
     assert [{one for one in spans if one[1] - one[0] > 1} for spans in labelled(free)] == wide
 
 
-def test_posteriors(command: Command) -> None:
-    done = command("posteriors --posteriors new.npz --label-style supar --format tsv text")
-    assert "S+VP" in done.output
-    assert "*" not in done.out
-    assert command("posteriors -g g --label-style supar text").usage_error.endswith("needs --posteriors.")
-
-
 @pytest.mark.parametrize("form", ["--form original", "--evalb COLLINS.prm", "--profile evalb"])
 @pytest.mark.parametrize("name", ["new", "old"])
 def test_evaluate(command: Command, form: str, name: str) -> None:
@@ -101,22 +92,6 @@ def test_evaluate(command: Command, form: str, name: str) -> None:
     assert "label-style" not in done.err
     assert f"{name}: " in command(typed).err
     assert "--label-style supar reads it" in command(typed).err
-
-
-def test_evaluate_as_evalb(command: Command) -> None:
-    typed = "evaluate --evalb COLLINS.prm gold new"
-    assert "Bracketing FMeasure       = 100.00" in command(f"{typed} --label-style supar").output
-    done = command(typed)
-    assert "Bracketing FMeasure       = 100.00" not in done.output
-    assert done.err.count("--label-style supar reads it") == 1
-
-
-def test_report(command: Command) -> None:
-    typed = "report gold new --form original --posteriors new.npz --label-style supar -o page.html"
-    assert "label-style" not in command(typed).err
-    page = Path("page.html").read_text()
-    assert "S*" not in page
-    assert "S::VP" not in page
 
 
 def test_score(command: Command) -> None:
@@ -130,25 +105,6 @@ def test_score(command: Command) -> None:
         assert theirs == [{**row, "source": name} for row in ours]
         assert "label-style" not in done.err
     assert ours[0]["tree_log_probability"] is not None
-
-
-def test_write_posteriors(command: Command) -> None:
-    """The file says how labels are written, and reads back as without a style."""
-    command("binarize gold --unary join -o bin")
-    command("train bin -o g")
-    trees = command("parse bin -g g --debinarize").output
-    command("parse bin -g g --write-posteriors theirs.npz --label-style supar -o out")
-    with np.load("theirs.npz") as found:
-        assert {"S*", "S::VP"} <= set(found["labels"])
-        assert (found["joiner"], set(found["continuation"])) == ("::", {"*", "|<"})
-    done = command("parse bin --posteriors theirs.npz --debinarize")
-    assert (done.output, done.err) == (trees, "mbrparse: 2 sentences, 0 fell back\n")
-    command("parse bin -g g --write-posteriors null.npz --label-style benepar -o out")
-    flat = command("parse bin --posteriors null.npz --debinarize").output
-    assert flat == trees
-    assert command("parse bin -g g --label-style supar").usage_error.endswith(
-        "--label-style needs --posteriors."
-    )
 
 
 def test_debinarize(command: Command) -> None:
@@ -174,27 +130,6 @@ def test_marks_in_the_file(command: Command) -> None:
     np.savez("wrong.npz", **arrays, joiner=3)
     error = command("parse text --posteriors wrong.npz").error
     assert "array 'joiner' is of int64, where text is wanted; write np.array(joiner, dtype=str)" in error
-
-
-def test_a_null_label_is_no_constituent(command: Command) -> None:
-    """As in benepar's charts: an empty label over what binarizing put in."""
-    arrays: dict[str, Any] = {
-        "lengths": [3],
-        "labels": ["", "S::NP", "NN"],
-        "sentence": [0] * 3,
-        "g": [1.0, 0.75, 1.0],
-    }
-    arrays |= {"start": [0, 0, 2], "end": [2, 3, 3], "label": [0, 1, 2], "tag": [False, False, True]}
-    np.savez("null.npz", **arrays)
-    error = command("parse --posteriors null.npz", stdin="a b c\n").error
-    assert "label '' is empty" in error
-    assert "--label-style benepar" in error
-    for options in (["--label-style", "benepar"], ["--null", "", "--joiner", "::"]):
-        done = command("parse --posteriors null.npz --debinarize", *options, stdin="a b c\n")
-        assert done.output == "(S (NP a b (NN c)))\n"
-    np.savez("named.npz", **{**arrays, "labels": ["NULL", "S", "NN"]})
-    typed = "parse --posteriors named.npz --debinarize --label-style torch-struct"
-    assert command(typed, stdin="a b c\n").output == "(S a b (NN c))\n"
 
 
 LOOKS = {
@@ -225,26 +160,3 @@ def test_what_looks_foreign_is_never_written_in_silence(command: Command, label:
     mended = command(typed, *LOOKS[label].replace('"', "").split(" "), stdin="a b c\n" * 2)
     assert mended.err == "mbrparse: 2 sentences, 0 fell back\n"
     assert mended.output == ("(S a b c)\n" if label != "S::VP" else "(S (S (VP a b)) c)\n") * 2
-
-
-def test_ordinary_labels_need_no_note(command: Command) -> None:
-    for label in ("NP-SBJ", "WP$", "X_Cont", "S+VP", "CS", "-NONE-"):
-        arrays: dict[str, Any] = {"lengths": [3], "labels": ["S", label], "sentence": [0, 0], "g": np.ones(2)}
-        np.savez("p.npz", **arrays, start=[0, 0], end=[3, 2], label=[0, 1])
-        assert (
-            command("parse --posteriors p.npz", stdin="a b c\n").err == "mbrparse: 1 sentence, 0 fell back\n"
-        )
-
-
-@pytest.mark.parametrize("style", STYLES)
-def test_what_is_written_is_read_again(style: str) -> None:
-    marks = STYLES[style]
-    for first, second in itertools.product(("NP", "S+VP", "A%5EB"), ("", "_Cont")):
-        written = marks.written(first + second)
-        if written is None:
-            assert second
-            assert not marks.continuation
-        elif second:
-            assert marks.translate(written) == first.split("+")[-1] + "_Cont"
-        elif marks.joiner or "+" not in first:
-            assert marks.translate(written) == first

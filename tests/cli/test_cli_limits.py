@@ -71,26 +71,3 @@ def test_settings_of_libraries_in_the_working_folder_are_not_read(command: Comma
     for drawing in ("posteriors trees -g grammar --png p.png", "show trees --png t.png"):
         done = finished(*mbrparse, *drawing.split())
         assert (done.returncode, done.stderr) == (0, ""), done
-
-
-def test_labels_that_no_grammar_can_have_are_named_where_they_are_read(command: Command) -> None:
-    Path("rules").write_text("1 & NN NN\n2 S & &\n")
-    Path("lexicon").write_text("dog\tNN 3\n")
-    error = command("grammar convert rules --from bitpar --lexicon lexicon -o grammar").error
-    assert error == "rules: label '&' has no base before its annotations; call it otherwise: %26, say"
-    assert not Path("grammar").exists()
-
-
-def test_posteriors_may_be_written_to_a_device(command: Command) -> None:
-    command("train trees -o grammar")
-    done = command("parse trees -g grammar -o out --write-posteriors /dev/null")
-    assert done.code == 0, done
-
-
-def test_an_input_without_a_name_is_not_the_working_folder(command: Command) -> None:
-    assert "an input without a name" in command("binarize", "").error
-
-
-def test_an_integer_of_any_length_in_a_file_of_options(command: Command) -> None:
-    Path("options.toml").write_text(f"[binarize]\nvmarkov = {'9' * 5000}\n")
-    assert command("--config options.toml binarize trees").error.startswith("options.toml: not TOML: ")

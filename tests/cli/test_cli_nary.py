@@ -3,7 +3,6 @@
 import json
 from pathlib import Path
 
-import numpy as np
 import pytest
 from commandline import Command
 
@@ -32,15 +31,6 @@ def test_a_cost_leaves_out_what_is_doubtful(command: Command) -> None:
         assert outcome.output == f"{tree}\n", cost
 
 
-def test_special_cases_to_the_byte(command: Command) -> None:
-    for name, weight in (("labelled-recall", "labelled=1"), ("bracketed-recall", "bracketed=1")):
-        for space in ("free", "grammar"):
-            parse = f"parse -g g --space {space} --objective"
-            one = command(f"{parse} {name}", stdin=SENTENCE)
-            other = command(f"{parse} general-recall --weight {weight}", stdin=SENTENCE)
-            assert one.output == other.output
-
-
 def test_the_expected_f_and_its_exact_value(command: Command) -> None:
     """The one is a ratio of expectations, the other the expectation of a ratio."""
     parse = "parse -g g --objective labelled-f --details details"
@@ -62,16 +52,3 @@ def test_exact_f_needs_a_grammar_without_unary_rules(command: Command) -> None:
     error = command("parse -g unary --objective labelled-f --exact", stdin="DT NN VB\n").error
     assert "needs a grammar without unary rules" in error
     assert "mbrparse binarize --unary top" in error
-
-
-SEVERAL = f"{SENTENCE}DT NN VB\nDT NN VB DT XX .\nDT NN\n" + SENTENCE * 3
-
-
-def test_posteriors_from_elsewhere_serve_too(command: Command) -> None:
-    np.savez(
-        "given.npz", lengths=[3], labels=["S", "NP", "S_Cont"], sentence=[0, 0, 0, 0], start=[0, 0, 1, 1],
-        end=[3, 2, 3, 3], label=[0, 1, 1, 2], g=np.array([1.0, 0.2, 0.3, 0.5]),
-    )  # fmt: skip
-    for name, tree in (("general-recall", "(S a (NP b c))"), ("labelled-f", "(S a b c)")):
-        outcome = command(f"parse --posteriors given.npz --objective {name}", stdin="a b c\n")
-        assert outcome.output == f"{tree}\n"

@@ -4,7 +4,6 @@ import json
 import math
 from pathlib import Path
 
-import numpy as np
 import pytest
 from commandline import Command, grammar_text
 
@@ -54,17 +53,6 @@ def test_the_counter_example_to_every_digit(command: Command) -> None:
     assert [f"{score:.5f}" for score in recalls] == ["3.13236", "3.23307"]
 
 
-def test_every_posterior_of_the_counter_example(command: Command) -> None:
-    assert command("parse -g simaan --write-posteriors out.npz", stdin=EIGHT).code == 0
-    with np.load("out.npz") as arrays:
-        labels = arrays["labels"][arrays["label"]]
-        rows = zip(labels, arrays["start"], arrays["end"], arrays["g"], strict=True)
-        shown = {f"{label}({start},{end}) {g:.5f}" for label, start, end, g in rows}
-    assert shown >= {"S(0,4) 0.19942", "S(4,8) 0.19942", "A(0,2) 0.16829", "A(6,8) 0.16829"}
-    assert shown >= {"A(2,4) 0.40707", "A(4,6) 0.40707", "A(3,5) 0.36477", "S(1,8) 0.39911"}
-    assert shown >= {"S(0,7) 0.39911", "S(1,7) 0.36136", "S(2,6) 0.28295"}
-
-
 def test_items_of_symbols_or_of_labels(command: Command) -> None:
     """Three symbols of one label outweigh one of another label only if they are taken together."""
     starts = [f"start S~{i} {p} -" for i, p in enumerate((0.22, 0.21, 0.2, 0.37))]
@@ -90,23 +78,6 @@ def test_a_chain_of_max_rule_holds_no_label_twice(command: Command) -> None:
 
 def test_viterbi_is_labelled_tree(command: Command) -> None:
     assert command("parse -g simaan --objective viterbi", stdin="x x\n").output == "(S x x)\n"
-
-
-def test_jobs_give_the_same_trees(command: Command) -> None:
-    assert command("binarize embedded:flights -o trees --max-length 12").code == 0
-    assert command("train trees -o grammar").code == 0
-    some = "".join(Path("trees").read_text().splitlines(keepends=True)[:600])
-    names = ("labelled-tree", "labelled-recall", "parent-child", "productions", "max-rule-sum")
-    parse = "parse -g grammar --space grammar"
-    for jobs in (1, 2):
-        done = command(f"{parse} --jobs {jobs} -o {jobs}-{{objective}}", *objectives(*names), stdin=some)
-        assert done.code == 0
-    for name in names:
-        assert Path(f"1-{name}").read_text() == Path(f"2-{name}").read_text()
-        assert Path(f"1-{name}").read_text().count("\n") == 600
-    # The most probable derivation does not depend on how it is found.
-    alone = command("parse -g grammar --objective labelled-tree", stdin=some)
-    assert alone.output == Path("1-labelled-tree").read_text()
 
 
 @pytest.mark.usefixtures("toy_folder")

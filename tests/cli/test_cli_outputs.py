@@ -15,13 +15,11 @@ import pytest
 from children import started
 from commandline import Command
 
-from mbrparse.decode.posteriors.posteriors_file import PosteriorsWriter
 from mbrparse.errors import FileError
 from mbrparse.files import atomic_outputs, open_output, open_output_bytes
 
 TREES = "(S (A x y) z)\n(S x (A y z))\n(S (A x y) z)\n"
 TWO = "--objective labelled-recall --objective labelled-tree"
-INSIDE_OUTSIDE = "--method inside-outside --iterations 1 --nonterminals 2"
 
 
 @pytest.fixture(autouse=True)
@@ -57,20 +55,6 @@ def pipe(name: str) -> Iterator[list[bytes]]:
     assert stat.S_ISFIFO(path.lstat().st_mode)
 
 
-@pytest.fixture
-def device(folder: Path) -> Path:
-    """A device that takes everything: for who could replace /dev/null, another one."""
-    if os.geteuid() != 0:
-        return Path(os.devnull)
-    path = folder / "null"
-    try:
-        os.mknod(path, 0o666 | stat.S_IFCHR, os.makedev(1, 3))
-        path.write_text("x")
-    except OSError:
-        pytest.skip("no device can be made here")
-    return path
-
-
 def names() -> list[str]:
     return sorted(os.listdir())
 
@@ -86,94 +70,26 @@ def test_a_pipe_is_written_and_stays_a_pipe(command: Command) -> None:
         assert all(np.array_equal(there[name], found[name]) for name in there.files)
 
 
-def test_text_and_bytes_alike_go_to_pipes() -> None:
-    with pipe("text") as read, open_output("text") as stream:
-        stream.write("ä\n")
-    assert read == ["ä\n".encode()]
-    with pipe("bytes") as read, open_output_bytes("bytes") as bytes_stream:
-        bytes_stream.write(b"ab")
-    assert read == [b"ab"]
-    assert names() == ["a", "bytes", "g", "t", "text"]
-
-
-@pytest.mark.skipif(not os.access("/dev/shm", os.W_OK), reason="the system has no /dev/shm")
-def test_a_file_below_dev_is_a_file(command: Command) -> None:
-    path = Path(f"/dev/shm/mbrparse-test-{os.getpid()}")
-    try:
-        for _ in range(2):
-            assert command("binarize t -o", path).code == 0
-            assert path.read_text() == TREES
-    finally:
-        path.unlink(missing_ok=True)
-
-
-def test_nothing_is_kept_beside_what_is_no_file(command: Command) -> None:
-    before = names()
-    with pipe("pipe") as read:
-        assert command(f"train t -o pipe {INSIDE_OUTSIDE}").code == 0
-    assert read[0].startswith(b"mbrparse-grammar")
-    for options, message in (
-        (f"{INSIDE_OUTSIDE} --resume", "--resume needs --output FILE"),
-        ("--terminals words --unknown collins", "--unknown collins needs --output FILE"),
-    ):
-        assert message in command(f"train t -o pipe {options}").usage_error
-    assert names() == sorted([*before, "pipe"])
-
-
-def test_statistics_of_a_grammar_that_goes_to_standard_output(command: Command) -> None:
-    assert command(f"train t -o x --statistics s {INSIDE_OUTSIDE}").code == 0
-    assert command(f"train t --statistics s2 {INSIDE_OUTSIDE}").output == Path("x").read_text()
-    assert Path("s2").read_text() == Path("s").read_text()
-
-
 @pytest.mark.parametrize(
     ("words", "message"),
     [
         ("train t -o d --statistics d", "--output and --statistics both go to d."),
-        ("train t -o d --statistics ./d", "--output and --statistics both go to one place: d and ./d."),
         ("train t -o d --statistics a/../d", "--output and --statistics both go to one place"),
         ("train t -o there --statistics soft", "--output and --statistics both go to one place"),
         ("train t -o there --statistics hard", "--output and --statistics both go to one place"),
         ("train t -o d --statistics dangling", "--output and --statistics both go to one place"),
         ("train t --statistics -", "--output and --statistics both go to standard output."),
-        ("train t --method inside-outside -o d --curve d", "--output and --curve both go to d."),
         ("train t --method inside-outside -o d --curve d.checkpoint", "OUTPUT.checkpoint and --curve both"),
-        ("train t --method inside-outside -o d --statistics ./d.checkpoint", "OUTPUT.checkpoint and --stat"),
-        (
-            "train t --terminals words --unknown collins -o d --statistics d.tagger.json",
-            "OUTPUT.tagger.json and",
-        ),
-        ("grammar convert g --to bitpar -o x --lexicon-output x", "--output and --lexicon-output both"),
-        (
-            "grammar convert g --to bitpar --lexicon-output -",
-            "--output and --lexicon-output both go to stand",
-        ),
-        ("evaluate t t -o x --per-sentence ./x", "--output and --per-sentence both go to one place"),
         ("evaluate t t --per-sentence /dev/stdout", "--output and --per-sentence both go to one place"),
-        ("split t --test-last 1 --train-output x --test-output ./x", "--train-output and --test-output both"),
-        ("parse -g g t -o x --details x", "--output and --details both go to x."),
-        ("parse -g g t -o x --write-posteriors x", "--output and --write-posteriors both go to x."),
-        ("parse -g g t --details /dev/fd/1", "--output and --details both go to one place"),
         (
             f"parse -g g t {TWO} -o to-{{objective}}",
             "both go to one place: to-labelled-recall and to-labelled-",
         ),
         # What is read is not written, but where a file is rewritten in its own form.
         ("train t -o t", "--output would overwrite INPUT, which is read: t."),
-        ("train a/../t -o ./t", "--output would overwrite INPUT, which is read: a/../t."),
         ("train t --method inside-outside --heldout there -o hard", "--output would overwrite --heldout"),
-        ("train t --method inside-outside --init g -o g", "--output would overwrite --init"),
-        ("train x.checkpoint --method inside-outside -o x", "OUTPUT.checkpoint would overwrite INPUT"),
         ("parse -g g t -o g", "--output would overwrite --grammar, which is read: g."),
         ("parse -g g t -o x --details t", "--details would overwrite INPUT, which is read: t."),
-        (
-            "grammar convert r --from bitpar --lexicon g -o x --to bitpar --lexicon-output g",
-            "overwrite --lexicon",
-        ),
-        ("evaluate t there -o hard", "--output would overwrite PARSES, which is read: there."),
-        ("split t --test-last 1 --train-output t", "--train-output would overwrite INPUT"),
-        ("sample g -n 1 -o g", "--output would overwrite GRAMMAR"),
-        ("show t.svg --svg t.svg", "--svg would overwrite FILE"),
     ],
 )
 def test_two_files_in_one_place(words: str, message: str, command: Command) -> None:
@@ -186,18 +102,6 @@ def test_two_files_in_one_place(words: str, message: str, command: Command) -> N
     before = {path: path.read_text() for path in Path().iterdir() if path.is_file()}
     assert message in command(words).usage_error
     assert {path: path.read_text() for path in Path().iterdir() if path.is_file()} == before
-
-
-def test_a_device_takes_any_number_of_outputs(command: Command, device: Path) -> None:
-    before = names()
-    for line in (
-        f"split t --test-last 1 --train-output {device} --test-output {device}",
-        f"parse -g g t -o {device} --write-posteriors {device}",
-        f"train t -o {device} {INSIDE_OUTSIDE}",
-    ):
-        assert command(line).code == 0
-    assert stat.S_ISCHR(device.stat().st_mode)
-    assert names() == before
 
 
 @pytest.mark.parametrize("words", ["binarize t", "debinarize t", "parse -g g t"])
@@ -229,47 +133,6 @@ def test_all_files_appear_together_or_none() -> None:
     with pytest.raises(KeyboardInterrupt):
         write_and_raise("one", KeyboardInterrupt())
     assert (Path("one").read_text(), names()) == ("new", sorted([*before, "one", "other"]))
-
-
-def test_a_reader_that_leaves_ends_no_file_quietly() -> None:
-    before = names()
-    with pytest.raises(BrokenPipeError):
-        write_and_raise("done", BrokenPipeError())
-    with (
-        pytest.raises(FileError, match="begun: not written: the reader of standard output left"),
-        open_output("begun"),
-    ):
-        raise BrokenPipeError
-    assert (names(), Path("done").read_text()) == (sorted([*before, "done"]), "all")
-
-
-def test_an_interrupted_command_leaves_all_its_old_files(
-    command: Command, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def write(writer: PosteriorsWriter, stream: object) -> None:  # noqa: ARG001
-        raise KeyboardInterrupt
-
-    # All trees and details are written by then.
-    monkeypatch.setattr(PosteriorsWriter, "write", write)
-    outputs = ("trees", "details", "posteriors")
-    for name in outputs:
-        Path(name).write_text("old")
-    before = names()
-    parse = "parse -g g t -o trees --details details --write-posteriors posteriors"
-    assert command(parse).code == 130
-    assert names() == before
-    assert {Path(name).read_text() for name in outputs} == {"old"}
-
-
-def test_an_output_that_cannot_be_opened_is_told_before_the_work(command: Command) -> None:
-    before = names()
-    for line, message in (
-        ("parse -g g t -o x --write-posteriors none/p", "(No such file or directory)"),
-        ("parse -g g t -o x --write-posteriors a", "is a directory, not a file"),
-        (f"binarize t -o {'x' * 256}", "File name too long"),
-    ):
-        assert message in command(line).error
-    assert names() == before
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
@@ -341,14 +204,6 @@ def test_a_protected_file_is_not_replaced(command: Command) -> None:
     message = "x: is protected against writing; choose another name, or allow it: chmod u+w"
     assert command("binarize t -o x").error == message
     assert Path("x").read_text() == "old"
-
-
-def test_a_working_folder_that_was_deleted(command: Command, tmp_path: Path) -> None:
-    Path("gone").mkdir()
-    os.chdir("gone")
-    Path("../gone").rmdir()
-    assert command("binarize", tmp_path / "t").output == TREES
-    assert "x: cannot be written (No such file" in command("binarize -o x", tmp_path / "t").error
 
 
 @pytest.mark.parametrize(

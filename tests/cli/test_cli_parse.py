@@ -97,13 +97,6 @@ def test_words_get_their_most_probable_tags(command: Command) -> None:
     assert command("parse -g words", stdin=tree).output == "(S (NP (DT the) (NN dog)) (VP bark))\n"
 
 
-def test_debinarized_output(command: Command) -> None:
-    Path("t").write_text("(S (A x (A_Cont y z)) (S_Cont w v))\n")
-    assert command("train t -o g").code == 0
-    assert command("parse -g g --debinarize", stdin="x y z w v\n").output == "(S (A x y z) w v)\n"
-    assert command("parse -g g", stdin="x y z w v\n").output == Path("t").read_text()
-
-
 @pytest.mark.parametrize(
     ("line", "stdin", "message"),
     [
@@ -135,21 +128,3 @@ def test_the_score_of_symbols_is_of_symbols(command: Command, space: str) -> Non
         assert found["expected_score"] == pytest.approx(score)
         # How many constituents are right does not depend on what was maximized.
         assert found["expected_labelled"] == pytest.approx(2)
-
-
-def test_a_preterminal_is_no_constituent(command: Command) -> None:
-    [row] = details(command, "-g one --objective labelled-recall --space grammar", "y y\n")
-    found = row["trees"]["labelled-recall"]
-    assert found["nodes"] == [[0, 2, "S", pytest.approx(1)], [1, 2, "A", pytest.approx(0.3)]]
-    assert found["expected_labelled"] == pytest.approx(1.3)
-    assert found["expected_labelled_recall"] == pytest.approx(1)
-    assert found["expected_bracketed"] == pytest.approx(1.3)
-
-
-def test_empty_sentences_at_the_head_of_the_input(command: Command) -> None:
-    """They say nothing of whether grammar and input fit together."""
-    empty = "(())\n" * 1000
-    parsed = command("parse -g symbols --fallback empty", stdin=f"{empty}(S (y a) (y b) (y c))\n")
-    assert parsed.output == f"{empty}(S (A (y a) (y b)) (y c))\n"
-    error = command("parse -g symbols", stdin=f"{empty}(S (z a) (z b))\n").error
-    assert "none of the first 1 sentences holds one (they begin with 'z')" in error

@@ -84,34 +84,6 @@ def test_sentences_of_another_input(command: Command, stdin: str, message: str) 
     assert not Path("out").exists()
 
 
-def test_files_that_are_not_there_or_wrong(command: Command) -> None:
-    assert command("parse --posteriors none.npz", stdin="x\n").error == "none.npz: no such file"
-    np.savez("wrong.npz", **{**np.load("given.npz"), "g": [1.0, 0.75, 1.0, 0.5, 1.5]})
-    error = command("parse --posteriors wrong.npz", stdin=TEXT).error
-    assert "sentence 2: span (0, 2) 'S' has g 1.5, above one" in error
-    np.savez("more.npz", **np.load("given.npz"), epoch=3)
-    noted = command("parse --posteriors more.npz", stdin=TEXT)
-    assert (noted.code, "mbrparse: more.npz: ignored the arrays 'epoch'\n" in noted.err) == (0, True)
-
-
-def test_posteriors_from_standard_input(command: Command) -> None:
-    Path("text").write_text(TEXT)
-    outcome = command("parse text --posteriors -", stdin=Path("given.npz").read_bytes())
-    assert outcome.output.count("\n") == 2
-
-
-def test_what_write_posteriors_cannot_say(command: Command) -> None:
-    Path("grammar").write_text(grammar_text("1 - S -> 'x' 'x'"))
-    line = "parse -g grammar --write-posteriors nowhere/out"
-    assert "cannot be written" in command(line, stdin="x x\n").error
-    assert not Path("out").exists()
-    # Of sentences without a parse nothing is known.
-    assert command("parse -g grammar --write-posteriors out --jobs 2", stdin="x x\n\ny\n").code == 0
-    with np.load("out") as arrays:
-        assert arrays["lengths"].tolist() == [2, 0, 1]
-        assert set(arrays["sentence"].tolist()) == {0}
-
-
 @pytest.mark.parametrize("style", ["", " --label-style supar"])
 def test_posteriors_of_unary_rules(command: Command, style: str) -> None:
     """Written and read they are what they were: chains, cycles, and phrases that are preterminals too."""

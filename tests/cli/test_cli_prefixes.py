@@ -7,7 +7,6 @@ import math
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 from commandline import Command
 
@@ -21,7 +20,6 @@ TREES = """\
 (S (NN cat) (VB barks))
 """
 SENTENCE = "the dog barks"
-BITS = [2.0, 1.0, 1.0, 0.0]
 NUMBERS = ("log_prefix", "surprisal", "lexical", "syntactic", "entropy")
 
 
@@ -67,17 +65,6 @@ def test_the_forms_say_the_same(command: Command, words: str) -> None:
     np.testing.assert_allclose(ends["log_prefix"], scored["log_probability"], rtol=1e-12)
 
 
-def test_tags_of_a_grammar_of_words(command: Command, words: str) -> None:
-    """Those of the grammar that is counted over the tags of the same trees."""
-    command("train trees -o tags").output  # noqa: B018
-    by_tags = command(f"surprisal -g {words} trees --by tags --format csv").output
-    assert by_tags == command("surprisal -g tags trees --format csv").output
-    found = command(f"masked -g {words} trees --by tags").output
-    assert found == command("masked -g tags trees").output
-    refused = command("surprisal -g tags trees --by words").error
-    assert refused.startswith("the grammar's terminals are tags: it knows no words; train it with")
-
-
 def test_what_the_grammar_does_not_know(command: Command, words: str) -> None:
     outcome = command(f"surprisal -g {words} --format csv", stdin="the bird barks\n\ndog dog\nthe dog")
     rows = table(outcome.output)
@@ -94,13 +81,6 @@ def test_what_the_grammar_does_not_know(command: Command, words: str) -> None:
     assert json.loads(as_json[0])["surprisal"] is None
     error = command(f"surprisal -g {words}", stdin="DT NN VB").error
     assert error.startswith("grammar and input do not fit")
-
-
-def test_late_sentences_have_the_reason(command: Command, words: str) -> None:
-    long = " ".join([SENTENCE] * 150)
-    rows = table(command(f"surprisal -g {words} --max-seconds 1e-9 --format csv", stdin=long).output)
-    assert {row["reason"] for row in rows} == {"not finished within 1e-09 seconds"}
-    assert {row[name] for row in rows for name in NUMBERS} == {"nan"}
 
 
 def test_next_words(command: Command, words: str) -> None:
@@ -175,19 +155,6 @@ def test_options_that_are_refused(command: Command, words: str) -> None:
     Path("empty").write_text("")
     assert command(f"masked -g {words} empty").error == "empty: no sentences in the input"
     assert not Path("a.npz").exists()
-
-
-def test_in_python(words: str) -> None:
-    grammar = mp.read_grammar(words)
-    frame = mp.surprisal(grammar, SENTENCE)
-    assert frame["surprisal"].tolist() == pytest.approx(BITS)
-    assert frame["reason"].isna().all()
-    tree = mp.read_tree(TREES.splitlines()[0])
-    pd.testing.assert_frame_equal(mp.surprisal(grammar, tree), frame)
-    assert mp.surprisal(grammar, tree, by="tags")["surprisal"].tolist() == pytest.approx([1, 0, 0, 0])
-    with pytest.raises(mp.MbrparseError, match="do not fit"):
-        mp.surprisal(grammar, "DT NN")
-    assert len(mp.surprisal(grammar, [])) == 0
 
 
 def test_samples_that_begin_with_words_or_have_a_length(command: Command, words: str) -> None:

@@ -63,17 +63,6 @@ def test_more_than_lines_of_trees_in_shards(command: Command) -> None:
     assert "".join(command(f"{decode} --shard {number}/3").output for number in (1, 2, 3)) == one
 
 
-def test_scores_in_shards(command: Command) -> None:
-    Path("gold").write_text("(S (A x x) (A x x))\n(S x x)\n" * 20)
-    score = "score gold -g g --format tsv -o"
-    assert command(f"{score} one").code == 0
-    for number in (1, 2):
-        assert command(f"{score} p{number} --shard {number}/2").code == 0
-    assert command(f"{score} jobs --jobs 2").code == 0
-    assert Path("p1").read_bytes() + Path("p2").read_bytes() == Path("one").read_bytes()
-    assert Path("jobs").read_bytes() == Path("one").read_bytes()
-
-
 def cut(name: str, lines: int) -> None:
     """What a run leaves that was killed in the midst of a line."""
     for path in (f"{name}.labelled-recall", f"{name}.labelled-tree", f"{name}.d"):

@@ -3,13 +3,8 @@
 import json
 from pathlib import Path
 
-import numpy as np
 import pytest
 from commandline import Command
-
-import mbrparse as mp
-from mbrparse.decode.chart_picture import Cell, heat_table
-from mbrparse.errors import PosteriorsError
 
 TREES = """(S (NP DT NN) (S_Cont (VP VB (NP DT NN)) .))
 (S (NP DT NN) (S_Cont (VP VB (NP DT NN)) .))
@@ -37,22 +32,6 @@ def test_a_parse_is_scored_as_it_expects(command: Command) -> None:
     assert [[*spans, pytest.approx(g)] for *spans, g in tree["nodes"]] == row["nodes"]
     for name in shared - {"nodes"}:
         assert row[name] == pytest.approx(tree[name]), name
-
-
-def test_both_forms_have_one_probability(command: Command) -> None:
-    assert command("debinarize trees -o nary").code == 0
-    tables = []
-    for path in ("trees", "nary"):
-        lines = command(f"score -g g {path} --format tsv --items").output.splitlines()
-        heading, *rows = [line.split("\t") for line in lines]
-        tables.append([dict(zip(heading, row, strict=True)) for row in rows])
-    binarized, original = tables
-    for one, other in zip(binarized, original, strict=True):
-        assert float(one["tree_log_probability"]) == pytest.approx(float(other["tree_log_probability"]))
-        assert (one["tree_constituents"], one["constituents"]) == ("5", "5")
-        assert float(one["expected_productions"]) > 0
-        assert other["expected_productions"] == ""
-    assert [row["tree_constituents"] for row in original] == ["4", "4", "3"]
 
 
 def test_the_form_is_said(command: Command) -> None:
@@ -87,10 +66,6 @@ def test_what_has_no_score_and_no_chart(command: Command, line: str, stdin: str,
     assert command(line, stdin=stdin).error.startswith(message)
 
 
-def test_a_grammar_that_does_not_fit(command: Command) -> None:
-    assert "grammar and input do not fit" in command("score -g g", stdin="(S X Y)\n").last_error
-
-
 def test_the_chart_of_a_sentence(command: Command) -> None:
     sentences = f"NN DT\n{SENTENCE}"
     chart = "posteriors -g g --line 2"
@@ -118,33 +93,3 @@ def test_the_chart_of_given_posteriors(command: Command) -> None:
     assert numbered.splitlines()[2].split() == ["0", "0", "NP", "89", "S", "100"]
     missing = command("posteriors --posteriors p.npz --line 2")
     assert missing.error == "p.npz: there is no sentence 2: the file holds 1"
-
-
-def test_columns_fold_where_the_terminal_ends() -> None:
-    shown = [Cell(0, 2, "S", 1.0, 1.0), Cell(0, 3, "S", 0.5, 0.5)]
-    assert heat_table(shown, ["a", "b", "c"], width=14).splitlines() == [
-        "     1  2",
-        "     a  b",
-        "0 a     S 100",
-        "1 b",
-        "",
-        "     3",
-        "     c",
-        "0 a  S 50",
-        "1 b",
-        "2 c",
-    ]
-    assert "48;5;203mS 100" in heat_table(shown, ["a", "b", "c"], colours=True)
-
-
-def test_charts_in_python() -> None:
-    parse = mp.Parser(mp.train([mp.read_tree("(S (NP DT NN) VB)")])).parse("DT NN VB")[0]
-    assert parse.posteriors is not None
-    picture = parse.posteriors.draw(["the", "dog", "barks"])
-    assert str(picture).splitlines()[2] == "0 the         NP 100  S 100"
-    assert picture.svg() == picture.svg()
-    assert b"barks" in picture.svg()
-    with pytest.raises(PosteriorsError, match="2 words, where the posteriors are of 3"):
-        parse.posteriors.draw(["a", "b"])
-    scores = mp.score(mp.train([mp.read_tree("(S a b)")]), mp.read_tree("(S a b)"))
-    assert np.isclose(scores.posterior, 1).all()

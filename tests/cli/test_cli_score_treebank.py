@@ -2,14 +2,11 @@
 
 import json
 import re
-from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 from commandline import Command, run
-
-from mbrparse.decode.parser.score import GivenTree, Scorer
 
 TREE = "(S (NP (DT the) (NN {})) (S_Cont (VP (VB sees) (NP (DT a) (NN cat))) (. .)))\n"
 ODD = "(S (NP (DT the) (NN dog)) (S_Cont (VP (VB sleeps) (RB well)) (. .)))\n(())\n"
@@ -30,39 +27,6 @@ def test_any_number_of_jobs_writes_the_same_bytes(command: Command, how: str, la
     assert command(f"{line} --jobs 2").output == one
     assert command(f"score {how} --format {layout}", stdin=Path("t.mrg").read_text()).output == re.sub(
         r"t\.mrg", "<stdin>", one
-    )
-
-
-def test_a_run_that_was_interrupted_goes_on(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = command("score t.mrg -g g").output
-    line, rows = "score t.mrg -g g --work kept -o out", Scorer.rows
-    done: list[object] = []
-
-    def interrupted(self: Scorer, *given: object) -> object:
-        if len(done) == 3:
-            raise KeyboardInterrupt
-        done.append(given)
-        return rows(self, *given)  # type: ignore[arg-type]
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Scorer, "rows", interrupted)
-        outcome = command(line)
-    assert outcome.code == 130
-    assert "interrupted after 24 sentences: kept keeps them, --resume goes on" in outcome.err
-    assert not Path("out").exists()
-    scored: list[int] = []
-
-    def counted(self: Scorer, trees: Sequence[GivenTree], first: int = 0) -> object:
-        scored.append(len(trees))
-        return rows(self, trees, first)
-
-    monkeypatch.setattr(Scorer, "rows", counted)
-    assert command(f"{line} --resume").code == 0
-    assert Path("out").read_text() == whole
-    assert sum(scored) == whole.count("\n") - 24
-    other = command(f"{line} --items --resume").last_error
-    assert other.startswith(
-        "mbrparse: kept: made with other settings (items: false, now true); give the same"
     )
 
 
@@ -106,15 +70,6 @@ def _near(value: object) -> object:
 )
 def test_options_that_do_not_fit(command: Command, line: str, message: str) -> None:
     assert message in command(line).usage_error
-
-
-def test_parts_of_few_trees(command: Command) -> None:
-    one_by_one = command("score t.mrg --jackknife 44").output
-    assert command("score t.mrg --jackknife 50").output == one_by_one
-    alone = command("score --jackknife 2", stdin="(S a b)\n").last_error
-    assert alone.startswith("mbrparse: no trees to train on")
-    flat = command("score --jackknife 2", stdin="(S a b c)\n" * 4).error
-    assert flat.startswith("<stdin>:1: not binarized: S has 3 children on line 1")
 
 
 def test_places_are_those_of_the_corpus(command: Command) -> None:

@@ -55,17 +55,6 @@ def test_errors_leave_no_file(options: str, text: str, message: str, command: Co
     assert list(folder.iterdir()) == []
 
 
-def test_fractions_as_people_write_them(command: Command) -> None:
-    for half in (".5", "0.5", "1/2", "5e-1"):
-        assert command(f"split - --test-output - --test-fraction {half}", stdin=TREES).out.count("\n") == 5
-
-
-def test_a_fraction_at_random(command: Command) -> None:
-    drawn = command("split - --test-fraction 0.35 --seed 7 --test-output -", stdin=TREES)
-    assert drawn == command("split - --test-random 3 --seed 7 --test-output -", stdin=TREES)
-    assert drawn.output != TREES[-24:]
-
-
 def test_a_corpus_sorted_by_length_is_noticed(command: Command) -> None:
     """Half a standard deviation between the means; a random draw needs no warning."""
     trees = [f"(S {' '.join('x' * (2 + place % 7))})\n" for place in range(300)]
@@ -79,33 +68,6 @@ def test_a_corpus_sorted_by_length_is_noticed(command: Command) -> None:
         done = command(f"split - --test-fraction 0.1 --test-output - {options}", stdin="".join(text))
         assert ("warning: test sentences have" in done.err) == bool(warning)
         assert warning in done.err
-
-
-def test_a_development_part_before_the_test_part(command: Command) -> None:
-    outputs = "--train-output - --dev-output dev --test-output test"
-    done = command(f"split - --test-fraction 0.29 --dev-fraction 0.35 {outputs}", stdin=TREES)
-    lines = TREES.splitlines(keepends=True)
-    assert done.err == "mbrparse: 5 training trees, 3 development trees, 2 test trees\n"
-    assert [done.out, Path("dev").read_text(), Path("test").read_text()] == [
-        "".join(part) for part in (lines[:5], lines[5:8], lines[8:])
-    ]
-
-
-def test_a_random_development_part_leaves_the_test_part_as_it_is(command: Command) -> None:
-    trees = [f"(S x {place})\n" for place in range(400)]
-    drawn = set()
-    for seed in range(3):
-        how = f"--test-fraction 0.2 --seed {seed} --train-output train --test-output test"
-        command(f"split - {how}", stdin="".join(trees))
-        before, rest = (Path(name).read_text() for name in ("test", "train"))
-        command(f"split - {how} --dev-fraction 0.2 --dev-output dev", stdin="".join(trees))
-        train, dev, test = (Path(name).read_text().splitlines(True) for name in ("train", "dev", "test"))
-        assert "".join(test) == before
-        assert (len(train), len(dev)) == (240, 80)
-        assert sorted(train + dev, key=trees.index) == rest.splitlines(True)
-        assert dev == sorted(dev, key=trees.index)
-        drawn.add(tuple(dev))
-    assert len(drawn) == 3
 
 
 @pytest.mark.parametrize("seed", ["", "--seed 3"])

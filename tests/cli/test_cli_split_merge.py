@@ -2,13 +2,11 @@
 
 import json
 import math
-import re
 from pathlib import Path
 
 import pytest
-from commandline import COMPILING, Command
+from commandline import Command
 
-from mbrparse.grammar.files.grammar_files import read_grammar
 from mbrparse.training.split_merge import cycles as training
 
 # Subjects and objects differ: a state for each can tell pronouns' cases apart.
@@ -26,21 +24,6 @@ WORDS = f"{TRAIN} --terminals words --unknown none"
 @pytest.fixture(autouse=True)
 def trees(folder: Path) -> None:
     (folder / "trees.mrg").write_text("\n".join(TREES * 3) + "\n")
-
-
-def test_likelihood_rises_and_states_are_named(command: Command) -> None:
-    outcome = command(f"{WORDS} -o g.txt --cycles 2 --merge .5 --smooth .01 --seed 1 --jobs 2")
-    lines = outcome.err.replace(COMPILING, "").splitlines()
-    phases = [re.search(r"(\w+): \d+ states, log likelihood (-[\d.]+) to (-[\d.]+)", line) for line in lines]
-    rises = [(match[1], float(match[2]), float(match[3])) for match in phases if match]
-    assert [name for name, *_ in rises] == ["split", "merged", "smoothed"] * 2
-    assert all(last >= first for name, first, last in rises if name != "smoothed")
-    grammar = read_grammar("g.txt")
-    assert {"NP", "PRP"} <= set(grammar.labels)
-    assert any(name.startswith("NP~") for name in grammar.symbols)
-    assert command("parse -g g.txt --objective max-rule-product", stdin="he saw her\n").output == (
-        "(S (NP (PRP he)) (VP (VBD saw) (NP (PRP her))))\n"
-    )
 
 
 def test_states_tell_subjects_from_objects(command: Command) -> None:
@@ -94,22 +77,6 @@ def test_an_interrupted_run_says_how_to_go_on(command: Command, monkeypatch: pyt
     assert command(f"{TRAIN} -o g.txt --cycles 2 --resume").code == 0
 
 
-def test_another_seed_gives_other_states(command: Command) -> None:
-    found = set()
-    for seed in (1, 2):
-        command(f"{WORDS} -o g.txt --cycles 1 --seed {seed}")
-        found.add(Path("g.txt").read_bytes())
-    assert len(found) == 2
-
-
-def test_kept_unaries_and_annotated_labels(command: Command) -> None:
-    command("binarize trees.mrg --unary keep --vmarkov 2 -o bin.mrg")
-    command("train bin.mrg --method split-merge --terminals words --unknown none --merge 0 -o g.txt")
-    assert any("^" in name and "~" in name for name in read_grammar("g.txt").symbols)
-    line = "parse bin.mrg -g g.txt --objective max-rule-product --debinarize"
-    assert command(line).output.splitlines() == TREES * 3
-
-
 def test_unseen_words_have_the_states_of_their_class(command: Command) -> None:
     command(f"{TRAIN} --terminals words -o g.txt --cycles 1")
     assert command("parse -g g.txt --objective labelled-tree", stdin="the wolf saw him\n").output == (
@@ -135,12 +102,3 @@ def test_errors(command: Command) -> None:
     Path("empty.mrg").write_text("")
     assert "no trees in the input" in command("train empty.mrg --method split-merge -o f.txt").error
     assert not Path("f.txt").exists()
-
-
-def test_a_checkpoint_of_other_trees(command: Command) -> None:
-    """Its settings are right, and its grammar is not: it lacks a rule."""
-    command(f"{TRAIN} -o g.txt --cycles 1")
-    path = Path("g.txt.cycle-1")
-    kept = [line for line in path.read_text().splitlines() if " VP" not in line]
-    path.write_text("\n".join(kept) + "\n")
-    assert "g.txt.cycle-1" in command(f"{TRAIN} -o g.txt --cycles 2 --resume").error

@@ -1,12 +1,9 @@
 """``grammar info --states``: what the states of a label are."""
 
-import csv
-import io
 import json
 import re
 from collections import defaultdict
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -90,26 +87,6 @@ def test_sums_are_those_of_the_file(rare: str, label: str, command: Command) -> 
             assert row["ratio"] == pytest.approx(items[row["item"]] / mean[row["item"]], rel=1e-4)
 
 
-def test_text_and_table_say_the_same(command: Command) -> None:
-    command(f"{TRAIN} --merge 0 --unknown none")
-    text = command("grammar info g.txt --states PRP --top 1").output.splitlines()
-    assert text[0] == "share of PRP, and per cent in the state (times that in PRP)"
-    table = csv.DictReader(
-        io.StringIO(
-            command(
-                "grammar info - --states PRP --top 1 --format csv", stdin=Path("g.txt").read_text()
-            ).output
-        )
-    )
-    rows: list[dict[str, Any]] = list(table)
-    assert rows[0]["grammar"] == "-"
-    assert text[1:] == [
-        f"{row['state']}  {float(row['share']):.1%}  {row['item']} {100 * float(row['probability']):.1f}"
-        f" ({float(row['ratio']):.1f})"
-        for row in rows
-    ]
-
-
 def test_checkpoints_are_listed_and_drawn_together(command: Command) -> None:
     command(f"{TRAIN} --merge 0 --unknown none")
     line = "grammar info g.txt.cycle-1 g.txt.cycle-2 --states PRP --svg s.svg --png s.png --pdf s.pdf"
@@ -123,15 +100,6 @@ def test_checkpoints_are_listed_and_drawn_together(command: Command) -> None:
     assert "'him'" in svg
     assert Path("s.png").read_bytes()[:4] == b"\x89PNG"
     assert Path("s.pdf").read_bytes()[:4] == b"%PDF"
-
-
-def test_states_that_are_alike_list_the_most_probable(command: Command) -> None:
-    Path("g").write_text(
-        "mbrparse-grammar 1\nterminals words\nstart S 1 -\nrules 5\n1 - S -> A~0 A~1\n"
-        ".5 - A~0 -> 'a'\n.5 - A~0 -> 'b'\n.5 - A~1 -> 'a'\n.5 - A~1 -> 'b'\nend\n"
-    )
-    outcome = command("grammar info g --states A --top 1").output
-    assert outcome.splitlines()[1:] == ["A~0  50.0%  'a' 50.0 (1.0)", "A~1  50.0%  'a' 50.0 (1.0)"]
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,6 @@ import pytest
 from children import finished
 from commandline import Command, grammar_text
 
-from mbrparse.treebank.tree import Tree
-
 GRAMMAR = grammar_text("1 2 S -> 'x' 'y'", start="S 1 2")
 
 # each command, reading a file of one kind and writing to -o
@@ -33,18 +31,6 @@ def test_dash_is_standard_input_and_output(words: str, command: Command) -> None
     from_stdin = command(f"{words} - -o -", stdin=text)
     assert from_stdin.output == Path("out").read_text() != ""
     assert command(f"{words} in") == from_stdin
-
-
-def test_grammar_info_reads_standard_input(command: Command) -> None:
-    outcome = command("grammar info -", stdin=GRAMMAR)
-    assert [line.split(maxsplit=1) for line in outcome.output.splitlines()] == [
-        ["terminals", "tags, 2"],
-        ["nonterminals", "1"],
-        ["symbols", "3"],
-        ["rules", "1"],
-        ["binary", "1"],
-        ["start", "S 1.0000"],
-    ]
 
 
 @pytest.mark.parametrize("words", [*ON_TREES, *ON_GRAMMARS])
@@ -102,24 +88,6 @@ def test_bytes_in_another_encoding(words: str, command: Command) -> None:
     assert "latin-l" in command(f"{words} out - --encoding latin-l", stdin=latin).error
 
 
-def test_an_interrupted_command_leaves_the_old_file(
-    command: Command, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    calls = iter(range(100))
-    original = Tree.__str__
-
-    def text(tree: Tree) -> str:
-        if next(calls) == 50:
-            raise KeyboardInterrupt
-        return original(tree)
-
-    monkeypatch.setattr(Tree, "__str__", text)
-    Path("old").write_text("old")
-    outcome = command("binarize embedded:flights -o old")
-    assert (outcome.code, outcome.err.strip()) == (130, "mbrparse: interrupted")
-    assert [(path.name, path.read_text()) for path in folder.iterdir()] == [("old", "old")]
-
-
 def test_five_thousand_brackets(command: Command) -> None:
     text = "(S x (NP y z " * 2500 + "(S x y)" + "))" * 2500 + "\n"
     binarized = command("binarize - --hmarkov inf --vmarkov 2", stdin=text).output
@@ -140,12 +108,6 @@ def test_an_input_that_opens_and_cannot_be_read(line: str, command: Command) -> 
 # In a shell: what only a process of its own can meet.
 
 
-def test_output_is_utf_8_whatever_the_terminal_speaks() -> None:
-    Path("trees").write_text("(S café y)\n", "utf-8")
-    done = shell("PYTHONIOENCODING=ascii mbrparse binarize trees")
-    assert (done.returncode, done.stdout) == (0, "(S café y)\n")
-
-
 @pytest.mark.parametrize("redirection", [">&-", pytest.param("> /dev/full", marks=FULL)])
 @pytest.mark.parametrize(
     "words", ["--version", "parse --help", "grammar info g", "sample g -n 3", "evaluate t t", "show t"]
@@ -159,13 +121,6 @@ def test_output_that_is_lost_is_told(words: str, redirection: str) -> None:
     assert done.stderr.splitlines()[-1].startswith("mbrparse: <stdout>: cannot be written"), done
     assert "Traceback" not in done.stderr
     assert "Exception" not in done.stderr
-
-
-@FULL
-def test_a_full_disk() -> None:
-    done = shell("mbrparse binarize embedded:flights -o /dev/full")
-    assert (done.returncode, "Traceback" in done.stderr) == (1, False)
-    assert done.stderr.splitlines()[-1].startswith("mbrparse: ")
 
 
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
@@ -189,16 +144,6 @@ def test_streams_that_are_needed() -> None:
         assert done.stdout.startswith("Usage") == (code == 0)
 
 
-@FULL
-def test_messages_that_cannot_be_written_end_nothing() -> None:
-    Path("t").write_text("(S x y)\n")
-    for place in ("/dev/full", ">(true)"):
-        assert shell(f"mbrparse train t -o out 2> {place}").returncode == 0
-        Path("out").unlink()
-    assert shell("mbrparse nonsense 2> /dev/full").returncode == 2
-    assert shell("mbrparse binarize none 2> /dev/full").returncode == 1
-
-
 @pytest.mark.parametrize(
     ("words", "lines"),
     [
@@ -218,13 +163,6 @@ def test_a_file_that_is_standard_output_is_not_replaced() -> None:
     written = "(echo first; mbrparse binarize t -o /dev/stdout; echo last) > out"
     assert shell(f"{written} && mbrparse binarize t -o out >> out").returncode == 0
     assert Path("out").read_text() == "first\n(S x y)\nlast\n(S x y)\n"
-
-
-def test_a_file_is_not_appended_to_while_it_is_read() -> None:
-    Path("t").write_text("(S x y)\n")
-    done = shell("mbrparse binarize t >> t")
-    assert (done.returncode, "--output would overwrite INPUT" in done.stderr) == (2, True)
-    assert Path("t").read_text() == "(S x y)\n"
 
 
 def test_several_inputs_are_one_after_the_other(command: Command) -> None:

@@ -1,6 +1,5 @@
 """Text that breaks programs: control characters, line separators, digits of all kinds, strange spaces."""
 
-import json
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -11,8 +10,7 @@ from hypothesis import strategies as st
 from tree_strategies import tokens
 
 from mbrparse import Parser, read_grammar
-from mbrparse.errors import FileError, MbrparseError, OptionsError, visible
-from mbrparse.files import read_lines
+from mbrparse.errors import MbrparseError, OptionsError, visible
 from mbrparse.treebank.brackets import read_parse_file
 
 HOSTILE = "a\x1b[31m\x00\x07\x7f\x85\x9b2J\u2028\u2029b"
@@ -38,15 +36,6 @@ def test_an_error_is_one_line() -> None:
     assert error.source == "a\nb"
     assert str(OptionsError(f"--{HOSTILE}")) == f"--{SHOWN}"
     assert visible("\udcff \u3000\u200b é") == "\\udcff \u3000\u200b é"
-
-
-def test_messages_quote_files_on_one_line(command: Command) -> None:
-    for text in (f"({HOSTILE} )", f"{HOSTILE}(S x)", f"(S (A {HOSTILE})) (B", "(S x)(^NP y y)"):
-        Path("trees").write_text(text, "utf-8")
-        for name in ("binarize", "debinarize", "train"):
-            ended = command(f"{name} trees")
-            assert ended.code == 0 or is_one_plain_line(ended.err), ended
-    assert r"a\n\x1b[31m.mrg" in command("binarize", "a\n\x1b[31m.mrg").error
 
 
 @pytest.mark.parametrize(
@@ -130,16 +119,6 @@ def test_numbers_in_files(command: Command, number: str) -> None:
     assert refused > 4
 
 
-@pytest.mark.parametrize("number", ["\u00b2", "\u0661", ENDLESS, "1_0", "nan", "1e999"])
-def test_numbers_of_options(command: Command, number: str) -> None:
-    Path("trees").write_text("(S (A x y) z)\n" * 4)
-    Path("00").mkdir()
-    refused = command(f"binarize trees --hmarkov {number}").usage_error
-    assert "is neither 0, 1, 2, ... nor inf" in refused
-    assert "are not understood" in command(f"binarize wsj:. --sections {number}").error
-    assert "between 0 and 1" in command(f"split trees --train-output a --test-fraction {number}").error
-
-
 SPACES = ["\v", "\f", "a\rb", "\x1c", "x\x1d\x1e", "\x85", "\u2028", "\u2029", "\u00a0a", "\u3000", "\ufeff"]
 """What Python calls white space, or the end of a line, or what stands at the beginning of a file."""
 
@@ -167,35 +146,3 @@ def test_words_come_back_one_to_one(words: list[str]) -> None:
         assert holds_only_line_ends(run("show binarized parses").output)
     parser = Parser(read_grammar("g"))
     assert [tree and tree.words() for tree in parser.parse("\t".join(words)).trees()] == [tuple(words)]
-
-
-@pytest.mark.parametrize("by", ["", "--by length", "--by label", "--by confusions"])
-def test_json_has_no_nan(command: Command, by: str) -> None:
-    Path("gold").write_text("(S (A x y) z)\n")
-    Path("empty").write_text("(())\n")
-    for parses in ("empty", "gold empty"):
-        ended = command(f"evaluate gold {parses} {by} --format json")
-        assert json.loads(ended.out, parse_constant=pytest.fail)
-
-
-@pytest.mark.parametrize("name", ["/u110000/", "/ud800/", "/u20/", "A/ua/", "/u27/x/u27/", f"/u{'f' * 20}/"])
-def test_names_of_nltk_that_are_none(command: Command, name: str) -> None:
-    for text in (f"{name} -> 'x' [1]\n", f"S -> {name} [1]\n{name} -> 'x' [1]\n", f"%start {name}\n"):
-        refused = command("grammar convert - --from nltk", stdin=text).error
-        assert "is no symbol's name" in refused
-
-
-@pytest.mark.parametrize("root", ["", " ", "a b", "'x'", "\udcff", "a\n"])
-@pytest.mark.parametrize("form", ["nltk", "bitpar --lexicon-output lexicon"])
-@pytest.mark.usefixtures("grammar")
-def test_roots_that_are_no_names(command: Command, root: str, form: str) -> None:
-    convert = f"grammar convert g --to {form} -o out --root"
-    assert "no symbol's name; choose another with --root" in command(convert, root).error
-    assert command(convert, "TOP").code == 0
-
-
-def test_encodings_of_halves_of_characters() -> None:
-    Path("text").write_bytes(b"(S x y)\n(S \\ud800 y)\n")
-    for encoding in ("unicode_escape", "raw_unicode_escape", "", "rot13", "a\0b"):
-        with pytest.raises(FileError):
-            list(read_lines("text", encoding))

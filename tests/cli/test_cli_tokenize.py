@@ -51,11 +51,6 @@ def test_plain_text_is_cut_as_the_penn_treebank_is(command: Command) -> None:
     assert str(tree) == lines[0]
 
 
-def test_a_bracket_first_is_no_tree(command: Command) -> None:
-    found = command("parse -g g --tokenize", stdin="(He sat.)\n")
-    assert words(found.output.strip()) == ["-LRB-", "He", "sat", ".", "-RRB-"]
-
-
 def test_text_without_the_option_is_remarked_on_once(command: Command) -> None:
     found = command("parse -g g", stdin=f"{PLAIN}\n{PLAIN}\n\n{PLAIN}\n")
     assert found.err.count(REMARK) == 1
@@ -68,12 +63,6 @@ def test_text_without_the_option_is_remarked_on_once(command: Command) -> None:
 )
 def test_tokenized_text_is_not_remarked_on(command: Command, text: str) -> None:
     assert "--tokenize" not in command("parse -g g", stdin=f"{text}\n").err
-
-
-def test_nor_are_trees_tags_and_posteriors(command: Command) -> None:
-    assert "--tokenize" not in command("parse -g g", stdin="(S (X The) (Y mat.))\n").err
-    assert command("train bin -o tags").code == 0
-    assert "--tokenize" not in command("parse -g tags", stdin="DT NN.\nDT NN\n").err
 
 
 def test_posteriors_and_explain_take_text(command: Command) -> None:

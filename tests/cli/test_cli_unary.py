@@ -54,22 +54,6 @@ def test_trees_with_unary_nodes_there_and_back(command: Command) -> None:
 @of_both_kinds
 @pytest.mark.parametrize("objective", ["labelled-recall", "bracketed-recall"])
 @pytest.mark.usefixtures("grammar")
-def test_free_trees_are_binary(command: Command, objective: str) -> None:
-    found = command(f"parse -g g trees --objective {objective} --space free")
-    assert (
-        f"mbrparse: {objective}: trees of the space free leave out the grammar's unary nodes\n" in found.err
-    )
-    assert found.output == (
-        "(S (PRP he) (VBD slept))\n"
-        "(S (NP (DT the) (NN dog)) (VP (VBD saw) (PRP it)))\n"
-        "(S (VB go))\n"
-        "(S (NN dog))\n"
-    )
-
-
-@of_both_kinds
-@pytest.mark.parametrize("objective", ["labelled-recall", "bracketed-recall"])
-@pytest.mark.usefixtures("grammar")
 def test_by_default_recalls_find_unary_nodes(command: Command, objective: str) -> None:
     parse = f"parse -g g trees --objective {objective}"
     found = command(parse)
@@ -98,17 +82,6 @@ def test_without_unary_rules_nothing_changes(command: Command, folder: Path) -> 
     assert "unary" not in usual + free
     for name in ("labelled-recall", "bracketed-recall", "consistent-brackets"):
         assert Path(f"usual.{name}").read_bytes() == Path(f"free.{name}").read_bytes()
-
-
-@of_both_kinds
-def test_sampled_trees_can_be_trained_on(command: Command, grammar: str) -> None:
-    assert command("sample g -n 200 --seed 1 -o sample").code == 0
-    assert command(f"train sample {grammar} -o again").code == 0
-
-    def rules(path: str) -> set[str]:
-        return {line.split(" ", 2)[2] for line in Path(path).read_text().splitlines() if " -> " in line}
-
-    assert rules("again") == rules("g")
 
 
 @of_both_kinds

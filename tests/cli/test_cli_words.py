@@ -1,12 +1,10 @@
 """Words as terminals from the command line: ``train --unknown``, and ``parse`` with what it left."""
 
 import re
-import signal
-import time
 from pathlib import Path
 
 import pytest
-from children import loaded, started
+from children import loaded
 from commandline import Command
 
 from mbrparse.treebank.brackets import read_tree
@@ -74,53 +72,6 @@ def test_signatures_are_the_default(command: Command) -> None:
     assert text != train(command, "--rare 7")
 
 
-def test_where_no_word_was_rare(command: Command) -> None:
-    outcome = command("train - --terminals words", stdin="(S (A a) (B b))\n" * 2)
-    assert outcome.code == 0
-    assert "mbrparse: no word was rare: sentences with unseen words will fall back\n" in outcome.err
-
-
-@of_both_kinds
-def test_brackets_inside_of_words(kind: str, command: Command) -> None:
-    train(command, f"--unknown {kind}")
-    text = "the x(y saw the :-)\n( the ) dog slept\n(UNKNOWN) slept\n"
-    assert [read_tree(line).words() for line in command("parse -g g", stdin=text).output.splitlines()] == [
-        ("the", "x-LRB-y", "saw", "the", ":--RRB-"),
-        ("-LRB-", "the", "-RRB-", "dog", "slept"),
-        ("-LRB-UNKNOWN-RRB-", "slept"),
-    ]
-    # The first character of an input that begins with a bracket says trees: told otherwise here.
-    other = command("parse -g g --input tokens", stdin="(x saw the dog)\n").output
-    assert read_tree(other).words() == ("-LRB-x", "saw", "the", "dog-RRB-")
-
-
-@of_both_kinds
-def test_jobs_change_nothing(kind: str, command: Command) -> None:
-    train(command, f"--unknown {kind}")
-    text = "".join(f"the w{n}ed saw the b{n}\nB{n} slept\n" for n in range(400))
-    one, two = (command(f"parse -g g --jobs {jobs}", stdin=text).output for jobs in (1, 2))
-    assert one == two
-    assert one.count("\n") == 800
-
-
-def test_best_first_knows_unknown_words(command: Command) -> None:
-    Path("binary").write_text("\n".join(tree for tree in TREES if "NNP" not in tree) + "\n")
-    train(command, "--unknown collins --statistics s", trees="binary")
-    assert "'(UNKNOWN/NN)'" in Path("s").read_text()
-    parse, text = "parse -g g --objective labelled-tree", "the wolf followed the dog\n"
-    found = command(f"{parse} --engine best-first --merit trigram --statistics s", stdin=text)
-    assert found.output == command(parse, stdin=text).output
-
-
-def test_what_is_wrong_is_said_before_the_tagger_is_trained(command: Command) -> None:
-    train = "train trees --terminals words --unknown collins -o"
-    assert command(f"{train} no/folder").error.startswith(
-        "no/folder: cannot be written (No such file or directory)"
-    )
-    Path("trees").write_text("(S (A a) (B b) (C c))\n")
-    assert "has 3 children, not 2" in command(f"{train} g").error
-
-
 def test_a_tagger_that_is_missing_or_broken(command: Command) -> None:
     grammar = train(command, "--unknown collins")
     tagger, text = Path("g.tagger.json"), "the dog slept\n"
@@ -155,36 +106,10 @@ def test_info_and_conversion(command: Command) -> None:
     assert "\nunknown words          none\n" in command("grammar info g").output
 
 
-def test_reestimation_does_not_begin_with_a_model(command: Command) -> None:
-    train(command)
-    error = command("train trees --method inside-outside --init g").error
-    assert error.startswith("g: the initial grammar has a model of unknown words")
-
-
-def test_sampled_trees_can_be_read(command: Command) -> None:
-    train(command)
-    lines = command("sample g -n 20 --seed 1").output.splitlines()
-    assert all("UNKNOWN" not in read_tree(line).tags() for line in lines)
-
-
 def test_neither_parsing_nor_signatures_load_more_than_they_need(command: Command) -> None:
     train(command)
     assert loaded({"pandas", "nltk"}, "parse -g g trees -o parses") == (0, [])
     assert loaded({"numba", "pandas", "nltk"}, "train trees --terminals words -o g") == (0, [])
-
-
-def test_interrupted_training_leaves_no_file(folder: Path) -> None:
-    words = "".join(f"(S (A{n % 50} w{n % 977}) (B{n % 31} v{n % 1013}))\n" for n in range(60000))
-    Path("trees").write_text(words)
-    with started("train trees --terminals words --unknown collins -o g") as process:
-        assert process.stderr is not None
-        assert process.stderr.readline() == "mbrparse: training the tagger on 60000 sentences ...\n"
-        time.sleep(0.5)
-        process.send_signal(signal.SIGINT)
-        assert process.stderr.read().strip() == "mbrparse: interrupted"
-    # Python itself ends by the signal where it comes while a module is loaded; shells call both 130.
-    assert process.returncode in (130, -signal.SIGINT)
-    assert [path.name for path in folder.iterdir()] == ["trees"]
 
 
 @pytest.mark.long
