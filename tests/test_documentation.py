@@ -84,6 +84,7 @@ def test_examples_of_the_page_run(page: Path, tmp_path: Path, monkeypatch: pytes
     assert not found.failed
 
 
+@pytest.mark.long
 def test_the_tour_runs_and_prints_what_it_shows() -> None:
     """Every cell of the notebook, in a kernel of its own; its pictures may be drawn otherwise."""
     shown = nbformat.read(ROOT / "docs" / "tour.ipynb", as_version=4)  # type: ignore[no-untyped-call]

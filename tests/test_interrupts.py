@@ -55,16 +55,3 @@ def test_what_cannot_be_resumed_leaves_nothing(command: Command, folder: Path, j
     assert (process.returncode, err.splitlines()[-1] + "\n") == (130, LINE)
     assert "Traceback" not in err
     assert not os.listdir("out")
-
-
-@pytest.mark.parametrize("moment", [0.3, 0.6])
-def test_at_the_beginning(folder: Path, moment: float) -> None:
-    """While modules are imported, and while arguments are read."""
-    (folder / "trees").write_text("(S (A a) (B b))\n" * 200_000)
-    with started("binarize trees -o out") as process:
-        assert process.stderr is not None
-        time.sleep(moment)
-        process.send_signal(signal.SIGINT)
-        err = process.stderr.read()
-    assert process.returncode in (0, 130, -signal.SIGINT)
-    assert process.returncode != 130 or err.endswith(LINE)

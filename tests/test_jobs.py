@@ -16,7 +16,6 @@ from mbrparse.errors import GrammarError, MbrparseError
 from mbrparse.jobs import (
     Jobs,
     Scheduler,
-    WorkerDied,
     WorkerFunction,
     WorkersError,
     in_order,
@@ -171,7 +170,3 @@ def test_a_cluster() -> None:
             shared = share(executor, [1, 2, 3])
             assert [executor.submit(sum, shared).result() for _ in range(3)] == [6, 6, 6]
             assert isinstance(executor, Executor)
-
-
-def test_died_is_an_error_of_workers() -> None:
-    assert issubclass(WorkerDied, WorkersError)

@@ -28,6 +28,7 @@ def package_files() -> set[str]:
     }
 
 
+@pytest.mark.long
 def test_wheel_holds_each_file_once(distributions: Path) -> None:
     [wheel] = distributions.glob("*.whl")
     names = Counter(name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name)
@@ -35,6 +36,7 @@ def test_wheel_holds_each_file_once(distributions: Path) -> None:
     assert set(names.values()) == {1}
 
 
+@pytest.mark.long
 def test_source_distribution_holds_each_file_once(distributions: Path) -> None:
     [archive] = distributions.glob("*.tar.gz")
     with tarfile.open(archive) as tar:

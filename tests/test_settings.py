@@ -1,12 +1,10 @@
 """Files that a later run reads again: what they hold, or an error with the file and what to do."""
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import msgspec
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,7 +13,7 @@ from mbrparse import settings
 from mbrparse.errors import FileError, InputMismatchError, MbrparseError
 from mbrparse.files import open_output
 from mbrparse.grammar.tagger import Tagger, tagger_path
-from mbrparse.settings import digest, load, resumable_outputs, save
+from mbrparse.settings import load, resumable_outputs, save
 from mbrparse.treebank.brackets import read_tree
 
 MADE_FROM = {"seed": 1, "terminals": "tags"}
@@ -87,12 +85,6 @@ def test_other_settings_and_another_program_are_named(
         load(tmp_path / "c", Checkpoint, MADE_FROM, "begin anew")
 
 
-def test_digests_are_of_content() -> None:
-    values: list[Any] = [1, "1", [1], {"a": 1}, np.arange(3), np.arange(3.0), np.zeros((1, 3)), KEPT]
-    assert len({digest(value) for value in values}) == len(values)
-    assert digest(np.arange(3)) == digest(np.arange(3)[::1].copy())
-
-
 def test_outputs_that_a_later_run_goes_on_with(folder: Path) -> None:
     def write(lines: int, resume: bool, end: type[BaseException] | None, made_from: Any = MADE_FROM) -> int:
         with (
@@ -139,7 +131,3 @@ def test_damaged_taggers(tmp_path_factory: pytest.TempPathFactory, tagger: str, 
     else:
         assert str(found).startswith(f"{tagger_path(grammar)}: ")
         assert "train again" in str(found)
-
-
-def test_a_tagger_is_json(tagger: str) -> None:
-    assert json.loads(tagger)["mbrparse-tagger"] == 1

@@ -37,9 +37,10 @@ CRITERIA = (
 )
 
 
-def test_table_2(command: Command, tmp_path: Path, treebank_sample: tuple[Tree, ...]) -> None:
+@pytest.mark.long
+def test_table_2(command: Command, tmp_path: Path, whole_treebank_sample: tuple[Tree, ...]) -> None:
     raw = tmp_path / "raw.mrg"
-    raw.write_text("".join(f"{tree}\n" for tree in treebank_sample), "utf-8")
+    raw.write_text("".join(f"{tree}\n" for tree in whole_treebank_sample), "utf-8")
     binarized, train, gold, grammar = (
         tmp_path / name for name in ("b.mrg", "train.mrg", "gold.mrg", "g.txt")
     )
@@ -64,12 +65,13 @@ def test_table_2(command: Command, tmp_path: Path, treebank_sample: tuple[Tree, 
         assert [float(cell.split()[0]) for cell in line.split("|")[3:8]] == list(TABLE[name])
 
 
-def test_an_independent_parsers_trees_are_as_probable(treebank_sample: tuple[Tree, ...]) -> None:
+@pytest.mark.long
+def test_an_independent_parsers_trees_are_as_probable(whole_treebank_sample: tuple[Tree, ...]) -> None:
     """Where another Viterbi parser returns other trees, they are ties: the docs say so of all 361."""
     folder = os.environ.get("MBRPARSE_EVALB_DATA") or missing_data(
         "the folder that MBRPARSE_EVALB_DATA names"
     )
-    raw = (SourceTree("", 0, tree) for tree in treebank_sample)
+    raw = (SourceTree("", 0, tree) for tree in whole_treebank_sample)
     trees = list(prepare(raw, Preparation(max_length=40), PreparationStatistics()))
     parts = split_fraction(len(trees), "0.1")
     grammar = PCFG.from_rules(induce((trees[i] for i in parts.train), "tags"))

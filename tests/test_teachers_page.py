@@ -87,10 +87,6 @@ def test_exercise_4(command: Command) -> None:
     assert " 100" in rows[0]
 
 
-def test_a_lecture_without_a_conversion() -> None:
-    assert "convert" not in PAGE.read_text("utf-8")
-
-
 def test_the_four_trees(command: Command) -> None:
     """25.00 and 58.33, 0.00 and 66.67, as the page prints them."""
     shown = {command: output for command, output in steps(PAGE) if "evaluate" in command}

@@ -4,10 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from best_first_cases import sentences_of
 from commandline import Command
-
-from mbrparse.training.tag_statistics import read_statistics
 
 
 @pytest.fixture(scope="module")
@@ -46,14 +43,6 @@ def test_one_line_a_sentence(until: str, folder: Path, command: Command) -> None
     assert {row["status"] for row in rows} <= {"parsed", "fallback"}
 
 
-def test_too_few_edges_fall_back_and_say_so(folder: Path, command: Command) -> None:
-    how = ("--engine", "best-first", "--merit", "beta", "--edges", 3)
-    done = command("parse", "-g", folder / "g", folder / "test.mrg", *how)
-    assert done.code == 0
-    assert done.out.count("\n") == 12
-    assert "no parse within 3 edges: 12" in done.err
-
-
 def test_an_unparsable_sentence_falls_back(folder: Path, command: Command) -> None:
     how = ("--engine", "best-first", "--statistics", folder / "s")
     done = command("parse", "-g", folder / "g", "-", *how, stdin="DT DT DT DT\n")
@@ -74,36 +63,3 @@ def test_errors_are_one_line(folder: Path, command: Command) -> None:
     assert "no such file" in command(*common, "--statistics", folder / "none").error
     bad.write_text("mbrparse-statistics 1\nterminals tags\ncounts 0\nend\n")
     assert "lack the grammar's start symbols" in command(*common, "--statistics", bad).error
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("--engine", "best-first", "--merit", "boundary-trigam"), "Did you mean 'boundary-trigram'?"),
-        (("--engine", "best-first", "--until", "mass:2"), "mass:SHARE"),
-        (("--engine", "best-firts"), "Did you mean 'best-first'?"),
-        (("--merit", "beta"), "--merit needs --engine best-first"),
-        (("--edges", "5"), "--edges needs --engine best-first"),
-        (("--engine", "best-first", "--edges", "0"), "--edges"),
-        (("--engine", "best-first", "--beta-threshold", "-1"), "--beta-threshold"),
-    ],
-)
-def test_usage_errors(arguments: tuple[str, ...], message: str, folder: Path, command: Command) -> None:
-    done = command("parse", "-g", folder / "g", folder / "test.mrg", *arguments)
-    assert done.code == 2
-    assert message in done.err
-
-
-def test_statistics_of_an_inside_outside_grammar(folder: Path, command: Command, tmp_path: Path) -> None:
-    text = "".join((folder / "train.mrg").read_text().splitlines(keepends=True)[:30])
-    (tmp_path / "few.mrg").write_text(text)
-    how = ("--method", "inside-outside", "--nonterminals", 3, "--iterations", 2, "-o", tmp_path / "g")
-    done = command("train", tmp_path / "few.mrg", *how, "--statistics", tmp_path / "s")
-    assert done.code == 0, done
-    assert sentences_of(read_statistics(tmp_path / "s")) == 30
-    parse = ("parse", "-g", tmp_path / "g", tmp_path / "few.mrg", "--engine", "best-first")
-    assert command(*parse, "--statistics", tmp_path / "s").out.count("\n") == 30
-    # The grammar may go to standard output; one place for both may not.
-    assert command("train", "-", *how[:-1], "-", "--statistics", tmp_path / "t", stdin=text).code == 0
-    assert (tmp_path / "t").read_text() == (tmp_path / "s").read_text()
-    assert command("train", tmp_path / "few.mrg", *how, "--statistics", tmp_path / "g").code == 2

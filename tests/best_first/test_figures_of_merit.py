@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mbrparse.decode.best_first.best_first import MERITS, Merit
+from mbrparse.decode.best_first.best_first import MERITS
 from mbrparse.decode.best_first.search_kernels import figure_of_merit
 from mbrparse.decode.best_first.smoothed_statistics import StatisticsTables
 from mbrparse.grammar.pcfg import PCFG
@@ -125,9 +125,3 @@ def test_merit_is_its_formula(name: str, tags: list[str], data: st.DataObject) -
     found = figure_of_merit(factors, math.log(beta), statistics, start, end, symbol, 0, table)
     expected = naive_merit(name, beta, tags, start, end, GRAMMAR.symbols[symbol], alpha)
     assert found == pytest.approx(math.log(expected), rel=1e-9, abs=1e-9)
-
-
-def test_a_row_without_a_formula_is_refused() -> None:
-    for factors in (0, 1 << 20):
-        with pytest.raises(ValueError, match="guess has no known formula"):
-            Merit("guess", factors)

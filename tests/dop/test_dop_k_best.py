@@ -8,7 +8,7 @@ from collections import Counter
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from naive_dop import NaiveDop, Node, words_of
 from test_dop_charts import WEIGHTINGS, _treebank, cases
@@ -54,7 +54,6 @@ def test_derivations_come_in_order(
                 assert count == theirs[key]
 
 
-@settings(max_examples=20)
 @given(short, st.sampled_from(WEIGHTINGS), st.sampled_from(["k_best", "samples"]))
 def test_candidates_are_all_trees_with_their_probabilities(
     case: tuple[TerminalKind, list[Node]], weighting: Weighting, way: str

@@ -101,25 +101,3 @@ def test_a_teachers_grammar(command: Command, toy: str) -> None:
     assert done.out == (
         "(S (NP (Pro I)) (V saw) (NP (Det the) (N dog)) (PP (P in) (NP (Det the) (N park))))\n"
     )
-
-
-def test_the_usual_tag_is_the_most_frequent(command: Command, tmp_path: object) -> None:
-    """N -> dog is the likelier rule, but dog is more often a V."""
-    text = "(S (N dog) (V dog))\n" + "(S (V dog) (V runs))\n" * 2 + "(S (V barks) (V dog))\n"
-    grammar = f"{tmp_path}/grammar.txt"
-    command("train", "--terminals", "words", "--unknown", "none", "-", "-o", grammar, stdin=text)
-    done = command("parse", "-g", grammar, "--fallback", "flat", stdin="dog wug\n")
-    assert done.out == "(S (V dog) (wug wug))\n"
-
-
-def test_long_rules_are_binarized_with_a_word(command: Command, tmp_path: object) -> None:
-    long = "mbrparse-grammar 1\nterminals tags\nstart S 1 -\nrules 1\n1 - S -> 'a' 'b' 'c'\nend\n"
-    path = f"{tmp_path}/grammar.txt"
-    with open(path, "w", encoding="utf-8") as stream:
-        stream.write(long)
-    direct = command("parse", "-g", path, stdin="a b c\n")
-    assert direct.output == "(S a (S_Cont b c))\n"
-    assert "mbrparse: 1 rule of three children or more binarized (see parse --debinarize)" in direct.err
-    assert command("grammar", "convert", path, "-o", f"{path}.binary").code == 0
-    assert command("parse", "-g", f"{path}.binary", "--debinarize", stdin="a b c\n").out == "(S a b c)\n"
-    assert command("grammar", "convert", path, "--to", "nltk").out.splitlines()[1] == "S -> 'a' 'b' 'c' [1.0]"

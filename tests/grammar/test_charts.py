@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from strategies import grammars, sentences
 
 from mbrparse.charts.chart import Chart
-from mbrparse.charts.exhaustive.factory import ChartFactory, suits_dense
-from mbrparse.charts.rule_tables import Rules
+from mbrparse.charts.exhaustive.factory import ChartFactory
 from mbrparse.charts.spans import cell_of
 from mbrparse.grammar.pcfg import PCFG
 
@@ -125,47 +124,6 @@ def test_kernels_agree_on_derivations_and_labels() -> None:
     for one, other in zip(*(charts(pcfg, batch, kernel) for kernel in KERNELS), strict=True):
         assert one.viterbi().nodes == other.viterbi().nodes
         assert np.array_equal(one.span_summary().label, other.span_summary().label)
-
-
-def improbable(probability: float) -> PCFG:
-    """x^n has one derivation, of that probability but for one of its rules; what ends in y has none."""
-    counts = {"S -> 'x' S": probability, "S -> 'x' 'x'": probability, "S -> 'y' S": 1 - 2 * probability}
-    return PCFG.from_rules(rules_of(counts))
-
-
-@given(st.integers(1, 60), st.lists(st.tuples(st.integers(1, 60), st.sampled_from("xy")), min_size=1))
-def test_no_parse_is_told_from_next_to_no_probability(
-    magnitude: int, sentences: list[tuple[int, str]]
-) -> None:
-    pcfg = improbable(10.0**-magnitude)
-    batch = [["x"] * n + [last] for n, last in sentences[:5]]
-    for words, chart in zip(batch, charts(pcfg, batch, "dense"), strict=True):
-        expected = -math.inf if words[-1] == "y" else (len(words) - 1) * math.log(10.0) * -magnitude
-        assert chart.has_parse == (words[-1] == "x")
-        for found in (chart.log_prob, chart.viterbi().log_prob):
-            assert found == pytest.approx(expected, rel=1e-9)
-        constituents = len(words) - 1 if chart.has_parse else 0
-        assert len(chart.viterbi().nodes) == constituents
-        assert chart.span_posteriors().constituents.sum() == pytest.approx(constituents, rel=1e-4)
-        assert chart.span_summary().total.sum() == pytest.approx(
-            len(words) + constituents if constituents else 0, rel=1e-4
-        )
-
-
-def table_of(symbols: int, partners: int) -> Rules:
-    """Each symbol has rules with so many right siblings."""
-    left = np.repeat(np.arange(symbols, dtype=np.int32), partners)
-    right = (left + np.tile(np.arange(partners, dtype=np.int32), symbols)) % symbols
-    ones, none = np.ones(len(left)), np.zeros(0, np.int32)
-    return Rules(symbols, left, left, right, ones, none, none, ones, np.ones(symbols), none, 0)
-
-
-@pytest.mark.parametrize(
-    ("symbols", "partners", "is_dense"),
-    [(46, 1, True), (400, 3, True), (401, 3, False), (500, 15, False), (500, 16, True), (1025, 100, False)],
-)
-def test_which_grammars_are_dense(symbols: int, partners: int, is_dense: bool) -> None:
-    assert suits_dense(table_of(symbols, partners)) == is_dense
 
 
 def all_cells(chart: Chart) -> list[list[list[float]]]:

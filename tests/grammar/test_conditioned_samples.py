@@ -52,21 +52,15 @@ finite = finite_grammars(cyclic=False)
 
 
 @given(st.data(), finite)
-def test_sentences_that_begin_with_words(data: st.DataObject, rules: RuleSet) -> None:
-    words = data.draw(derived(rules, 8))
-    prefix = words[: data.draw(st.integers(0, len(words)))]
-    found = sentences(ConditionedSampler(rules, 0, prefix))
-    assert found == pytest.approx(wanted(rules, prefix, range(9)), rel=EXACT, abs=EXACT)
-
-
-@given(st.data(), finite)
-def test_sentences_of_some_lengths(data: st.DataObject, rules: RuleSet) -> None:
-    """With words before or without."""
+def test_sentences_with_a_beginning_and_a_length(data: st.DataObject, rules: RuleSet) -> None:
+    """Both, either or none."""
     words = data.draw(derived(rules, 8))
     prefix = words[: data.draw(st.integers(0, len(words)))]
     first, last = data.draw(st.integers(1, len(words))), data.draw(st.integers(len(words), 9))
-    found = sentences(ConditionedSampler(rules, 0, prefix, (first, last)))
-    assert found == pytest.approx(wanted(rules, prefix, range(first, last + 1)), rel=EXACT, abs=EXACT)
+    lengths = data.draw(st.sampled_from([None, (first, last)]))
+    found = sentences(ConditionedSampler(rules, 0, prefix, lengths))
+    kept = range(first, last + 1) if lengths else range(9)
+    assert found == pytest.approx(wanted(rules, prefix, kept), rel=EXACT, abs=EXACT)
 
 
 def test_trees_come_as_often_as_in_all_that_begin_so() -> None:

@@ -59,21 +59,6 @@ def test_consistency_with_unary_rules(case: tuple[naive.Grammar, list[str]]) -> 
     check_with_unary_rules(grammar, words)
 
 
-@pytest.mark.parametrize("side", ["right", "left"])
-def test_consistency_in_one_pass_with_unary_rules(side: str) -> None:
-    """Some nodes are made by unary rules as well as by binary ones."""
-    binary = {
-        ("S", "x", "X_Cont"): 0.3, ("S", "NP", "x"): 0.1, ("S", "S", "S"): 0.1,
-        ("NP", "x", "X_Cont"): 0.2, ("NP", "x", "x"): 0.5,
-        ("X_Cont", "NP", "X_Cont"): 0.2, ("X_Cont", "x", "x"): 0.5, ("X_Cont", "x", "S"): 0.3,
-    }  # fmt: skip
-    if side == "left":
-        binary = {(parent, right, left): p for (parent, left, right), p in binary.items()}
-    unary: dict[tuple[str, str], naive.P] = {("S", "NP"): 0.5, ("NP", "VP"): 0.3}
-    grammar = naive.Grammar({"S": 1.0}, {**binary, ("VP", "S", "x"): 1.0}, {("x", "x"): 1.0}, unary)
-    assert check_with_unary_rules(grammar, ["x"] * 5).one_pass
-
-
 def check_with_unary_rules(grammar: naive.Grammar, words: list[str]) -> Consistency:
     trees = naive_crossing.n_ary_trees(grammar, words, lambda symbol: symbol.startswith("X_Cont"))
     pcfg = to_pcfg(grammar)

@@ -81,36 +81,14 @@ def test_nltk_itself_reads_what_we_write(tmp_path_factory: pytest.TempPathFactor
     assert len({p.lhs() for p in below}) == len({rule.parent for rule in rules.rules})
 
 
-def test_nltk_text_as_people_write_it(tmp_path: Path) -> None:
-    text = """
-    # a remark
-    % start NP
-    NP -> DT 'dog' [.5] | DT "cat's" [0.25]
-        | 'dogs' [0.25]
-    """
-    with pytest.raises(GrammarError, match=r"grammar\.txt:5: a rule begins with its left-hand side"):
-        read(tmp_path, text)
-    rules = read(tmp_path, text.replace("\n        |", "|") + "S-X -> NP 'x' [1]\nDT ->'a'[0.5]|'a'[0.5]\n")
-    assert rules.start == {"NP": Weight(1.0)}
-    assert {str(rule): w.probability for rule, w in rules.rules.items()} == {
-        "NP -> DT 'dog'": 0.5,
-        "NP -> DT 'cat's'": 0.25,
-        "NP -> 'dogs'": 0.25,
-        "S-X -> NP 'x'": 1,
-        "DT -> 'a'": 1,
-    }
-
-
 @pytest.mark.parametrize(
     ("text", "start"),
     [
         ("ROOT -> S [0.75] | NP [0.25]\nS -> NP 'x' [1.0]\nNP -> 'x' 'y' [1.0]", {"S": 0.75, "NP": 0.25}),
-        ("S -> NP 'x' [1.0]\nNP -> 'x' 'y' [1.0]\nROOT -> NP [1.0]", {"NP": 1.0}),
         ("S -> NP 'x' [1.0]\nNP -> 'x' 'y' [1.0]", {"S": 1.0}),
         ("%start NP\nS -> NP 'x' [1.0]\nNP -> 'x' 'y' [1.0]", {"NP": 1.0}),
         # not a mere start distribution
         ("ROOT -> NP NP [1.0]\nNP -> 'x' 'y' [1.0]", {"ROOT": 1.0}),
-        ("ROOT -> 'x' [1.0]", {"ROOT": 1.0}),
     ],
 )
 def test_root_rules_are_the_start_distribution(text: str, start: dict[str, float], tmp_path: Path) -> None:
@@ -124,11 +102,7 @@ def test_root_rules_are_the_start_distribution(text: str, start: dict[str, float
     [
         ("", "grammar.txt: no rules"),
         ("S -> A [0.5] | B", ":1: a rule without its probability"),
-        ("S -> A | B [1.0]", ":1: an alternative without its probability"),
-        ("S A -> B [1.0]", ":1: a rule has one symbol, then ->"),
         ("S -> [1.0]", ":1: an empty right-hand side"),
-        ("S -> 'a b' [1.0]", ":1: terminal 'a b' is empty or holds a blank"),
-        ("%include S", ":1: unknown directive; %start SYMBOL"),
         ("S -> A A [1.0]\nA -> B [1.0]\nB -> A [1.0]\n", "the unary rules A -> B -> A are a cycle"),
     ],
 )
@@ -181,12 +155,9 @@ def test_bitpar_there_and_back(tmp_path_factory: pytest.TempPathFactory, rules: 
 @pytest.mark.parametrize(
     ("rules", "lexicon", "message"),
     [
-        ("", "a A 1", "rules: no rules"),
         ("1 S", "a A 1", "rules:1: not a rule; COUNT LHS RHS"),
         ("1 S A A\none S A A", "a A 1", "rules:2: 'one' is not a count"),
         ("1 S A A", "b A 1\na A", "lexicon:2: not a lexicon line; WORD TAG COUNT"),
-        ("1 S A A", "a A x", "lexicon:1: 'x' is not a count"),
-        ("0 S A A", "a A 1", "rules: the rules of S have probabilities that sum to 0, not 1"),
     ],
 )
 def test_bitpar_errors(rules: str, lexicon: str, message: str, tmp_path: Path) -> None:
@@ -194,10 +165,3 @@ def test_bitpar_errors(rules: str, lexicon: str, message: str, tmp_path: Path) -
     (tmp_path / "lexicon").write_text(lexicon)
     with pytest.raises(MbrparseError, match=message):
         read_bitpar(tmp_path / "rules", tmp_path / "lexicon")
-
-
-def test_what_bitpar_cannot_say(tmp_path: Path) -> None:
-    rules = RuleSet("tags", {"S": Weight(1)}, {Rule("S", ("'S'", "'x'")): Weight(1)})
-    with pytest.raises(GrammarError, match="S is both terminal and nonterminal"):
-        write_bitpar(rules, tmp_path / "rules", tmp_path / "lexicon")
-    assert list(tmp_path.iterdir()) == []

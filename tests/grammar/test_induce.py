@@ -36,11 +36,6 @@ ONE_CHILD = ("(S (NP (PRP he)) (VP (VB go) (NP (NP (PRP it)))))", "(NP (UH oh))"
     [
         (
             TREES,
-            "tags",
-            {"S -> NP VB": 1, "S -> NP S": 1, "S -> NN VB": 1, "NP -> DT NN": 2, "NP -> NN x": 1},
-        ),
-        (
-            TREES,
             "words",
             {"S -> NP VB": 1, "S -> NP S": 1, "S -> NN VB": 1, "NP -> DT NN": 2, "NP -> NN x": 1}
             | {
@@ -58,12 +53,6 @@ ONE_CHILD = ("(S (NP (PRP he)) (VP (VB go) (NP (NP (PRP it)))))", "(NP (UH oh))"
             "tags",
             {"S -> NP VP": 1, "VP -> VB NP": 1, "NP -> NP": 1, "NP -> PRP": 2, "NP -> UH": 1}
             | {"PRP -> 'PRP'": 2, "UH -> 'UH'": 1},
-        ),
-        (
-            ONE_CHILD,
-            "words",
-            {"S -> NP VP": 1, "VP -> VB NP": 1, "NP -> NP": 1, "NP -> PRP": 2, "NP -> UH": 1}
-            | {"VB -> go": 1, "PRP -> he": 1, "PRP -> it": 1, "UH -> oh": 1},
         ),
     ],
 )
@@ -94,9 +83,7 @@ def test_no_trees() -> None:
 
 
 @pytest.mark.parametrize("kind", ["tags", "words"])
-@pytest.mark.parametrize(
-    "tag", ["'", "''", "'''", "'a'", "->", "end", "start", "rules", "#", "-", "1", "S_Cont", "N^P", "%"]
-)
+@pytest.mark.parametrize("tag", ["''", "'a'", "->", "end", "#", "-", "1", "S_Cont", "N^P", "%"])
 def test_tags_that_look_like_something_else(tag: str, kind: TerminalKind, tmp_path: Path) -> None:
     tree = Tree("S", [Tree(tag, word=tag), Tree("S", [Tree(tag), Tree("N", word="''")])])
     rules = induce([SourceTree("", 1, tree)], kind)

@@ -1,7 +1,6 @@
 """Machine code of kernels is kept, and never stale: a little package with the real decorator."""
 
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -102,14 +101,3 @@ def test_folders_that_others_may_write_to_are_not_used(little: Path, cache: Path
     assert f"({folder}: others may write to it)" in line
     folder.chmod(0o700)
     assert show(little, cache) == ("4", "")
-
-
-def test_where_no_place_is_writable_kernels_are_compiled_in_memory(little: Path, cache: Path) -> None:
-    cache.write_text("a file, so that no folder can be made here")
-    out, err = show(little, cache)
-    assert out == "compiled 4"
-    [line] = err.splitlines()
-    assert line.startswith("mbrparse: kernels are compiled in memory")
-    assert str(cache) in line
-    assert "set NUMBA_CACHE_DIR" in line
-    shutil.rmtree(little)

@@ -7,7 +7,6 @@ import pytest
 
 from mbrparse import Parser, read_grammar
 from mbrparse.errors import GrammarError
-from mbrparse.grammar.files.grammar_files import read_rules
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import Rule, RuleSet, Weight
 
@@ -57,8 +56,3 @@ def test_sums_of_one_are_left_to_the_last_bit() -> None:
     built = PCFG.from_rules(RuleSet("words", {"S": Weight(0.7), "T": Weight(0.3)}, thirds | tenths))
     assert set(built.lexical_log_prob.tolist()) == {math.log(1 / 3), math.log(0.1)}
     assert {math.log(0.7), math.log(0.3)} == set(built.root_log_prob.tolist())
-
-
-def test_files_keep_their_numbers(tmp_path: Path) -> None:
-    log_prob(tmp_path, "0.5000005 - S -> S\n0.5 - S -> 'x'")
-    assert read_rules(tmp_path / "grammar").rules[Rule("S", ("S",))] == Weight(0.5000005)

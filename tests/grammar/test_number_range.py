@@ -12,8 +12,6 @@ import naive_unary
 import pytest
 from commandline import run
 from conversion import posteriors_of, rules_of, to_naive
-from hypothesis import given
-from hypothesis import strategies as st
 from naive import LabelledSpan
 
 from mbrparse.charts.chart import Chart
@@ -22,8 +20,8 @@ from mbrparse.decode.best_first.best_first import BestFirst, Until
 from mbrparse.decode.best_first.best_first_chart import BestFirstCharts
 from mbrparse.decode.objectives import OBJECTIVES
 from mbrparse.decode.parser.parser import Parser
-from mbrparse.decode.tree_probability import TreeProbability
 from mbrparse.errors import GrammarError, NumberRangeError
+from mbrparse.grammar.files.grammar_files import write_grammar
 from mbrparse.grammar.pcfg import PCFG
 
 # Of the last two, sums and maxima are far from each other; S -> A, and a chain of single words, are unary.
@@ -31,10 +29,6 @@ GRAMMARS: dict[str, dict[str, float]] = {
     "two ways": {"S -> A": 1e-200, "S -> S S": 1, "S -> Y S": 1e-100}
     | {"Y -> y": 1, "A -> A A": 1, "A -> y": 1e-100},
     "75": {"S -> S S": 1e-75, "S -> y": 1},
-    "50": {"S -> S S": 1, "S -> y": 1e-50},
-    "40": {"S -> A S": 1e-40, "S -> A A": 1, "A -> y": 1},
-    "300": {"S -> S S": 1e-300, "S -> y": 1},
-    "20": {"S -> S S": 1e-20, "S -> A A": 1, "A -> y": 1},
     "left or right": {"S -> A S": 1e-150, "S -> S A": 1e-155, "S -> y": 1, "A -> y": 1},
     "low and high": {"S -> A B": 1, "A -> A A": 1e-160, "A -> y": 1, "B -> B B": 1, "B -> y": 1e-160},
     "chain": {"S -> A": 1e-120, "A -> B": 1e-120, "B -> B B": 1, "B -> y": 1e-120, "S -> y": 1},
@@ -86,34 +80,9 @@ def check_all(pcfg: PCFG, words: list[str]) -> None:
 
 
 @pytest.mark.parametrize("name", GRAMMARS)
-@pytest.mark.parametrize("length", [2, 8, 16])
+@pytest.mark.parametrize("length", [2, 9])
 def test_improbable_sentences_are_exact(name: str, length: int) -> None:
     check_all(pcfg_of(GRAMMARS[name]), ["y"] * length)
-
-
-@given(st.data())
-def test_rules_of_any_magnitude_are_exact(data: st.DataObject) -> None:
-    symbols = ["S", "A", "B"]
-    exponents = st.floats(0, 300) | st.floats(0, 20)
-    drawn: dict[str, float] = {}
-    for parent in symbols:
-        children = st.sampled_from([f"{left} {right}" for left in symbols for right in symbols])
-        for pair in data.draw(st.lists(children, min_size=1, max_size=3, unique=True)):
-            drawn[f"{parent} -> {pair}"] = 10.0 ** -data.draw(exponents)
-        for word in data.draw(st.sets(st.sampled_from("xy"), min_size=1)):
-            drawn[f"{parent} -> {word}"] = 10.0 ** -data.draw(exponents)
-    if data.draw(st.booleans()):
-        drawn["S -> A"] = 10.0 ** -data.draw(exponents)
-    pcfg = pcfg_of(drawn)
-    known = pcfg.terminals
-    words = data.draw(st.lists(st.sampled_from(sorted(known)), min_size=1, max_size=9))
-    check_all(pcfg, words)
-
-
-@pytest.mark.long
-def test_sixty_words_are_exact() -> None:
-    pcfg, words = pcfg_of(GRAMMARS["left or right"]), ["y"] * 60
-    check_all(pcfg, words)
 
 
 def test_what_searches_a_forest_refuses_with_the_reason() -> None:
@@ -132,29 +101,18 @@ def test_what_searches_a_forest_refuses_with_the_reason() -> None:
         assert all(parse.tree is not None for parse in parses)
 
 
-OPTIONS: list[list[str]] = [
-    ["--objective", "labelled-tree", "--objective", "labelled-recall"],
-    ["--objective", "labelled-f", "--exact"],
-    ["--objective", "most-probable-tree"],
-    ["--objective", "bracketed-tree"],
-    ["--objective", "consistent-brackets-tree"],
-    ["--objective", "consistent-brackets"],
-    ["--objective", "labelled-recall", "--space", "grammar"],
-    ["--objective", "labelled-recall", "--items", "symbol"],
-    ["--objective", "max-rule-product"],
-    ["--objective", "minimum-risk", "--risk", "labelled_f", "--k-best", "5"],
-    ["--objective", "minimum-risk", "--risk", "labelled_f", "--samples", "5"],
-]
-
-
-@pytest.mark.parametrize("options", OPTIONS, ids=" ".join)
-@pytest.mark.parametrize("name", ["two ways", "low and high", "75"])
-def test_no_command_ends_in_a_traceback(name: str, options: list[str], tmp_path: Path) -> None:
-    from mbrparse.grammar.files.grammar_files import write_grammar
-
-    pcfg = pcfg_of(GRAMMARS[name])
-    if pcfg.has_unaries and {"most-probable-tree", "--exact"} & set(options):
-        pytest.skip("refused for its unary rules")
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--objective", "labelled-f", "--exact"],
+        ["--objective", "consistent-brackets"],
+        ["--objective", "max-rule-product"],
+        ["--objective", "minimum-risk", "--risk", "labelled_f", "--samples", "5"],
+    ],
+    ids=" ".join,
+)
+def test_no_command_ends_in_a_traceback(options: list[str], tmp_path: Path) -> None:
+    pcfg = pcfg_of(GRAMMARS["low and high"])
     grammar, details = tmp_path / "g.txt", tmp_path / "details.jsonl"
     write_grammar(pcfg, grammar)
     pattern = ["-o", str(tmp_path / "{objective}.mrg"), "--details", str(details)]
@@ -166,18 +124,6 @@ def test_no_command_ends_in_a_traceback(name: str, options: list[str], tmp_path:
     assert len(rows) == 2
     for row in rows:
         assert row["status"] == "parsed" or row["reason"]
-
-
-def test_trees_of_any_probability_have_it() -> None:
-    lost_beside_others = pcfg_of({"S -> B B": 1.0, "A -> a": 1.0, "B -> a": 1e-170, "B -> b": 1.0})
-    found = TreeProbability(lost_beside_others).log_prob([(0, 2, "S")], lost_beside_others.encode(["a", "a"]))
-    assert found == pytest.approx(2 * math.log(1e-170), rel=1e-12)
-    flat = pcfg_of({"S -> A S_Cont": 1, "S_Cont -> A S_Cont": 1e-3, "S_Cont -> A A": 1, "A -> a": 1})
-    ids = flat.encode(["a"] * 120)
-    chart = ChartFactory(flat).chart(ids)
-    assert TreeProbability(flat).log_prob([(0, 120, "S")], ids, nary=True) == pytest.approx(
-        chart.log_prob, rel=1e-9
-    )
 
 
 @pytest.mark.parametrize("least", [1e-200, 1e-160])
@@ -200,17 +146,6 @@ def test_maxima_out_of_range_where_sums_are_not() -> None:
     assert forest.viterbi().log_prob == pytest.approx(dense.viterbi().log_prob, rel=1e-9)
 
 
-def test_values_that_do_not_count_for_posteriors_may_count_for_the_best_derivation() -> None:
-    """Where what was lost made no difference to sums, products of maxima may still be infinite."""
-    rules = {"A -> C B": 9.08e-180, "A -> x": 1.957e-172, "A -> y": 1.0, "B -> A A": 0.009262}
-    rules |= {"B -> B": 1.547e-142, "B -> S": 1.766e-136, "B -> x": 0.9907}
-    rules |= {"S -> A S": 2.784e-158, "S -> B B": 0.5, "S -> S B": 2.019e-161, "S -> x": 2.723e-20}
-    rules |= {"C -> C B": 2e-66, "C -> C": 3.4e-209, "S -> C": 0.5, "C -> x": 1.8e-258, "C -> y": 9.6e-43}
-    pcfg = PCFG.from_rules(rules_of(rules | {"C -> z": 1.0, "B -> S C": 1.084e-64}, "S A"))
-    words = list("xyyxxxyxy")
-    check_all(pcfg, words)
-
-
 def test_the_best_first_chart_knows_ties_by_probabilities() -> None:
     """Logarithms that differ by 1e-8 are no tie, however large they are."""
     rules = {"S -> A S": 1e-100, "S -> S A": 1e-100 * (1 + 1e-8), "S -> y": 1e-100, "A -> y": 1, "S -> z": 1}
@@ -228,20 +163,3 @@ def test_derivations_next_to_impossible_are_no_candidates() -> None:
     assert [round(one.log_prob / math.log(10), 6) for one in parse.candidates] == [0.0, -90.0]
     [parse] = Parser(pcfg_of(GRAMMARS["two ways"]), k_best=9).parse([["y"] * 9])
     assert parse.reason == "too improbable for a forest"
-
-
-def test_symbols_of_a_sentence_without_a_parse_are_not_lost() -> None:
-    pcfg = pcfg_of({"T -> A T": 1e-200, "A -> a": 1.0, "S -> b": 1.0, "T -> b": 1.0})
-    chart = ChartFactory(pcfg, kernel="forest").chart(pcfg.encode(list("aaaab")))
-    assert not chart.has_parse
-    symbols, logs = chart.inside(1, 5)
-    assert [pcfg.symbols[x] for x in symbols] == ["T"]
-    assert logs == pytest.approx(3 * math.log(1e-200), rel=1e-12)
-
-
-def test_details_say_that_a_chart_was_computed_in_logarithms() -> None:
-    pcfg = pcfg_of(GRAMMARS["low and high"])
-    [parse] = Parser(pcfg, "labelled-recall").parse([["y"] * 6])
-    assert parse.reason is None
-    assert parse.chart is not None
-    assert parse.chart.in_logarithms  # type: ignore[attr-defined]

@@ -7,7 +7,6 @@ from fractions import Fraction
 import naive_prefixes as twin
 import numpy as np
 import pytest
-from conversion import rules_of
 from hypothesis import given
 from hypothesis import strategies as st
 from naive_prefixes import Words
@@ -76,11 +75,6 @@ def test_all_values_are_those_of_all_strings(data: st.DataObject, rules: RuleSet
     check(rules, words, found)
 
 
-def test_a_grammar_without_binary_rules() -> None:
-    found = read(rules_of({"S -> x": 1}), [("x", "x"), ("x",)])
-    assert [one.log_prefix.tolist() for one in found] == [[0.0, 0.0, -INF], [0.0, 0.0]]
-
-
 # --- identities --------------------------------------------------------------------------
 
 
@@ -97,20 +91,6 @@ def test_sums(data: st.DataObject, rules: RuleSet) -> None:
     terminals = twin.terminals(rules)
     taken = [terminals.index(word) for word in words]
     assert close(-np.log2(shares[np.arange(len(words)), taken]), found.surprisal[:-1].tolist())
-
-
-@given(st.data(), consistent_grammars())
-def test_values_lie_within_the_bounds_of_an_infinite_grammar(data: st.DataObject, rules: RuleSet) -> None:
-    words = data.draw(any_words(rules))
-    (found,) = read(rules, [words])
-    for column, log_prefix, row in zip(
-        twin.leftmost(rules, words), found.log_prefix.tolist(), found.next_words(), strict=True
-    ):
-        low, high = column.prefix
-        assert low - EXACT <= math.exp(log_prefix) <= high + EXACT
-        for share, word in zip(row.tolist(), [*twin.terminals(rules), None], strict=True):
-            low, high = column.following[word]
-            assert log_prefix == -INF or low - EXACT <= share * math.exp(log_prefix) <= high + EXACT
 
 
 # --- closed forms ------------------------------------------------------------------------
@@ -133,15 +113,6 @@ def test_catalan_grammars(branch: Fraction) -> None:
         assert close(found.syntactic[:-1], found.surprisal[:-1].tolist(), CLOSED)
 
 
-@given(st.fractions(F(51, 100), 1, max_denominator=100))
-def test_stolckes_example(p: Fraction) -> None:
-    """Stolcke (1995), "An example", table 2: prefixes of a, aa, aaa, and the sentence aaa."""
-    (found,) = read(twin.catalan_grammar(1 - p), [("a",) * 3])
-    q = 1 - p
-    assert close(np.exp(found.log_prefix), [1, 1, float(q), float((1 + p) * q**2)], CLOSED)
-    assert math.exp(found.log_prob) == pytest.approx(float(2 * p**3 * q**2), rel=CLOSED)
-
-
 @pytest.mark.parametrize("leave", [F(9, 10), F(1, 2), F(1, 10), F(1, 10**6)])
 def test_left_recursion(leave: Fraction) -> None:
     """Stolcke (1995), "Prediction loops": a b^n has q^n as a prefix."""
@@ -150,26 +121,6 @@ def test_left_recursion(leave: Fraction) -> None:
     assert close(np.exp(found.log_prefix), [1.0, *(float(q**n) for n in range(5))], CLOSED)
     assert math.exp(found.log_prob) == pytest.approx(float(leave * q**4), rel=CLOSED)
     assert close(found.next_words()[1], [0, float(q), float(leave)], CLOSED)
-
-
-@pytest.mark.parametrize(("down", "back"), [(F(1, 2), F(1, 2)), (F(9, 10), F(99, 100)), (F(1, 100), F(1, 3))])
-def test_unary_cycles(down: Fraction, back: Fraction) -> None:
-    rules, exact = twin.unary_cycle_grammar(down, back), twin.unary_cycle_strings(down, back)
-    for word, found in zip("ab", read(rules, [("a",), ("b",)]), strict=True):
-        wanted = float(exact[word,])
-        assert close(np.exp(found.log_prefix), [1, wanted], CLOSED)
-        assert math.exp(found.log_prob) == pytest.approx(wanted, rel=CLOSED)
-        assert close(found.next_words()[0], [float(exact["a",]), float(exact["b",]), 0], CLOSED)
-        # S may be rewritten as a, and A as b, with nothing else: all of the surprisal is syntactic.
-        assert close(found.syntactic, found.surprisal.tolist(), CLOSED)
-
-
-def test_many_words() -> None:
-    counts = {f"S -> w{number}": 1.0 for number in range(3000)}
-    (found,) = read(rules_of(counts), [("w7",)])
-    assert found.surprisal.tolist() == pytest.approx([math.log2(3000), 0], abs=CLOSED)
-    assert found.syntactic.tolist() == pytest.approx([0, 0], abs=CLOSED)
-    assert found.entropy().tolist() == pytest.approx([math.log2(3000), 0], abs=CLOSED)
 
 
 def test_words_that_cannot_follow() -> None:

@@ -1,15 +1,12 @@
 """Pruning by several levels, beside all trees of small grammars whose symbols carry states."""
 
-import json
 import math
 from collections import defaultdict
 from collections.abc import Sequence
-from pathlib import Path
 
 import naive
 import numpy as np
 import pytest
-from commandline import Command
 from conversion import derivation_of, names_of, posteriors_of, rules_of, to_naive, to_pcfg
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -18,20 +15,19 @@ from strategies import grammars, sentences
 from unary_strategies import unary_cases
 
 from mbrparse.charts.chart import TOO_LARGE
+from mbrparse.charts.exhaustive.forest_charts import ForestCharts
 from mbrparse.charts.exhaustive.pruning import Mask, PrunedChart, PrunedCharts, Pruning
 from mbrparse.charts.forest import forests
-from mbrparse.charts.packed_forest import PRODUCTIONS, SpanFilter
+from mbrparse.charts.packed_forest import PRODUCTIONS
 from mbrparse.decode.parser.output import Details
 from mbrparse.decode.parser.parser import Parser
-from mbrparse.grammar.files.grammar_files import write_rules
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.projection import projected_grammar
-from mbrparse.grammar.rules import Rule, RuleSet, quote, relative_frequencies
-from mbrparse.treebank.brackets import read_tree
-from mbrparse.treebank.tree import Tree
 
-# What the symbols of random grammars are called: some are the same at level 2, some at level 0.
+# What the symbols of random grammars are called: some are the same at level 2, some at level 0;
+# the first have one level.
 NAMED = (
+    {"S": "S", "A": "S^A", "B": "B~0", "C": "B~1"},
     {"S": "S", "A": "A^x~000", "B": "A^x~001", "C": "A^x~010"},
     {"S": "S~110", "A": "S~111", "B": "A~00", "C": "A~0110"},
     {"S": "A~1010", "A": "A~1011", "B": "A~1000", "C": "A~0"},
@@ -154,6 +150,9 @@ def check(grammar: Grammar, words: list[str], place: float) -> None:
         if p >= best * (1 - 1e-9)
     ]
     assert derivation_of(chart, pcfg.symbols)[0] in candidates
+    forest = ForestCharts(pcfg, pruning=pruning).chart(ids)
+    assert forest.log_prob == pytest.approx(chart.log_prob, abs=1e-9)
+    assert forest.pruned == chart.pruned
 
 
 def bits_of(bits: np.ndarray, labels: dict[int, str]) -> set[tuple[int, int, str]]:
@@ -212,75 +211,6 @@ def test_the_projected_grammar_of_a_level_is_the_weighted_mean(
     assert both == pytest.approx(rules, rel=1e-9)
 
 
-# A treebank whose symbols' states tell where they stand.
-STATES = {"NP": {"S": "000", "VP": "001", "NP": "010", "PP": "011"}, "VP": {"S": "10", "VP": "110"}}
-TEXTS = [
-    "(S (NP (DT the) (NN dog)) (VP (VB saw) (NP (DT the) (NN cat))))",
-    *["(S (NP (NN dog) (NN cat)) (VP (VB saw) (NP (NP (NN dog)) (PP (IN on) (NN saw)))))"] * 3,
-    "(S (NP (DT the) (NN saw)) (VP (VB saw) (NP (NP (DT the) (NN dog)) (PP (IN on) (NP (NN cat))))))",
-    "(S (NP (DT the) (NN saw)) (VP (VP (VB saw) (NN dog)) (PP (IN on) (NN cat))))",
-]
-SENTENCES = ["the dog saw dog on saw", "dog cat saw dog on cat", "the saw saw the cat"]
-
-
-def rules_with_states() -> RuleSet:
-    rules: dict[Rule, float] = defaultdict(float)
-
-    def name(tree: Tree, parent: str) -> str:
-        state = STATES.get(tree.label, {}).get(parent, "")
-        return f"{tree.label}~{state}" if state else tree.label
-
-    def count(tree: Tree, parent: str) -> None:
-        children = tuple(name(child, tree.label) for child in tree.children)
-        rules[Rule(name(tree, parent), children or (quote(tree.word or ""),))] += 1
-        for child in tree.children:
-            count(child, tree.label)
-
-    for text in TEXTS:
-        count(read_tree(text), "")
-    return relative_frequencies("words", {"S": 1.0}, rules)
-
-
-@pytest.fixture(scope="module")
-def grammar() -> PCFG:
-    return PCFG.from_rules(rules_with_states())
-
-
-@pytest.mark.parametrize("objective", ["labelled-tree", "labelled-recall", "max-rule-product", "labelled-f"])
-def test_nothing_is_lost_at_a_threshold_that_rules_nothing_out(objective: str, grammar: PCFG) -> None:
-    exact = Parser(grammar, objective).parse(SENTENCES)
-    pruned = Parser(grammar, objective, prune=1e-30).parse(SENTENCES)
-    assert [str(parse.tree) for parse in pruned] == [str(parse.tree) for parse in exact]
-    for one, other in zip(pruned, exact, strict=True):
-        assert one.reason is None
-        assert one.log_prob == pytest.approx(other.log_prob, abs=1e-12)
-        assert Details(grammar).row(one)["pruned"]["left_out"] == pytest.approx(0, abs=1e-12)
-
-
-def test_levels_leave_out_what_labels_alone_do_not(grammar: PCFG) -> None:
-    [ids] = [grammar.encode(SENTENCES[1].split())]
-    pruning = Pruning(grammar, 0.05)
-    coarsest = pruning.levels[0].charts.chart(ids)
-    chart = PrunedCharts(grammar, pruning).chart(ids)
-    assert len(pruning.levels) == 2
-    mask = pruning.mask(coarsest, 0.05)
-    assert isinstance(mask, Mask)
-    assert mask.spans is not None
-    alone = mask.steps[0][0]._replace(label=grammar.label_ids)
-    assert left_symbols(grammar, mask.spans, len(ids)) < left_symbols(grammar, alone, len(ids))
-    assert chart.has_parse
-
-
-def left_symbols(grammar: PCFG, alive: SpanFilter, n: int) -> set[tuple[int, int, str]]:
-    return {
-        (start, end, name)
-        for end in range(1, n + 1)
-        for start in range(end)
-        for name, label in zip(grammar.symbols, alive.label.tolist(), strict=True)
-        if int(alive.bits[end, start, label // 64]) >> label % 64 & 1
-    }
-
-
 # Right-branching trees have nearly all of the probability, left-branching ones most of the chart.
 BRANCHING = {
     "S -> B A~000": 1,
@@ -312,16 +242,3 @@ def test_thresholds_are_raised_where_a_chart_does_not_fit(
         return
     assert parse.reason is None
     assert 1e-12 < Details(pcfg).row(parse)["pruned"]["threshold"] < 1
-
-
-def test_a_grammar_with_states_is_parsed_by_levels(command: Command, tmp_path: Path, grammar: PCFG) -> None:
-    write_rules(rules_with_states(), tmp_path / "g")
-    text = "\n".join(SENTENCES) + "\n"
-    more = "--objective", "max-rule-product", "--details", tmp_path / "d"
-    done = command("parse", "-g", tmp_path / "g", "--prune", 1e-3, *more, stdin=text)
-    assert done.out.count("\n") == 3
-    rows = [json.loads(line) for line in (tmp_path / "d").read_text("utf-8").splitlines()]
-    for row, sentence in zip(rows, SENTENCES, strict=True):
-        [parse] = Parser(grammar, "max-rule-product", prune=1e-3).parse(sentence)
-        assert row["log_probability"] == parse.log_prob
-        assert row["pruned"]["threshold"] == 1e-3

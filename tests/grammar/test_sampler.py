@@ -2,11 +2,8 @@
 
 from collections import Counter
 
-import pytest
 from chi_square import chi_square_chance
 
-from mbrparse.errors import GrammarError
-from mbrparse.grammar import sample
 from mbrparse.grammar.rules import Rule, RuleSet, Weight
 from mbrparse.grammar.sample import Sampler
 from mbrparse.treebank.brackets import read_tree
@@ -67,14 +64,3 @@ def test_annotations_are_left_out_and_words_stand_under_their_tags() -> None:
     )
     (tree,) = Sampler(rules, 1).trees(1)
     assert tree == read_tree("(S (NN dog) (S_Cont (NN dog) ('' '') bare))")
-
-
-def test_a_grammar_that_explodes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sample, "NODE_LIMIT", 10_000)
-    rules = RuleSet(
-        "tags", {"S": Weight(1)}, {Rule("S", ("S",) * 50): Weight(0.999), Rule("S", ("'x'",)): Weight(0.001)}
-    )
-    with pytest.raises(
-        GrammarError, match="a sampled tree has more than 10000 nodes; the grammar's rules grow"
-    ):
-        list(Sampler(rules, 1).trees(5))

@@ -8,31 +8,14 @@ import naive_states
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from state_strategies import Drawn, counts_of, drawn, kinds, random_grammar, sourced, table, treebanks
+from state_strategies import Drawn, counts_of, drawn, sourced, table
 
-from mbrparse.grammar.rules import Rule, TerminalKind
 from mbrparse.jobs import open_executor
 from mbrparse.training.split_merge.cycles import SplitMerge, cycle, first_grammar
 from mbrparse.training.split_merge.e_step import ObservedEStep, ObservedTrees, maximized, observe
 from mbrparse.training.split_merge.state_splits import merge_losses, split
 from mbrparse.training.split_merge.states import Layout
-from mbrparse.treebank.brackets import read_tree
 from mbrparse.treebank.corpora.prepare import read_trees
-from mbrparse.treebank.corpora.reading import SourceTree
-
-
-@given(corpus=treebanks(), kind=kinds)
-def test_observed_trees_have_the_rules_of_their_nodes(corpus: list[SourceTree], kind: TerminalKind) -> None:
-    found = observe(corpus, kind)
-    listed = [naive_states.nodes(source.tree, kind == "words") for source in corpus]
-    first = found.arrays.first.tolist()
-    for tree, (begin, end) in zip(listed, pairwise(first), strict=True):
-        observed = [found.rules[rule] for rule in found.arrays.rule[begin:end]]
-        assert sorted((rule.parent, *rule.children) for rule in observed) == sorted(
-            node.rule for node in tree
-        )
-    assert set(found.rules) == {(node.rule[0], node.rule[1:]) for tree in listed for node in tree}
-    assert list(found.rules) == sorted(found.rules)
 
 
 @given(data=drawn())
@@ -45,21 +28,6 @@ def test_expected_counts_and_likelihood_are_those_of_enumeration(data: Drawn) ->
     assert found.log_likelihood == pytest.approx(expected.log_likelihood, rel=1e-10, abs=1e-12)
     counts = {rule: count for rule, count in expected.counts.items() if count}
     assert counts_of(layout, data.grammar, values * found.counts) == pytest.approx(counts, rel=1e-10)
-
-
-def test_a_tree_without_a_derivation_is_left_out() -> None:
-    texts = ["(S (A x x) y)", "(S (A y x) y)", "(S (A x x) (A x x))"]
-    observed = observe(sourced([read_tree(text) for text in texts]), "tags")
-    grammar = random_grammar(observed, {"": 1, "S": 2, "A": 2}, 1, 0.0)
-    impossible = observed.rules.index(Rule("A", ("'y'", "'x'")))
-    grammar.blocks[impossible][:] = 0
-    layout = Layout.of(grammar)
-    found = ObservedEStep(observed.arrays).expect(layout, layout.tables.value)
-    listed = [naive_states.nodes(read_tree(text), words=False) for text in (texts[0], texts[2])]
-    expected = naive_states.expected(listed, table(grammar), {"": 1, "S": 2, "A": 2})
-    assert (found.left_out, expected.left_out) == (1, 0)
-    assert found.log_likelihood == pytest.approx(expected.log_likelihood, rel=1e-10)
-    assert counts_of(layout, grammar, layout.tables.value * found.counts) == pytest.approx(expected.counts)
 
 
 @given(data=drawn())
@@ -90,14 +58,6 @@ def test_likelihood_never_falls_within_a_phase(data: Drawn, seed: int) -> None:
 def flights() -> ObservedTrees:
     """The embedded treebank, which is large enough for all parts of the work."""
     return observe(sourced(read_trees("embedded:flights")), "tags")
-
-
-def test_rounds_gain() -> None:
-    """Split symbols can learn something there, so that the test above is not idle."""
-    observed = flights()
-    steps = ObservedEStep(observed.arrays).rounds(Layout.of(split(first_grammar(observed), 1, 1)))
-    found = [sums.log_likelihood for _, sums in islice(steps, 20)]
-    assert found[-1] > found[0] + 100
 
 
 def test_all_jobs_give_the_same_bytes() -> None:

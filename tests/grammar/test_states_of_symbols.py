@@ -14,13 +14,12 @@ from hypothesis import strategies as st
 from state_strategies import Drawn, drawn, kinds, random_grammar, sourced, sums, table, treebanks
 from tree_strategies import tokens
 
-from mbrparse.errors import GrammarError
 from mbrparse.grammar.files.grammar_files import read_rules, write_rules
 from mbrparse.grammar.rules import RuleSet, TerminalKind, is_terminal
 from mbrparse.training.count import induce
 from mbrparse.training.split_merge import state_splits as splits
 from mbrparse.training.split_merge.cycles import SplitMerge, cycle, first_grammar
-from mbrparse.training.split_merge.e_step import ObservedEStep, ObservedTrees, observe
+from mbrparse.training.split_merge.e_step import ObservedEStep, observe
 from mbrparse.training.split_merge.state_splits import (
     Merger,
     least_losses,
@@ -30,42 +29,14 @@ from mbrparse.training.split_merge.state_splits import (
     split,
 )
 from mbrparse.training.split_merge.states import Layout, StateGrammar
-from mbrparse.treebank.brackets import read_tree
 from mbrparse.treebank.corpora.reading import SourceTree
 from mbrparse.treebank.tree import Tree
-
-
-def log_likelihood(observed: ObservedTrees, grammar: StateGrammar) -> float:
-    """Of the trees that have a derivation."""
-    layout = Layout.of(grammar)
-    return ObservedEStep(observed.arrays).expect(layout, layout.tables.value).log_likelihood
-
-
-def blocks_equal(one: StateGrammar, other: StateGrammar, rel: float = 1e-9) -> None:
-    """Both have the same rules, states and probabilities."""
-    assert (one.rules, one.states) == (other.rules, other.states)
-    for mine, its in zip(one.blocks, other.blocks, strict=True):
-        np.testing.assert_allclose(mine, its, rtol=rel, atol=1e-300)
 
 
 def split_without_noise(grammar: StateGrammar) -> StateGrammar:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(splits, "PERTURBATION", 0.0)
         return split(grammar, 1, 1)
-
-
-@given(data=drawn())
-def test_a_layout_keeps_all_probabilities(data: Drawn) -> None:
-    layout = Layout.of(data.grammar)
-    blocks_equal(data.grammar, layout.grammar(data.grammar, layout.tables.value), rel=0)
-
-
-@given(data=drawn())
-def test_splitting_without_noise_changes_no_likelihood(data: Drawn) -> None:
-    found = split_without_noise(data.grammar)
-    expected = {symbol: 2 * size if symbol else 1 for symbol, size in data.states.items()}
-    assert {symbol: len(names) for symbol, names in found.states.items()} == expected
-    assert log_likelihood(data.observed, found) == pytest.approx(log_likelihood(data.observed, data.grammar))
 
 
 @given(data=drawn(), seed=st.integers(0, 99), number=st.integers(1, 6))
@@ -87,14 +58,6 @@ def test_splitting_perturbs_by_up_to_a_hundredth(data: Drawn, seed: int, number:
     assert all(len(of) < 2 or any(p != before for p, before in of) for of in by_state.values())
     again = split(data.grammar, seed, number)
     assert [block.tobytes() for block in again.blocks] == [block.tobytes() for block in found.blocks]
-
-
-@given(data=drawn())
-def test_merging_all_that_was_split_gives_the_grammar_back(data: Drawn) -> None:
-    found = split_without_noise(data.grammar)
-    pairs = {symbol: [True] * (len(names) // 2) for symbol, names in found.states.items()}
-    shares = {symbol: np.full(len(names), 0.5) for symbol, names in found.states.items()}
-    blocks_equal(merge(found, Merger(pairs, shares)), data.grammar)
 
 
 def mergers(grammar: StateGrammar, seed: int) -> Merger:
@@ -219,19 +182,6 @@ def test_no_cycles_give_relative_frequencies(corpus: list[SourceTree], kind: Ter
     assert probabilities(found) == pytest.approx(probabilities(induce(corpus, kind)), rel=1e-7)
 
 
-@pytest.mark.parametrize(
-    "trees", [[], ["(S x y z)"], ["(S x y)", "(S ('A' (B x)) y)"], ["(S x y)", "(S x ((A x) (B y)))"]]
-)
-@pytest.mark.parametrize("kind", ["tags", "words"])
-def test_bad_trees_are_refused_as_counting_refuses_them(trees: list[str], kind: TerminalKind) -> None:
-    corpus = sourced([read_tree(text) for text in trees])
-    with pytest.raises(GrammarError) as expected:
-        induce(corpus, kind)
-    with pytest.raises(GrammarError) as found:
-        observe(corpus, kind)
-    assert str(found.value) == str(expected.value)
-
-
 @given(
     corpus=hostile_treebanks(),
     kind=kinds,
@@ -258,10 +208,3 @@ def test_rules_of_a_file_are_the_grammar_again(
     assert (found.rules, found.states, found.symbols) == (grammar.rules, grammar.states, grammar.symbols)
     for mine, its in zip(found.blocks, grammar.blocks, strict=True):
         np.testing.assert_allclose(mine, its, rtol=3e-6, atol=1e-6)
-
-
-def test_a_grammar_of_other_trees_is_refused() -> None:
-    rules = induce(sourced([read_tree("(S (A x x) y)")]), "tags")
-    observed = observe(sourced([read_tree("(S (A y x) y)")]), "tags")
-    with pytest.raises(GrammarError, match="A -> 'y' 'x'"):
-        StateGrammar.of_rules(rules, observed.rules, "checkpoint")

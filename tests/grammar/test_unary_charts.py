@@ -20,14 +20,6 @@ from mbrparse.errors import GrammarError
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import RuleSet
 
-# On single terminals, on wider spans, with two cycles that share a symbol.
-CYCLES = {
-    "S -> S": 1.0, "S -> A B": 2.0, "S -> A": 1.0,
-    "A -> B": 2.0, "A -> S": 1.0, "A -> A B": 1.0, "A -> 'x'": 3.0,
-    "B -> A": 1.0, "B -> C": 2.0, "B -> 'y'": 2.0, "B -> 'x'": 1.0,
-    "C -> B C": 1.0, "C -> 'y'": 1.0,
-}  # fmt: skip
-
 
 def chart_of(rules: RuleSet, sentence: str) -> tuple[PCFG, Chart]:
     pcfg = PCFG.from_rules(rules)
@@ -90,28 +82,6 @@ def test_a_geometric_series(loops: int) -> None:
     assert derivation.log_prob == pytest.approx(-math.log(loops + 1), rel=rel)
 
 
-def test_a_cycle_of_two_over_one_word() -> None:
-    """With a = P(A -> B), b = P(B -> A), a chain from A holds 1/(1-ab) A's and a/(1-ab) B's."""
-    pcfg, chart = chart_of(rules_of({"A -> B": 3, "A -> 'x'": 1, "B -> A": 1, "B -> 'x'": 1}, "A"), "x")
-    a, b = Fraction(3, 4), Fraction(1, 2)
-    more = 1 / (1 - a * b)
-    assert chart.log_prob == pytest.approx(0.0)
-    assert posteriors_of(chart.span_posteriors(), pcfg.labels) == pytest.approx(
-        {(0, 1, "A"): float(more), (0, 1, "B"): float(a * more)}
-    )
-    inside = dict(zip(*(part.tolist() for part in chart.inside(0, 1)), strict=True))
-    assert inside == pytest.approx({0: 0.0, 1: 0.0})
-    outside = dict(zip(*(part.tolist() for part in chart.outside(0, 1)), strict=True))
-    assert outside == pytest.approx({0: math.log(more), 1: math.log(a * more)})
-    # The word's own symbol: A with probability (1-a) / (1-ab), B with the rest.
-    summary = chart.span_summary()
-    assert summary.total.tolist() == pytest.approx([1.0])
-    assert pcfg.labels[summary.label[0]] == "B"
-    assert summary.best.tolist() == pytest.approx([float(a * more * (1 - b))])
-    # Its best derivation takes the cycle halfway: 3/4 * 1/2 against 1/4.
-    assert derivation_of(chart, pcfg.symbols) == ([(0, 1, "A")], ["B"])
-
-
 def test_five_hundred_tokens_under_chains_do_not_underflow() -> None:
     """Each of 499 S's is rewritten through T with 1/1000, after S -> S with 9/10 any number of times."""
     chains = {"S -> S": 900, "S -> T": 99, "S -> P": 1}
@@ -129,17 +99,6 @@ def test_five_hundred_tokens_under_chains_do_not_underflow() -> None:
     assert derivation.log_prob == pytest.approx((n - 1) * math.log(0.099 / 1000) + math.log(0.001), rel=rel)
     assert len(derivation.nodes) == 2 * (n - 1) + 1
     assert derivation.nodes[-1][:2] == (n - 1, n)
-
-
-def test_a_label_over_a_word_as_preterminal_and_as_constituent() -> None:
-    """A is always there, and three times of ten it is a constituent over B."""
-    rules = rules_of({"S -> 'y' A": 1, "A -> 'y'": 7, "A -> B": 3, "B -> 'y'": 1}, kind="tags")
-    pcfg, chart = chart_of(rules, "y y")
-    g = posteriors_of(chart.span_posteriors(), pcfg.labels)
-    constituents = dict(zip(g, chart.span_posteriors().constituents.tolist(), strict=True))
-    expected = {(0, 1, "y"): 0, (0, 2, "S"): 1, (1, 2, "A"): 0.3, (1, 2, "B"): 0}
-    assert constituents == pytest.approx(expected, abs=1e-9)
-    assert g[1, 2, "A"] == pytest.approx(1)
 
 
 # --- the closure -------------------------------------------------------------------------
@@ -172,13 +131,6 @@ def test_the_closure_is_exact(data: st.DataObject) -> None:
             assert closure.value[entry] == pytest.approx(float(exact[top, name]), rel=1e-12)
 
 
-def test_many_symbols_few_unary_rules() -> None:
-    counts = {f"N{number} -> 'x'": 1.0 for number in range(30_000)}
-    counts |= {f"N{number} -> N{(number + 1) % 50}": 1.0 for number in range(50)}
-    closure = unary_closure(PCFG.from_rules(rules_of(counts, "N0")))
-    assert len(closure.top) == 50 * 50 + 29_950
-
-
 @pytest.mark.parametrize(
     ("counts", "cycle"),
     [
@@ -199,11 +151,6 @@ def test_a_cycle_of_probability_one_is_refused(counts: dict[str, float], cycle: 
 
 
 # --- kernels, ties --------------------------------------------------------------
-
-
-def test_the_dense_kernel_cannot_be_forced() -> None:
-    with pytest.raises(GrammarError, match="the dense kernel takes no unary rules"):
-        ChartFactory(PCFG.from_rules(rules_of(CYCLES)), kernel="dense")
 
 
 def test_ties_go_to_the_shorter_chain_then_to_the_first_in_text() -> None:
