@@ -13,7 +13,7 @@ from mbrparse.cli.options import InputFile, Named, Text, count_option, encoding_
 from mbrparse.files import STANDARD
 
 if TYPE_CHECKING:
-    from mbrparse.evaluate.compare.evaluation import Settings
+    from mbrparse.evaluate.compare.evaluation import EvaluationSettings
     from mbrparse.evaluate.evalb.parameters import EvalbParameters
 
 
@@ -84,12 +84,12 @@ class ComparisonOptions(LabelOptions):
         named = [(name, path) for name, paths in several.items() for path in paths]
         return [("GOLD", gold), ("--evalb", self.evalb), *named]
 
-    def settings(self, parameters: EvalbParameters | None, **more: Any) -> Settings:
+    def settings(self, parameters: EvalbParameters | None, **more: Any) -> EvaluationSettings:
         """The settings of the evaluation; ``parameters`` are those of --evalb, ``more`` other settings.
 
         Raises MbrparseError where the options mean nothing together.
         """
-        from mbrparse.evaluate.compare.evaluation import Settings
+        from mbrparse.evaluate.compare.evaluation import EvaluationSettings
         from mbrparse.evaluate.compare.profiles import chosen_profile
         from mbrparse.evaluate.counts import Comparison
         from mbrparse.evaluate.criteria import criterion_name
@@ -104,7 +104,7 @@ class ComparisonOptions(LabelOptions):
         if self.criteria is not None:
             names = map(criterion_name, self.criteria.split(","))
             criteria = tuple(dict.fromkeys([*map(profile.called, names), *profile.context]))
-        return Settings(
+        return EvaluationSettings(
             profile.how,
             criteria,
             criterion=None if self.criterion is None else criterion_name(self.criterion),

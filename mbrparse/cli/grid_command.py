@@ -19,7 +19,7 @@ from mbrparse.cli.train_command import train
 from mbrparse.cli.treebank_commands import split
 
 if TYPE_CHECKING:
-    from mbrparse.grid.cells import Axis
+    from mbrparse.grid.cells import GridAxis
 
 COMMANDS: dict[str, click.Command] = {"binarize": binarize, "split": split, "train": train, "parse": parse}
 #: The stages whose options may be given.
@@ -75,14 +75,14 @@ def _words(stage: str, name: str, value: str) -> list[str]:
     return [f"--{name}={value}"]
 
 
-def _axis(stage: str, text: str) -> Axis:
-    from mbrparse.grid.cells import Axis
+def _axis(stage: str, text: str) -> GridAxis:
+    from mbrparse.grid.cells import GridAxis
 
     name, _, listed = text.partition("=")
     values = [one for one in listed.split(";" if ";" in listed else ",") if one]
     if not values and name in stage_options(stage):
         raise click.UsageError(f"--{stage} {text!r} is not {name}=VALUE,VALUE,...")
-    return Axis(stage, name, {value: _words(stage, name, value) for value in values or [""]})
+    return GridAxis(stage, name, {value: _words(stage, name, value) for value in values or [""]})
 
 
 def _stage_option(stage: str, values: str, more: str) -> Any:
@@ -126,7 +126,7 @@ def reproduce(
     split, train, parse and evaluate make them; and posteriors.npz and report.html, a page with every
     sentence (mbrparse report). A run that was interrupted goes on with the stage that it was at.
     """
-    from mbrparse.grid.cells import Cell
+    from mbrparse.grid.cells import GridCell
     from mbrparse.grid.reproduction import ALGORITHMS, Reproduction
 
     options: dict[str, list[str]] = {"binarize": [f"--max-length={max_length}"], "train": [], "parse": []}
@@ -140,7 +140,7 @@ def reproduce(
     if not corpus.startswith("wsj:") and any(word.startswith("--sections") for word in options["binarize"]):
         raise click.UsageError("--sections goes with wsj:DIR.")
     options["split"] = [f"--test-fraction={test_fraction}", *[f"--seed={seed}"] * (seed is not None)]
-    cell = Cell(Path(output), options, tuple(dict.fromkeys(names)) or ALGORITHMS, call_stage, jobs)
+    cell = GridCell(Path(output), options, tuple(dict.fromkeys(names)) or ALGORITHMS, call_stage, jobs)
     command = shlex.join(["mbrparse", *sys.argv[1:]])
     reproduction = Reproduction(corpus, cell, note, with_progress, command)
     click.echo(reproduction.run(), nl=False)

@@ -227,13 +227,13 @@ def baseline(
 
     from mbrparse.errors import CorpusError
     from mbrparse.files import atomic_outputs, open_output, source_name
-    from mbrparse.treebank.baselines import Labels, baseline_trees, most_frequent_labels
+    from mbrparse.treebank.baselines import BaselineLabels, baseline_trees, most_frequent_labels
     from mbrparse.treebank.brackets import read_parse_file, write_tree
 
     read = [tree for _, tree, _ in read_parse_file(trees, encoding)]
     if not read:
         raise CorpusError("no trees in the input", source=source_name(trees))
-    labels = most_frequent_labels(read) if frequent_labels else Labels(label, label)
+    labels = most_frequent_labels(read) if frequent_labels else BaselineLabels(label, label)
     with ExitStack() as outputs:
         outputs.enter_context(atomic_outputs())
         for number, path in paths.items():

@@ -154,7 +154,7 @@ class ParserOptions:
         return self.items == "symbol" or self.asks_for(Kind.FOREST, Kind.EXACT_F)
 
 
-class Settings(TypedDict, total=False):
+class ParserSettings(TypedDict, total=False):
     """The options of a parser as keywords, without its objectives."""
 
     fallback: Fallback

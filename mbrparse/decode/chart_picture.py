@@ -34,7 +34,7 @@ class ConstituentPosteriors(Protocol):
     def bracketed(self, start: int, end: int) -> float: ...
 
 
-class Cell(NamedTuple):
+class PictureCell(NamedTuple):
     """A span, its most probable label, that label's posterior and the sum over all labels."""
 
     start: int
@@ -50,7 +50,7 @@ ABOVE_ONE = "above 100: an expected number of constituents, more than one a tree
 
 def cells(
     posteriors: ConstituentPosteriors, threshold: float = 0.01, every_label: bool = False
-) -> list[Cell]:
+) -> list[PictureCell]:
     """The spans that have a constituent of at least this posterior, by start and end.
 
     Over one terminal they are constituents too (of unary rules), no preterminals; of equal labels the
@@ -64,14 +64,16 @@ def cells(
                 best[row[:2]] = row
         rows = best.values()
     return [
-        Cell(row.start, row.end, str(row.label), float(row.g), posteriors.bracketed(row.start, row.end))
+        PictureCell(
+            row.start, row.end, str(row.label), float(row.g), posteriors.bracketed(row.start, row.end)
+        )
         for row in sorted(rows, key=lambda row: (row.start, row.end, -row.g))
         if row.g >= threshold
     ]
 
 
 def heat_table(
-    shown: Sequence[Cell], words: Sequence[str], width: int | None = None, colours: bool = False
+    shown: Sequence[PictureCell], words: Sequence[str], width: int | None = None, colours: bool = False
 ) -> str:
     """A table for a terminal: a row for each first word, a column for each last one, per cent in the cells.
 
@@ -109,7 +111,7 @@ def heat_table(
     return "\n".join(blocks)
 
 
-def listing(shown: Sequence[Cell], words: Sequence[str]) -> Iterator[str]:
+def listing(shown: Sequence[PictureCell], words: Sequence[str]) -> Iterator[str]:
     """Lines of a table with tabs: start, end, label, g, the sum over labels, and the words."""
     yield "start\tend\tlabel\tg\ttotal\twords\n"
     for start, end, label, g, total in shown:
@@ -152,7 +154,7 @@ def _cut(word: str) -> str:
 class ChartPicture:
     """A sentence's chart to look at: ``str`` is a table, ``svg`` and ``png`` are pictures."""
 
-    cells: Sequence[Cell]
+    cells: Sequence[PictureCell]
     words: Sequence[str]
 
     @classmethod
@@ -175,7 +177,7 @@ class ChartPicture:
         return self.svg().decode("utf-8")
 
 
-def draw_cells(shown: Sequence[Cell], words: Sequence[str], form: str) -> bytes:
+def draw_cells(shown: Sequence[PictureCell], words: Sequence[str], form: str) -> bytes:
     """The picture's bytes: rows are first words, columns last ones, shades the labels' posteriors."""
     import numpy as np
 

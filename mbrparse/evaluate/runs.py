@@ -18,7 +18,7 @@ import pandas as pd
 from mbrparse.evaluate.breakdowns import Breakdown
 from mbrparse.evaluate.criteria import DASH, Average, Criterion, Floats, quotients
 from mbrparse.evaluate.significance import EQUAL, Differences, bootstrap, columns, differences
-from mbrparse.evaluate.tables import Cell, Grid, chosen, interval_text, p_value_text
+from mbrparse.evaluate.tables import Grid, TableCell, chosen, interval_text, p_value_text
 
 
 class Runs:
@@ -130,15 +130,15 @@ class Runs:
         """A row for each system, a column for each criterion, as rates of parses are shown."""
         places = {criterion.name: place for place, criterion in enumerate(self.criteria)}
         of_columns = chosen(columns, places)
-        grid = [[Cell(text) for text in ("", "runs", *(self.criteria[at].heading for at in of_columns))]]
+        grid = [[TableCell(text) for text in ("", "runs", *(self.criteria[at].heading for at in of_columns))]]
         deviations = self._of_systems(_deviation)
         for row, (name, runs) in enumerate(self.systems.items()):
-            grid.append([Cell(name), Cell(str(len(runs)))])
+            grid.append([TableCell(name), TableCell(str(len(runs)))])
             for at in of_columns:
                 criterion, rate, deviation = self.criteria[at], self.mean[row, at], deviations[row, at]
                 spread = "" if np.isnan(deviation) else f" ± {criterion.show(deviation)}"
                 best = criterion.is_best(rate, self.mean[:, at])
-                grid[-1].append(Cell(criterion.show(rate) + spread, best=best))
+                grid[-1].append(TableCell(criterion.show(rate) + spread, best=best))
         return grid
 
     def _tests(self, table: pd.DataFrame, shown: Criterion | None) -> Grid:

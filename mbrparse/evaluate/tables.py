@@ -38,7 +38,7 @@ _MINUS = re.compile(r"(?<![^\s(])-(?=[\d.])")
 _INTERVAL = re.compile(r"(?<=\d)\.\.(-?)(?=\d)")
 
 
-class Cell(NamedTuple):
+class TableCell(NamedTuple):
     """The text of a cell, its mark (the letters of the files that it beats), and whether it is the best."""
 
     text: str
@@ -47,7 +47,7 @@ class Cell(NamedTuple):
 
 
 #: Rows of cells, the heading first.
-Grid = Sequence[Sequence[Cell | str]]
+Grid = Sequence[Sequence[TableCell | str]]
 
 
 def lay_out(grid: Grid, format: PrintFormat, names: int = 1) -> list[str]:
@@ -63,7 +63,7 @@ def lay_out(grid: Grid, format: PrintFormat, names: int = 1) -> list[str]:
     """
     cells = []
     for row in grid:
-        texts = (cell if isinstance(cell, Cell) else Cell(cell) for cell in row)
+        texts = (cell if isinstance(cell, TableCell) else TableCell(cell) for cell in row)
         shown = [cell._replace(text=visible(cell.text)) for cell in texts]
         figures = [cell._replace(text=typeset(cell.text)) for cell in shown[names:]]
         cells.append([*shown[:names], *figures])
@@ -82,7 +82,7 @@ def lay_out(grid: Grid, format: PrintFormat, names: int = 1) -> list[str]:
     return [r"% needs \usepackage{booktabs}", *tabular.rstrip("\n").split("\n")]
 
 
-def _text(cells: Sequence[Sequence[Cell]], names: int) -> list[str]:
+def _text(cells: Sequence[Sequence[TableCell]], names: int) -> list[str]:
     columns = []
     for column in zip(*cells, strict=True):
         # Figures stay below each other: marks fill a column of their own.
@@ -108,13 +108,13 @@ def _shortened(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most // 2 - 2]}...{text[most // 2 + 1 - most :]}"
 
 
-def _markdown_cell(cell: Cell) -> str:
+def _markdown_cell(cell: TableCell) -> str:
     text = cell.text.replace("|", r"\|").replace("<", r"\<")
     text = f"**{text}**" if cell.best else text
     return text + (f"<sup>{cell.mark}</sup>" if cell.mark else "")
 
 
-def _latex_cell(cell: Cell) -> str:
+def _latex_cell(cell: TableCell) -> str:
     if cell.text == DASH:
         return "--"
     # A full stop inside a heading ends no sentence.
@@ -123,7 +123,7 @@ def _latex_cell(cell: Cell) -> str:
     return escaped + (rf"$^{{\mathrm{{{cell.mark}}}}}$" if cell.mark else "")
 
 
-def _html_cell(cell: Cell) -> str:
+def _html_cell(cell: TableCell) -> str:
     raised = f"<sup>{escape(cell.mark)}</sup>" if cell.mark else ""
     return (f"<b>{escape(cell.text)}</b>" if cell.best else escape(cell.text)) + raised
 
@@ -343,7 +343,7 @@ def render(
     return _json(summary) if format == "json" else _printed(summary, format, columns, below)
 
 
-def cells(summary: Summary, columns: Sequence[str] = (), paired: int = PAIRED) -> list[list[Cell]]:
+def cells(summary: Summary, columns: Sequence[str] = (), paired: int = PAIRED) -> list[list[TableCell]]:
     """The printed table, heading first: names (and letters for marks), then rates, the best marked.
 
     For ``paired`` see ``mark``.
@@ -352,11 +352,11 @@ def cells(summary: Summary, columns: Sequence[str] = (), paired: int = PAIRED) -
     names = letters(found, len(summary.rates))
     criteria = chosen(columns, {criterion.name: criterion for criterion in summary.criteria})
     heading = ["", *[""] * bool(found), *(criterion.heading for criterion in criteria)]
-    grid = [list(map(Cell, heading))]
+    grid = [list(map(TableCell, heading))]
     for file, row in enumerate(summary.rates.to_dict("records")):
-        who = [Cell(row["name"]), Cell(names[file])] if found else [Cell(row["name"])]
+        who = [TableCell(row["name"]), TableCell(names[file])] if found else [TableCell(row["name"])]
         figures = [
-            Cell(
+            TableCell(
                 criterion.show(row[criterion.name]),
                 mark(found, file, criterion, paired),
                 criterion.is_best(row[criterion.name], summary.rates[criterion.name].to_numpy()),

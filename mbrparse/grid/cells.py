@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from mbrparse.evaluate.compare.evaluation import Settings, evaluate_files
+from mbrparse.evaluate.compare.evaluation import EvaluationSettings, evaluate_files
 from mbrparse.evaluate.counts import Comparison, SentenceCounts
 from mbrparse.evaluate.criteria import CONSISTENT, FELL_BACK, MORE, PAPER, blocks_of
 from mbrparse.files import make_folder, read_lines
@@ -35,7 +35,7 @@ COUNTS = (*SentenceCounts._fields[4:], FELL_BACK.name)
 
 
 @dataclass(frozen=True)
-class Cell:
+class GridCell:
     """A parser and its parses of a test part, in a folder.
 
     ``options`` are the arguments of binarize, split, train and parse, beside inputs and outputs.
@@ -93,7 +93,7 @@ class Cell:
         return [f"--{option}={self.jobs}"]
 
 
-class Axis(NamedTuple):
+class GridAxis(NamedTuple):
     """An option of a stage, and its values with the arguments that give each."""
 
     stage: str
@@ -119,7 +119,7 @@ class CellTrial:
 
     corpus: str
     folder: Path
-    axes: Sequence[Axis]
+    axes: Sequence[GridAxis]
     sizes: Sequence[str]
     divisions: Sequence[str]  #: such as --fold=1/10 of split
     objectives: Sequence[str]
@@ -159,7 +159,7 @@ class CellTrial:
         options = {stage: self._words(stage, place) for stage in ("train", "parse")}
         options["split"] = [place[-1], *self.common["split"], f"--train-size={place[-2]}"]
         with TemporaryDirectory() as name, redirect_stderr(io.StringIO()):
-            cell = Cell(Path(name), options, self.objectives, self.call)
+            cell = GridCell(Path(name), options, self.objectives, self.call)
             trees, gold = self.trees(place)
             cell.split(gold)
             cell.path("test.mrg").rename(cell.path("gold.mrg"))
@@ -167,7 +167,10 @@ class CellTrial:
             cell.train()
             cell.parse()
             trained = sum(1 for _ in read_lines(cell.path("train.mrg")))
-            settings, details = Settings(COMPARISON, CRITERIA, resamples=0), [cell.path("details.jsonl")]
+            settings, details = (
+                EvaluationSettings(COMPARISON, CRITERIA, resamples=0),
+                [cell.path("details.jsonl")],
+            )
             table = evaluate_files(
                 cell.path("gold.mrg"), cell.parses, settings, no_log, details=details
             ).counts

@@ -17,8 +17,8 @@ import pandas as pd
 from mbrparse.evaluate.criteria import MORE, rates, totals
 from mbrparse.evaluate.significance import holm, significance
 from mbrparse.evaluate.tables import (
-    Cell,
     PrintFormat,
+    TableCell,
     csv_of,
     interval_text,
     lay_out,
@@ -158,17 +158,17 @@ def _tests(
     return frame.assign(p_holm=holm(frame["p"].tolist()))
 
 
-def _people(table: pd.DataFrame, tests: pd.DataFrame, names: int) -> list[list[Cell]]:
+def _people(table: pd.DataFrame, tests: pd.DataFrame, names: int) -> list[list[TableCell]]:
     """What people see."""
     shown = [one for one in CRITERIA if one.name in _SHOWN]
     more = f"{F.heading} diff.", "95% interval", "p", "p (Holm)"
-    grid = [list(map(Cell, (*table.columns[:names], *(one.heading for one in shown), *more)))]
+    grid = [list(map(TableCell, (*table.columns[:names], *(one.heading for one in shown), *more)))]
     for (_, row), (_, test) in zip(table.iterrows(), tests.iterrows(), strict=True):
         found = ((one, row[one.name], np.array(list(table[one.name]))) for one in shown)
-        rates = [Cell(one.show(rate), "", one.is_best(rate, every)) for one, rate, every in found]
+        rates = [TableCell(one.show(rate), "", one.is_best(rate, every)) for one, rate, every in found]
         ends = interval_text(F, test["low"], test["high"])
         last = F.show(test["difference"]), ends, p_value_text(test["p"]), p_value_text(test["p_holm"])
-        grid.append([*map(Cell, map(str, row[:names])), *rates, *map(Cell, last)])
+        grid.append([*map(TableCell, map(str, row[:names])), *rates, *map(TableCell, last)])
     return grid
 
 

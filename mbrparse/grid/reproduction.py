@@ -15,14 +15,14 @@ from typing import NamedTuple
 from mbrparse.decode.posteriors.posteriors_file import read_posteriors
 from mbrparse.errors import FileError
 from mbrparse.evaluate.align import BinarizedForm, Place
-from mbrparse.evaluate.compare.evaluation import Settings, evaluate_files, file_sources
+from mbrparse.evaluate.compare.evaluation import EvaluationSettings, evaluate_files, file_sources
 from mbrparse.evaluate.counts import Comparison
 from mbrparse.evaluate.criteria import COVERAGE, DASH, PAPER
 from mbrparse.evaluate.report.pages import ReportOptions, write_report
 from mbrparse.evaluate.report.records import THRESHOLD
 from mbrparse.evaluate.tables import cells, lay_out, render
 from mbrparse.files import make_folder, open_output, read_lines
-from mbrparse.grid.cells import Cell
+from mbrparse.grid.cells import GridCell
 from mbrparse.log import Log, Progress, no_log, no_progress
 from mbrparse.program import program
 from mbrparse.settings import check_settings, save, settings_of
@@ -52,7 +52,7 @@ class Reproduction:
     """The stages of a corpus's cell; ``log`` is called after each, ``progress`` within."""
 
     corpus: str
-    cell: Cell
+    cell: GridCell
     log: Log = no_log
     progress: Progress = no_progress
     command: str | None = None  #: as it was typed, for the page
@@ -132,10 +132,10 @@ class Reproduction:
         self.cell.parse(*words, *[f"--least={THRESHOLD}"] * len(words))
 
     @cached_property
-    def _settings(self) -> Settings:
+    def _settings(self) -> EvaluationSettings:
         """N-ary trees, as several objectives write, are compared in original form, and then all are."""
         how = Comparison(unaries=self._has_unaries)
-        return Settings(
+        return EvaluationSettings(
             Comparison("original") if any(map(_is_nary, self.cell.parses)) else how, (*PAPER, COVERAGE)
         )
 

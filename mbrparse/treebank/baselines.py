@@ -24,7 +24,7 @@ Kind = Literal["left", "right", "random", "balanced"]
 Cut = Callable[[int, int], int]
 
 
-class Labels(NamedTuple):
+class BaselineLabels(NamedTuple):
     """The labels of constituents."""
 
     root: str = "X"
@@ -32,7 +32,7 @@ class Labels(NamedTuple):
 
 
 def baseline_trees(
-    trees: Iterable[AnyTree | None], kind: Kind, seed: int = 0, labels: Labels | None = None
+    trees: Iterable[AnyTree | None], kind: Kind, seed: int = 0, labels: BaselineLabels | None = None
 ) -> list[Tree | None]:
     """A tree of a kind over the terminals of each tree (None where there is none).
 
@@ -54,11 +54,11 @@ def baseline_trees(
         "balanced": lambda start, end: (start + end) // 2,
         "random": lambda start, end: int(random.integers(start + 1, end)),
     }
-    names = labels or Labels()
+    names = labels or BaselineLabels()
     return [None if tree is None else _binary(tree.leaves(), cuts[kind], names) for tree in any_trees(trees)]
 
 
-def most_frequent_labels(trees: Iterable[Tree | None]) -> Labels:
+def most_frequent_labels(trees: Iterable[Tree | None]) -> BaselineLabels:
     """The label that most roots have, and that most other constituents have ("X" where there are none).
 
     Of labels that are equally frequent the first by its text.
@@ -70,14 +70,14 @@ def most_frequent_labels(trees: Iterable[Tree | None]) -> Labels:
             labels = [node.label for node in unwrap(tree).preorder() if not node.is_leaf]
             roots.update(labels[:1])
             others.update(labels[1:])
-    return Labels(_most_frequent(roots), _most_frequent(others))
+    return BaselineLabels(_most_frequent(roots), _most_frequent(others))
 
 
 def _most_frequent(labels: Counter[str]) -> str:
     return min(labels, key=lambda label: (-labels[label], label), default="X")
 
 
-def _binary(leaves: Sequence[Tree], cut: Cut, labels: Labels) -> Tree:
+def _binary(leaves: Sequence[Tree], cut: Cut, labels: BaselineLabels) -> Tree:
     if len(leaves) == 1:
         return Tree(labels.root, leaves)
     whole = 0, len(leaves)

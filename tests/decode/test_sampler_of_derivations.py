@@ -14,7 +14,7 @@ from strategies import derived
 from unary_strategies import unary_cases
 
 from mbrparse.charts.exhaustive.forest_charts import ForestCharts
-from mbrparse.decode.candidates.samples import Sampler
+from mbrparse.decode.candidates.samples import DerivationSampler
 
 Listed = tuple[tuple[int, int, str], ...]
 
@@ -39,7 +39,7 @@ def check(twin: naive.Grammar, words: list[str], chain: int | None, seed: int) -
     expected: dict[Listed, float] = {}
     for tree, p in trees:
         expected[listed(tree)] = expected.get(listed(tree), 0.0) + float(p) / total
-    samples = Sampler(ForestCharts(grammar)).samples(ids, COUNT, seed)
+    samples = DerivationSampler(ForestCharts(grammar)).samples(ids, COUNT, seed)
     observed = Counter(nodes_of(samples, names_of(grammar)))
     if chain is None:
         assert observed.keys() <= expected.keys()
@@ -66,7 +66,7 @@ def test_a_cycle_is_left_as_often_as_it_should_be() -> None:
     grammar = to_pcfg(twin)
     ids = grammar.encode(["x"])
     found = Counter(
-        map(len, nodes_of(Sampler(ForestCharts(grammar)).samples(ids, 6_000, 5), names_of(grammar)))
+        map(len, nodes_of(DerivationSampler(ForestCharts(grammar)).samples(ids, 6_000, 5), names_of(grammar)))
     )
     expected = {1 + k: (2 / 3) * (1 / 3) ** k for k in range(5)}
     assert chi_square_chance(found, expected, 1 - sum(expected.values())) > 1e-3
@@ -81,11 +81,11 @@ AMBIGUOUS = naive.Grammar(
 
 def test_other_sentences_change_nothing() -> None:
     grammar = to_pcfg(AMBIGUOUS)
-    sampler = Sampler(ForestCharts(grammar))
+    sampler = DerivationSampler(ForestCharts(grammar))
     one, other = grammar.encode(["x"] * 5), grammar.encode(["x"] * 7)
     first = sampler.samples(one, 50, 3)
     sampler.samples(other, 50, 3)
-    again, fresh = sampler.samples(one, 50, 3), Sampler(ForestCharts(grammar)).samples(one, 50, 3)
+    again, fresh = sampler.samples(one, 50, 3), DerivationSampler(ForestCharts(grammar)).samples(one, 50, 3)
     for left, right, new in zip(first[:4], again[:4], fresh[:4], strict=True):
         assert left.tolist() == right.tolist() == new.tolist()
     assert sampler.samples(one, 50, 4).symbol.tolist() != first.symbol.tolist()
@@ -94,7 +94,7 @@ def test_other_sentences_change_nothing() -> None:
 def test_long_sentences() -> None:
     """Probabilities far below the least number that a float holds."""
     grammar = to_pcfg(AMBIGUOUS)
-    samples = Sampler(ForestCharts(grammar)).samples(grammar.encode(["x"] * 300), 20, 0)
+    samples = DerivationSampler(ForestCharts(grammar)).samples(grammar.encode(["x"] * 300), 20, 0)
     assert np.diff(samples.first).tolist() == [599] * 20
     assert len({tuple(nodes) for nodes in nodes_of(samples, names_of(grammar))}) == 20
 
@@ -102,7 +102,7 @@ def test_long_sentences() -> None:
 def test_a_sentence_without_a_derivation() -> None:
     grammar = to_pcfg(naive.Grammar({"S": 1.0}, {("S", "x", "y"): 1.0}, {("x", "x"): 1.0, ("y", "y"): 1.0}))
     with pytest.raises(ValueError, match="without a derivation"):
-        Sampler(ForestCharts(grammar)).samples(grammar.encode(["y", "x"]), 1, 0)
+        DerivationSampler(ForestCharts(grammar)).samples(grammar.encode(["y", "x"]), 1, 0)
 
 
 @given(derived())
@@ -110,7 +110,7 @@ def test_distinct_trees(case: tuple[naive.Grammar, list[str]]) -> None:
     """What a name hides is not told apart, and every sample is some tree's."""
     twin, words = case
     grammar = to_pcfg(twin, ANNOTATED)
-    samples = Sampler(ForestCharts(grammar)).samples(grammar.encode(words), 200, 1)
+    samples = DerivationSampler(ForestCharts(grammar)).samples(grammar.encode(words), 200, 1)
     hidden = grammar.label_ids.copy()
     hidden[grammar.label_ids == 0] = -1
     for name in (grammar.label_ids, hidden):

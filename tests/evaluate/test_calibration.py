@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import mbrparse as mp
 from mbrparse.evaluate.align import trees_in_memory
-from mbrparse.evaluate.compare.evaluation import Settings
+from mbrparse.evaluate.compare.evaluation import EvaluationSettings
 from mbrparse.evaluate.counts import Comparison
 from mbrparse.evaluate.criteria import COVERAGE, PAPER
 from mbrparse.evaluate.report.judged_trees import compare_sources
@@ -133,7 +133,7 @@ def test_constituents_of_a_naive_twin(data: st.DataObject, length: int) -> None:
     Path("details.jsonl").write_text(json.dumps(row) + "\n")
     one: list[Tree | None] = [tree]
     sources = trees_in_memory("gold", "gold", [gold]), [trees_in_memory("one", "one", one)]
-    settings = Settings(Comparison("original"), (*PAPER, COVERAGE), resamples=0)
+    settings = EvaluationSettings(Comparison("original"), (*PAPER, COVERAGE), resamples=0)
     said: list[str] = []
     result = calibrated(compare_sources(*sources, settings, said.append, details=["details.jsonl"]))
     found = next(row for row in result.breakdowns[0].table.to_dict("records") if row["of"] == "constituents")

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mbrparse.evaluate.align import trees_in_memory
-from mbrparse.evaluate.compare.evaluation import Settings
+from mbrparse.evaluate.compare.evaluation import EvaluationSettings
 from mbrparse.evaluate.counts import Brackets, ComparedTrees, Comparison, equal_pairs
 from mbrparse.evaluate.criteria import COVERAGE, PAPER
 from mbrparse.evaluate.report.judged_trees import (
@@ -39,7 +39,7 @@ def corpora(draw: st.DrawFn) -> tuple[list[Tree], list[Tree | None], list[Tree |
 
 def compared(gold: list[Tree], how: Comparison, **parses: list[Tree | None]) -> KeptComparison:
     sources = [trees_in_memory(name, name, found) for name, found in parses.items()]
-    settings = Settings(how, (*PAPER, COVERAGE), resamples=0)
+    settings = EvaluationSettings(how, (*PAPER, COVERAGE), resamples=0)
     return compare_sources(trees_in_memory("gold", "gold", gold), sources, settings, no_log)
 
 

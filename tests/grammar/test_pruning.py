@@ -9,7 +9,7 @@ import pytest
 from commandline import Command
 
 from mbrparse.charts.exhaustive.pruning import PrunedCharts, Pruning
-from mbrparse.decode.answers import Settings
+from mbrparse.decode.answers import ParserSettings
 from mbrparse.decode.best_first.best_first import BestFirst, Until
 from mbrparse.decode.objectives import OBJECTIVES, Kind, Objective, Space
 from mbrparse.decode.parser.output import Details
@@ -81,7 +81,7 @@ def test_every_objective_has_the_exact_tree_at_a_threshold_that_rules_nothing_ou
 
 
 @pytest.mark.parametrize("how", [{"k_best": 5}, {"samples": 50, "seed": 1}, {"items": "symbol"}])
-def test_candidates_and_symbols_are_those_of_what_is_left(how: Settings, grammar: PCFG) -> None:
+def test_candidates_and_symbols_are_those_of_what_is_left(how: ParserSettings, grammar: PCFG) -> None:
     how = {**how, "prune": 0.5}
     pruned = Parser(grammar, "labelled-recall", **how).parse(SENTENCES[0])[0]
     chart = PrunedCharts(grammar, Pruning(grammar, 0.5)).chart(pruned.terminal_ids)

@@ -151,7 +151,7 @@ def _ranks(keys: IntArray, count: int) -> IntArray:
     return ranks
 
 
-class Rules(NamedTuple):
+class DopRules(NamedTuple):
     """The binary rules both of whose children are in the sentence, with the groups' numbers there."""
 
     start: Ints  # by label, its first; and the end
@@ -209,7 +209,7 @@ def arrange(
     spans: tuple[Ints, Ints, Ints],
     nodes: Nodes,
     number: Ints,
-    rules: Rules,
+    rules: DopRules,
 ) -> int:
     """List the nodes, and the rules both of whose children are among them; returns the number of groups.
 
@@ -253,7 +253,7 @@ def arrange(
 
 @kernel
 def count_productions(
-    n: int, nodes: Nodes, number: Ints, rules: Rules, present: Presence, expansion_start: Offsets
+    n: int, nodes: Nodes, number: Ints, rules: DopRules, present: Presence, expansion_start: Offsets
 ) -> int:
     """Note the nodes that can be made, and how many expansions they have; returns how many productions."""
     starts, ends, groups, _ = nodes
@@ -283,7 +283,7 @@ def list_productions(
     tables: DopTables,
     n: int,
     nodes: Nodes,
-    rules: Rules,
+    rules: DopRules,
     present: Presence,
     expansion_start: Offsets,
     count: int,
@@ -366,7 +366,7 @@ def dop_forest(
     number = np.full(len(tables.uses), -1, np.int32)
     first = np.zeros(tables.n_labels + 1, np.int32)
     rule, left, right = np.empty((3, len(tables.first)), np.int32)
-    rules = Rules(first, rule, left, right)
+    rules = DopRules(first, rule, left, right)
     groups = arrange(tables, terminals, (starts, ends, labels), nodes, number, rules)
     n_cells = n * (n + 1) // 2
     if n_cells * groups > MAX_PRODUCTIONS:

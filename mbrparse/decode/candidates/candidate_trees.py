@@ -10,7 +10,7 @@ import numpy as np
 from mbrparse.charts.exhaustive.forest_charts import ForestCharts
 from mbrparse.decode.answers import ParserOptions, Risk
 from mbrparse.decode.candidates.k_best import KBest, KBestSearch
-from mbrparse.decode.candidates.samples import Sampler, Samples
+from mbrparse.decode.candidates.samples import DerivationSampler, Samples
 from mbrparse.decode.decoders import Decoded
 from mbrparse.decode.span_posteriors import Posteriors, SentenceChart
 from mbrparse.decode.tree_probability import Probability, TreeProbability
@@ -64,7 +64,7 @@ class CandidateTrees:
     def of_forests(cls, charts: ForestCharts, options: ParserOptions) -> CandidateTrees:
         """Those of a PCFG's forests."""
         grammar, probability = charts.grammar, TreeProbability(charts.grammar)
-        k_best, samples = KBestSearch(charts).k_best, Sampler(charts).samples
+        k_best, samples = KBestSearch(charts).k_best, DerivationSampler(charts).samples
         return cls(grammar, k_best, samples, probability, options)
 
     def of_sentence(self, terminal_ids: IntArray) -> list[Candidate]:

@@ -101,7 +101,7 @@ class SampledTree(NamedTuple):
     drawn: list[int]
 
 
-class Sampler:
+class DerivationSampler:
     """Draws derivations of sentences; the forests that it fills may be shared with charts."""
 
     def __init__(self, charts: ForestCharts) -> None:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 from mbrparse.charts.exhaustive.factory import ChartFactory
-from mbrparse.decode.explain.page import Explanation, Reading
+from mbrparse.decode.explain.page import Explanation, PageReading
 from mbrparse.decode.explain.results import chart_cells, objective_results
 from mbrparse.decode.objectives import Objective
 from mbrparse.decode.parser.parser import Parse, Parser
@@ -100,9 +100,9 @@ def _unparsed(parse: Parse, words: Sequence[str], grammar: PCFG) -> MbrparseErro
     )
 
 
-def _readings(parse: Parse, posteriors: Posteriors) -> Iterator[Reading]:
+def _readings(parse: Parse, posteriors: Posteriors) -> Iterator[PageReading]:
     for log_prob, tree in parse.candidates:
         if tree is not None:
             spans = constituents(tree)
             expected, _ = posteriors.expected_matches(spans)
-            yield Reading(tree, log_prob, math.exp(log_prob - parse.log_prob), spans, expected)
+            yield PageReading(tree, log_prob, math.exp(log_prob - parse.log_prob), spans, expected)

@@ -11,7 +11,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from mbrparse.decode.explain.results import Cell, Entry, Result
+from mbrparse.decode.explain.results import Entry, ExplainedCell, Result
 from mbrparse.decode.objectives import Item
 from mbrparse.decode.span_posteriors import Posteriors
 from mbrparse.decode.trees import LabelledSpans
@@ -24,7 +24,7 @@ from mbrparse.treebank.tree import Tree
 _MOST_WAYS = 100
 
 
-class Reading(NamedTuple):
+class PageReading(NamedTuple):
     """A tree of the sentence, its constituents, and how many of them are expected to be right."""
 
     tree: Tree
@@ -45,8 +45,8 @@ class Explanation:
 
     words: tuple[str, ...]
     log_prob: float
-    cells: tuple[Cell, ...]
-    readings: tuple[Reading, ...]
+    cells: tuple[ExplainedCell, ...]
+    readings: tuple[PageReading, ...]
     results: tuple[Result, ...]
     posteriors: Posteriors
 

@@ -44,7 +44,7 @@ class Entry(NamedTuple):
     ways: tuple[Way, ...]
 
 
-class Cell(NamedTuple):
+class ExplainedCell(NamedTuple):
     """A span and all symbols that derive it, the most probable first."""
 
     start: int
@@ -52,7 +52,7 @@ class Cell(NamedTuple):
     entries: tuple[Entry, ...]
 
 
-def chart_cells(chart: Chart, grammar: PCFG) -> Iterator[Cell]:
+def chart_cells(chart: Chart, grammar: PCFG) -> Iterator[ExplainedCell]:
     """The cells that hold something, in the order of filling; ``chart`` has those of preterminals, too."""
     inside: dict[tuple[int, int], FloatArray] = {}
     names = grammar.symbols
@@ -73,7 +73,7 @@ def chart_cells(chart: Chart, grammar: PCFG) -> Iterator[Cell]:
                 entries.append(Entry(names[symbol], log_inside, log_outside, posterior, tuple(found)))
             if entries:
                 key = sorted(entries, key=lambda one: (-round(one.posterior, 12), -one.log_inside, one.label))
-                yield Cell(start, end, tuple(key))
+                yield ExplainedCell(start, end, tuple(key))
 
 
 def _ways(

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, Unpack, cast, overload
 
 from mbrparse.charts.chart import TOO_LARGE
-from mbrparse.decode.answers import ParserOptions, Settings, objective_of
+from mbrparse.decode.answers import ParserOptions, ParserSettings, objective_of
 from mbrparse.decode.decoders import Decoded
 from mbrparse.decode.objectives import Objective
 from mbrparse.decode.parser.sentences import Sentence, sentences_from
@@ -205,7 +205,7 @@ class Parser:
         source: Grammar | GivenPosteriors,
         *objectives: str | Objective,
         options: ParserOptions | None = None,
-        **settings: Unpack[Settings],
+        **settings: Unpack[ParserSettings],
     ) -> None:
         if options is None:
             free = settings.get("unlabelled", False) or not isinstance(source, Grammar)

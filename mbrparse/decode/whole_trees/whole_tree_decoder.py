@@ -29,7 +29,7 @@ from mbrparse.charts.exhaustive.forest_charts import ForestCharts
 from mbrparse.charts.kernel import kernel
 from mbrparse.charts.rule_tables import Floats
 from mbrparse.charts.spans import cell_of
-from mbrparse.decode.candidates.samples import SampledTree, Sampler, Samples
+from mbrparse.decode.candidates.samples import DerivationSampler, SampledTree, Samples
 from mbrparse.decode.decoders import Certificate, Decoded
 from mbrparse.decode.free import LEAST, best_preterminals, bracketing, spans_of
 from mbrparse.decode.objectives import Item, Objective
@@ -213,7 +213,7 @@ class WholeTreeDecoder:
                 "most-probable-tree takes no grammar with unary rules",
                 remedy="train on trees without: mbrparse binarize --unary top, bottom or join",
             )
-        self._forests, self._sampler, self._grammar = forests, Sampler(forests), grammar
+        self._forests, self._sampler, self._grammar = forests, DerivationSampler(forests), grammar
         self._of_constituents = Consistency(grammar)
         self._of_nodes = Consistency(grammar, np.zeros(len(grammar.symbols), np.bool_))
 

@@ -10,7 +10,7 @@ from typing import Any, Literal, Protocol, runtime_checkable
 from mbrparse.errors import MbrparseError, visible
 from mbrparse.evaluate.align import Form, TreeSource, trees_in_memory
 from mbrparse.evaluate.breakdowns import By
-from mbrparse.evaluate.compare.evaluation import Evaluation, FellBack, Settings, evaluate
+from mbrparse.evaluate.compare.evaluation import Evaluation, EvaluationSettings, FellBack, evaluate
 from mbrparse.evaluate.compare.profiles import Profile, chosen_profile
 from mbrparse.evaluate.counts import Comparison, CrossingReference
 from mbrparse.evaluate.criteria import Average, Criterion
@@ -145,13 +145,13 @@ def comparison_settings(
     criteria: Literal["paper", "all"] | Sequence[Criterion | str],
     log: Callable[[str], None],
     **more: Any,
-) -> Settings:
+) -> EvaluationSettings:
     """The settings of an evaluation; raises MbrparseError where arguments do not go together."""
     if not (evalb is None or isinstance(evalb, EvalbParameters)):
         evalb = read_parameters(evalb, log)
     counted = chosen_profile(profile, comparison, evalb)
     name = None if profile is None else counted.name
-    return Settings(counted.how, chosen_criteria(criteria, counted), profile=name, **more)
+    return EvaluationSettings(counted.how, chosen_criteria(criteria, counted), profile=name, **more)
 
 
 def parsed_sources(parses: Parses) -> list[TreeSource]:

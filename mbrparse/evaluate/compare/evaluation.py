@@ -47,7 +47,7 @@ USUAL = ("labelled_recall", "bracketing_f")
 
 
 @dataclass(frozen=True)
-class Settings:
+class EvaluationSettings:
     """How trees are compared, averaged and tested.
 
     With several parsers and ``resamples``, differences between them are tested. Raises
@@ -177,7 +177,7 @@ class Evaluation:
 def evaluate(
     gold: TreeSource,
     parses: Sequence[TreeSource],
-    settings: Settings,
+    settings: EvaluationSettings,
     log: Callable[[str], None],
     progress: Callable[[Rows], Rows] = lambda rows: rows,
     fell_back: FellBack | None = None,
@@ -276,7 +276,7 @@ def _systems(
 def evaluate_files(
     gold: str | Path,
     parses: Sequence[str | Path],
-    settings: Settings,
+    settings: EvaluationSettings,
     log: Callable[[str], None],
     progress: Callable[[Rows], Rows] = lambda rows: rows,
     encoding: str = "utf-8",
@@ -304,7 +304,7 @@ def evaluate_files(
 def file_sources(
     gold: str | Path,
     parses: Sequence[str | Path],
-    settings: Settings,
+    settings: EvaluationSettings,
     encoding: str = "utf-8",
     log: Log = no_log,
 ) -> tuple[TreeSource, Sequence[TreeSource]]:
@@ -317,6 +317,8 @@ def file_sources(
     return correct, others
 
 
-def _with_our_labels(sources: Sequence[TreeSource], settings: Settings, log: Log) -> list[TreeSource]:
+def _with_our_labels(
+    sources: Sequence[TreeSource], settings: EvaluationSettings, log: Log
+) -> list[TreeSource]:
     nary = settings.form == "original"
     return [with_our_labels(source, settings.marks, nary, log) for source in sources]

@@ -248,7 +248,7 @@ class Difference:
 
 
 @dataclass(frozen=True)
-class Axis:
+class FigureAxis:
     """Differences on one axis: its ticks and their places in per cent."""
 
     unit: str
@@ -257,7 +257,7 @@ class Axis:
     rows: list[Difference]
 
 
-def differences(summary: Summary) -> list[Axis]:
+def differences(summary: Summary) -> list[FigureAxis]:
     """The differences from the baseline: rates on one axis, other figures each on an axis of its own."""
     found = summary.significance
     if found is None:
@@ -287,7 +287,7 @@ def differences(summary: Summary) -> list[Axis]:
             where = address(view="sentences", system=name, versus=found.baseline, criterion=criterion.name)
             rows.append(Difference(criterion.heading, visible(name), *says, start, middle, end, where))
         placed = [(text, 100 * (tick - low) / (high - low)) for text, tick in ticks]
-        axes.append(Axis("points" if percent else "", -100 * low / (high - low), placed, rows))
+        axes.append(FigureAxis("points" if percent else "", -100 * low / (high - low), placed, rows))
     return axes
 
 

@@ -28,7 +28,7 @@ from mbrparse.evaluate.breakdowns import (
     depth_name,
     width_name,
 )
-from mbrparse.evaluate.compare.evaluation import Evaluation, FellBack, Rows, Settings, evaluate
+from mbrparse.evaluate.compare.evaluation import Evaluation, EvaluationSettings, FellBack, Rows, evaluate
 from mbrparse.evaluate.counts import (
     Brackets,
     ComparedTrees,
@@ -237,7 +237,7 @@ class KeptComparison:
     ``exact`` says whether those are the trees that are shown.
     """
 
-    settings: Settings
+    settings: EvaluationSettings
     evaluation: Evaluation
     labels: LabelNumbers
     gold: list[Shown | None]
@@ -276,7 +276,7 @@ class KeptComparison:
 def compare_sources(
     gold: TreeSource,
     parses: Sequence[TreeSource],
-    settings: Settings,
+    settings: EvaluationSettings,
     log: Callable[[str], None],
     progress: Callable[[Rows], Rows] = lambda rows: rows,
     details: Sequence[str | Path] = (),

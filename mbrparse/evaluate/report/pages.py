@@ -23,7 +23,7 @@ from mbrparse.evaluate.compare.comparison import (
     parsed_sources,
     to_standard_error,
 )
-from mbrparse.evaluate.compare.evaluation import FellBack, Rows, Settings
+from mbrparse.evaluate.compare.evaluation import EvaluationSettings, FellBack, Rows
 from mbrparse.evaluate.compare.profiles import Profile
 from mbrparse.evaluate.counts import Comparison, CrossingReference
 from mbrparse.evaluate.criteria import Average, Criterion
@@ -77,7 +77,7 @@ def write_report(
     gold: TreeSource,
     parses: Sequence[TreeSource],
     output: str | Path,
-    settings: Settings,
+    settings: EvaluationSettings,
     options: ReportOptions,
     log: Callable[[str], None],
     progress: Callable[[Rows], Rows] = lambda rows: rows,
