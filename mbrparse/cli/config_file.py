@@ -81,7 +81,7 @@ def defaults_of(
             raise _error(source, f"[{table}] is not {where}", table, commands)
         if not isinstance(value, dict):
             raise FileError(
-                f"{table} is a command, and its options stand in a table", source=source, remedy=f"[{table}]"
+                f"{table} is a command: write its options in a table", source=source, remedy=f"[{table}]"
             )
     if name not in tables:
         return {}
@@ -89,8 +89,8 @@ def defaults_of(
     assert command is not None
     if isinstance(command, click.Group):
         inner = click.Context(command, parent=context, info_name=name)
-        found = {sub: defaults_of(command, inner, tables[name], sub, source, named) for sub in tables[name]}
-        return {name: {sub: values[sub] for sub, values in found.items() if values}}
+        below = [defaults_of(command, inner, tables[name], sub, source, named) for sub in tables[name]]
+        return {name: {sub: values for found in below for sub, values in found.items()}}
     return {name: _options(command, context, tables[name], f"[{name}]", source, named)}
 
 
@@ -134,21 +134,20 @@ def _options(
 
 def _check(option: click.Option, value: Any, where: str, source: str) -> None:
     """Raise FileError for a value that is not of the option's type."""
+    expected, kinds = "text", (str, int, float)
     if option.is_flag:
-        wanted, right = "true or false", isinstance(value, bool)
+        expected, kinds = "true or false", (bool,)
     elif isinstance(option.type, click.types.IntParamType):
-        wanted, right = "a whole number", type(value) is int
+        expected, kinds = "a whole number", (int,)
     elif isinstance(option.type, click.types.FloatParamType):
-        wanted, right = "a number", type(value) in (int, float)
-    else:
-        wanted, right = "text", type(value) in (str, int, float)
-    if not right:
-        kind = f"a list of such ({wanted})" if option.multiple else wanted
-        raise FileError(f"{where} is {value!r}, where {kind} is wanted", source=source)
+        expected, kinds = "a number", (int, float)
+    if type(value) not in kinds:
+        listed = f"a list of values, each {expected}," if option.multiple else expected
+        raise FileError(f"{where} is {value!r}: it takes {listed}", source=source)
 
 
 def _unsafe(option: click.Option, text: str) -> str:
-    """What an option's value is that a file may set only if it is named; empty for what any file may set."""
+    """What only a file that the command line names may set, if this value is such; else an empty text."""
     if isinstance(option.type, _HARMLESS):
         return ""
     if not isinstance(option.type, InputFile):

@@ -8,17 +8,13 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from datetime import UTC, datetime
-from typing import IO, TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import click
 
-from mbrparse.errors import FileError, visible
-from mbrparse.log import counted
-
-if TYPE_CHECKING:
-    pass
+from mbrparse.errors import visible
 
 Item = TypeVar("Item")
 #: Seconds between two lines about long work.
@@ -30,7 +26,7 @@ def compilation_noted() -> AbstractContextManager[object]:
     from mbrparse.charts.kernel import announced, folder
 
     def say() -> None:
-        # What another command compiles later is told to those alone who sit and wait.
+        # Where some kernels are there, only who waits at a terminal needs to know of more.
         if sys.stderr.isatty() or not any(folder().glob("*/*/*.nbi")):
             note("compiling kernels, once on this machine ...")
 
@@ -38,16 +34,16 @@ def compilation_noted() -> AbstractContextManager[object]:
 
 
 @contextmanager
-def every_minute(tell: Callable[[], None]) -> Iterator[None]:
-    """Call ``tell`` once a minute, in a thread, however long each part of the work takes."""
+def every_minute(say: Callable[[], None]) -> Iterator[None]:
+    """Call ``say`` once a minute, in a thread, however long each part of the work takes."""
     ended = threading.Event()
 
     def run() -> None:
         while not ended.wait(EVERY):
-            tell()
+            say()
 
     thread = threading.Thread(target=run, daemon=True)
-    with suppress(RuntimeError):  # no thread can be started: nothing is told
+    with suppress(RuntimeError):  # no thread can be started: no lines then
         thread.start()
     try:
         yield
@@ -57,19 +53,54 @@ def every_minute(tell: Callable[[], None]) -> Iterator[None]:
             thread.join()
 
 
-def with_progress(items: Iterable[Item], title: str, total: int | None = None) -> Iterator[Item]:
-    """Pass items through, showing progress on stderr: on a terminal a bar, elsewhere a line a minute."""
-    if not sys.stderr.isatty():
-        done, all_of_them = 0, "" if total is None else f" of {total:,}"
-        with every_minute(lambda: note(f"{title}: {done:,}{all_of_them}")):
-            for item in items:
-                yield item
-                done += 1
-        return
-    from rich.console import Console
-    from rich.progress import track
+def with_progress(
+    items: Iterable[Item],
+    title: str,
+    total: int | Callable[[], int | None] | None = None,
+    workers: int | None = None,
+    log: str | None = None,
+) -> Iterator[Item]:
+    """Pass items through, showing progress on stderr: on a terminal a bar, elsewhere a line a minute.
 
-    yield from track(items, description=title, total=total, console=Console(stderr=True), transient=True)
+    ``total`` may be a function that counts when it is first needed. A JSON line a minute, and one at the end,
+    is added to the file ``log``.
+    """
+    done, finished, began, terminal = 0, False, time.monotonic(), sys.stderr.isatty()
+
+    def row() -> dict[str, Any]:
+        seconds = max(time.monotonic() - began, 1e-3)
+        all_of_them = total() if callable(total) else total
+        left = round(seconds * max(0, all_of_them - done) / done) if all_of_them and done else None
+        speed = round(done / seconds, 2)
+        return {"sentences": done, "per_second": speed, "seconds_left": left, "workers": workers}
+
+    def write(finished: bool = False) -> None:
+        if log is not None:
+            now = datetime.now(UTC).isoformat(timespec="seconds")
+            with open(log, "a", encoding="utf-8") as stream:
+                stream.write(json.dumps({"time": now, "what": title, **row(), "done": finished}) + "\n")
+
+    def say() -> None:
+        write()
+        if not terminal:
+            found = row()
+            left = f", {found['seconds_left'] / 60:.0f} min left" if found["seconds_left"] else ""
+            note(f"{title}: {done:,} done, {found['per_second']} a second{left}")
+
+    with ExitStack() as stack:
+        stack.callback(lambda: write(finished))
+        stack.enter_context(every_minute(say))
+        if terminal:
+            from rich.console import Console
+            from rich.progress import Progress
+
+            bar = stack.enter_context(Progress(console=Console(stderr=True), transient=True))
+            known = total() if callable(total) else total
+            items = bar.track(items, total=known, description=title)
+        for item in items:
+            yield item
+            done += 1
+        finished = True
 
 
 def note(message: str) -> None:
@@ -81,94 +112,6 @@ def log(message: str) -> None:
     """Print one line on stderr; that nobody reads it is no reason to end what is being done."""
     with suppress(OSError):
         click.echo(visible(message), err=True)
-
-
-_REFRESHED = 0.2
-
-
-class Watch:
-    """A ``Progress`` that shows how far a run is, on a terminal and in a log."""
-
-    def __init__(
-        self, count: Callable[[], int] | None, part: range, workers: int | None, log: str | None
-    ) -> None:
-        """``count`` is that of the input's sentences, ``part`` the places of those that are worked at."""
-        self._count, self._part, self._total = count, part, None if count is None else -1
-        self._workers, self._log = workers, log
-        self._began = self._shown_at = time.monotonic()
-        self._done = 0
-
-    def __call__(self, items: Iterable[Item], title: str, total: int | None = None) -> Iterator[Item]:
-        """Yield each item; raises FileError where the log cannot be written."""
-        self._began = self._shown_at = time.monotonic()
-        with self._logged(title), self._shown(title) as advance:
-            for item in items:
-                yield item
-                self._done += 1
-                if time.monotonic() > self._shown_at + _REFRESHED:
-                    self._shown_at = time.monotonic()
-                    advance()
-
-    @property
-    def total(self) -> int | None:
-        """The number of sentences that are worked at, if it can be known; counted when first asked for."""
-        if self._total == -1 and self._count is not None:
-            self._total = max(0, min(self._count(), self._part.stop) - self._part.start)
-        return self._total
-
-    def row(self) -> dict[str, Any]:
-        """What there is to say."""
-        seconds, total = time.monotonic() - self._began, self.total
-        left = round(seconds * max(0, total - self._done) / self._done) if total and self._done else None
-        return {
-            "sentences": self._done,
-            "per_second": round(self._done / max(seconds, 1e-3), 2),
-            "seconds_left": left,
-            "workers": self._workers,
-        }
-
-    @contextmanager
-    def _shown(self, title: str) -> Iterator[Callable[[], None]]:
-        if not sys.stderr.isatty():
-            with every_minute(lambda: note(f"{title}: {self}")):
-                yield lambda: None
-            return
-        from rich.console import Console
-        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
-        columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-        with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-            bar = progress.add_task(title, total=self.total)
-            yield lambda: progress.update(bar, completed=self._done, description=f"{title}: {self}")
-
-    def __str__(self) -> str:
-        row = self.row()
-        left = f", {row['seconds_left'] / 60:.0f} min left" if row["seconds_left"] else ""
-        several = f", {row['workers']} workers" if row["workers"] not in (1, None) else ""
-        return f"{counted(row['sentences'], 'sentence')}, {row['per_second']}/s{left}{several}"
-
-    @contextmanager
-    def _logged(self, title: str) -> Iterator[None]:
-        if self._log is None:
-            yield
-            return
-        try:
-            stream = open(self._log, "a", encoding="utf-8")
-        except OSError as error:
-            raise FileError(f"cannot be written ({error.strerror})", source=self._log) from None
-        with stream:
-            finished = False
-            try:
-                with every_minute(lambda: self._write(stream, title, False)):
-                    yield
-                finished = True
-            finally:
-                self._write(stream, title, finished)
-
-    def _write(self, stream: IO[str], title: str, finished: bool) -> None:
-        now = datetime.now(UTC).isoformat(timespec="seconds")
-        stream.write(json.dumps({"time": now, "what": title, **self.row(), "done": finished}) + "\n")
-        stream.flush()
 
 
 _PARAMETER = re.compile(r"`([a-z][a-z_]*)(?:=([^`]*))?`")

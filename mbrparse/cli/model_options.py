@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from click.core import ParameterSource
 
-from mbrparse.cli.messages import compilation_noted, note, with_dashes
+from mbrparse.cli.messages import compilation_noted, note, with_dashes, with_progress
 from mbrparse.cli.options import (
     InputFile,
     Named,
@@ -39,9 +40,6 @@ if TYPE_CHECKING:
     from mbrparse.evaluate.compare.candidates import TreeRates
     from mbrparse.grammar.pcfg import PCFG, Grammar
     from mbrparse.treebank.labels import LabelMarks
-
-
-from mbrparse.cli.messages import Watch
 
 
 @dataclass(frozen=True)
@@ -488,11 +486,16 @@ class WorkOptions:
 
         part = self.part(count)
         part = range(part.start + done, part.stop)
-        watch = Watch(count, part, self.jobs if isinstance(self.jobs, int) else None, self.log)
+        workers = self.jobs if isinstance(self.jobs, int) else None
+
+        @functools.cache
+        def total() -> int | None:
+            return None if count is None else max(0, min(count(), part.stop) - part.start)
+
         with compilation_noted():
             with combinations_checked():
-                found = run(job, items, self.jobs, self.max_seconds, part, note)
-            yield part.start, watch(found, title)
+                results = run(job, items, self.jobs, self.max_seconds, part, note)
+            yield part.start, with_progress(results, title, total, workers, self.log)
 
     def part(self, count: Callable[[], int] | None) -> range:
         """The places of this shard's sentences, of so many; a usage error where they cannot be counted."""

@@ -78,12 +78,12 @@ def test_lists_and_flags(command: Command) -> None:
     [
         ("[splitt]\n", "[splitt] is not a command; did you mean 'split'?"),
         ("[split]\ntest-lost = 1\n", "[split] has no option 'test-lost'; did you mean 'test-last'?"),
-        ('[split]\ntest-last = "one"\n', "[split] test-last is 'one', where a whole number is wanted"),
-        ("[split]\ntest-last = true\n", "[split] test-last is True, where a whole number is wanted"),
+        ('[split]\ntest-last = "one"\n', "[split] test-last is 'one': it takes a whole number"),
+        ("[split]\ntest-last = true\n", "[split] test-last is True: it takes a whole number"),
         ("[split]\ntest-last = -1\n", "[split] test-last: -1 is not in the range x>=0."),
-        ("[split]\ntest-last = [1]\n", "[split] test-last is [1], where a whole number is wanted"),
-        ("[split]\ntest-output = true\n", "[split] test-output is True, where text is wanted"),
-        ("split = 1\n", "split is a command, and its options stand in a table; [split]"),
+        ("[split]\ntest-last = [1]\n", "[split] test-last is [1]: it takes a whole number"),
+        ("[split]\ntest-output = true\n", "[split] test-output is True: it takes text"),
+        ("split = 1\n", "split is a command: write its options in a table; [split]"),
         ("[split\n", "not TOML: "),
     ],
 )

@@ -1,14 +1,18 @@
 """``parse`` and ``score`` with --jobs, --shard, --max-seconds and --resume: the bytes of one run."""
 
+import json
 import os
 import re
 import signal
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from children import started
 from commandline import Command
+
+from mbrparse.cli import messages
 
 GRAMMAR = (Path(__file__).parents[1] / "data" / "ambiguous.grammar").read_text()
 TREES = "# a comment\n(S (A x x)\n   (A x x))\n(S x x)\n(())\n\n(S y x)\n"
@@ -161,3 +165,26 @@ def test_a_limit_of_time_ends_a_sentence_alone(command: Command) -> None:
     assert (
         "not for --scheduler" in command("parse -g g text --max-seconds 1 --scheduler tcp://h:1").usage_error
     )
+
+
+def test_the_log_ends_with_all_that_was_done(command: Command) -> None:
+    for _ in range(2):  # lines are added to a log
+        assert command("parse -g g trees --log log -o out").code == 0
+    ends = [row for row in map(json.loads, Path("log").read_text().splitlines()) if row["done"]]
+    assert [(row["sentences"], row["seconds_left"], row["workers"]) for row in ends] == [(200, 0, 1)] * 2
+    error = command("parse -g g trees --log nowhere/log -o none").error
+    assert error.startswith("nowhere/log: cannot be written (No such file or directory)")
+
+
+def test_off_a_terminal_long_work_says_a_line_a_minute(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(messages, "EVERY", 0.001)
+
+    def slow() -> Iterator[str]:
+        yield "a"
+        printed = ""
+        while "mbrparse: parsing: 1 done, " not in printed:  # also while one part of the work lasts
+            printed += capsys.readouterr().err
+
+    assert list(messages.with_progress(slow(), "parsing", 7)) == ["a"]
