@@ -91,18 +91,3 @@ def test_every_candidate_has_the_words_of_its_sentence(
     assert command(f"evaluate gold c.tsv --form {form}").error == message
     with pytest.raises(InputMismatchError, match="sentence 2: not the sentence of the trees compared, sent"):
         TreeRates("labelled-f")([read_tree(gold[0]), read_tree(tree)])
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("1\t-1.5\t(S x x)\n3\t-1\t(S x x)\n", "c.tsv:2: sentence 3, where the file is at sentence 1"),
-        ("1\t-1.5\t(S x x)\n1 (S x x)\n", "c.tsv:2: not a line of candidates"),
-        ("1\t-1.5\t(S x x\n", "c.tsv:1:"),
-        ("1\t-1.5\t(S x x) (S x x)\n", "c.tsv:1: one tree expected, 2 found"),
-    ],
-)
-def test_files_that_are_none(command: Command, text: str, message: str) -> None:
-    Path("c.tsv").write_text(text)
-    Path("gold").write_text("(S x x)\n(S x x)\n")
-    assert message in command("evaluate gold c.tsv").error

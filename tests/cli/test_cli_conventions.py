@@ -41,24 +41,6 @@ def test_a_label_that_never_occurs_is_told(command: Command) -> None:
     assert outcome.err.endswith("mbrparse: warning: no label fits --drop X,NP-*\n")
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ("--drop a,", "'a,' is no list of labels such as META,CODE*"),
-        ("--roots (S", "'(S' is no list of labels"),
-        ("--ids ,", "',' is no list of labels"),
-        ("--terminals-below =", "'=' is not LEMMA=FORM"),
-        ("--terminals-below a=b=c", "lemma=form reads (NN (form dogs) (lemma dog))"),
-    ],
-)
-def test_malformed_options(command: Command, options: str, message: str) -> None:
-    for which in (
-        "binarize",
-        "stats",
-    ):
-        assert message in command(f"{which} own.psd {options}").usage_error
-
-
 def test_files_in_several_encodings(command: Command) -> None:
     Path("bank").mkdir()
     Path("bank/1.mrg").write_bytes("(S (A é) (B b))\n".encode())

@@ -70,13 +70,6 @@ def test_an_own_folder(command: Command) -> None:
     assert "icepahc" not in command("corpora own/1.mrg").output
 
 
-def test_a_folder_that_is_called_as_a_corpus(command: Command) -> None:
-    Path("wsj").mkdir()
-    Path("wsj/1.mrg").write_text("(S (V go) (. !))\n")
-    assert command("binarize wsj").out == "(S (V go) (. !))\n"
-    assert command("corpora wsj").output.startswith("wsj  plain brackets\n")
-
-
 def test_each_thing_that_goes_is_counted(command: Command) -> None:
     outcome = command("binarize icepahc:corpus.zip")
     assert outcome.output == (

@@ -55,13 +55,3 @@ def test_an_inconsistent_grammar(command: Command) -> None:
     outcome = command("grammar info - --entropy --lengths 1", stdin=text)
     assert outcome.output == "spectral radius        1.5\nlength 1               0.25\n"
     assert "<stdin>: a spectral radius of one or more: neither expected length nor entropy" in outcome.err
-
-
-def test_options_that_need_others(command: Command) -> None:
-    Path("g").write_text(CATALAN)
-    assert "--lengths needs --entropy" in command("grammar info g --lengths 3").usage_error
-    assert "1<=x<=10000" in command(f"grammar info g --entropy --lengths {10**19}").usage_error
-    assert "--entropy needs no --states" in command("grammar info g --states S --entropy").usage_error
-    assert "--format needs --states or --entropy" in command("grammar info g --format csv").usage_error
-    assert "--top needs --states" in command("grammar info g --entropy --top 3").usage_error
-    assert "Several grammars need --states" in command("grammar info g g --entropy").usage_error

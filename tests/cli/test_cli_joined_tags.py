@@ -63,23 +63,3 @@ def test_unknown_words(kind: str, command: Command) -> None:
         assert "NP%2B%2BNNP -> '(UNKNOWN/NNP)'" in Path("g").read_text()
     done = command("parse -g g --debinarize --objective labelled-tree", stdin="Ann will go\n")
     assert done.output == TREES.splitlines(True)[2]
-
-
-@pytest.mark.parametrize(
-    ("gold", "parse", "options", "recall", "tags"),
-    [
-        ("trees", "bin", "--form original", "1.0", "1.0"),
-        ("bin", "bin", "", "1.0", "1.0"),
-        ("gold", "one", "--form original", "1.0", "1.0"),
-        ("gold", "flat", "--form original", "0.3333333333333333", "0.5"),
-        ("one", "flat", "", "1.0", "0.5"),
-    ],
-)
-def test_evaluation(gold: str, parse: str, options: str, recall: str, tags: str, command: Command) -> None:
-    """Binarized trees are compared as they are, original ones with the constituents that were in tags."""
-    Path("one").write_text(BINARY.splitlines(True)[0])
-    Path("flat").write_text("(S (PRP he) (NP++VBZ slept))\n")
-    Path("gold").write_text(TREES.splitlines(True)[0])
-    criteria = "--criteria labelled-recall,tagging-accuracy --format csv"
-    table = command(f"evaluate {gold} {parse} {options} {criteria}").output
-    assert table.splitlines()[-1].split(",")[1:3] == [recall, tags]

@@ -1,12 +1,10 @@
 """What is refused before it takes time or memory, and what is shortened for people."""
 
-import sys
 import zipfile
 from pathlib import Path
 
 import numpy as np
 import pytest
-from children import finished
 from commandline import Command
 
 TREE = "(S (A a) (B b))\n"
@@ -58,16 +56,3 @@ def test_zips_that_unpack_to_much_or_are_damaged(command: Command) -> None:
     for place in (10, 60, len(whole) // 2, len(whole) - 30, len(whole) - 5):
         Path("cut.zip").write_bytes(whole[:place] + whole[place + 7 :])
         assert command("binarize cut.zip -o out").error.startswith("cut.zip")
-
-
-@pytest.mark.long
-def test_settings_of_libraries_in_the_working_folder_are_not_read(command: Command) -> None:
-    command("train trees -o grammar")
-    Path(".numba_config.yaml").write_text("opt: [0\n")
-    Path("matplotlibrc").write_text("text.usetex: True\nnonsense: [\n")
-    mbrparse = (sys.executable, "-m", "mbrparse")
-    parsed = finished(*mbrparse, "parse", "trees", "-g", "grammar")
-    assert (parsed.returncode, parsed.stdout) == (0, TREE), parsed
-    for drawing in ("posteriors trees -g grammar --png p.png", "show trees --png t.png"):
-        done = finished(*mbrparse, *drawing.split())
-        assert (done.returncode, done.stderr) == (0, ""), done

@@ -1,7 +1,6 @@
 """Where commands write: devices and pipes stay, no output takes another's place, all appear together."""
 
 import contextlib
-import csv
 import os
 import signal
 import stat
@@ -151,22 +150,6 @@ def test_signals_leave_the_old_file_and_nothing_else(number: signal.Signals) -> 
     assert (names(), Path("out").read_text()) == (before, "old")
 
 
-@pytest.mark.parametrize(
-    "name", ["x" * 250, "é" * 125, "two\nlines", os.fsdecode(b"latin-\xe9"), "esc\x1b[31m"]
-)
-def test_names_of_any_kind(name: str, command: Command) -> None:
-    for _ in range(2):
-        assert command("binarize t -o", name).code == 0
-    assert command("binarize", name).output == Path(name).read_text() == TREES
-    table = command("evaluate --per-sentence counts", name, name).output
-    assert (table.count("\n"), table.count("\x1b")) == (command("evaluate t t").output.count("\n"), 0)
-    with open("counts", newline="") as stream:  # data keep the name as it is
-        assert len(list(csv.reader(stream))) == 4
-    assert "no such file" in command("debinarize", f"{name[:200]}!").error
-    usage = command("sample t", name)
-    assert (usage.code, usage.err.count("\n"), usage.err.count("\x1b")) == (2, 4, 0)
-
-
 def test_a_replaced_file_keeps_its_permissions(command: Command) -> None:
     Path("x").write_text("old")
     Path("x").chmod(0o640)
@@ -204,24 +187,3 @@ def test_a_protected_file_is_not_replaced(command: Command) -> None:
     message = "x: is protected against writing; choose another name, or allow it: chmod u+w"
     assert command("binarize t -o x").error == message
     assert Path("x").read_text() == "old"
-
-
-@pytest.mark.parametrize(
-    "raised",
-    [
-        ImportError("x.so: failed to map segment from shared object"),
-        OSError(None, "no library"),
-        MemoryError(),
-    ],
-)
-def test_a_lack_of_memory_is_not_the_outputs(
-    raised: Exception, command: Command, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fail(*_: object) -> None:
-        try:
-            raise OSError("libx.so: cannot allocate memory in static TLS block")
-        except OSError:
-            raise raised  # noqa: B904
-
-    monkeypatch.setattr("mbrparse.treebank.binarize.debinarize", fail)
-    assert command("debinarize t -o x").error.startswith("out of memory; ")

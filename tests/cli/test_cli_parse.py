@@ -90,13 +90,6 @@ def test_trees_keep_their_words_and_lose_their_traces(command: Command) -> None:
     )
 
 
-def test_words_get_their_most_probable_tags(command: Command) -> None:
-    text = "the bark bark\n"
-    assert command("parse -g words", stdin=text).output == "(S (NP (DT the) (NN bark)) (VP bark))\n"
-    tree = "(X (A the) (B dog) (C bark))\n"
-    assert command("parse -g words", stdin=tree).output == "(S (NP (DT the) (NN dog)) (VP bark))\n"
-
-
 @pytest.mark.parametrize(
     ("line", "stdin", "message"),
     [
@@ -117,14 +110,3 @@ def test_three_hundred_tokens_do_not_underflow(command: Command) -> None:
     assert len(read_tree(Path("out").read_text()).leaves()) == 300
     assert row["log_probability"] == pytest.approx(299 * math.log(0.001), rel=1e-9)
     assert row["trees"]["labelled-recall"]["expected_labelled"] == pytest.approx(299)
-
-
-@pytest.mark.parametrize("space", ["free", "grammar"])
-def test_the_score_of_symbols_is_of_symbols(command: Command, space: str) -> None:
-    how = f"-g symbols --objective labelled-recall --space {space}"
-    for items, score in (("projected", 2), ("symbol", 1.6)):
-        [row] = details(command, f"{how} --items {items}", "y y y\n")
-        found = row["trees"]["labelled-recall"]
-        assert found["expected_score"] == pytest.approx(score)
-        # How many constituents are right does not depend on what was maximized.
-        assert found["expected_labelled"] == pytest.approx(2)

@@ -8,9 +8,6 @@ import numpy as np
 import pytest
 from commandline import Command, grammar_text
 
-from mbrparse.treebank.brackets import read_tree
-from mbrparse.treebank.outlines import constituents
-
 TEXT = "the dog barks\ndogs bark\n"
 
 
@@ -82,34 +79,6 @@ def test_sentences_of_another_input(command: Command, stdin: str, message: str) 
     assert message in error
     assert error.startswith("given.npz: " if stdin else "<stdin>: ")
     assert not Path("out").exists()
-
-
-@pytest.mark.parametrize("style", ["", " --label-style supar"])
-def test_posteriors_of_unary_rules(command: Command, style: str) -> None:
-    """Written and read they are what they were: chains, cycles, and phrases that are preterminals too."""
-    Path("grammar").write_text(
-        grammar_text(
-            "0.7 - S -> NP VP; 0.3 - S -> VP; 0.1 - NP -> NP; 0.3 - NP -> NP NP; 0.1 - NP -> VP;"
-            "0.5 - NP -> 'n'; 0.1 - VP -> NP; 0.3 - VP -> VP NP; 0.6 - VP -> 'v'"
-        )
-    )
-    Path("text").write_text("n v\nv\nn n v n\n")
-    model = f"--posteriors written.npz{style}"
-    assert command(f"parse text -g grammar --write-posteriors written.npz{style} -o out").code == 0
-    for objective in ("labelled-f", "bracketed-f", "general-recall --node-cost 0.3"):
-        typed = f"parse text --objective {objective} --details d"
-        ours = command(f"{typed} -g grammar").output
-        expected = [json.loads(line) for line in Path("d").read_text().splitlines()]
-        done = command(f"{typed} {model}")
-        assert done.err == "mbrparse: 3 sentences, 0 fell back\n"
-        found, wanted = (map(constituents, map(read_tree, out.splitlines())) for out in (done.out, ours))
-        assert list(found) == list(wanted)
-        for row, line in zip(expected, Path("d").read_text().splitlines(), strict=True):
-            [theirs], [here] = json.loads(line)["trees"].values(), row["trees"].values()
-            for name in ("constituents", "expected_labelled", "expected_bracketed"):
-                assert theirs[name] == pytest.approx(here[name])
-    ours = command("posteriors text -g grammar --line 3 --format tsv").output
-    assert command(f"posteriors text {model} --line 3 --format tsv").output == ours
 
 
 def test_a_line_for_each_label(command: Command) -> None:

@@ -145,18 +145,6 @@ def test_grammars_that_do_not_end(command: Command) -> None:
     assert "0.0000" in command("surprisal -g apart", stdin="a b").output
 
 
-def test_options_that_are_refused(command: Command, words: str) -> None:
-    assert "Missing option '-g' / '--grammar'" in command("surprisal trees").usage_error
-    assert "--top needs no --output" in command(f"next -g {words} trees -o a.npz --top 2").usage_error
-    assert "would overwrite INPUT" in command(f"masked -g {words} trees -o trees").usage_error
-    assert "Did you mean 'csv'?" in command(f"surprisal -g {words} trees --format cvs").usage_error
-    assert "given once here" in command(f"surprisal -g {words} -g {words} trees").usage_error
-    assert command("next -g none trees").error == "none: no such file"
-    Path("empty").write_text("")
-    assert command(f"masked -g {words} empty").error == "empty: no sentences in the input"
-    assert not Path("a.npz").exists()
-
-
 def test_samples_that_begin_with_words_or_have_a_length(command: Command, words: str) -> None:
     sampled = f"sample {words} -n 20 --seed 1 --words"
     lines = command(f"{sampled} --conditioned", "the dog").output.splitlines()

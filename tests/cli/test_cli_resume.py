@@ -55,18 +55,6 @@ def test_jobs_and_shards_write_the_same_bytes(command: Command, text: str) -> No
     assert "not standard input" in command("parse -g g --shard 1/3", stdin="x x\n").usage_error
 
 
-def test_more_than_lines_of_trees_in_shards(command: Command) -> None:
-    """Candidates and posteriors are written by shards, too: they speak of the shard's own sentences."""
-    more = "--k-best 2 --candidates {0}.c --write-posteriors {0}.npz -o {0}.t"
-    assert command(f"parse -g g tokens {more.format('one')}").code == 0
-    for number in (1, 2):
-        assert command(f"parse -g g tokens {more.format(f'p{number}')} --shard {number}/2").code == 0
-    assert Path("p1.c").read_text() + Path("p2.c").read_text() == Path("one.c").read_text()
-    decode = "parse --posteriors one.npz --objective labelled-f tokens"
-    one = command(decode).output
-    assert "".join(command(f"{decode} --shard {number}/3").output for number in (1, 2, 3)) == one
-
-
 def cut(name: str, lines: int) -> None:
     """What a run leaves that was killed in the midst of a line."""
     for path in (f"{name}.labelled-recall", f"{name}.labelled-tree", f"{name}.d"):

@@ -57,21 +57,6 @@ def _near(value: object) -> object:
     return f"{value:.9g}" if isinstance(value, float) and value > 1e-12 else value or 0
 
 
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        ("score t.mrg --jackknife 3 -g g", "--jackknife trains grammars on binarized trees: give none"),
-        ("score t.mrg --jackknife 3 --form original", "--jackknife trains grammars on binarized trees"),
-        ("score t.mrg --jackknife 3 --normalize", "--normalize needs --grammar or --posteriors."),
-        ("score t.mrg -g g --terminals words", "--terminals needs --jackknife."),
-        ("score t.mrg -g g --resume", "an output that is no file"),
-        ("score t.mrg", "Missing option '-g' / '--grammar' (or '--posteriors')."),
-    ],
-)
-def test_options_that_do_not_fit(command: Command, line: str, message: str) -> None:
-    assert message in command(line).usage_error
-
-
 def test_places_are_those_of_the_corpus(command: Command) -> None:
     Path("own.mrg").write_text("( (S (NP (DT the) (NN dog)) (VP (VB barks)) (. .)))\n\n" * 3)
     assert command("binarize own.mrg -o b.mrg").code == 0

@@ -68,39 +68,3 @@ def test_a_corpus_sorted_by_length_is_noticed(command: Command) -> None:
         done = command(f"split - --test-fraction 0.1 --test-output - {options}", stdin="".join(text))
         assert ("warning: test sentences have" in done.err) == bool(warning)
         assert warning in done.err
-
-
-@pytest.mark.parametrize("seed", ["", "--seed 3"])
-@pytest.mark.parametrize("folds", [2, 3, 7, 10])
-def test_folds_part_the_trees(command: Command, folds: int, seed: str) -> None:
-    """Each tree is tested once, and trained on in all other folds; neighbours without a seed."""
-    trees, tested = TREES.splitlines(), []
-    for fold in range(1, folds + 1):
-        files = "--train-output a --test-output b"
-        assert command(f"split - --fold {fold}/{folds} {seed} {files}", stdin=TREES).code == 0
-        train, test = Path("a").read_text().splitlines(), Path("b").read_text().splitlines()
-        assert sorted([*train, *test]) == trees
-        assert (train, test) == (sorted(train), sorted(test))
-        assert len(test) in (10 // folds, -(-10 // folds))
-        tested += test
-    assert sorted(tested) == trees
-    assert (tested == trees) == (not seed)
-
-
-def test_development_trees_and_sizes_of_the_rest_of_a_fold(command: Command) -> None:
-    def parts(options: str) -> list[set[str]]:
-        files = "--train-output a --test-output b --dev-output c --dev-fraction 0.2"
-        assert command(f"split - --fold 2/5 --seed 1 {files} {options}", stdin=TREES).code == 0
-        return [set(Path(name).read_text().splitlines()) for name in "abc"]
-
-    whole = parts("")
-    assert list(map(len, whole)) == [6, 2, 2]
-    assert len(set.union(*whole)) == 10
-    before: set[str] = set()
-    for size, count in (("1/6", 1), ("2", 2), (".5", 3), ("5", 5), ("1", 6)):
-        train, *others = parts(f"--train-size {size}")
-        assert (len(train), others) == (count, whole[1:])
-        assert before <= train <= whole[0]
-        before = train
-    command("split - --test-last 2 --train-size .25 --train-output a", stdin=TREES)
-    assert Path("a").read_text() == "(S x 0)\n(S x 1)\n"

@@ -121,13 +121,3 @@ def test_labels_without_states(made: str, label: str, expected: str, command: Co
     assert command(made).code == 0
     assert re.match(expected, command("grammar", "info", "g.txt", "--states", label, "--svg", "s.svg").error)
     assert not Path("s.svg").exists()
-
-
-def test_options_need_states(command: Command) -> None:
-    command("train trees.mrg -o g.txt")
-    assert "--top needs --states." in command("grammar info g.txt --top 3").usage_error
-    assert "--svg needs --states." in command("grammar info g.txt --svg s.svg").usage_error
-    assert "Several grammars need --states." in command("grammar info g.txt g.txt").usage_error
-    assert "does not end in .png" in command("grammar info g.txt --states NP --png s.svg").usage_error
-    assert "--top" in command("grammar info g.txt --states NP --top 0").usage_error
-    assert "both go to standard output" in command("grammar info g.txt --states NP --png -").usage_error

@@ -49,23 +49,16 @@ def test_files_that_cannot_be_read_or_written(words: str, command: Command, fold
     ("words", "text", "message"),
     [
         ("binarize", "", "<stdin>: no trees in the input; trees are written in brackets"),
-        ("binarize", " \n\n", "<stdin>: no trees in the input"),
-        ("binarize", "(())\n", "<stdin>: no trees in the input"),
-        ("binarize", "Good morning.\n", "<stdin>:1: text outside of brackets: 'Good'; mend"),
         ("binarize", "(S x y)\n(S (A x y)\n", "<stdin>:2: unbalanced brackets"),
-        ("debinarize", "", "<stdin>: no trees in the input"),
         (
             "debinarize",
             "(S x y)\n(S (^X x y) z)\n",
             "<stdin>:2: label '^X' has no base before its annotations",
         ),
-        ("train", "", "<stdin>: no trees in the input; trees are written in brackets"),
         ("train", "(S x y)\n(S x y z)\n", "<stdin>:2: constituent S has 3 children, not 2; binarize"),
-        ("train", "(S x y)\n(S x y))\n", "<stdin>:2: closing bracket without an opening one"),
         ("grammar convert", "", "<stdin>:1: not a grammar file"),
         ("grammar convert", GRAMMAR[:60], "<stdin>:5: not a line of a grammar file"),
         ("grammar convert", GRAMMAR.replace("1 2 S", "0.5 - S"), "<stdin>: the rules of S have prob"),
-        ("grammar convert --from nltk", "", "<stdin>: no rules"),
         ("sample -n 1", "(S x y)\n", "<stdin>:1: not a grammar file"),
     ],
 )

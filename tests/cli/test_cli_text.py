@@ -38,27 +38,6 @@ def test_an_error_is_one_line() -> None:
     assert visible("\udcff \u3000\u200b é") == "\\udcff \u3000\u200b é"
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        "--{}",
-        "{}",
-        "binarize --{}",
-        "binarize x.mrg --hmarkov {}",
-        "binarize x.mrg --annotate {}",
-        "evaluate x.mrg x.mrg --by {}",
-        "grammar {}",
-    ],
-)
-def test_usage_errors_quote_arguments_on_one_line(command: Command, line: str) -> None:
-    ended = command(line.format(HOSTILE.replace("\x00", "")))  # no argument holds one
-    assert ended.code == 2
-    last = ended.err.splitlines(keepends=True)[-1]
-    assert last.startswith("Error: ")
-    assert SHOWN.replace(r"\x00", "") in last
-    assert holds_only_line_ends(ended.err)
-
-
 def test_drawings_show_control_characters(command: Command) -> None:
     Path("gold\x1b.mrg").write_text(f"(S{HOSTILE} (A x) (B {HOSTILE}))\n", "utf-8")
     Path("parse.mrg").write_text(f"(S{HOSTILE}2 (A x) (B {HOSTILE}))\n", "utf-8")

@@ -65,21 +65,6 @@ def test_tokenized_text_is_not_remarked_on(command: Command, text: str) -> None:
     assert "--tokenize" not in command("parse -g g", stdin=f"{text}\n").err
 
 
-def test_posteriors_and_explain_take_text(command: Command) -> None:
-    Path("text").write_text(f"He sat.\n{PLAIN}\n")
-    Path("tokens").write_text("The cat sat on the mat .\n")
-    of_tokens = command("posteriors -g g tokens").output
-    assert command("posteriors -g g --tokenize --line 2 text").output == of_tokens
-    # There is no tree without a full stop.
-    assert command("posteriors -g g --line 2 text").err.startswith(
-        f"{REMARK}mbrparse: text: sentence 2 has no"
-    )
-    page = command("explain -g g --file tokens").output
-    assert command("explain -g g --tokenize --file text --line 2").output == page
-    assert command("explain -g g --tokenize", PLAIN).output == page
-    assert command("explain -g g", PLAIN).err.startswith(REMARK)
-
-
 def test_two_forms_are_one_too_many(command: Command) -> None:
     for form in ("trees", "tokens"):
         error = command(f"parse -g g --tokenize --input {form} trees").usage_error

@@ -72,34 +72,6 @@ def test_by_default_recalls_find_unary_nodes(command: Command, objective: str) -
     assert (row.space, row.node_constant) == (mp.Space.NARY, -0.25)
 
 
-def test_without_unary_rules_nothing_changes(command: Command, folder: Path) -> None:
-    (folder / "trees").write_text("(S (NP DT NN) (VP VB NP))\n(S (NP DT (NP_Cont JJ NN)) VB)\n")
-    command("train trees -o g")
-    chosen = "--objective labelled-recall --objective bracketed-recall --objective consistent-brackets"
-    usual = command(f"parse -g g trees {chosen} -o usual.{{objective}}").err
-    free = command(f"parse -g g trees {chosen} --space free -o free.{{objective}}").err
-    assert all(err.endswith("mbrparse: 2 sentences, 0 fell back\n") for err in (usual, free))
-    assert "unary" not in usual + free
-    for name in ("labelled-recall", "bracketed-recall", "consistent-brackets"):
-        assert Path(f"usual.{name}").read_bytes() == Path(f"free.{name}").read_bytes()
-
-
-@of_both_kinds
-@pytest.mark.usefixtures("grammar")
-def test_what_takes_no_unary_rules_says_so(command: Command) -> None:
-    for line, message in (
-        (
-            "parse -g g --engine best-first --statistics s trees",
-            "best-first search takes no grammar with unary rules",
-        ),
-        (
-            "train trees --method inside-outside --init g --iterations 1",
-            "inside-outside training takes no initial grammar with unary rules",
-        ),
-    ):
-        assert message in command(line).last_error
-
-
 def test_what_is_expected_under_a_cycle(command: Command) -> None:
     """S -> S comes once on average, but the tree without it is the most probable one."""
     Path("g").write_text(CYCLE)

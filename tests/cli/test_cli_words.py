@@ -4,7 +4,6 @@ import re
 from pathlib import Path
 
 import pytest
-from children import loaded
 from commandline import Command
 
 from mbrparse.treebank.brackets import read_tree
@@ -66,12 +65,6 @@ def test_without_a_model_unseen_words_fall_back(command: Command) -> None:
     ]
 
 
-def test_signatures_are_the_default(command: Command) -> None:
-    text = train(command)
-    assert text == train(command, "--unknown signature --rare 2")
-    assert text != train(command, "--rare 7")
-
-
 def test_a_tagger_that_is_missing_or_broken(command: Command) -> None:
     grammar = train(command, "--unknown collins")
     tagger, text = Path("g.tagger.json"), "the dog slept\n"
@@ -104,12 +97,6 @@ def test_info_and_conversion(command: Command) -> None:
     assert Path("copy").read_text() == grammar
     train(command, "--unknown none")
     assert "\nunknown words          none\n" in command("grammar info g").output
-
-
-def test_neither_parsing_nor_signatures_load_more_than_they_need(command: Command) -> None:
-    train(command)
-    assert loaded({"pandas", "nltk"}, "parse -g g trees -o parses") == (0, [])
-    assert loaded({"numba", "pandas", "nltk"}, "train trees --terminals words -o g") == (0, [])
 
 
 @pytest.mark.long
