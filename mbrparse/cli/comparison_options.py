@@ -42,7 +42,7 @@ class ComparisonOptions(LabelOptions):
     crossing_reference: Any = option(
         choices=["debinarized", "binarized"],
         default="debinarized",
-        help="The gold that consistent brackets are judged against: without continuations, or binarized.",
+        help="The gold trees of consistent brackets: without continuations, or binarized.",
     )
     average: Any = option(
         choices=["pooled", "sentence"],

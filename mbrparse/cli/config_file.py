@@ -134,7 +134,8 @@ def _options(
 
 def _check(option: click.Option, value: Any, where: str, source: str) -> None:
     """Raise FileError for a value that is not of the option's type."""
-    expected, kinds = "text", (str, int, float)
+    expected = "text"
+    kinds: tuple[type, ...] = (str, int, float)
     if option.is_flag:
         expected, kinds = "true or false", (bool,)
     elif isinstance(option.type, click.types.IntParamType):

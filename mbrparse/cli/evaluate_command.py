@@ -161,7 +161,7 @@ def _print_tables(
         result = evaluate_files(gold, parses, settings, say, progress, encoding, tables.details, runs)
     for path in parses:
         if is_candidate_file(path, encoding):
-            note(f"{path}: candidates; the first of each sentence are judged, and the best (oracle)")
+            note(f"{path}: candidates: a row for the first of each sentence, and one for the best (oracle)")
     form: Format = tables.format or "text"
     text = result.render(form, columns)
     with atomic_outputs():

@@ -38,7 +38,7 @@ from mbrparse.decode.objectives import OBJECTIVES
     help="Whose tree is shown (repeatable).  [default: labelled-tree, labelled-recall, bracketed-recall, "
     "general-recall, labelled-f]",
 )
-@count_option("--readings", default=20, help="Draw so many of the most probable trees.")
+@count_option("--readings", default=20, help="The number of most probable trees to draw.")
 @tokenize_option()
 @encoding_option()
 @output_option("Where to write the page (default: standard output).")

@@ -10,7 +10,6 @@ import click
 from mbrparse.cli.messages import note
 from mbrparse.cli.model_options import normalize_option
 from mbrparse.cli.options import (
-    ImageFile,
     InputFile,
     Text,
     check_outputs,
@@ -37,23 +36,27 @@ def grammar() -> None:
 @grammar.command()
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
 @option("--states", type=Text("LABEL"), help="List the rules or words of each state of a label: NP, NP_Cont.")
-@count_option("--top", default=5, help="How many of each state, those first that tell it from the label.")
+@count_option("--top", default=5, help="How many of each state to list, the most distinctive first.")
 @option(
     "--format",
     choices=["text", "csv", "json"],
     default="text",
     help="Text, or a row or object for each (with --states or --entropy).",
 )
-@option("--entropy", is_flag=True, help="Print how long and how uncertain its trees are, if they are finite.")
+@option(
+    "--entropy",
+    is_flag=True,
+    help="Print the expected length and the entropy of its trees.",
+)
 @count_option(
     "--lengths",
     metavar="N",
     most=10_000,
     help="With --entropy: the probability of each length up to N words.",
 )
-@option("--svg", type=ImageFile("svg"), help="Also draw the most frequent in all states, as an SVG image.")
-@option("--png", type=ImageFile("png"), help="Also draw them as a PNG image.")
-@option("--pdf", type=ImageFile("pdf"), help="Also draw them as a PDF page.")
+@option("--svg", metavar="PATH", help="Also draw the most frequent in all states, as an SVG image.")
+@option("--png", metavar="PATH", help="Also draw them as a PNG image.")
+@option("--pdf", metavar="PATH", help="Also draw them as a PDF page.")
 def info(
     files: tuple[str, ...],
     states: str | None,
@@ -63,7 +66,7 @@ def info(
     lengths: int | None,
     **images: str | None,
 ) -> None:
-    """Print a grammar's size, or with --states what the states of a label are, with --entropy its trees'.
+    """Print a grammar's size, with --states the states of a label, or with --entropy figures of its trees.
 
     Several grammars with --states (the checkpoints of train --method split-merge) are shown together.
     """

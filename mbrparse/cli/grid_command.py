@@ -13,7 +13,7 @@ import click
 from mbrparse.cli.binarize_command import binarize
 from mbrparse.cli.messages import note, with_progress
 from mbrparse.cli.model_options import LABEL_OPTIONS, objective_option
-from mbrparse.cli.options import InputFile, PathName, Text, count_option, folder_option, jobs_option, option
+from mbrparse.cli.options import InputFile, PathName, Text, count_option, jobs_option, option
 from mbrparse.cli.parse_command import parse
 from mbrparse.cli.train_command import train
 from mbrparse.cli.treebank_commands import split
@@ -98,7 +98,7 @@ def _listed_options(command: Any) -> Any:
 
 @click.command()
 @click.argument("corpus")
-@folder_option("Folder for all files.")
+@option("-o", "--output", required=True, metavar="DIR", help="Folder for all files.")
 @objective_option(help="Parse for these instead (repeatable), as parse does.")
 @count_option("--max-length", help="Drop trees with more terminals.", default=40)
 @option("--test-fraction", default="0.1", type=Text("F"), help="Parse the last floor(N*F) trees.")
@@ -151,7 +151,9 @@ def reproduce(
 
 @click.command()
 @click.argument("corpus")
-@folder_option("Folder for results, tables, plots and the page.")
+@option(
+    "-o", "--output", required=True, metavar="DIR", help="Folder for results, tables, plots and the page."
+)
 @_stage_option("binarize", "values", "on,off of a flag")
 @_stage_option("train", "values", "on,off of a flag")
 @_stage_option("parse", "values", "on,off of a flag")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import gc
 import os
-import re
 import signal
 import sys
 import threading
@@ -25,7 +24,7 @@ from mbrparse.version import __version__
 COMMANDS = {
     "corpora": "List the known treebanks, and where they are.",
     "stats": "Count what is in a treebank: words, labels, rules, chains, lengths.",
-    "check": "Name malformed trees, and count what is suspicious.",
+    "check": "List malformed trees, and count suspicious ones.",
     "binarize": "Clean and binarize a treebank.",
     "debinarize": "Turn binarized trees back into n-ary ones.",
     "split": "Split trees into a training and a test part.",
@@ -37,7 +36,7 @@ COMMANDS = {
     "combine": "Combine the trees of several parsers, or of one parser's list, by votes.",
     "score": "Score trees: log probabilities and expected matches.",
     "posteriors": "Show the posteriors of a sentence's spans as a chart.",
-    "surprisal": "Print how surprising each word is: its probability given the words before.",
+    "surprisal": "Print the surprisal of each word, given the words before.",
     "next": "Print what may come next in a sentence, with probabilities.",
     "masked": "Print what each word may be, given all the others.",
     "explain": "Write a page of one sentence: its chart, readings and objectives.",
@@ -47,7 +46,7 @@ COMMANDS = {
     "cite": "Print what to cite for a table, and how it was made.",
     "reproduce": "Make Goodman's table from a treebank, in one command.",
     "grid": "Train and evaluate a parser for every combination of options.",
-    "show": "Draw trees in the terminal, or as SVG, PNG, PDF or LaTeX.",
+    "show": "Draw trees in the terminal, or as SVG or LaTeX.",
 }
 
 
@@ -111,8 +110,6 @@ _OUT_OF_MEMORY = MbrparseError(
     "out of memory",
     remedy="use shorter sentences, a smaller grammar or file, or fewer --jobs",
 )
-# What the dynamic linker says where there is no memory for a library.
-_UNMAPPED = re.compile("failed to map segment|cannot allocate memory|cannot create shared object", re.I)
 
 
 def main(at_first: object = None) -> NoReturn:
@@ -135,7 +132,7 @@ def main(at_first: object = None) -> NoReturn:
                 signal.signal(number, _terminate)
         code, failure = _run()
         lost = flush_output()
-    except KeyboardInterrupt as interruption:  # before all began, or when all was done and said
+    except KeyboardInterrupt as interruption:  # before the command began, or after its end
         code, failure = _interrupted(interruption), None
     if isinstance(lost, BrokenPipeError):
         failure = None
@@ -171,29 +168,21 @@ def _run() -> tuple[int, Exception | None]:
         return error.exit_code, None
     except MbrparseError as error:
         return 1, error
-    except (MemoryError, ImportError, OSError) as error:
-        if not _is_lack_of_memory(error):
-            return _of_system(error)
+    except MemoryError:
         return 1, _OUT_OF_MEMORY
+    except OSError as error:
+        return _of_system(error)
     except KeyboardInterrupt as interruption:
         return _interrupted(interruption), None
     return 0, None
 
 
-def _is_lack_of_memory(error: BaseException | None) -> bool:
-    """Whether it ends in a lack of memory; what loads a library has errors of its own for that."""
-    if error is None or isinstance(error, MemoryError):
-        return error is not None
-    lacks = getattr(error, "errno", None) == errno.ENOMEM or _UNMAPPED.search(str(error))
-    return bool(lacks) or _is_lack_of_memory(error.__cause__ or error.__context__)
-
-
-def _of_system(error: Exception) -> tuple[int, Exception | None]:
+def _of_system(error: OSError) -> tuple[int, Exception | None]:
     """The exit code for an OSError that is none of a file that was opened, and what to print."""
-    if not isinstance(error, OSError):
-        raise error
+    if error.errno == errno.ENOMEM:
+        return 1, _OUT_OF_MEMORY
     if isinstance(error, BrokenPipeError):
-        # The reader of our output has left (| head): it has what it wanted, and nothing is printed.
+        # The reader of our output has left (| head): nothing is printed.
         # If files were to be written too, FileError says that they are not (``atomic_outputs``).
         return 0, None
     if error.filename is None and error.errno in UNWRITTEN:

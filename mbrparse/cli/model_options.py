@@ -23,7 +23,6 @@ from mbrparse.cli.options import (
     count_option,
     encoding_option,
     jobs_option,
-    max_seconds_option,
     numbers,
     option,
     refuse_options,
@@ -276,7 +275,7 @@ class InputOptions(LabelOptions):
         "--input",
         "form",
         choices=["trees", "tokens"],
-        help="The form of INPUT (default: told by its first character).",
+        help="The form of INPUT (default: detected from its first character).",
     )
     tokenize: bool = tokenize_option()
     encoding: str = encoding_option()
@@ -381,8 +380,8 @@ def read_given(path: str, marks: LabelMarks | None = None) -> GivenPosteriors:
         place = f"sentence {given.sentence[rows[0]] + 1}, {given.labels[given.label_ids[rows[0]]]} over "
         place += f"({given.starts[rows[0]]}, {given.ends[rows[0]]})"
         note(f"{given.source}: {len(rows)} labels stand above themselves, being listed twice: first {place}")
-    if found := foreign_note(given.phrase_labels()):
-        note(f"{given.source}: {found}")
+    if remark := foreign_note(given.phrase_labels()):
+        note(f"{given.source}: {remark}")
     for line in impossible(given):
         note(f"{given.source}: {line}: no marginals of trees (docs/posteriors.md)")
     return given
@@ -454,9 +453,11 @@ class WorkOptions:
     """Who does the work, how much of it, and what is kept on the way."""
 
     jobs: Any = jobs_option()
-    max_seconds: float | None = max_seconds_option(
-        "Fall back on a sentence that takes longer, in a process of its own. The output then depends on the "
-        "machine."
+    max_seconds: float | None = option(
+        type=float,
+        metavar="SECONDS",
+        help="Fall back on a sentence that takes longer, in a process of its own. The output then depends on "
+        "the machine.",
     )
     shard: str | None = option(
         type=Text("I/N"), help="Only the I-th of N parts of the input; their outputs are to be concatenated."
@@ -498,7 +499,7 @@ class WorkOptions:
             yield part.start, with_progress(results, title, total, workers, self.log)
 
     def part(self, count: Callable[[], int] | None) -> range:
-        """The places of this shard's sentences, of so many; a usage error where they cannot be counted."""
+        """The places of this shard's sentences; a usage error where sentences cannot be counted."""
         if self.shard is None:
             return range(sys.maxsize)
         found = _SHARD.fullmatch(self.shard)
@@ -532,7 +533,7 @@ class WorkOptions:
         if not all(map(is_file, paths)):
             why = "an output that is no file"
         if self.resume and why is not None:
-            raise click.UsageError(f"--resume goes on with files, which {why} leaves no room for.")
+            raise click.UsageError(f"--resume cannot be combined with {why}: it continues files.")
         if why is not None:
             yield 0
             return

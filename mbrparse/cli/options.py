@@ -7,7 +7,6 @@ import functools
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import click
@@ -16,14 +15,7 @@ from click.shell_completion import CompletionItem
 
 from mbrparse.cli.messages import with_dashes
 from mbrparse.errors import MbrparseError, visible
-from mbrparse.files import (
-    STANDARD,
-    check_output,
-    input_identity,
-    is_file,
-    is_written_in_place,
-    output_identity,
-)
+from mbrparse.files import STANDARD, check_output, input_identity, is_written_in_place, output_identity
 from mbrparse.treebank.formats.conventions import CorpusReading
 
 
@@ -72,22 +64,6 @@ class PathName(_Named):
         if not value or "\0" in value:
             self.fail(f"{value!r} is no name of a file.", param, ctx)
         return super().convert(value, param, ctx)
-
-
-class ImageFile(PathName):
-    """A file to write, whose name ends as its format does: ``svg``."""
-
-    def __init__(self, form: str) -> None:
-        super().__init__("PATH")
-        self._form = form
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        path = super().convert(value, param, ctx)
-        if is_file(path) and Path(path).suffix.lower() != f".{self._form}":
-            self.fail(
-                f"{visible(path)} does not end in .{self._form}: name it so, or give the option of its kind."
-            )
-        return path
 
 
 class InputFile(PathName):
@@ -145,19 +121,8 @@ def output_option(help: str = "Where to write (default: standard output).") -> A
     return option("-o", "--output", default=STANDARD, show_default=False, metavar="PATH", help=help)
 
 
-def folder_option(help: str) -> Any:
-    """``-o/--output DIR``, a folder for several files."""
-    return option("-o", "--output", required=True, metavar="DIR", help=help)
-
-
 def jobs_option(help: str = "Processes.") -> Any:
-    """``--jobs N`` and ``--scheduler ADDRESS|FILE``."""
-    jobs, scheduler = count_option("--jobs", default=1, help=help), scheduler_option()
-    return lambda command: jobs(scheduler(command))
-
-
-def scheduler_option(does: str = "whose workers are used instead of --jobs") -> Any:
-    """``--scheduler ADDRESS|FILE`` instead of ``--jobs``: the command's ``jobs`` is then the Scheduler."""
+    """``--jobs N``, and ``--scheduler ADDRESS|FILE``: the command's ``jobs`` is then the Scheduler."""
 
     def add(command: Callable[..., Any]) -> Any:
         @functools.wraps(command)
@@ -168,11 +133,13 @@ def scheduler_option(does: str = "whose workers are used instead of --jobs") -> 
                 options["jobs"] = Scheduler(scheduler)
             return command(*arguments, **options)
 
-        return option(
+        cluster = option(
             "--scheduler",
             metavar="ADDRESS|FILE",
-            help=f"The scheduler of a running Dask cluster, {does}; whoever reaches it runs programs as you.",
-        )(with_scheduler)
+            help="The scheduler of a running Dask cluster, whose workers are used instead of --jobs; whoever "
+            "reaches it runs programs as you.",
+        )
+        return count_option("--jobs", default=1, help=help)(cluster(with_scheduler))
 
     return add
 
@@ -203,11 +170,6 @@ def no_ids_option() -> Any:
         is_flag=True,
         help="Write no PATH.places, which says of each tree what its file, line and ID in the corpus are.",
     )
-
-
-def max_seconds_option(help: str) -> Any:
-    """``--max-seconds SECONDS``; ParserOptions checks that they are above zero."""
-    return option("--max-seconds", type=float, metavar="SECONDS", help=help)
 
 
 def prune_option() -> Any:
@@ -283,7 +245,10 @@ def check_outputs(
         if place is None:
             continue
         if place in written:
-            raise click.UsageError(_twice(written[place], (name, path)))
+            other, there = written[place]
+            where = " and ".join(dict.fromkeys(map(visible, (there, path))))
+            where = "standard output" if where == STANDARD else where
+            raise click.UsageError(f"{other} and {name} both go to {where}.")
         written[place] = name, path
     for inputs, replaced in ((read, False), (rewritten, True)):
         for name, path in inputs:
@@ -301,17 +266,6 @@ def with_places(outputs: Sequence[Named], no_ids: bool = False) -> list[Named]:
 
     beside = [(f"the places of {name}", sidecar(path)) for name, path in outputs if path is not None]
     return [*outputs, *([] if no_ids else beside)]
-
-
-def _twice(one: tuple[str, str], other: tuple[str, str]) -> str:
-    names = f"{one[0]} and {other[0]}"
-    if one[1] == other[1]:
-        return f"{names} both go to {_called(one[1])}."
-    return f"{names} both go to one place: {_called(one[1])} and {_called(other[1])}."
-
-
-def _called(path: str) -> str:
-    return "standard output" if path == STANDARD else visible(path)
 
 
 def _text(name: str, metavar: str, help: str) -> Any:

@@ -80,7 +80,7 @@ class OutputOptions:
         if self.write_posteriors is None:
             refuse_options(["least"], "--write-posteriors")
         if self.strict and resume:
-            raise click.UsageError("--strict looks at all sentences, of which --resume parses the last.")
+            raise click.UsageError("--strict counts all sentences, but --resume parses the last ones only.")
 
     def posteriors_writer(
         self, grammar: Grammar, options: ParserOptions, marks: LabelMarks | None
@@ -109,11 +109,11 @@ class LimitOptions:
 
 @dataclass(frozen=True)
 class DopOptions:
-    """How many derivations are sampled from a DOP grammar, as ``ParserOptions`` names it."""
+    """The derivations that are sampled from a DOP grammar, as ``ParserOptions`` names it."""
 
     max_samples: int | None = count_option(
         metavar="N",
-        help="Sample at most so many derivations for most-probable-tree, consistent-brackets and the "
+        help="Sample at most N derivations for most-probable-tree, consistent-brackets and the "
         "like.  [default: 1000]",
     )
     max_error: float | None = option(
@@ -141,7 +141,7 @@ class BestFirstOptions:
         default="boundary-trigram",
         help="The figure of merit that orders the agenda (an unknown name is answered with all of them).",
     )
-    edges: int | None = count_option(help="Make at most so many edges.", metavar="N")
+    edges: int | None = count_option(help="The greatest number of edges.", metavar="N")
     until: str = option(
         default="first-parse",
         type=Text("WHEN"),

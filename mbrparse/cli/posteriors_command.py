@@ -14,7 +14,6 @@ from mbrparse.cli.messages import compilation_noted, note
 from mbrparse.cli.model_options import InputOptions, combinations_checked
 from mbrparse.cli.options import (
     Finite,
-    ImageFile,
     check_outputs,
     count_option,
     option,
@@ -43,9 +42,9 @@ _WIDEST = 2000
     default="table",
     help="A triangle of cells, or a tab-separated line for each span and label.",
 )
-@option("--svg", type=ImageFile("svg"), help="Draw the chart here, as an SVG image.")
-@option("--png", type=ImageFile("png"), help="Draw the chart here, as a PNG image.")
-@option("--pdf", type=ImageFile("pdf"), help="Draw the chart here, as a PDF page.")
+@option("--svg", metavar="PATH", help="Draw the chart here, as an SVG image.")
+@option("--png", metavar="PATH", help="Draw the chart here, as a PNG image.")
+@option("--pdf", metavar="PATH", help="Draw the chart here, as a PDF page.")
 @prune_option()
 @output_option()
 def posteriors(
@@ -120,9 +119,9 @@ def _of_sentence(
         parser: Any = Parser(known, "labelled-recall", expectations=True, prune=prune)
     if input is not None:
         read = sentence_of_line(input, line, given.read_form, given.encoding)
-        told = untokenized(parser.source.grammar, [read.sentence]) if given.grammars else None
-        if told and not given.tokenize:
-            note(told)
+        remark = untokenized(parser.source.grammar, [read.sentence]) if given.grammars else None
+        if remark and not given.tokenize:
+            note(remark)
     else:
         if line > len(known.lengths):
             raise CorpusError(

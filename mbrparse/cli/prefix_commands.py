@@ -77,12 +77,12 @@ class WordOptions(InputOptions):
         find: Callable[[Sequence[Sentence]], Iterator[Found]],
         what: str,
     ) -> Iterator[tuple[int, Found]]:
-        """Number what is found of each sentence; at last a note on the bits of all, which are of ``what``."""
+        """The numbered result of each sentence; at the end a note on the mean of all bits, of ``what``."""
         from mbrparse.decode.parser.output import most_common
         from mbrparse.decode.parser.sentences import read_input, untokenized
         from mbrparse.decode.parser.sources import check_fit
 
-        fit, count, told, bits, reasons = False, 0, 0, 0.0, Counter[str]()
+        fit, count, finite, bits, reasons = False, 0, 0, 0.0, Counter[str]()
         lines = read_input(inputs, self.read_form, self.encoding)
         while some := list(itertools.islice(lines, _TOGETHER)):
             batch = [line.sentence for line in some]
@@ -93,13 +93,14 @@ class WordOptions(InputOptions):
             fit = fit or bool(spoken)
             for one in with_progress(find(batch), "reading", len(batch)):
                 count += 1
-                finite = [value for value in one.bits.tolist() if math.isfinite(value)]
-                told, bits = told + len(finite), bits + sum(finite)
-                if len(finite) < len(one.bits):
+                known = [value for value in one.bits.tolist() if math.isfinite(value)]
+                finite, bits = finite + len(known), bits + sum(known)
+                if len(known) < len(one.bits):
                     reasons[one.reason or "impossible words"] += 1
                 yield count, one
-        mean = bits / max(told, 1)
-        each = f", {told} {what}: {mean:.4f} bits each on average (perplexity {2**mean:.4f})" if told else ""
+        mean = bits / max(finite, 1)
+        per_word = f"{mean:.4f} bits each on average (perplexity {2**mean:.4f})"
+        each = f", {finite} {what}: {per_word}" if finite else ""
         unknown = f"; {reasons.total()} not all known ({most_common(reasons)})" if reasons else ""
         note(counted(count, "sentence") + each + unknown)
 

@@ -48,8 +48,8 @@ def rerank(
     """Choose among candidates: of each sentence the tree with the greatest expected score.
 
     Scores are expected under a grammar (-g), under another model's posteriors (--posteriors), or else under
-    the candidates' own probabilities, normalized over each sentence's. minimum-risk goes by these in any
-    case, with a criterion: --risk. There is one line of output for each sentence, a tree as it stands in
+    the candidates' own probabilities, normalized over each sentence's. minimum-risk always uses these
+    own probabilities, with a criterion (--risk). Each sentence gets one line of output, a tree as it is in
     the file.
     """
     from mbrparse.decode.parser.output import write_parses

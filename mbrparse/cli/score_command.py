@@ -84,7 +84,7 @@ def score(
     and brackets that are right, and their recall, precision and F; the constituent least expected, the
     rules that the grammar lacks, and the tree's place. docs/formats.md describes the columns. --jackknife
     searches a whole treebank for what contradicts the rest of it. With --posteriors in the grammar's place,
-    expectations are those of another model, which tells no probabilities of sentences and trees.
+    expectations are those of another model, which has no probabilities of sentences and trees.
     Another program's trees are scored as original ones unless --form says binarized.
     """
     from mbrparse.decode.parser.output import most_common

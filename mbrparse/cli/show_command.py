@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from mbrparse.cli.messages import note
-from mbrparse.cli.options import ImageFile, InputFile, check_outputs, count_option, encoding_option, option
+from mbrparse.cli.options import InputFile, check_outputs, count_option, encoding_option, option
 from mbrparse.files import STANDARD, atomic_outputs, open_output, source_name
 
 if TYPE_CHECKING:
@@ -48,8 +48,8 @@ if TYPE_CHECKING:
     type=InputFile(),
     help="The binarized or split file that was parsed: its trees' places in their corpus are shown.",
 )
-@option("--svg", type=ImageFile("svg"), help="Also write the drawing as an SVG image.")
-@option("--latex", type=ImageFile("tex"), help="Also write the trees for LaTeX's package forest.")
+@option("--svg", metavar="PATH", help="Also write the drawing as an SVG image.")
+@option("--latex", metavar="PATH", help="Also write the trees for LaTeX's package forest.")
 @encoding_option()
 def show(
     files: tuple[str, ...],

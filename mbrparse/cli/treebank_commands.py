@@ -86,12 +86,12 @@ def _describe(spec: str) -> None:
 @option(
     "--test-fraction",
     type=Text("F"),
-    help="Test on the last floor(N*F) trees, or with --seed on as many random ones.",
+    help="Test on the last floor(N*F) trees, or with --seed on random ones.",
 )
 @count_option("--test-last", help="Test on the last N trees.", least=0, metavar="N")
 @count_option("--test-random", help="Test on N trees drawn at random.", least=0, metavar="N")
 @option("--fold", type=Text("I/N"), help="Test on the I-th of N parts, with --seed of random trees.")
-@option("--train-size", type=Text("F|N"), help="So many of the training trees, or such a share of them.")
+@option("--train-size", type=Text("F|N"), help="The number of training trees to keep, or their share.")
 @option(
     "--dev-fraction",
     type=Text("F"),
@@ -189,7 +189,7 @@ PLACEHOLDER = "{seed}"
 )
 @count_option("--seed", help="Seed of the random trees.", default=0, least=0)
 @count_option(
-    "--runs", default=1, help="Write so many files of random trees, with --seed and the seeds after it."
+    "--runs", default=1, help="The number of files of random trees, with --seed and the seeds after it."
 )
 @option("--label", type=Text(), default="X", help="The label of all constituents.")
 @option(
@@ -261,9 +261,7 @@ def _lengths(text: str) -> tuple[int, int]:
     type=Text(read=str.split),
     help="Only trees that begin with these words, or tags: as often as in all trees that do.",
 )
-@option(
-    "--lengths", type=Text("N[-N]", _lengths), help="Only trees of so many words, or of so many to so many."
-)
+@option("--lengths", type=Text("N[-N]", _lengths), help="Only trees of N words, or of N to N words.")
 @normalize_option()
 @output_option()
 def sample(

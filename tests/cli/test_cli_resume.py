@@ -106,12 +106,9 @@ def test_what_cannot_be_resumed_is_said(command: Command) -> None:
         ("parse -g g tokens -o out --write-posteriors p.npz", "--write-posteriors"),
         ("parse -g g tokens -o out --k-best 2 --candidates c", "--candidates"),
     ):
-        assert (
-            f"--resume goes on with files, which {what} leaves no room for"
-            in command(f"{line} --resume").usage_error
-        )
+        assert f"--resume cannot be combined with {what}" in command(f"{line} --resume").usage_error
     assert (
-        "--strict looks at all sentences" in command("parse -g g tokens -o out --strict --resume").usage_error
+        "--strict counts all sentences" in command("parse -g g tokens -o out --strict --resume").usage_error
     )
 
 

@@ -107,8 +107,6 @@ EVALUATION = [
     ("evaluate t --runs =t", "--runs"),
     ("evaluate t --runs a=t --runs a=g", "--runs"),
     ("evaluate t --runs a=t --by label", "--runs"),
-    ("show t t --latex t.pdf", "'--latex': t.pdf does not end in .tex"),
-    ("posteriors t -g g --png t.pdf", "'--png': t.pdf does not end in .png"),
     ("show t --differing", "--differing"),
     ("report t t -o x.html --details -", "--details"),
     ("report t t -o x.html --about corpus", "--about"),

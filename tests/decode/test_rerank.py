@@ -263,4 +263,5 @@ def test_profiles_read_candidates(tmp_path: Path, profile: str) -> None:
         one = run("evaluate --profile", profile, gold, parse, "--format", "csv")
         apart.append(one.output.splitlines()[1].split(",", 1)[1])
     assert [line.split(",", 1)[1] for line in found.output.splitlines()[1:]] == apart
-    assert f"{path}: candidates; the first of each sentence are judged, and the best (oracle)" in found.err
+    remark = "candidates: a row for the first of each sentence, and one for the best (oracle)"
+    assert f"{path}: {remark}" in found.err
