@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from mbrparse.evaluate.evalb.parameters import EvalbParameters
     from mbrparse.evaluate.tables import Format
-    from mbrparse.treebank.labels import LabelMarks
 
 
 def _names(text: str) -> tuple[str, ...]:
@@ -106,12 +105,36 @@ def evaluate(
     (EVALB leaves sentences without a parse out). With --format, --by or several parse files, its
     figures stand in tables like any others.
     """
+    from mbrparse.evaluate.evalb.parameters import read_parameters
     from mbrparse.treebank.candidate_files import is_candidate_file
 
     systems = files_of_runs(runs)
-    _check(gold, parses, systems, comparison, tables)
+    several = [path for files in systems.values() for path in files]
+    if not parses and not several:
+        raise click.UsageError("Missing argument 'PARSES...' (or --runs).")
+    if several:
+        for name in ("by", "details", "strict"):
+            if getattr(tables, name):
+                raise click.UsageError(f"--{name} cannot be combined with --runs.")
+    if tables.calibration and (not tables.details or STANDARD in tables.details):
+        raise click.UsageError("--calibration needs --details FILE, which is read twice.")
+    if tables.calibration and (tables.by or tables.all_tests or comparison.profile or comparison.evalb):
+        raise click.UsageError(
+            "--calibration compares all constituents, and is a table of its own: leave --by, --significance, "
+            "--profile and --evalb out."
+        )
+    read = comparison.inputs(gold, parses, tables.details, several)
+    check_outputs([("--output", tables.output), ("--per-sentence", tables.per_sentence)], read)
+    if comparison.criterion is not None and tables.all_tests:
+        raise click.UsageError("--significance prints differences by all criteria: leave --criterion out.")
+    if tables.columns and tables.format in ("csv", "json"):
+        raise click.UsageError(f"--format {tables.format} has all columns: leave --columns out.")
+    if tables.strict and comparison.evalb is None:
+        raise click.UsageError("--strict goes with --evalb: the other criteria leave no sentence out.")
     encoding = comparison.encoding
-    parameters = None if comparison.evalb is None else _evalb_parameters(comparison.evalb, encoding)
+    parameters = None if comparison.evalb is None else read_parameters(comparison.evalb, log, encoding)
+    if parameters is not None and parameters.debug:
+        note(f"{comparison.evalb}: DEBUG has no effect; --per-sentence and --by show more")
     if (
         parameters is None
         or len(parses) != 1
@@ -121,9 +144,7 @@ def evaluate(
     ):
         complete = _print_tables(gold, parses, systems, parameters, comparison, tables)
     else:
-        complete = _print_as_evalb(
-            gold, parses[0], parameters, encoding, tables.output, tables.per_sentence, comparison.marks()
-        )
+        complete = _print_as_evalb(gold, parses[0], parameters, comparison, tables)
     if tables.strict and not complete:
         raise click.exceptions.Exit(1)
 
@@ -187,30 +208,19 @@ def _placed(counts: pd.DataFrame, gold: str) -> str:
     return csv_of(counts.join(pd.DataFrame(places, columns=list(COLUMNS))))
 
 
-def _evalb_parameters(path: str, encoding: str) -> EvalbParameters:
-    """A parameter file, read."""
-    from mbrparse.evaluate.evalb.parameters import read_parameters
-
-    parameters = read_parameters(path, log, encoding)
-    if parameters.debug:
-        note(f"{path}: DEBUG has no effect; --per-sentence and --by show more")
-    return parameters
-
-
 def _print_as_evalb(
     gold: str,
     parses: str,
     parameters: EvalbParameters,
-    encoding: str,
-    output: str,
-    per_sentence: str | None,
-    marks: LabelMarks | None,
+    comparison: ComparisonOptions,
+    tables: TableOptions,
 ) -> bool:
     """EVALB's own output, the coverage on standard error. Whether every sentence counts."""
     from mbrparse.evaluate.align import gold_file, parse_files, with_our_labels
     from mbrparse.evaluate.evalb.summary import Report, evalb_scores
 
     messages: list[str] = []
+    encoding, marks = comparison.encoding, comparison.marks()
     sources = [gold_file(gold, encoding), *parse_files([parses], encoding)]
     correct, source = (with_our_labels(one, marks, True, note) for one in sources)
 
@@ -222,8 +232,8 @@ def _print_as_evalb(
     report = Report(source.name, parameters.cutoff)
     with ExitStack() as outputs:
         outputs.enter_context(atomic_outputs())
-        counts = None if per_sentence is None else outputs.enter_context(open_output(per_sentence))
-        stream = outputs.enter_context(open_output(output))
+        counts = outputs.enter_context(open_output(tables.per_sentence)) if tables.per_sentence else None
+        stream = outputs.enter_context(open_output(tables.output))
         for line in report.lines(with_progress(scores, "evaluate")):
             stream.write(line)
         if counts is not None:
@@ -244,35 +254,3 @@ def files_of_runs(given: tuple[str, ...]) -> dict[str, list[str]]:
             raise click.UsageError(f"--runs names {name!r} twice: give all its files at once.")
         runs[name] = files.split(",")
     return runs
-
-
-def _check(
-    gold: str,
-    parses: tuple[str, ...],
-    runs: dict[str, list[str]],
-    comparison: ComparisonOptions,
-    tables: TableOptions,
-) -> None:
-    """Raise UsageError where arguments and options do not go together."""
-    several = [path for files in runs.values() for path in files]
-    if not parses and not several:
-        raise click.UsageError("Missing argument 'PARSES...' (or --runs).")
-    if several:
-        for name in ("by", "details", "strict"):
-            if getattr(tables, name):
-                raise click.UsageError(f"--{name} cannot be combined with --runs.")
-    if tables.calibration and (not tables.details or STANDARD in tables.details):
-        raise click.UsageError("--calibration needs --details FILE, which is read twice.")
-    if tables.calibration and (tables.by or tables.all_tests or comparison.profile or comparison.evalb):
-        raise click.UsageError(
-            "--calibration compares all constituents, and is a table of its own: leave --by, --significance, "
-            "--profile and --evalb out."
-        )
-    read = comparison.inputs(gold, parses, tables.details, several)
-    check_outputs([("--output", tables.output), ("--per-sentence", tables.per_sentence)], read)
-    if comparison.criterion is not None and tables.all_tests:
-        raise click.UsageError("--significance prints differences by all criteria: leave --criterion out.")
-    if tables.columns and tables.format in ("csv", "json"):
-        raise click.UsageError(f"--format {tables.format} has all columns: leave --columns out.")
-    if tables.strict and comparison.evalb is None:
-        raise click.UsageError("--strict goes with --evalb: the other criteria leave no sentence out.")

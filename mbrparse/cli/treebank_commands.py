@@ -112,11 +112,9 @@ def split(
     train_size: str | None,
     dev_fraction: str | None,
     seed: int | None,
-    train_output: str | None,
-    dev_output: str | None,
-    test_output: str | None,
     encoding: str,
     no_ids: bool,
+    **written: str | None,
 ) -> None:
     """Split the N trees of files into training, test and development parts, each in the input's order."""
     from mbrparse.files import atomic_outputs, source_name
@@ -131,11 +129,11 @@ def split(
         raise click.UsageError("--test-random needs --seed.")
     if test_last is not None and seed is not None:
         raise click.UsageError("--seed goes with --test-fraction, --test-random and --fold.")
-    if (dev_fraction is None) != (dev_output is None):
+    if (dev_fraction is None) != (written["dev_output"] is None):
         raise click.UsageError("--dev-fraction and --dev-output go together.")
-    if train_output is None and dev_output is None and test_output is None:
+    if not any(written.values()):
         raise click.UsageError("Give --train-output, --test-output or both.")
-    outputs = {"--train-output": train_output, "--dev-output": dev_output, "--test-output": test_output}
+    outputs = {f"--{part}-output": written[f"{part}_output"] for part in ("train", "dev", "test")}
     check_outputs(with_places([*outputs.items()], no_ids), [("INPUT", path) for path in inputs])
     # As text: half the memory of the trees, and what is written is what their writer writes.
     trees: list[str] = []
