@@ -19,9 +19,8 @@ from mbrparse.charts.chart import Chart
 from mbrparse.charts.dop.dop_charts import DopCharts
 from mbrparse.charts.exhaustive.factory import ChartFactory
 from mbrparse.decode.bracketing import best_bracketing
-from mbrparse.grammar.dop.addressed_treebank import Weighting, address_trees
-from mbrparse.grammar.dop.dop_grammar import DopGrammar
-from mbrparse.grammar.dop.reduction import reduced_grammar
+from mbrparse.grammar.dop_grammar import DopGrammar, reduced_grammar
+from mbrparse.grammar.dop_treebank import Weighting, address_trees
 from mbrparse.grammar.pcfg import IntArray
 from mbrparse.treebank.corpora.prepare import Preparation, PreparationStatistics, prepare
 from mbrparse.treebank.corpora.reading import read_corpus

@@ -30,7 +30,7 @@ from samples import SMALL, default_corpus, encoded, read_sample, write_sample
 
 from mbrparse.charts.exhaustive.factory import ChartFactory
 from mbrparse.grammar.pcfg import PCFG, FloatArray, IntArray
-from mbrparse.decode.words.prefixes import Prefixes
+from mbrparse.decode.words.surprisal import Prefixes
 
 CHARTS, KINDS = "the forests alone", ("prefixes", "next words")
 

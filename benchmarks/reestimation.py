@@ -25,11 +25,15 @@ from collections.abc import Callable
 import numpy as np
 
 from mbrparse.grammar.pcfg import PCFG
-from mbrparse.training.em import expectation
-from mbrparse.training.em.bracketings import BracketedSentence, encode_corpus
-from mbrparse.training.em.expectation import expect, probabilities
-from mbrparse.training.em.expectation_kernels import BracketedCorpus
-from mbrparse.training.em.reestimation import random_grammar
+from mbrparse.training.em import reestimation as expectation
+from mbrparse.training.em.reestimation import (
+    BracketedCorpus,
+    BracketedSentence,
+    encode_corpus,
+    expect,
+    probabilities,
+    random_grammar,
+)
 
 TAGS = [f"t{number:02}" for number in range(48)]
 SENTENCES = 700

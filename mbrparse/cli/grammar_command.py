@@ -171,8 +171,8 @@ def convert(
     """
     from mbrparse.errors import GrammarError
     from mbrparse.files import read_lines, source_name
-    from mbrparse.grammar.dop.addressed_treebank import AddressedTreebank
-    from mbrparse.grammar.dop.reduction import write_reduction
+    from mbrparse.grammar.dop_grammar import write_reduction
+    from mbrparse.grammar.dop_treebank import AddressedTreebank
     from mbrparse.grammar.files import grammar_formats
     from mbrparse.grammar.files.grammar_files import read_rules_or_treebank, write_rules
     from mbrparse.grammar.rules import RuleSet, binarize_rules

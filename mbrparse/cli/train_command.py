@@ -27,7 +27,7 @@ from mbrparse.log import counted
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from mbrparse.grammar.dop.addressed_treebank import Weighting
+    from mbrparse.grammar.dop_treebank import Weighting
     from mbrparse.grammar.rules import TerminalKind
     from mbrparse.grammar.unknown_words import UnknownKind
     from mbrparse.treebank.corpora.reading import SourceTree
@@ -289,8 +289,7 @@ def _split_merge(
 
 
 def _dop(trees: Iterable[SourceTree], output: str, words: LexiconOptions, fragments: FragmentOptions) -> None:
-    from mbrparse.grammar.dop.addressed_treebank import address_trees
-    from mbrparse.grammar.dop.dop_file import write_treebank
+    from mbrparse.grammar.dop_treebank import address_trees, write_treebank
     from mbrparse.training.count import replace_unknown, with_trained_tagger
 
     originals = list(with_progress(trees, "reading"))

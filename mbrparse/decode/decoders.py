@@ -26,7 +26,7 @@ class Estimate(NamedTuple):
     """What samples say of the tree that is the commonest among them.
 
     ``estimate`` is its share of the ``samples``, with its ``standard_error``; ``leader_error`` about how
-    probably another would have been as common (decode.dop.monte_carlo_decoder; None: not told).
+    probably another would have been as common (decode.parser.dop_source; None: unknown).
     """
 
     estimate: float

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mbrparse.charts.chart import Chart
-from mbrparse.charts.exhaustive.forest_charts import ForestCharts
+from mbrparse.charts.exhaustive.factory import ForestCharts
 from mbrparse.charts.kernel import kernel
 from mbrparse.charts.packed_forest import ONE, Forest, Index, forest_cell
 from mbrparse.charts.rule_tables import Ints, SparseTables

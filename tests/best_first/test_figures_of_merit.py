@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mbrparse.decode.best_first.best_first import MERITS
+from mbrparse.decode.best_first.best_first_chart import StatisticsTables
 from mbrparse.decode.best_first.search_kernels import figure_of_merit
-from mbrparse.decode.best_first.smoothed_statistics import StatisticsTables
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import quote
 from mbrparse.training.count import induce

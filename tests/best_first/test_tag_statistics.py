@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import grammars, sentences
 
-from mbrparse.decode.best_first.smoothed_statistics import StatisticsTables
+from mbrparse.decode.best_first.best_first_chart import StatisticsTables
 from mbrparse.errors import GrammarError
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import quote

@@ -16,7 +16,7 @@ from strategies import derived
 from test_sampler_of_derivations import AMBIGUOUS
 from unary_strategies import unary_cases
 
-from mbrparse.charts.exhaustive.forest_charts import ForestCharts
+from mbrparse.charts.exhaustive.factory import ForestCharts
 from mbrparse.decode.answers import ParserOptions
 from mbrparse.decode.candidates.candidate_trees import Candidate, CandidateTrees
 from mbrparse.decode.objectives import OBJECTIVES

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import grammars, sentences
 
-from mbrparse.charts.exhaustive.forest_charts import ForestCharts
+from mbrparse.charts.exhaustive.factory import ForestCharts
 from mbrparse.charts.spans import cell_of
 from mbrparse.decode.exact_f import best_of_any_size, size_posteriors
 from mbrparse.decode.objectives import OBJECTIVES

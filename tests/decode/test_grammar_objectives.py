@@ -18,8 +18,7 @@ from strategies import grammars, sentences
 from unary_strategies import FEW_LABELS, unary_cases
 
 from mbrparse.charts.chart import Chart
-from mbrparse.charts.exhaustive.factory import ChartFactory
-from mbrparse.charts.exhaustive.forest_charts import ForestCharts
+from mbrparse.charts.exhaustive.factory import ChartFactory, ForestCharts
 from mbrparse.charts.spans import cell_of
 from mbrparse.decode.answers import Items
 from mbrparse.decode.derivations.forest_decoder import ForestDecoder

@@ -11,8 +11,7 @@ from strategies import derived
 from test_sampler_of_derivations import AMBIGUOUS, Listed, listed
 from unary_strategies import unary_cases
 
-from mbrparse.charts.exhaustive.factory import ChartFactory
-from mbrparse.charts.exhaustive.forest_charts import ForestCharts
+from mbrparse.charts.exhaustive.factory import ChartFactory, ForestCharts
 from mbrparse.decode.candidates.k_best import KBestSearch
 
 LONGEST_CHAIN = 3

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from strategies import derived
 from unary_strategies import unary_cases
 
-from mbrparse.charts.exhaustive.forest_charts import ForestCharts
+from mbrparse.charts.exhaustive.factory import ForestCharts
 from mbrparse.decode.candidates.samples import DerivationSampler
 
 Listed = tuple[tuple[int, int, str], ...]

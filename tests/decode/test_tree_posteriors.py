@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from naive_votes import Brackets, items, sentence_trees, text, votes
 
-from mbrparse.decode.posteriors.tree_posteriors import SentenceTree, TreeItems
+from mbrparse.decode.parser.votes import SentenceTree, TreeItems
 from mbrparse.decode.span_posteriors import Posteriors
 from mbrparse.errors import InputMismatchError, LabelError, OptionsError
 from mbrparse.treebank.brackets import read_tree

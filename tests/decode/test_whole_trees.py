@@ -16,13 +16,12 @@ from hypothesis import strategies as st
 from strategies import derived, grammars, sentences
 from unary_strategies import unary_cases
 
-from mbrparse.charts.crossing.consistency import Consistency
-from mbrparse.charts.exhaustive.forest_charts import ForestCharts
+from mbrparse.charts.exhaustive.factory import ForestCharts
+from mbrparse.charts.forest.consistency import Consistency
 from mbrparse.decode.bracketing import best_bracketing
 from mbrparse.decode.parser.parser import Parser
 from mbrparse.decode.tree_probability import TreeProbability
-from mbrparse.decode.whole_trees.agreements import Bracket, SameTree, Uncrossed
-from mbrparse.decode.whole_trees.whole_tree_decoder import best_tree
+from mbrparse.decode.whole_trees.whole_tree_decoder import Bracket, SameTree, Uncrossed, best_tree
 from mbrparse.errors import GrammarError
 
 NAMES = {"A": "S_Cont", "B": "S_Cont>NP", "C": "NP"}

@@ -17,9 +17,8 @@ from mbrparse.charts.exhaustive.factory import ChartFactory
 from mbrparse.charts.spans import SpanEntries
 from mbrparse.decode.parser.parser import Parser
 from mbrparse.errors import GrammarError
-from mbrparse.grammar.dop.addressed_treebank import AddressedTreebank, Weighting, address_trees
-from mbrparse.grammar.dop.dop_grammar import DopGrammar
-from mbrparse.grammar.dop.reduction import reduced_rules
+from mbrparse.grammar.dop_grammar import DopGrammar, reduced_rules
+from mbrparse.grammar.dop_treebank import AddressedTreebank, Weighting, address_trees
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import RuleSet, TerminalKind, Weight
 from mbrparse.treebank.corpora.reading import SourceTree

@@ -7,10 +7,13 @@ import pytest
 from commandline import Command
 
 from mbrparse.errors import GrammarError
-from mbrparse.grammar.dop.addressed_treebank import AddressedTreebank, address_trees
-from mbrparse.grammar.dop.dop_file import read_treebank, write_treebank
-from mbrparse.grammar.dop.dop_grammar import DopGrammar
-from mbrparse.grammar.dop.reduction import reduced_rules
+from mbrparse.grammar.dop_grammar import DopGrammar, reduced_rules
+from mbrparse.grammar.dop_treebank import (
+    AddressedTreebank,
+    address_trees,
+    read_treebank,
+    write_treebank,
+)
 from mbrparse.grammar.files.grammar_files import read_any_grammar
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.treebank.brackets import read_tree

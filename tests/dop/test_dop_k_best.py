@@ -15,10 +15,10 @@ from test_dop_charts import WEIGHTINGS, _treebank, cases
 from test_dop_samples import Listed, drawn, listed, shares, wide
 
 from mbrparse.charts.dop.dop_charts import DopCharts
-from mbrparse.decode.dop.dop_derivations import DopKBestSearch
+from mbrparse.decode.parser.dop_source import DopKBestSearch
 from mbrparse.decode.parser.parser import Parser
-from mbrparse.grammar.dop.addressed_treebank import Weighting
-from mbrparse.grammar.dop.dop_grammar import DopGrammar
+from mbrparse.grammar.dop_grammar import DopGrammar
+from mbrparse.grammar.dop_treebank import Weighting
 from mbrparse.grammar.rules import TerminalKind
 from mbrparse.treebank.outlines import constituents
 

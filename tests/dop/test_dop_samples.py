@@ -19,11 +19,10 @@ from test_dop_charts import WEIGHTINGS, _treebank, cases
 
 from mbrparse.charts.dop.dop_charts import DopCharts
 from mbrparse.decode.candidates.samples import Samples
-from mbrparse.decode.dop.dop_derivations import DopSampler
-from mbrparse.decode.dop.monte_carlo_decoder import leader_error
+from mbrparse.decode.parser.dop_source import DopSampler, leader_error
 from mbrparse.decode.parser.parser import Parser
-from mbrparse.grammar.dop.addressed_treebank import Weighting
-from mbrparse.grammar.dop.dop_grammar import DopGrammar
+from mbrparse.grammar.dop_grammar import DopGrammar
+from mbrparse.grammar.dop_treebank import Weighting
 from mbrparse.grammar.rules import TerminalKind
 from mbrparse.treebank.labels import is_continuation
 

@@ -19,9 +19,9 @@ from evaluation_cases import GOLD, PARSE, write
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mbrparse.evaluate.compare.evaluation import Runs
 from mbrparse.evaluate.counts import SentenceCounts
 from mbrparse.evaluate.criteria import MORE, PAPER, Average, Criterion, rates, ratio
-from mbrparse.evaluate.runs import Runs
 from mbrparse.evaluate.significance import Significance, significance
 
 RATE = ratio("rate", "rate", "matched", "gold")

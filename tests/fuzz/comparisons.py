@@ -24,8 +24,7 @@ from naive_dop import spans as dop_spans
 
 from mbrparse.charts.chart import TOO_IMPROBABLE
 from mbrparse.charts.dop.dop_charts import DopCharts
-from mbrparse.charts.exhaustive.factory import ChartFactory, Kernel
-from mbrparse.charts.exhaustive.pruning import PrunedCharts, Pruning
+from mbrparse.charts.exhaustive.factory import ChartFactory, Kernel, PrunedCharts, Pruning
 from mbrparse.decode.best_first.best_first import BestFirst, Until
 from mbrparse.decode.best_first.best_first_chart import BestFirstCharts
 from mbrparse.decode.candidates.k_best import LEAST_SHARE
@@ -33,8 +32,8 @@ from mbrparse.decode.objectives import OBJECTIVES, Item, Objective, Space
 from mbrparse.decode.parser.parser import Parse, Parser
 from mbrparse.decode.parser.score import score
 from mbrparse.errors import GrammarError
-from mbrparse.grammar.dop.addressed_treebank import address_trees
-from mbrparse.grammar.dop.dop_grammar import DopGrammar
+from mbrparse.grammar.dop_grammar import DopGrammar
+from mbrparse.grammar.dop_treebank import address_trees
 from mbrparse.grammar.pcfg import PCFG, FloatArray
 from mbrparse.grammar.projection import has_annotations
 from mbrparse.grammar.rules import RuleSet, TerminalKind, is_terminal, unquote

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from naive_prefixes import Words
 from prefix_strategies import any_words, consistent_grammars, derived, finite_grammars
 
-from mbrparse.decode.words.prefixes import GapValues, Prefixes
+from mbrparse.decode.words.surprisal import GapValues, Prefixes
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import RuleSet
 

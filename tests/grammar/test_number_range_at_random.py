@@ -15,8 +15,7 @@ from naive_digits import Cell, Digits, free_optimum
 from naive_objectives import projection_of
 
 from mbrparse.charts.chart import TOO_IMPROBABLE, Chart
-from mbrparse.charts.exhaustive.factory import ChartFactory
-from mbrparse.charts.exhaustive.pruning import PrunedCharts, Pruning
+from mbrparse.charts.exhaustive.factory import ChartFactory, PrunedCharts, Pruning
 from mbrparse.charts.rule_tables import unary_closure
 from mbrparse.decode.best_first.best_first import BestFirst, Until
 from mbrparse.decode.best_first.best_first_chart import BestFirstChart, BestFirstCharts

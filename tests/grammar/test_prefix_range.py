@@ -14,7 +14,7 @@ from mpmath import log
 from naive_digits import Digits, Number
 from naive_prefix_digits import PrefixDigits
 
-from mbrparse.decode.words.prefixes import Prefixes, PrefixValues
+from mbrparse.decode.words.surprisal import Prefixes, PrefixValues
 from mbrparse.errors import GrammarError
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import Weight

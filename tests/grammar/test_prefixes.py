@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from naive_prefixes import Words
 from prefix_strategies import any_words, consistent_grammars, derived, finite_grammars
 
-from mbrparse.decode.words.prefixes import Prefixes, PrefixValues
+from mbrparse.decode.words.surprisal import Prefixes, PrefixValues
 from mbrparse.grammar.pcfg import PCFG, FloatArray
 from mbrparse.grammar.rules import RuleSet
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from commandline import Command
 
-from mbrparse.charts.exhaustive.pruning import PrunedCharts, Pruning
+from mbrparse.charts.exhaustive.factory import PrunedCharts, Pruning
 from mbrparse.decode.answers import ParserSettings
 from mbrparse.decode.best_first.best_first import BestFirst, Until
 from mbrparse.decode.objectives import OBJECTIVES, Kind, Objective, Space

@@ -15,8 +15,7 @@ from strategies import grammars, sentences
 from unary_strategies import unary_cases
 
 from mbrparse.charts.chart import TOO_LARGE
-from mbrparse.charts.exhaustive.forest_charts import ForestCharts
-from mbrparse.charts.exhaustive.pruning import Mask, PrunedChart, PrunedCharts, Pruning
+from mbrparse.charts.exhaustive.factory import ForestCharts, Mask, PrunedChart, PrunedCharts, Pruning
 from mbrparse.charts.forest import forests
 from mbrparse.charts.packed_forest import PRODUCTIONS
 from mbrparse.decode.parser.output import Details

@@ -17,17 +17,19 @@ from tree_strategies import tokens
 from mbrparse.grammar.files.grammar_files import read_rules, write_rules
 from mbrparse.grammar.rules import RuleSet, TerminalKind, is_terminal
 from mbrparse.training.count import induce
-from mbrparse.training.split_merge import state_splits as splits
-from mbrparse.training.split_merge.cycles import SplitMerge, cycle, first_grammar
-from mbrparse.training.split_merge.e_step import ObservedEStep, observe
-from mbrparse.training.split_merge.state_splits import (
+from mbrparse.training.split_merge import cycles as splits
+from mbrparse.training.split_merge.cycles import (
     Merger,
+    SplitMerge,
+    cycle,
+    first_grammar,
     least_losses,
     merge,
     merge_losses,
     smoothing,
     split,
 )
+from mbrparse.training.split_merge.e_step import ObservedEStep, observe
 from mbrparse.training.split_merge.states import Layout, StateGrammar
 from mbrparse.treebank.corpora.reading import SourceTree
 from mbrparse.treebank.tree import Tree

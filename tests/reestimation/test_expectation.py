@@ -16,12 +16,13 @@ from strategies import grammars, sentences
 from mbrparse.errors import BracketError
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import is_terminal, unquote
-from mbrparse.training.em import expectation
-from mbrparse.training.em.bracketings import BracketedSentence, encode_corpus
-from mbrparse.training.em.expectation import (
+from mbrparse.training.em import reestimation as expectation
+from mbrparse.training.em.reestimation import (
+    BracketedSentence,
     EStep,
     Expectations,
     RuleEstimate,
+    encode_corpus,
     expect,
     probabilities,
     reestimate,

@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from style_reading import read_style
 
-from mbrparse.treebank.formats.alpino import LOWERED, RAISED
 from mbrparse.treebank.formats.conventions import CorpusReading, Leaves, StyleName
-from mbrparse.treebank.formats.styles import INDEX, PART
+from mbrparse.treebank.formats.styles import INDEX, LOWERED, PART, RAISED
 from mbrparse.treebank.tree import Tree
 
 

@@ -11,8 +11,7 @@ import numpy as np
 from mbrparse.charts.chart import Cell, Chart, Derivation, Pruned, derivation_of
 from mbrparse.charts.dop.dop_forest import LANES, DopForest, DopTables, dop_forest, dop_tables
 from mbrparse.charts.dop.dop_passes import DopValues, Memory, inside_pass, outside_pass, root_masses
-from mbrparse.charts.exhaustive.factory import TIE, ChartFactory
-from mbrparse.charts.exhaustive.pruning import left_out
+from mbrparse.charts.exhaustive.factory import TIE, ChartFactory, left_out
 from mbrparse.charts.packed_forest import Forest, SpanFilter
 from mbrparse.charts.rule_tables import Ints
 from mbrparse.charts.spans import (
@@ -22,7 +21,7 @@ from mbrparse.charts.spans import (
     entries_without_unaries,
     summarize_entries,
 )
-from mbrparse.grammar.dop.dop_grammar import DopGrammar
+from mbrparse.grammar.dop_grammar import DopGrammar
 from mbrparse.grammar.pcfg import FloatArray, IntArray
 from mbrparse.grammar.rules import quote
 from mbrparse.treebank.labels import project

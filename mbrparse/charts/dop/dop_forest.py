@@ -26,7 +26,7 @@ from mbrparse.charts.vector import VECTOR_BYTES, aligned_floats, count_bits, low
 from mbrparse.errors import ChartOverflowError
 
 if TYPE_CHECKING:
-    from mbrparse.grammar.dop.dop_grammar import DopGrammar
+    from mbrparse.grammar.dop_grammar import DopGrammar
     from mbrparse.grammar.pcfg import FloatArray, IntArray
 
 #: Addresses that are processed at once.
@@ -71,7 +71,7 @@ class DopTables(NamedTuple):
 def dop_tables(grammar: DopGrammar) -> DopTables:
     """Arrange a grammar's addresses."""
     # Here, and not above: the key of machine code is made of what files of kernels import.
-    from mbrparse.grammar.dop.addressed_treebank import NO_CHILD
+    from mbrparse.grammar.dop_treebank import NO_CHILD
 
     treebank, fragments = grammar.treebank, grammar.fragments
     n_labels, n_terminals = len(treebank.labels), len(treebank.terminals)

@@ -1,19 +1,31 @@
-"""Forests for one grammar, one sentence after the other, and what charts are asked for."""
+"""Forests for one grammar, one sentence after the other, and what charts are asked for.
+
+What may begin where, in view of what ends there: the step of Earley's algorithm that predicts.
+
+A symbol begins at a position only if it is a left corner of the right sibling of some node that ends there,
+or at the sentence's begin a left corner of a root. Others are of no tree, and forests leave them
+out, which among the symbols of large grammars are most. Sets of symbols are bits. In very large grammars
+neighbours share one: more is predicted then, and nothing lost.
+
+A forest's values in logarithms: slow, and exact in any range of numbers.
+
+The structure of a forest (nodes, groups, edges, productions) does not depend on its values. Where some of
+these leave the range that scaled values are exact in (``forest.LEAST_VALUE``), they are computed again here,
+cell by cell: log-sum-exp takes the place of sums, and maxima of logarithms that of maxima.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
 from mbrparse.charts.chart import TOO_IMPROBABLE, TOO_LARGE, Cell, Chart, Derivation, log_cell
-from mbrparse.charts.forest.best import Maxima, best_derivation, fill_maxima
+from mbrparse.charts.forest.best import Maxima, best_derivation, fill_maxima, ranges
 from mbrparse.charts.forest.inside_outside import forest_inside, forest_outside, list_forest_entries
-from mbrparse.charts.forest.logarithms import LogForest
-from mbrparse.charts.forest.prediction import prediction
 from mbrparse.charts.packed_forest import (
     EDGES,
     GROUPS,
@@ -23,10 +35,12 @@ from mbrparse.charts.packed_forest import (
     PARTNERS,
     PRODUCTIONS,
     UNARIES,
+    Bits,
     Columns,
     Forest,
     ForestState,
     Partners,
+    Prediction,
     SpanFilter,
     copied_forest,
     empty_forest,
@@ -38,6 +52,7 @@ from mbrparse.charts.rule_tables import (
     BestChains,
     Floats,
     Ints,
+    Rules,
     Words,
     best_chains,
     chart_rules,
@@ -50,6 +65,203 @@ from mbrparse.charts.rule_tables import (
 from mbrparse.charts.spans import SpanEntries, SpanSummary, no_entries, summarize_entries
 from mbrparse.errors import ChartOverflowError, NumberRangeError
 from mbrparse.grammar.pcfg import PCFG, IntArray
+
+# A set of symbols has so many bits at most, and so many left children have sets of their own: 4 MB.
+_MOST_SYMBOLS, _MOST_LEFTS = 1 << 13, 1 << 12
+
+
+def prediction(
+    rules: Rules, unary_parent: Ints, unary_child: Ints, left_index: Ints, n_left: int
+) -> Prediction:
+    """What a grammar's rules predict.
+
+    >>> one, none = np.ones(1, np.int32), np.zeros(0, np.int32)  # S=2 -> A=0 B=1
+    >>> rules = Rules(3, 2 * one, 0 * one, one, np.ones(1), none, none, none, np.eye(3)[2], none, 0)
+    >>> predicted = prediction(rules, none, none, np.array([0, -1, -1], np.int32), 1)
+    >>> predicted.first.tolist(), predicted.after.tolist()  # S and A, and B after A
+    ([5], [[2]])
+    """
+    shift = max(int(rules.n_symbols - 1).bit_length() - _MOST_SYMBOLS.bit_length() + 1, 0)
+    left_shift = max(int(n_left - 1).bit_length() - _MOST_LEFTS.bit_length() + 1, 0)
+    count = (rules.n_symbols - 1 >> shift) + 1
+    corners = np.zeros((count, (count + 63) // 64), np.uint64)
+    own = np.arange(count)
+    corners[own, own >> 6] = np.uint64(1) << (own & 63).astype(np.uint64)
+    parent, child = (
+        np.append(rules.parent, unary_parent) >> shift,
+        np.append(rules.left, unary_child) >> shift,
+    )
+    after = np.zeros((max((n_left - 1 >> left_shift) + 1, 1), corners.shape[1]), np.uint64)
+    siblings = _different(left_index[rules.left] >> left_shift, rules.right >> shift)
+    _close(corners, _different(parent, child))
+    _add_sets(after, corners, siblings)
+    first = np.bitwise_or.reduce(corners[np.flatnonzero(rules.root_prob > 0) >> shift], axis=0)
+    # A small grammar predicts nearly all of its symbols; to look at each takes longer.
+    is_selective = bool(np.bitwise_count(after).sum() < len(after) * count / 2)
+    return Prediction(is_selective, shift, left_shift, first, after)
+
+
+def _different(first: Ints, second: Ints) -> tuple[Ints, Ints]:
+    """The different ones of pairs."""
+    pairs = np.unique(first.astype(np.int64) << 32 | second)
+    return (pairs >> 32).astype(np.int32), (pairs & 0xFFFFFFFF).astype(np.int32)
+
+
+def _close(corners: Bits, children: tuple[Ints, Ints]) -> None:
+    """Add to the set of each parent those of its children, until nothing is new."""
+    before = np.zeros_like(corners)
+    while not np.array_equal(before, corners):
+        before = corners.copy()
+        _add_sets(corners, corners, children)
+
+
+def _add_sets(into: Bits, sets: Bits, pairs: tuple[Ints, Ints]) -> None:
+    """Add to the set of the first of each pair that of the second; pairs are in order of the first."""
+    to, taken = pairs
+    # So many pairs at once take some megabytes.
+    step = max((1 << 20) // sets.shape[1], 1)
+    for begin in range(0, len(to), step):
+        chosen = slice(begin, begin + step)
+        rows, first = np.unique(to[chosen], return_index=True)
+        into[rows] |= np.bitwise_or.reduceat(sets[taken[chosen]], first, axis=0)
+
+
+# Sums in logarithms and scaled sums differ by less.
+_ROUNDING = 1e-10
+
+
+class _LogValues(NamedTuple):
+    """Natural logarithms of a sentence's inside values, or maxima; -inf for zero."""
+
+    inside: Floats  # by node
+    own: Floats  # by node: ``inside`` without chains of unary rules
+    lexical: Floats  # by node: its lexical rule's part of ``inside``
+    group: Floats  # by group: the sum, or the maximum, over its edges
+
+
+class LogForest:
+    """The values of one sentence's forest."""
+
+    def __init__(self, state: ForestState, words: Words) -> None:
+        """``words`` have unscaled probabilities."""
+        self._state, self._words, self._forest = state, words, state.forest
+        self._n = len(words.entry_start) - 1
+        self._nodes = int(self._forest.node_first[self._n * (self._n + 1) // 2])
+        with np.errstate(divide="ignore"):
+            self._rule, self._root = np.log(state.tables.rule_prob), np.log(state.tables.root)
+            self._closure = np.log(state.unary.closure_value)
+        self._slot = np.full(len(self._root), -1, np.int32)
+        values = self._values(self._closure, np.logaddexp)
+        #: Logarithms of inside and outside probabilities, by node.
+        self.inside, self._lexical = values.inside, values.lexical
+        self.outside = np.full(self._nodes, -np.inf)
+        #: The natural logarithm of the sentence's probability.
+        self.log_prob = self._fill_outside()
+
+    def agrees(self) -> bool:
+        """Whether the forest's own values give the same posteriors."""
+        forest = self._forest
+        with np.errstate(invalid="ignore", over="ignore"):
+            g = forest.inside[: self._nodes] * forest.outside[: self._nodes]
+        exact = np.exp(self.inside + self.outside - self.log_prob)
+        return bool((np.abs(g - exact) <= _ROUNDING * np.maximum(exact, 1.0)).all())
+
+    def normalize(self) -> None:
+        """Make the forest's own values such that their products are the posteriors: inside values are one."""
+        forest, nodes = self._forest, slice(self._nodes)
+        forest.inside[nodes] = 1.0
+        forest.outside[nodes] = np.exp(self.inside + self.outside - self.log_prob)
+        with np.errstate(invalid="ignore"):
+            share = np.exp(self._lexical - self.inside)
+        forest.lexical[nodes] = np.where(self._lexical == -np.inf, 0.0, share)
+
+    def derivation(self, chains: BestChains, tie: float) -> Derivation:
+        """The most probable derivation."""
+        with np.errstate(divide="ignore"):
+            chain = np.log(chains.prob)
+        values = self._values(chain, np.maximum)
+        rules = self._rule, self._root, chain
+        least = float(np.log1p(-tie))
+        maxima = Maxima(values.inside, values.own, values.group, *rules, are_logs=True, least=least)
+        return best_derivation(self._state, maxima, chains, self._n, 0.0)
+
+    def _values(self, closure: Floats, plus: np.ufunc) -> _LogValues:
+        """Inside values, sums or maxima by ``plus``; nothing but the structure of the forest is looked at."""
+        forest, words, unary = self._forest, self._words, self._state.unary
+        inside, own, lexical = np.full((3, self._nodes), -np.inf)
+        self._slot[:] = -1
+        group = np.full(int(self._state.columns.counts[2]), -np.inf)
+        for start, end, cell, first, last in self._cells():
+            if end - start == 1:
+                entries = slice(words.entry_start[start], words.entry_start[end])
+                nodes = self._slots(first, last)[words.entry_symbol[entries]]
+                known = nodes >= first
+                lexical[nodes[known]] = np.log(words.entry_prob[entries][known])
+                inside[first:last] = lexical[first:last]
+            made = slice(forest.cell_production[cell], forest.cell_production[cell + 1])
+            products = self._rule[forest.production_rule[made]] + group[forest.production_group[made]]
+            plus.at(inside, forest.production_parent[made], products)
+            own[first:last] = inside[first:last]
+            if len(unary.rule_parent):
+                inside[first:last] = -np.inf
+                bottom, entry, top = self._chains(first, last)
+                plus.at(inside, top, closure[entry] + own[bottom])
+            rights, lefts, groups = self._edges(first, last)
+            plus.at(group, groups, inside[lefts] + inside[rights])
+        return _LogValues(inside, own, lexical, group)
+
+    def _fill_outside(self) -> float:
+        """Fill ``outside`` from the root down; returns the log probability of the sentence."""
+        forest, inside, outside = self._forest, self.inside, self.outside
+        weight = np.full(int(self._state.columns.counts[2]), -np.inf)
+        cell = forest_cell(0, self._n)
+        top = slice(forest.node_first[cell], forest.node_first[cell + 1])
+        outside[top] = self._root[forest.node_symbol[top]]
+        for _, _, cell, first, last in reversed(list(self._cells())):
+            rights, lefts, groups = self._edges(first, last)
+            np.logaddexp.at(outside, rights, weight[groups] + inside[lefts])
+            np.logaddexp.at(outside, lefts, weight[groups] + inside[rights])
+            if len(self._state.unary.rule_parent):
+                above = outside[first:last].copy()
+                outside[first:last] = -np.inf
+                bottom, entry, tops = self._chains(first, last)
+                np.logaddexp.at(outside, bottom, self._closure[entry] + above[tops - first])
+            made = slice(forest.cell_production[cell], forest.cell_production[cell + 1])
+            passed = self._rule[forest.production_rule[made]] + outside[forest.production_parent[made]]
+            np.logaddexp.at(weight, forest.production_group[made], passed)
+        roots = self._root[forest.node_symbol[top]] + inside[top]
+        return float(np.logaddexp.reduce(roots)) if len(roots) else -np.inf
+
+    def _cells(self) -> Iterator[tuple[int, int, int, int, int]]:
+        """Start, end and number of each cell, parts before wholes, and where its nodes begin and end."""
+        firsts = self._forest.node_first[: self._n * (self._n + 1) // 2 + 1].tolist()
+        for end in range(1, self._n + 1):
+            for start in range(end - 1, -1, -1):
+                cell = forest_cell(start, end)
+                if firsts[cell] < firsts[cell + 1]:
+                    yield start, end, cell, firsts[cell], firsts[cell + 1]
+
+    def _slots(self, first: int, last: int) -> IntArray:
+        """By symbol its node in a cell; on the way up a number less than ``first`` where it has none."""
+        self._slot[self._forest.node_symbol[first:last]] = np.arange(first, last)
+        return self._slot
+
+    def _chains(self, first: int, last: int) -> tuple[IntArray, IntArray, IntArray]:
+        """Bottom, entry in the closure and top of each chain of unary rules between nodes of a cell."""
+        unary = self._state.unary
+        bottom, entries = ranges(unary.closure_start, self._forest.node_symbol[first:last])
+        # Nodes that derive others have all been made.
+        return first + bottom, entries, self._slots(first, last)[unary.closure_top[entries]]
+
+    def _edges(self, first: int, last: int) -> tuple[IntArray, IntArray, IntArray]:
+        """Right nodes, left nodes and groups of the edges whose right node is in a cell."""
+        forest = self._forest
+        edges = np.arange(forest.edge_first[first], forest.edge_first[last])
+        nodes = np.arange(first, last, dtype=np.int32)
+        rights = np.repeat(nodes, np.diff(forest.edge_first[first : last + 1]))
+        lefts = forest.left_node[forest.left_first[rights] + edges - forest.edge_first[rights]]
+        return rights, lefts, forest.edge_group[edges]
+
 
 # Bounds of the best derivation's posterior, one after the other. One that is less probable than the last
 # number is not certain: values that are so much less than inside values may leave the range of numbers.

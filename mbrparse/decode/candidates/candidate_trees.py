@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbrparse.charts.exhaustive.forest_charts import ForestCharts
+from mbrparse.charts.exhaustive.factory import ForestCharts
 from mbrparse.decode.answers import ParserOptions, Risk
 from mbrparse.decode.candidates.k_best import KBest, KBestSearch
 from mbrparse.decode.candidates.samples import DerivationSampler, Samples

@@ -19,7 +19,7 @@ from typing import Generic, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from mbrparse.charts.exhaustive.forest_charts import ForestCharts
+from mbrparse.charts.exhaustive.factory import ForestCharts
 from mbrparse.charts.forest.top_down import LEXICAL, UNARY, TopDownForest, top_down_forest
 from mbrparse.charts.kernel import kernel
 from mbrparse.charts.rule_tables import Ints

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from mbrparse.charts.exhaustive.forest_charts import ForestCharts
+from mbrparse.charts.exhaustive.factory import ForestCharts
 from mbrparse.charts.forest.top_down import (
     LEXICAL,
     UNARY,

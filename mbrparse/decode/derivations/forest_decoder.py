@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from mbrparse.charts.chart import Chart
-from mbrparse.charts.exhaustive.forest_charts import ForestCharts
+from mbrparse.charts.exhaustive.factory import ForestCharts
 from mbrparse.charts.rule_tables import Ints
 from mbrparse.decode.decoders import Decoded
 from mbrparse.decode.derivations.items import (

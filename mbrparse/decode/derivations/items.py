@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mbrparse.charts.chart import Chart
-from mbrparse.charts.exhaustive.forest_charts import ForestCharts
+from mbrparse.charts.exhaustive.factory import ForestCharts
 from mbrparse.charts.forest.forests import Forests
 from mbrparse.charts.kernel import kernel
 from mbrparse.charts.packed_forest import Forest, forest_cell

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mbrparse.charts.exhaustive.forest_charts import ForestCharts
+from mbrparse.charts.exhaustive.factory import ForestCharts
 from mbrparse.decode.decoders import Decoded
 from mbrparse.decode.derivations.forest_decoder import LabelSearch
 from mbrparse.decode.derivations.items import ITEM_KINDS, ItemTables, item_tables, numbered_rows

@@ -1,21 +1,186 @@
-"""Explaining a sentence: everything that a grammar says of it."""
+"""Explaining a sentence: everything that a grammar says of it.
+
+The page of one explained sentence: a template, its style and its script, all in one file.
+"""
 
 from __future__ import annotations
 
+import itertools
+import json
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from html import escape
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from mbrparse.charts.exhaustive.factory import ChartFactory
-from mbrparse.decode.explain.page import Explanation, PageReading
-from mbrparse.decode.explain.results import chart_cells, objective_results
-from mbrparse.decode.objectives import Objective
+from mbrparse.decode.explain.results import Entry, ExplainedCell, Result, chart_cells, objective_results
+from mbrparse.decode.objectives import Item, Objective
 from mbrparse.decode.parser.parser import Parse, Parser
 from mbrparse.decode.parser.sentences import sentences_from
 from mbrparse.decode.span_posteriors import Posteriors
-from mbrparse.errors import MbrparseError, OptionsError, shortened
+from mbrparse.decode.trees import LabelledSpans
+from mbrparse.errors import MbrparseError, OptionsError, shortened, visible
+from mbrparse.files import open_output
 from mbrparse.grammar.pcfg import PCFG, UNKNOWN_TERMINAL, Grammar
+from mbrparse.treebank.drawing import draw_tree
 from mbrparse.treebank.outlines import constituents
 from mbrparse.treebank.tree import Tree
+
+#: A label's ways beyond these are counted only.
+_MOST_WAYS = 100
+
+
+class PageReading(NamedTuple):
+    """A tree of the sentence, its constituents, and how many of them are expected to be right."""
+
+    tree: Tree
+    log_prob: float
+    posterior: float
+    constituents: LabelledSpans
+    expected: float
+
+
+@dataclass(frozen=True, repr=False)
+class Explanation:
+    """One sentence explained, as data, and as a page, which notebooks show.
+
+    Positions are half-open and begin at 0, logarithms are natural. ``cells`` are in the order in which a
+    chart is filled: word by word, each time from the shortest span that ends there to the longest.
+    ``readings`` are the most probable trees.
+    """
+
+    words: tuple[str, ...]
+    log_prob: float
+    cells: tuple[ExplainedCell, ...]
+    readings: tuple[PageReading, ...]
+    results: tuple[Result, ...]
+    posteriors: Posteriors
+
+    @property
+    def missing(self) -> float:
+        """The share of the sentence's probability that is in trees which are not among the readings."""
+        left = 1 - math.fsum(reading.posterior for reading in self.readings)
+        return left if left > 1e-9 else 0.0
+
+    def html(self) -> str:
+        """The page: all in one, nothing is loaded from elsewhere."""
+        import jinja2
+
+        data = files(__package__) / "data"
+        environment = jinja2.Environment(
+            autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
+        )
+        environment.filters |= {"probability": probability, "number": _number, "drawn": draw_tree}
+        environment.filters["visible"] = lambda value: visible(str(value))
+        cells = [
+            {"start": start, "end": end, "entries": list(map(_entry, entries))}
+            for start, end, entries in self.cells
+        ]
+        chart = {"words": list(map(visible, self.words)), "cells": cells}
+        return environment.from_string((data / "explain.html").read_text("utf-8")).render(
+            found=self,
+            words=chart["words"],
+            items=_items(self),
+            hows=list(map(_how, self.results)),
+            # As a script's text: what could end it is written as an escape.
+            data=json.dumps(chart).replace("<", "\\u003c"),
+            style=(data / "explain.css").read_text("utf-8"),
+            script=(data / "explain.js").read_text("utf-8"),
+        )
+
+    def write(self, path: str | Path) -> None:
+        """Write the page; raises FileError."""
+        with open_output(path) as stream:
+            stream.write(self.html())
+
+    def _repr_html_(self) -> str:
+        style = "width:100%;height:46rem;border:1px solid #888"
+        return f'<iframe title="Explained" style="{style}" srcdoc="{escape(self.html())}"></iframe>'
+
+    def __repr__(self) -> str:
+        return f"<explanation of {' '.join(self.words)!r}: {len(self.readings)} readings>"
+
+
+def probability(log_prob: float) -> str:
+    """A probability in decimals, or as a power of e where it is below 0.0001.
+
+    >>> probability(math.log(0.25)), probability(-50.0), probability(-math.inf)
+    ('0.25', 'e^-50', '0')
+    """
+    if log_prob == -math.inf:
+        return "0"
+    return f"e^{log_prob:.6g}" if log_prob < math.log(1e-4) else _number(math.exp(log_prob))
+
+
+def _number(value: float) -> str:
+    return f"{round(value, 9):.4g}"
+
+
+def _entry(entry: Entry) -> dict[str, Any]:
+    ways = sorted(entry.ways, key=lambda way: -way.share)
+    listed = [
+        {
+            "rule": visible(f"{entry.label} → {' '.join(way.children)}"),
+            "split": way.split,
+            "rule_probability": probability(way.log_prob),
+            "value": probability(way.log_value),
+            "percent": f"{100 * way.share:.4g}",
+        }
+        for way in ways[:_MOST_WAYS]
+    ]
+    return {
+        "label": visible(entry.label),
+        "inside": probability(entry.log_inside),
+        "outside": probability(entry.log_outside),
+        "posterior": _number(entry.posterior),
+        "percent": f"{100 * entry.posterior:.3g}",
+        "ways": listed,
+        "more": len(ways) - len(listed),
+    }
+
+
+def _items(found: Explanation) -> list[dict[str, Any]]:
+    """A row for each constituent of the objectives' trees and of the readings, the most probable first."""
+    listed = [one.constituents for one in found.results] + [one.constituents for one in found.readings]
+    trees = [[(start, end, label) for start, end, label in spans] for spans in listed]
+    rows = [
+        {
+            "words": visible(" ".join(found.words[start:end])),
+            "span": f"{start} to {end}",
+            "label": visible(label),
+            "g": found.posteriors.labelled(start, end, label),
+            "bracket": found.posteriors.bracketed(start, end),
+            "chosen": [(start, end, label) in tree for tree in trees[: len(found.results)]],
+        }
+        for start, end, label in dict.fromkeys(itertools.chain(*trees))
+    ]
+    return sorted(rows, key=lambda row: -row["g"])
+
+
+def _how(result: Result) -> str:
+    """What an objective's gains are, and how they make its score."""
+    row, total = result.objective, math.fsum(gain.gain for gain in result.gains)
+    goals = " + ".join(
+        f"{'' if weight == 1 else f'{weight:g} times '}{item.value}" for item, weight in row.gains
+    )
+    cost = f", {row.node_constant:+g} for each constituent" if row.node_constant else ""
+    start = f"Gains: {goals}{cost}. Searched: {row.space.value}."
+    if not result.gains:
+        return f"{start} Its score is {_number(result.score)}."
+    start += f" The gains add up to {total:.6g}"
+    if row.weight(Item.RULE):
+        return f"{start}, the largest log probability; given the sentence it is {_number(result.score)}."
+    if not row.f_score:
+        return f"{start}, the most of all trees that were searched."
+    size, expected = len(result.constituents), _number(result.expected_constituents or 0.0)
+    ratio = f"2 * {_number(total)} / ({size} + {expected})"
+    return (
+        f"{start}; the tree has {size}, and {expected} are expected: F, {ratio}, is {_number(result.score)}."
+    )
+
 
 #: The objectives that are explained if none are named.
 USUAL = ("labelled-tree", "labelled-recall", "bracketed-recall", "general-recall", "labelled-f")

@@ -1,29 +1,295 @@
-"""A DOP grammar as the source of evidence: its charts, decoders, and the samples that are drawn of them."""
+"""A DOP grammar as the source of evidence: its charts, decoders, and the samples that are drawn of them.
+
+Derivations of sentences by a DOP grammar: samples, and the k most probable in exact order.
+
+As for the most probable one, equal subtrees of the treebank are one, and fragments of different subtrees are
+different derivations, though they look alike. Those of one score come in the order of addresses, of splits,
+and of what ends at children before what goes on.
+
+The decoder of trees that are right or wrong as a whole, from samples of a DOP grammar's derivations.
+
+Of the trees that derivations make, or their brackets, the commonest is returned (Monte Carlo after Bod 1993);
+of the trees that cross nothing, the binary completion of a sampled tree that crosses nothing of most samples.
+
+Drawing ends when the leading tree is known to lead. Its standard error, sqrt(p (1 - p) / N), does not show
+that: it is smallest where there are many trees of small probability, and there the leader is most in doubt.
+A tree of probability q < p is drawn as often as one of probability p, or more often, with a probability of no
+more than (1 - (sqrt p - sqrt q)^2)^N (Chernoff's bound, for multinomial counts). ``leader_error`` is the sum
+of that over all other trees drawn, frequencies standing for probabilities; drawing ends once it is no more
+than the maximum. It is an estimate, hence computed rarely: after 100 samples, 200, 400 and so on.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, cached_property, partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
-from mbrparse.charts.dop.dop_charts import DopCharts
+from mbrparse.charts.dop.dop_charts import BEGINS, DopCharts, DopDescent, Filled
+from mbrparse.charts.dop.dop_passes import Sums, dop_draw, root_masses
 from mbrparse.charts.exhaustive.factory import TIE
 from mbrparse.charts.rule_tables import Ints
-from mbrparse.charts.spans import SpanEntries, SpanSummary, summarize_entries
+from mbrparse.charts.spans import SpanEntries, SpanSummary, rows, summarize_entries
 from mbrparse.decode.answers import DecoderName, ParserOptions, SourceKind
-from mbrparse.decode.decoders import Decoder
-from mbrparse.decode.objectives import Objective
+from mbrparse.decode.candidates.k_best import SCALE, Alternative, KBest, LazySearch, Order
+from mbrparse.decode.candidates.samples import Samples, generator
+from mbrparse.decode.decoders import Decoded, Decoder, Estimate
+from mbrparse.decode.free import LEAST, best_preterminals, bracketing, spans_of
+from mbrparse.decode.objectives import Item, Objective
 from mbrparse.decode.parser.sources import GrammarSource, Maker
 from mbrparse.decode.span_posteriors import Posteriors, SentenceChart, continuations
-from mbrparse.grammar.dop.dop_grammar import DopGrammar
-from mbrparse.grammar.pcfg import FloatArray, Grammar, IntArray
+from mbrparse.decode.whole_trees.whole_tree_decoder import completions
+from mbrparse.grammar.dop_grammar import DopGrammar
+from mbrparse.grammar.pcfg import PCFG, FloatArray, Grammar, IntArray
 
 if TYPE_CHECKING:
     from mbrparse.decode.candidates.candidate_trees import CandidateTrees
     from mbrparse.decode.candidates.samples import Samples
-    from mbrparse.decode.dop.dop_derivations import DopSampler
+
+# A node and the address that a fragment goes on with there, or BEGINS.
+_Vertex = tuple[int, int]
+_ROOT = (-1, BEGINS)
+
+
+class DopKBestSearch:
+    """Finds the k best derivations of sentences."""
+
+    def __init__(self, charts: DopCharts) -> None:
+        self._charts = charts
+
+    def k_best(self, terminal_ids: IntArray, k: int) -> KBest:
+        """The k most probable derivations of a sentence, or all if there are fewer.
+
+        Raises ChartOverflowError or MemoryError where a chart does not fit, TimeLimitError, ValueError where
+        there is no derivation.
+        """
+        filled = self._charts.filled(terminal_ids, best=True)
+        search = _DopSearch(filled, k)
+        found = search.root(k)
+        # A fragment that begins has its node from the address that it begins with.
+        nodes = [
+            vertex[0] for rank in range(len(found)) for vertex, parts in search.vertices(rank) if parts != 1
+        ]
+        samples = _samples(filled, np.array(nodes, np.int32), len(terminal_ids))
+        return KBest(samples, np.array([-one.cost for one in found], np.float64) / SCALE)
+
+
+class _DopSearch(LazySearch[_Vertex]):
+    """The derivations of one sentence."""
+
+    def __init__(self, filled: Filled, k: int) -> None:
+        super().__init__(_ROOT)
+        self._descent = DopDescent(filled.tables, filled.forest, filled.values)
+        self._most = k
+        self._costs: dict[_Vertex, int] = {}  # of the best derivations of vertices that some alternative has
+
+    def _best(self, vertex: _Vertex) -> tuple[int, Order]:
+        return self._costs[vertex], ()
+
+    def _alternatives(self, vertex: _Vertex) -> tuple[list[Alternative[_Vertex]], int | None]:
+        node, address = vertex
+        found: list[Alternative[_Vertex]] = []
+        if vertex == _ROOT:
+            for root, weight, best in rows(*self._descent.roots()):
+                self._add(found, weight, [((root, BEGINS), best)])
+        elif self._descent.is_leaf(node):
+            found.append(Alternative(self._costs[vertex], (0,), ()))
+        # No more of them than derivations are wanted.
+        elif address == BEGINS:
+            for at, weight, best in rows(*self._descent.fragments(node, self._most)):
+                self._add(found, weight, [((node, at), best)])
+        else:
+            self._add_splits(found, node, address)
+        return found, None
+
+    def _add_splits(self, found: list[Alternative[_Vertex]], node: int, address: int) -> None:
+        """Add the best splits of an address, where fragments end at the children or go on."""
+        keep = self._descent.log_keep(address)
+        left, right = self._descent.sides(node, address)
+        scores = (left.scores[:, :, None] + right.scores[:, None, :]).ravel()
+        order = np.argsort(-scores, kind="stable")[: self._most]
+        for place in order[scores[order] > -np.inf].tolist():
+            split, *chosen = place >> 2, place >> 1 & 1, place & 1
+            weight, children = keep, []
+            for side, goes_on in zip((left, right), chosen, strict=True):
+                weight += 0.0 if goes_on else side.log_cut
+                child = int(side.nodes[split])
+                children.append(((child, side.address if goes_on else BEGINS), side.logs[split, goes_on]))
+            self._add(found, weight, children)
+
+    def _add(
+        self,
+        found: list[Alternative[_Vertex]],
+        log_weight: float,
+        children: Sequence[tuple[_Vertex, float]],
+    ) -> None:
+        """Add an alternative, made of children whose best derivations have these logarithms."""
+        self._costs.update((child, _cost(log_best)) for child, log_best in children)
+        vertices = tuple(child for child, _ in children)
+        found.append(Alternative(_cost(log_weight), (len(found),), vertices))
+
+
+class DopSampler:
+    """Draws derivations of sentences from charts' inside values."""
+
+    def __init__(self, charts: DopCharts) -> None:
+        self._charts = charts
+
+    def samples(self, terminal_ids: IntArray, count: int, seed: int) -> Samples:
+        """So many derivations of a sentence which has one.
+
+        The answer depends on the grammar, the sentence, the charts' threshold and the seed (zero or more),
+        and on nothing else. Raises ChartOverflowError or MemoryError where a chart does not fit,
+        TimeLimitError, ValueError where there is no derivation.
+        """
+        return self.drawing(terminal_ids, seed)(count)
+
+    def drawing(self, terminal_ids: IntArray, seed: int) -> Callable[[int], Samples]:
+        """What draws so many more derivations of a sentence, while the charts hold its values.
+
+        What is drawn is the same however it is divided. Raises as ``samples``.
+        """
+        filled, length = self._charts.filled(terminal_ids), len(terminal_ids)
+        tables, forest, values = filled.tables, filled.forest, filled.values
+        nodes, masses, _ = root_masses(tables, forest, values)
+        visited = np.zeros(len(forest.group), np.bool_)
+        by_expansion, by_address = np.empty(len(forest.rule)), np.empty(values.value.size)
+        sums = Sums(nodes, np.cumsum(masses), visited, by_expansion, by_address)
+        random = generator(terminal_ids, seed)
+
+        def draw(count: int) -> Samples:
+            drawn = np.empty((count, 2 * length - 1), np.int32)
+            dop_draw(tables, forest, values, sums, drawn, random)
+            return _samples(filled, drawn.ravel(), length)
+
+        return draw
+
+
+def _samples(filled: Filled, nodes: IntArray, length: int) -> Samples:
+    """Derivations of nodes one after the other; each has 2 n - 1."""
+    first = np.arange(0, len(nodes) + 1, 2 * length - 1, dtype=np.int32)
+    forest = filled.forest
+    return Samples(first, forest.start[nodes], forest.end[nodes], filled.symbols[nodes])
+
+
+def _cost(log: float) -> int:
+    return -round(log * SCALE)
+
+
+MAX_SAMPLES = 1000
+MAX_ERROR = 0.01
+_FIRST = 100
+
+
+class Leader(NamedTuple):
+    """The commonest tree; of equally common ones the first drawn.
+
+    ``nodes`` [node, 3] are starts, ends and names in preorder, ``symbols`` [derivation, position] the
+    preterminals of the derivations that look like it.
+    """
+
+    nodes: Ints
+    symbols: Ints
+    estimate: Estimate
+
+
+def leader(draw: Callable[[int], Samples], name: Ints, max_samples: int, max_error: float) -> Leader:
+    """Draw no more than so many, until the leader's error is no more than ``max_error`` (0: all of them).
+
+    ``draw`` draws so many derivations, ``name`` [symbol] is what trees show of a symbol (``Samples.trees``).
+    """
+    # By tree: its nodes, and the preterminals of each sample of it.
+    trees: dict[bytes, tuple[Ints, list[Ints]]] = {}
+    drawn = 0
+    while True:
+        count = min(max(drawn, _FIRST), max_samples - drawn) if max_error > 0 else max_samples
+        samples = draw(count)
+        drawn += count
+        preterminals = samples.symbol[~samples.constituents()].reshape(count, -1)
+        for tree in samples.trees(name):
+            _, symbols = trees.setdefault(tree.nodes.tobytes(), (tree.nodes, []))
+            symbols.extend(preterminals[tree.drawn])
+        best = max(trees.values(), key=lambda tree: len(tree[1]))
+        others = np.array([len(tree[1]) for tree in trees.values() if tree is not best], np.float64)
+        error = leader_error(len(best[1]), others, drawn)
+        if error <= max_error or drawn >= max_samples:
+            return Leader(best[0], np.array(best[1]), _estimate(len(best[1]) / drawn, error, drawn))
+
+
+def _estimate(share: float, error: float | None, drawn: int) -> Estimate:
+    return Estimate(share, math.sqrt(share * (1 - share) / drawn), error, drawn)
+
+
+def leader_error(count: float, others: FloatArray, drawn: int) -> float:
+    """The bound of how probably another tree is drawn no less often, from counts; at most one.
+
+    >>> round(leader_error(60, np.array([30.0, 10.0]), 100), 4)
+    0.0051
+    """
+    apart = (math.sqrt(count / drawn) - np.sqrt(others / drawn)) ** 2
+    return min(float(np.sum((1 - apart) ** drawn)), 1.0)
+
+
+class MonteCarloDecoder:
+    """Decodes charts of one grammar for objectives of whole trees."""
+
+    def __init__(
+        self,
+        grammar: PCFG,
+        objectives: Sequence[Objective],
+        sampler: DopSampler,
+        samples_of: Callable[[IntArray], Samples],
+        constituent: Ints,
+        options: ParserOptions,
+    ) -> None:
+        """``samples_of`` draws the samples that posteriors are estimated from, the maximal number.
+
+        ``constituent`` [symbol] is -1 for what is no constituent.
+        """
+        self._objectives = objectives
+        self._sampler = sampler
+        self._samples_of = samples_of
+        self._constituent = constituent
+        self._labels = grammar.labels
+        self._label_ids = grammar.label_ids
+        self._options = options
+
+    def decode(self, chart: SentenceChart, posteriors: Posteriors) -> list[Decoded]:
+        """The best trees found."""
+        return [self._decoded(objective, chart, posteriors) for objective in self._objectives]
+
+    def _decoded(self, objective: Objective, chart: SentenceChart, posteriors: Posteriors) -> Decoded:
+        if objective.weight(Item.CONSISTENT_TREE):
+            return self._uncrossed(chart, posteriors)
+        labelled = bool(objective.weight(Item.PROJECTED_TREE))
+        options, name = self._options, self._label_ids if labelled else np.zeros_like(self._label_ids)
+        error = MAX_ERROR if options.max_error is None else options.max_error
+        draw = self._sampler.drawing(chart.terminal_ids, options.seed)
+        nodes, symbols, estimate = leader(draw, name, options.max_samples or MAX_SAMPLES, error)
+        if labelled:
+            named = [(start, end, self._labels[label]) for start, end, label in nodes.tolist()]
+            return Decoded(named, self._preterminals(symbols), estimate.estimate, estimate=estimate)
+        spans = spans_of([(start, end) for start, end, _ in nodes.tolist()], chart.length, posteriors)
+        return Decoded(spans, best_preterminals(posteriors), estimate.estimate, estimate=estimate)
+
+    def _preterminals(self, symbols: Ints) -> list[str]:
+        """The commonest of each position among the samples of a tree; of equally common ones the first."""
+        columns = self._label_ids[symbols].T
+        return [self._labels[int(np.bincount(column).argmax())] for column in columns]
+
+    def _uncrossed(self, chart: SentenceChart, posteriors: Posteriors) -> Decoded:
+        samples, length = self._samples_of(chart.terminal_ids), chart.length
+        gains = np.log(np.maximum(posteriors.consistent, LEAST))
+        tree, share = bracketing(gains, length), 1.0
+        drawn = len(samples.first) - 1
+        if length > 2:
+            tree, uncrossed = completions(samples.trees(self._constituent), gains, length)[0]
+            share = uncrossed / drawn
+        spans = spans_of(tree, length, posteriors)
+        return Decoded(spans, best_preterminals(posteriors), share, estimate=_estimate(share, None, drawn))
 
 
 class DopSource(GrammarSource):
@@ -63,22 +329,17 @@ class DopSource(GrammarSource):
         """What lists the candidates of sentences."""
         from mbrparse.charts.dop.dop_charts import DopTreeProbability
         from mbrparse.decode.candidates.candidate_trees import CandidateTrees
-        from mbrparse.decode.dop.dop_derivations import DopKBestSearch
 
         k_best, samples = DopKBestSearch(self.charts).k_best, self._sampler.samples
         return CandidateTrees(self.grammar, k_best, samples, DopTreeProbability(self._dop), self.options)
 
     def _monte_carlo(self, objectives: list[Objective]) -> Decoder[Any]:
-        from mbrparse.decode.dop.monte_carlo_decoder import MonteCarloDecoder
-
         return MonteCarloDecoder(
             self.grammar, objectives, self._sampler, self._samples, self._constituent, self.options
         )
 
     @cached_property
     def _sampler(self) -> DopSampler:
-        from mbrparse.decode.dop.dop_derivations import DopSampler
-
         return DopSampler(self.charts)
 
     @cached_property
@@ -89,8 +350,6 @@ class DopSource(GrammarSource):
 
     def _samples(self, terminal_ids: IntArray) -> Samples:
         """As many samples of a sentence as may be."""
-        from mbrparse.decode.dop.monte_carlo_decoder import MAX_SAMPLES
-
         if self._drawn is None or self._drawn[0] is not terminal_ids:
             count = self.options.max_samples or MAX_SAMPLES
             self._drawn = terminal_ids, self._sampler.samples(terminal_ids, count, self.options.seed)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from mbrparse.decode.label_order import LabelOrder
 from mbrparse.decode.nary import NaryDecoder
 from mbrparse.decode.objectives import Objective
 from mbrparse.decode.parser.sentences import Sentence
-from mbrparse.decode.parser.sources import Evidence, GrammarSource, Maker, slots_of, source_of
+from mbrparse.decode.parser.sources import Evidence, GrammarSource, Maker, slots_of
 from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors, checked_weights, mix_posteriors
 from mbrparse.decode.span_posteriors import Posteriors
 from mbrparse.errors import GrammarError
@@ -127,10 +127,13 @@ class MixedSource(GrammarSource):
 
     kind: SourceKind = "several"
 
-    def __init__(self, grammars: Grammars, options: ParserOptions) -> None:
+    def __init__(
+        self, grammars: Grammars, options: ParserOptions, member: Callable[[Grammar], GrammarSource]
+    ) -> None:
+        """``member`` makes the source of one of the grammars."""
         check(self.kind, options)
         self._grammars, self.options = grammars, options
-        self._members = [cast("GrammarSource", source_of(one, options)) for one in grammars.members]
+        self._members = list(map(member, grammars.members))
         first = self._members[0]
         self.grammar, self.charts, self.candidates = first.grammar, first.charts, None
         self.root, self.retags = first.root, first.retags

@@ -14,7 +14,7 @@ from mbrparse.decode.answers import ParserOptions, ParserSettings, objective_of
 from mbrparse.decode.decoders import Decoded
 from mbrparse.decode.objectives import Objective
 from mbrparse.decode.parser.sentences import Sentence, sentences_from
-from mbrparse.decode.parser.sources import Evidence, source_of
+from mbrparse.decode.parser.sources import Evidence, GrammarSource
 from mbrparse.decode.span_posteriors import Posteriors, SentenceChart
 from mbrparse.decode.trees import LabelledSpans, TreeForm, TreeParts, fallback_spans
 from mbrparse.errors import ChartOverflowError, NumberRangeError, ObjectiveError, OptionsError
@@ -24,6 +24,7 @@ from mbrparse.treebank.tree import Tree
 
 if TYPE_CHECKING:
     from mbrparse.decode.candidates.candidate_trees import Candidate
+    from mbrparse.decode.parser.posteriors_source import PosteriorsSource
     from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors
 
 
@@ -167,6 +168,27 @@ class Parses(Sequence[Parse]):
         return f"<{len(self)} parses for {names}; {fell_back} fell back>"
 
 
+def source_of(origin: Grammar | GivenPosteriors, options: ParserOptions) -> GrammarSource | PosteriorsSource:
+    """The source of a grammar, of several, or of given posteriors; raises OptionsError."""
+    kind = getattr(origin, "kind", None)
+    if kind == "pcfg":
+        return GrammarSource(cast("Grammar", origin), options)
+    if kind == "dop":
+        from mbrparse.decode.parser.dop_source import DopSource
+
+        return DopSource(cast("Grammar", origin), options)
+    if kind == "several":
+        from mbrparse.decode.parser.mixed_source import Grammars, MixedSource
+
+        def member(one: Grammar) -> GrammarSource:
+            return cast("GrammarSource", source_of(one, options))
+
+        return MixedSource(cast("Grammars", origin), options, member)
+    from mbrparse.decode.parser.posteriors_source import PosteriorsSource
+
+    return PosteriorsSource(cast("GivenPosteriors", origin), options)
+
+
 class Parser:
     """Parses for one objective or several, with a grammar or with another model's posteriors.
 
@@ -209,7 +231,7 @@ class Parser:
     ) -> None:
         if options is None:
             free = settings.get("unlabelled", False) or not isinstance(source, Grammar)
-            unaries = not free and cast(Grammar, source).pcfg.has_unaries
+            unaries = not free and cast("Grammar", source).pcfg.has_unaries
             rows = tuple(objective_of(name, unaries) for name in objectives or ("labelled-recall",))
             options = ParserOptions(rows, **settings)
         elif objectives or settings:
@@ -262,9 +284,8 @@ class Parser:
         except (ChartOverflowError, MemoryError, NumberRangeError) as error:
             reason = error.message if isinstance(error, NumberRangeError) else TOO_LARGE
             if isinstance(error, MemoryError):
-                self.source = source_of(
-                    self._origin, self.options
-                )  # a kernel may have left its arrays half-way
+                # A kernel may have left its arrays half-way.
+                self.source = source_of(self._origin, self.options)
             evidence = self.source.refused(sentence, reason)
             decoded, candidates = self._decode(evidence)
         return self._parse(evidence, decoded, candidates, time.perf_counter() - began)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -29,12 +29,9 @@ from mbrparse.treebank.tree import Tree
 # Kernels take a while to load: those that most runs do not need are imported where they are used.
 if TYPE_CHECKING:
     from mbrparse.charts.chart import Chart
-    from mbrparse.charts.crossing.consistency import Consistency
-    from mbrparse.charts.exhaustive.forest_charts import ForestCharts
-    from mbrparse.charts.exhaustive.pruning import Pruning
+    from mbrparse.charts.exhaustive.factory import ForestCharts, Pruning
+    from mbrparse.charts.forest.consistency import Consistency
     from mbrparse.decode.candidates.candidate_trees import CandidateTrees
-    from mbrparse.decode.parser.posteriors_source import PosteriorsSource
-    from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors
     from mbrparse.grammar.pcfg import Grammar
 
 #: Makes a decoder for some objectives.
@@ -173,7 +170,7 @@ class GrammarSource:
 
     @cached_property
     def _consistency(self) -> Consistency:
-        from mbrparse.charts.crossing.consistency import Consistency
+        from mbrparse.charts.forest.consistency import Consistency
 
         return Consistency(self.grammar)
 
@@ -181,7 +178,7 @@ class GrammarSource:
         """What fills charts for the options and objectives."""
         options = self.options
         if options.needs_forest:
-            from mbrparse.charts.exhaustive.forest_charts import ForestCharts
+            from mbrparse.charts.exhaustive.factory import ForestCharts
 
             forests = ForestCharts(self.grammar, options.items, pruning=self._pruning)
             self.chart_labels = forests.labels
@@ -191,7 +188,7 @@ class GrammarSource:
 
             return BestFirstCharts(self.grammar, options.best_first)
         if self._pruning is not None:
-            from mbrparse.charts.exhaustive.pruning import PrunedCharts
+            from mbrparse.charts.exhaustive.factory import PrunedCharts
 
             return PrunedCharts(self.grammar, self._pruning)
         return ChartFactory(self.grammar)
@@ -201,7 +198,7 @@ class GrammarSource:
         """What prunes charts, if anything does."""
         if not self.options.prune:
             return None
-        from mbrparse.charts.exhaustive.pruning import Pruning
+        from mbrparse.charts.exhaustive.factory import Pruning
         from mbrparse.grammar.projection import has_annotations
 
         if not has_annotations(self.grammar):
@@ -219,7 +216,7 @@ class GrammarSource:
     @cached_property
     def forests(self) -> ForestCharts:
         """The charts, if they are forests, or others."""
-        from mbrparse.charts.exhaustive.forest_charts import ForestCharts
+        from mbrparse.charts.exhaustive.factory import ForestCharts
 
         if isinstance(self.charts, ForestCharts):
             return self.charts
@@ -289,24 +286,6 @@ def slots_of(
         decoder = makers[name]([rows[place] for place in mine])
         slots.append(DecoderSlot(decoder, mine, name in ("nary", "exact_f")))
     return tuple(slots)
-
-
-def source_of(origin: Grammar | GivenPosteriors, options: ParserOptions) -> GrammarSource | PosteriorsSource:
-    """The source of a grammar, of several, or of given posteriors; raises OptionsError."""
-    kind = getattr(origin, "kind", None)
-    if kind == "pcfg":
-        return GrammarSource(cast("Grammar", origin), options)
-    if kind == "dop":
-        from mbrparse.decode.parser.dop_source import DopSource
-
-        return DopSource(cast("Grammar", origin), options)
-    if kind == "several":
-        from mbrparse.decode.parser.mixed_source import Grammars, MixedSource
-
-        return MixedSource(cast("Grammars", origin), options)
-    from mbrparse.decode.parser.posteriors_source import PosteriorsSource
-
-    return PosteriorsSource(cast("GivenPosteriors", origin), options)
 
 
 def terminals_of(grammar: PCFG, sentence: Sentence) -> list[str]:

@@ -1,26 +1,370 @@
-"""The surprisal of a sentence's words, and what else each of them may have been."""
+"""The surprisal of a sentence's words, and what else each of them may have been.
+
+What the next word may be after each prefix of a sentence, and what any word given all others.
+
+Exact for a grammar whose derivations end with probability one (``tree_statistics``): what is still to come
+of an unfinished constituent then has probability one.
+
+Left to right: u_k[C] is the expected number of C's whose first word is word k, without those at the left edge
+of another such symbol, in derivations that begin with the first k words; y_k = u_k (I - P_L)^-1 adds these
+(``left_corner``). u_0 are the roots, and
+
+    u_k[C] = sum over i < k and rules A -> B C of y_i[A] p(A -> B C) inside(i, k)[B].
+
+This is the prediction of Earley's parser (Stolcke 1995), without its items: O(n^2) once inside values are
+there. The first k words and word w have the probability sum over A of y_k[A] p(A -> w).
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 import numpy as np
 
+from mbrparse.charts.chart import TOO_IMPROBABLE, TOO_LARGE
+from mbrparse.charts.exhaustive.factory import ChartFactory, default_max_length
+from mbrparse.charts.forest.forests import InsideNodes
+from mbrparse.charts.kernel import kernel
+from mbrparse.charts.left_corner import LeftCorners, close_left, left_corners
+from mbrparse.charts.packed_forest import forest_cell
+from mbrparse.charts.rule_tables import (
+    Floats,
+    Ints,
+    RulesByChild,
+    Words,
+    chart_rules,
+    lexicon,
+    rules_by_child,
+    unary_closure,
+    words_of,
+)
 from mbrparse.decode.parser.sentences import Sentence, sentences_from
 from mbrparse.decode.parser.sources import check_fit, terminals_of
-from mbrparse.decode.words.prefixes import Prefixes
-from mbrparse.errors import InputMismatchError, shortened
+from mbrparse.errors import ChartOverflowError, InputMismatchError, NumberRangeError, shortened
 from mbrparse.files import ArrayColumn, as_temporary_errors, write_arrays
 from mbrparse.grammar.pcfg import PCFG, UNKNOWN_TERMINAL, FloatArray, IntArray
 from mbrparse.grammar.rules import TerminalKind, is_terminal, unquote
+from mbrparse.grammar.tree_statistics import lexical_mass
 from mbrparse.treebank.brackets import AnyTree
 from mbrparse.treebank.labels import project, split_tag, unescape
 from mbrparse.treebank.tree import Tree
 
 if TYPE_CHECKING:
     import pandas as pd
+
+# A product below may have lost digits, or all of them, to the range of numbers.
+TINY = 1e-290
+# So improbable a word, next to those that were likely, may depend on what was lost.
+LEAST_STEP = 1e-150
+_MOST_BYTES = 2 << 30
+
+
+class PrefixTables(NamedTuple):
+    """What the kernels read of a grammar."""
+
+    by_left: RulesByChild
+    corners: LeftCorners
+    root: Floats
+    lexical: Floats  # by symbol, the sum of its lexical rules
+    is_lossy: bool  # whether products of left corners may have been lost to the range of numbers
+
+
+class PrefixRoom(NamedTuple):
+    """What is found for each k from 0 to the number of words, in units of 2^exponent[k]."""
+
+    expected: Floats  # [n + 1, symbols]: y_k
+    exponent: Ints
+    prefix: Floats  # the probability of the first k words
+    word: Floats  # that of word k after them (0 after the last)
+    tag: Floats  # that of a word from some symbol which may be rewritten as it
+    end: Floats  # that of the end
+
+
+@kernel
+def prefix_pass(tables: PrefixTables, nodes: InsideNodes, words: Words, room: PrefixRoom) -> bool:
+    """Fill the room (zero before); False where the numbers' range does not suffice."""
+    first, parent, right, prob = tables.by_left
+    expected, exponent, root = room.expected, room.exponent, tables.root
+    cell_first, symbol, inside, power = nodes
+    n, count, lost = len(power) - 1, len(root), tables.is_lossy
+    arriving, work = np.empty(count), np.empty(count)
+    for k in range(n + 1):
+        unit, end_lost = 0, False
+        if k == 0:
+            arriving[:] = root
+            room.prefix[0] = 1
+        else:
+            unit = exponent[k - 1]
+            room.prefix[k] = room.word[k - 1]
+            if room.prefix[k] == 0:
+                return True
+            arriving[:] = 0
+            for start in range(k):
+                before = expected[start]
+                cell = forest_cell(start, k)
+                factor = math.ldexp(1.0, exponent[start] - unit - (power[k] - power[start]))
+                for node in range(cell_first[cell], cell_first[cell + 1]):
+                    value = inside[node] * factor
+                    lost = lost or value < TINY
+                    for rule in range(first[symbol[node]], first[symbol[node] + 1]):
+                        expectation = before[parent[rule]]
+                        if expectation > 0:
+                            passed = expectation * (prob[rule] * value)
+                            lost = lost or passed < TINY
+                            arriving[right[rule]] += passed
+                if start == 0:
+                    for node in range(cell_first[cell], cell_first[cell + 1]):
+                        if root[symbol[node]] > 0:
+                            passed = root[symbol[node]] * (inside[node] * math.ldexp(1.0, -unit - power[k]))
+                            end_lost = end_lost or passed < TINY
+                            room.end[k] += passed
+        least = close_left(tables.corners, arriving, work, expected[k])
+        lost = lost or least < TINY
+        largest = expected[k].max()
+        shift = max(math.frexp(largest)[1], -1000)
+        scale = math.ldexp(1.0, -shift)
+        expected[k] *= scale
+        room.end[k] *= scale
+        room.prefix[k] *= scale
+        exponent[k] = unit + shift
+        if k < n:
+            for entry in range(words.entry_start[k], words.entry_start[k + 1]):
+                expectation = expected[k, words.entry_symbol[entry]]
+                if words.entry_prob[entry] > 0 and expectation > 0:
+                    passed = expectation * words.entry_prob[entry]
+                    lost = lost or passed < TINY
+                    room.word[k] += passed
+                    room.tag[k] += expectation * tables.lexical[words.entry_symbol[entry]]
+            if room.word[k] < LEAST_STEP and (lost or room.word[k] > 0):
+                return False
+        elif room.end[k] < LEAST_STEP and end_lost:
+            return False
+    return True
+
+
+class GapTables(NamedTuple):
+    """What the pass of gaps reads of a grammar; unary rules as the closure U* by its bottom symbol."""
+
+    by_left: RulesByChild
+    by_right: RulesByChild
+    root: Floats
+    closure_start: Ints
+    closure_top: Ints
+    closure_value: Floats
+
+
+@kernel
+def gap_pass(tables: GapTables, nodes: InsideNodes, outside: Floats) -> bool:
+    """Fill ``outside`` [cell, symbol], zero before: of all symbols, whether they derive the span or not.
+
+    Returns whether some value may have been lost to the range of numbers.
+    """
+    n, above, lost = len(nodes.power) - 1, np.empty(len(tables.root)), False
+    outside[forest_cell(0, n)] = tables.root
+    for end in range(n, 0, -1):
+        for start in range(end):
+            here = outside[forest_cell(start, end)]
+            if here.max() == 0:
+                continue
+            above[:] = here
+            for bottom in range(len(above)):
+                here[bottom] = 0
+                for entry in range(tables.closure_start[bottom], tables.closure_start[bottom + 1]):
+                    passed = above[tables.closure_top[entry]] * tables.closure_value[entry]
+                    lost = lost or (passed < TINY and above[tables.closure_top[entry]] > 0)
+                    here[bottom] += passed
+            for split in range(start + 1, end):
+                left, right = forest_cell(start, split), forest_cell(split, end)
+                lost = _pass_on(tables.by_right, nodes, right, here, outside[left]) or lost
+                lost = _pass_on(tables.by_left, nodes, left, here, outside[right]) or lost
+    return lost
+
+
+@kernel
+def _pass_on(rules: RulesByChild, nodes: InsideNodes, sibling: int, above: Floats, outside: Floats) -> bool:
+    """Add to a cell what it has beside a sibling, whose rules are given, below the cell with ``above``."""
+    first, parent, other, prob = rules
+    lost = False
+    for node in range(nodes.cell_first[sibling], nodes.cell_first[sibling + 1]):
+        symbol, inside = nodes.symbol[node], nodes.inside[node]
+        for rule in range(first[symbol], first[symbol + 1]):
+            passed = above[parent[rule]] * prob[rule] * inside
+            lost = lost or (passed < TINY and above[parent[rule]] > 0)
+            outside[other[rule]] += passed
+    return lost
+
+
+@dataclass(frozen=True, eq=False)
+class PrefixValues:
+    """The prefixes of a sentence of n words, arrays by their lengths k, from 0 to n.
+
+    A prefix that the grammar has no sentence for has the log probability -inf, and NaN for all that is
+    conditioned on it. ``reason`` says why there is nothing at all but NaN, if so.
+    """
+
+    room: PrefixRoom
+    lexical: Any  # scipy's sparse matrix [symbols, terminals]: p(A -> t)
+    reason: str | None = None
+
+    @cached_property
+    def log_prefix(self) -> FloatArray:
+        """Natural logarithms of the probabilities that a sentence begins with the first k words, [n + 1]."""
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(self.room.prefix) + self.room.exponent * math.log(2.0))
+
+    @property
+    def log_prob(self) -> float:
+        """That of the probability of the sentence: of all its words, and the end."""
+        with np.errstate(divide="ignore"):
+            return float(np.log(self.room.end[-1]) + self.room.exponent[-1] * math.log(2.0))
+
+    @cached_property
+    def surprisal(self) -> FloatArray:
+        """-log2 P(word k | the words before it), in bits, [n + 1]; the last is the end's (Hale 2001)."""
+        return self._bits(np.append(self.room.word[:-1], self.room.end[-1]))
+
+    @cached_property
+    def syntactic(self) -> FloatArray:
+        """The part of the surprisal that a preterminal of the word accounts for (Roark et al. 2009).
+
+        It is -log2 of the probability that the next word is of some symbol that has the word. The rest is
+        lexical: this word and no other of these symbols. The end has no lexical part.
+        """
+        return self._bits(np.append(self.room.tag[:-1], self.room.end[-1]))
+
+    def _bits(self, joint: FloatArray) -> FloatArray:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray(np.log2(self.room.prefix) - np.log2(joint))
+
+    def next_words(self) -> FloatArray:
+        """The distributions of the next word, [n + 1, terminals + 1]; the last column is the end's."""
+        joint = np.hstack([self.room.expected @ self.lexical, self.room.end[:, None]])
+        with np.errstate(invalid="ignore"):
+            return np.asarray(joint / self.room.prefix[:, None])
+
+    def entropy(self) -> FloatArray:
+        """The entropy of each of them in bits: the expectation of the next word's surprisal, [n + 1]."""
+        found = self.next_words()
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray(-np.where(found == 0, 0.0, found * np.log2(found)).sum(axis=1) + 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class GapValues:
+    """P(word | all other words) for each word, [n, terminals]; NaN where the others have no sentence."""
+
+    distributions: FloatArray
+    reason: str | None = None
+
+
+class Prefixes:
+    """Computes prefixes and gaps of sentences, which are arrays of terminal ids (``PCFG.encode``).
+
+    A sentence without a chart says so (``reason``): it is too long, or its values left the range of numbers.
+    """
+
+    def __init__(self, grammar: PCFG, max_length: int | None = None) -> None:
+        self.grammar = grammar
+        self._max_length = max_length or default_max_length(grammar)
+        self._rules = rules = chart_rules(grammar)
+        self._lexicon = lexicon(rules, len(grammar.terminals))
+        self._charts = ChartFactory(grammar)
+
+    @cached_property
+    def _lexical(self) -> Any:
+        from scipy.sparse import csr_array
+
+        found = self._rules.lexical_prob, (self._rules.lexical_symbol, self._rules.lexical_terminal)
+        return csr_array(found, (len(self.grammar.symbols), len(self.grammar.terminals)))
+
+    @cached_property
+    def _tables(self) -> PrefixTables:
+        by_left, corners = rules_by_child(self._rules, left=True), left_corners(self.grammar)
+        least = min(values.min(initial=1) for values in (corners.lower_value, corners.upper_value))
+        is_lossy = bool(least < LEAST_STEP)
+        return PrefixTables(by_left, corners, self._rules.root_prob, lexical_mass(self.grammar), is_lossy)
+
+    @cached_property
+    def _gap_tables(self) -> GapTables:
+        by_left, by_right = (rules_by_child(self._rules, left) for left in (True, False))
+        return GapTables(by_left, by_right, self._rules.root_prob, *unary_closure(self.grammar))
+
+    def read(self, sentences: Iterable[IntArray]) -> Iterator[PrefixValues]:
+        """Yield the prefixes of each sentence; raises GrammarError where left recursion is never left.
+
+        What comes after a terminal that the grammar lacks has probability zero.
+        """
+        for tokens in sentences:
+            yield self._prefixes(tokens, *self._nodes(_known(tokens), everything=False))
+
+    def masked(self, sentences: Iterable[IntArray]) -> Iterator[GapValues]:
+        """Yield the distributions of each sentence's words given all others, from outside values."""
+        for tokens in sentences:
+            yield self._gaps(tokens, *self._nodes(_without_gap(tokens), everything=True))
+
+    def _nodes(self, tokens: IntArray, everything: bool) -> tuple[InsideNodes | None, str | None]:
+        """The inside values of some words, or why there are none."""
+        if len(tokens) > self._max_length:
+            return None, f"longer than {self._max_length} terminals"
+        try:
+            return (self._charts.inside_nodes(tokens, everything) if len(tokens) else _NO_NODES), None
+        except ChartOverflowError:
+            return None, TOO_LARGE
+        except NumberRangeError as error:
+            return None, error.message
+
+    def _prefixes(self, tokens: IntArray, nodes: InsideNodes | None, reason: str | None) -> PrefixValues:
+        n, symbols = len(tokens), len(self.grammar.symbols)
+        room = PrefixRoom(np.zeros((n + 1, symbols)), np.zeros(n + 1, np.int32), *np.zeros((4, n + 1)))
+        if nodes is not None:
+            words = words_of(self._lexicon, self._lexicon.prob, tokens[: len(nodes.power) - 1])
+            reason = None if prefix_pass(self._tables, nodes, words, room) else TOO_IMPROBABLE
+        if reason is not None:
+            for column in room[:1] + room[2:]:
+                column[:] = np.nan
+        return PrefixValues(room, self._lexical, reason)
+
+    def _gaps(self, tokens: IntArray, nodes: InsideNodes | None, reason: str | None) -> GapValues:
+        n, symbols = len(tokens), len(self.grammar.symbols)
+        found = np.full((n, len(self.grammar.terminals)), np.nan)
+        cells = n * (n + 1) // 2
+        if nodes is not None and cells * symbols * 8 > _MOST_BYTES:
+            nodes, reason = None, TOO_LARGE
+        gaps = np.flatnonzero(tokens == UNKNOWN_TERMINAL)
+        if nodes is None or n == 0 or len(gaps) > 1:
+            return GapValues(found, reason)
+        outside = np.zeros((cells, symbols))
+        lost = gap_pass(self._gap_tables, nodes, outside)
+        rows = gaps if len(gaps) else np.arange(n)
+        outside = outside[rows * (rows + 1) // 2]
+        joint = outside @ self._lexical
+        totals = joint.sum(axis=1, keepdims=True)
+        lost |= outside.min(initial=1, where=outside > 0) * self._rules.lexical_prob.min() < TINY
+        if not np.isfinite(totals).all() or (lost and totals.min() < LEAST_STEP):
+            return GapValues(found, TOO_IMPROBABLE)
+        with np.errstate(invalid="ignore"):
+            found[rows] = joint / totals
+        return GapValues(found)
+
+
+_NO_NODES = InsideNodes(np.zeros(1, np.int32), np.zeros(0, np.int32), np.zeros(0), np.zeros(1, np.int32))
+
+
+def _known(tokens: IntArray) -> IntArray:
+    """The words before the first unknown one."""
+    unknown = np.flatnonzero(tokens == UNKNOWN_TERMINAL)
+    return tokens[: unknown[0]] if len(unknown) else tokens
+
+
+def _without_gap(tokens: IntArray) -> IntArray:
+    """Any word in the place of an unknown one, which is not looked at; none where there are several."""
+    gaps = tokens == UNKNOWN_TERMINAL
+    return tokens[:0] if np.count_nonzero(gaps) > 1 else np.where(gaps, 0, tokens).astype(np.int32)
+
 
 #: The word that stands for the end of a sentence.
 END = "</s>"

@@ -7,12 +7,33 @@ EVALB's output, to the letter: the table, the totals, and the summary for all an
 
 Sentences in error or skipped are left out of every total, so that a parser that fails on hard sentences looks
 better: read the coverage beside it. Source: EVALB's output (PAPERS.md, section 6).
+
+EVALB's reading of a line of brackets, which is not a treebank reader's, and its mending of misquotes.
+
+Source: EVALB's behaviour (PAPERS.md, section 6, and its 2013 version run side by side). A line may hold
+no tree, one or several; a pair of brackets with a label, white space and at most one word is a terminal
+(``(X )`` has the empty word); anything else that opens is a bracket, whatever is in it, and whether or
+not it is closed. What is wrong with a line is a message, and the line is read on with what was found.
+EVALB's limits of 200 words, 200 brackets and 5,000 bytes a line do not hold here.
+
+Misquotes (EVALB's QUOTE_LABEL): a parser that tags a closing quotation mark as a possessive keeps a
+terminal that is deleted from the gold, so that the two yields differ. Where the lengths of the yields
+differ, the deleted mark is put back.
+
+One sentence, scored as EVALB scores it.
+
+Source: EVALB's output and behaviour (PAPERS.md, section 6). Conventions: a bracket's label is cut at the
+first ``-`` or ``=``; brackets of width zero and deleted ones do not count, terminals are no brackets; each
+gold bracket is matched with the first equal one of the parse that is still free; a bracket of the parse
+crosses once, however many of the gold it crosses; tags are compared as they are.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from enum import IntEnum
 from itertools import chain, tee, zip_longest
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -20,13 +41,264 @@ import numpy as np
 
 from mbrparse.errors import InputMismatchError
 from mbrparse.evaluate.align import Place, TreeSource, no_trees
-from mbrparse.evaluate.counts import ComparedTrees, Tally
+from mbrparse.evaluate.counts import Brackets, ComparedTrees, Tally, consistent, gap_owners
 from mbrparse.evaluate.criteria import COVERAGE, Column, Counts, Criterion, exact, f_score, ratio, sides
-from mbrparse.evaluate.evalb.parameters import EvalbParameters
-from mbrparse.evaluate.evalb.scoring import EvalbLine, Score, Status, StrayWordError, read_line, score
+from mbrparse.evaluate.evalb.parameters import WHITE, EvalbParameters
+from mbrparse.treebank.outlines import Span
 
 if TYPE_CHECKING:
     import pandas as pd
+
+#: The end of a bracket that nothing closed.
+OPEN = -1
+
+_NAME = f"[^{WHITE}()]*"
+_TOKEN = re.compile(
+    rf"\(({_NAME})[{WHITE}]+({_NAME})\)"  # 2 groups: a terminal
+    rf"|\(({_NAME})"  # the third: an opening bracket
+    r"|(\))"
+    rf"|([^{WHITE}()]+)"  # a word that belongs to no bracket
+)
+_QUOTES = frozenset(("'", '"', "/"))
+_MORE = "More than two elements in a bracket"
+_TERMINAL, _OPENING, _CLOSING = 2, 3, 4
+
+
+class Quote(NamedTuple):
+    """A terminal that may be a quotation mark, and where it is put back.
+
+    ``place`` is the number of terminals before it (deleted ones not counted), ``bracket`` that of the
+    brackets before it, ``inside`` are the brackets open around it.
+    """
+
+    word: str
+    tag: str
+    place: int
+    bracket: int
+    inside: list[int]
+
+
+@dataclass(slots=True)
+class EvalbLine:
+    """What EVALB finds in a line. Deleted terminals are gone, deleted brackets are still there.
+
+    Brackets are in the order of their opening; ``labels`` are as written.
+    """
+
+    length: int = 0  #: EVALB's Len.: terminals, without those deleted for the length
+    words: list[str] = field(default_factory=list)
+    tags: list[str] = field(default_factory=list)
+    starts: list[int] = field(default_factory=list)
+    ends: list[int] = field(default_factory=list)
+    labels: list[str] = field(default_factory=list)
+    quotes: list[Quote] = field(default_factory=list)
+    nested: bool = True  #: whether the brackets are those of trees, so that no two cross
+
+
+class StrayWordError(Exception):
+    """A word outside of brackets: EVALB never gets past it."""
+
+
+def read_line(text: str, parameters: EvalbParameters, error: Callable[[str], None]) -> EvalbLine:
+    """Read a line; ``error`` is called with EVALB's messages.
+
+    Raises StrayWordError after the messages that lead up to it.
+
+    >>> line = read_line("(S (NP-SBJ (DT the) (NN dog)) (X) (VP (VBZ eats)))", EvalbParameters(), print)
+    >>> line.words, list(zip(line.labels, line.starts, line.ends))
+    (['the', 'dog', 'eats'], [('S', 0, 3), ('NP-SBJ', 0, 2), ('X', 2, 2), ('VP', 2, 3)])
+    """
+    line = EvalbLine()
+    words, tags, starts, ends, labels = line.words, line.tags, line.starts, line.ends, line.labels
+    open_brackets: dict[int, int] = {}  # by depth, which too many closing brackets take below zero
+    depth = 0
+    quotes = parameters.quotes
+    for token in _TOKEN.finditer(text):
+        kind = token.lastindex
+        if kind == _TERMINAL:
+            tag, word = token.group(1, 2)
+            if tag not in parameters.deleted_for_length:
+                line.length += 1
+            if tag in quotes and word in _QUOTES:
+                inside = [open_brackets[level] for level in range(depth)]
+                line.quotes.append(Quote(word, tag, len(words), len(starts), inside))
+            if parameters.terminals_stay or tag not in parameters.deleted:
+                words.append(word)
+                tags.append(tag)
+        elif kind == _OPENING:
+            open_brackets[depth] = len(starts)
+            depth += 1
+            starts.append(len(words))
+            ends.append(OPEN)
+            labels.append(token.group(3))
+        elif kind == _CLOSING:
+            depth -= 1
+            if ends:  # one too many closes the line's first bracket again
+                ends[open_brackets.get(depth, 0)] = len(words)
+            if depth < 0:
+                line.nested = False
+            if depth < -1:
+                error("Bracketing unbalance (too many close bracket)")
+        else:
+            _report_stray(text, token.start(), token.end(), error)
+    if depth > 0 and re.search(rf"\({_NAME}[{WHITE}]+\Z", text):
+        error(_MORE)  # EVALB looks for a word behind the line's end
+    if depth:
+        line.nested = False
+        error("Bracketing is unbalanced (too many open bracket)")
+    return line
+
+
+def _report_stray(text: str, start: int, end: int, error: Callable[[str], None]) -> None:
+    """EVALB's messages for a word without a bracket of its own, each once."""
+    after_opening = re.search(rf"\({_NAME}[{WHITE}]+\Z", text[:start])
+    if after_opening and text[end : end + 1] != "(":
+        error(_MORE)
+    error("Reading sentence")
+    raise StrayWordError
+
+
+def mend_quotes(gold: EvalbLine, test: EvalbLine, parameters: EvalbParameters) -> None:
+    """Put deleted quotation marks back, in either line, where the other line has kept its own.
+
+    Marks are paired by the number of terminals before them. Each one put back moves those behind it,
+    and it is by the moved numbers that later ones are paired.
+    """
+    deleted = parameters.deleted
+    for right in range(len(test.quotes)):
+        place = test.quotes[right].place
+        for left in range(len(gold.quotes)):
+            ours, theirs = gold.quotes[left], test.quotes[right]
+            if ours.place != place or (ours.tag in deleted) == (theirs.tag in deleted):
+                continue
+            if ours.tag in deleted:
+                _put_back(gold, left)
+            else:
+                _put_back(test, right)
+
+
+def _put_back(line: EvalbLine, number: int) -> None:
+    quote = line.quotes[number]
+    line.nested = False  # as a rule it still is
+    line.words.insert(quote.place, quote.word)
+    line.tags.insert(quote.place, quote.tag)
+    for bracket in range(quote.bracket, len(line.starts)):
+        line.starts[bracket] += 1
+        line.ends[bracket] += 1
+    for bracket in quote.inside:
+        line.ends[bracket] += 1
+    line.quotes[number:] = [later._replace(place=later.place + 1) for later in line.quotes[number:]]
+
+
+class Status(IntEnum):
+    """EVALB's Stat.: only valid sentences enter its totals."""
+
+    VALID = 0
+    ERROR = 1
+    SKIP = 2
+    UNPARSED = 3  #: SPMRL's, with -X: counts, with nothing found
+
+
+class Score(NamedTuple):
+    """A row of EVALB's table, and what breakdowns need.
+
+    ``pairs`` are the places of matched brackets, gold and parse, in ``gold_brackets`` and
+    ``test_brackets``.
+    """
+
+    status: Status
+    length: int
+    matched: int = 0
+    gold: int = 0
+    test: int = 0
+    crossing: int = 0
+    words: int = 0
+    correct_tags: int = 0
+    gold_brackets: Brackets = Brackets([], [])
+    test_brackets: Brackets = Brackets([], [])
+    pairs: tuple[tuple[int, int], ...] = ()
+    gold_tags: tuple[str, ...] = ()
+
+
+def score(
+    gold: EvalbLine,
+    test: EvalbLine,
+    parameters: EvalbParameters,
+    well_read: bool,
+    error: Callable[[str], None],
+) -> Score:
+    """Compare two lines; ``error`` is called with EVALB's message where they are not one sentence.
+
+    A line that was not ``well_read`` is an error, but scored all the same, as EVALB does.
+    """
+    if not test.words:
+        if parameters.unparsed_count:
+            count = _unparsed(gold, parameters)
+            return Score(Status.UNPARSED, gold.length, gold=count, words=len(gold.words))
+        return Score(Status.SKIP, gold.length)
+    if len(gold.words) != len(test.words):
+        mend_quotes(gold, test, parameters)
+        if len(gold.words) != len(test.words):
+            error(f"Length unmatch ({len(gold.words)}|{len(test.words)})")
+            return Score(Status.ERROR, gold.length)
+    if gold.words != test.words:
+        for our_word, their_word in zip(gold.words, test.words, strict=True):
+            if not parameters.same_word(our_word, their_word):
+                error(f"Words unmatch ({our_word}|{their_word})")
+                return Score(Status.ERROR, gold.length)
+    ours, theirs = _counted(gold, parameters), _counted(test, parameters)
+    pairs = _matches(ours, theirs, parameters)
+    crossing = _crossing(ours.spans, theirs.spans, len(gold.words), gold.nested and test.nested)
+    correct_tags = sum(map(parameters.same_tag, gold.tags, test.tags))
+    counts = len(pairs), len(ours.spans), len(theirs.spans), crossing, len(gold.words), correct_tags
+    status = Status.VALID if well_read else Status.ERROR
+    return Score(status, gold.length, *counts, ours, theirs, tuple(pairs), tuple(gold.tags))
+
+
+def _unparsed(line: EvalbLine, parameters: EvalbParameters) -> int:
+    """The brackets of a gold line without a parse, as SPMRL's evaluator counts them.
+
+    That is each bracket once, and once more for every deleted label that is not its own.
+    """
+    brackets = zip(line.starts, line.ends, line.labels, strict=True)
+    labels = [label for start, end, label in brackets if start != end]
+    own = sum(parameters.bracket_label(label) is None for label in labels)
+    return len(labels) * (1 + len(parameters.deleted)) - own
+
+
+def _counted(line: EvalbLine, parameters: EvalbParameters) -> Brackets:
+    spans: list[Span] = []
+    labels: list[str] = []
+    for start, end, label in zip(line.starts, line.ends, line.labels, strict=True):
+        if start != end:
+            cut = parameters.bracket_label(label)
+            if cut is not None:
+                spans.append((start, end))
+                labels.append(cut)
+    return Brackets(spans, labels)
+
+
+def _matches(gold: Brackets, test: Brackets, parameters: EvalbParameters) -> list[tuple[int, int]]:
+    free: dict[Span, list[int]] = {}
+    for place, span in enumerate(test.spans):
+        free.setdefault(span, []).append(place)
+    pairs = []
+    for place, (span, label) in enumerate(zip(gold.spans, gold.labels, strict=True)):
+        for candidate in free.get(span, ()):
+            if not parameters.labelled or parameters.same_label(label, test.labels[candidate]):
+                free[span].remove(candidate)
+                pairs.append((place, candidate))
+                break
+    return pairs
+
+
+def _crossing(gold: list[Span], test: list[Span], words: int, nested: bool) -> int:
+    """How many spans of the parse cross any of the gold."""
+    right = frozenset(gold)
+    if nested:  # and so no two of one side cross
+        wrong = [span for span in test if span not in right]
+        return len(wrong) - consistent(wrong, gap_owners(gold, words))
+    return sum(any(a < start < b < end or start < a < end < b for a, b in right) for start, end in test)
 
 
 class EvalbStopError(InputMismatchError):

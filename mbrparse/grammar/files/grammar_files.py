@@ -67,7 +67,7 @@ from mbrparse.log import Log, counted, no_log
 if TYPE_CHECKING:
     import nltk
 
-    from mbrparse.grammar.dop.addressed_treebank import AddressedTreebank
+    from mbrparse.grammar.dop_treebank import AddressedTreebank
 
 MAGIC = "mbrparse-grammar"
 VERSION = 1
@@ -123,7 +123,7 @@ def read_any_grammar(path: str | Path, *, normalize: bool = False, log: Log = no
     content = _content(_read_text(path), path, normalize, log)
     if isinstance(content, RuleTable):
         return _pcfg(content, path, log)
-    from mbrparse.grammar.dop.dop_grammar import DopGrammar
+    from mbrparse.grammar.dop_grammar import DopGrammar
 
     return DopGrammar.of_treebank(replace(content, unknown=_with_tagger(content.unknown, path)))
 
@@ -158,7 +158,7 @@ def _content(text: str, path: str | Path, normalize: bool, log: Log) -> RuleTabl
     first = next(filter(fields_of, io.StringIO(text)), "")
     magic, source = fields_of(first)[:1], source_name(path)
     if magic == [DOP_MAGIC]:
-        from mbrparse.grammar.dop.dop_file import read_treebank
+        from mbrparse.grammar.dop_treebank import read_treebank
 
         return read_treebank(io.StringIO(text), path)
     if is_nltk(first) or (Path(path).suffix in (".nltk", ".pcfg") and magic != [MAGIC]):
@@ -449,8 +449,7 @@ def describe_treebank(treebank: AddressedTreebank) -> dict[str, str]:
 
     Fragments are counted at every node that has them; the reduction's rules are those of ``grammar convert``.
     """
-    from mbrparse.grammar.dop.dop_grammar import DopGrammar, number_of_fragments
-    from mbrparse.grammar.dop.reduction import reduced_rules
+    from mbrparse.grammar.dop_grammar import DopGrammar, number_of_fragments, reduced_rules
 
     fragments = number_of_fragments(treebank)
     start = sorted(treebank.start.items(), key=lambda item: (-item[1], item[0]))

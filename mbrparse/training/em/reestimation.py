@@ -2,51 +2,367 @@
 
 A random initial grammar has all binary and lexical rules. Pereira & Schabes (1992) begin with 15 nonterminals
 and 48 tags: all 15**3 + 15 * 48 rules of Chomsky normal form.
+
+Bracketed sentences, the training text of re-estimation (Pereira & Schabes 1992), and their arrays.
+
+Positions are 0-based and half-open. A span is *allowed* by a bracketing if it crosses none of its
+brackets. So each allowed span lies inside one bracket, as a run of that bracket's neighbouring children;
+a bracket with k children is a small chart over k positions, and a sentence is a tree of such charts.
+
+Expectation maximization: a grammar's probabilities from bracketed sentences (Pereira & Schabes 1992).
+
+The E step sums inside and outside probabilities of the spans that the brackets allow over the corpus, with
+1 / P(sentence, bracketing). The M step divides each rule's expected count by its parent's. Any grammar of
+binary and lexical rules can be re-estimated; its start distribution is too. Rules with the probability zero
+keep it. Units: log likelihoods are natural, cross-entropies in bits per terminal.
 """
 
 from __future__ import annotations
 
 import math
 import random
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
-from mbrparse.errors import CorpusError, FileError, GrammarError, InputMismatchError
+from mbrparse.errors import BracketError, CorpusError, FileError, GrammarError, InputMismatchError
 from mbrparse.files import atomic_outputs
 from mbrparse.grammar.files.grammar_files import read_rules, write_rules
-from mbrparse.grammar.pcfg import PCFG
-from mbrparse.grammar.rules import Rule, RuleSet, TerminalKind, Weight, quote
-from mbrparse.jobs import Jobs, open_executor
+from mbrparse.grammar.pcfg import PCFG, FloatArray, IntArray
+from mbrparse.grammar.rules import Rule, RuleSet, TerminalKind, Weight, is_terminal, quote
+from mbrparse.jobs import Inline, Jobs, open_executor, share
 from mbrparse.log import Log, Progress, counted, no_log, no_progress
 from mbrparse.settings import Settings, digest, save
-from mbrparse.training.em.bracketings import (
-    BracketedSentence,
-    bracketed_sentences,
-    encode_corpus,
-    listed_places,
-)
-from mbrparse.training.em.expectation import (
-    EStep,
-    Fit,
-    RuleEstimate,
-    RuleValues,
-    probabilities,
-    reestimate,
-    to_rules,
-)
+from mbrparse.training.em.expectation_kernels import BracketedCorpus, RuleTables, expect_sentences
 from mbrparse.training.iterations import (
     BEGIN_ANEW,
     Checkpoint,
     Row,
+    alternate,
     checkpoint_path,
     read_checkpoint,
     write_curve,
 )
 from mbrparse.training.tag_statistics import expect_statistics, write_statistics
-from mbrparse.treebank.corpora.reading import read_inputs
+from mbrparse.treebank.clean import clean
+from mbrparse.treebank.corpora.reading import SourceTree, read_inputs
+from mbrparse.treebank.labels import is_continuation_label
+from mbrparse.treebank.outlines import constituents
+
+#: Sentences per block. Blocks are added in order, so that sums are bitwise the same for any number of jobs.
+BLOCK = 32
+#: Probabilities below this count as zero: counts divided by them would overflow.
+SMALLEST = 2.0**-900
+
+
+class RuleValues(NamedTuple):
+    """A number for each rule of a grammar, in its order: probabilities, or counts.
+
+    binary [binary rules], lexical [lexical rules], start [symbols]
+    """
+
+    binary: FloatArray
+    lexical: FloatArray
+    start: FloatArray
+
+
+class RuleEstimate(NamedTuple):
+    """Probabilities, and the expected counts that they are shares of (None: those of a first grammar)."""
+
+    rules: RuleValues
+    counts: RuleValues | None = None
+
+
+class Expectations(NamedTuple):
+    """Expected counts, and each sentence's natural log probability with its brackets.
+
+    A sentence that the grammar cannot derive has log probability -inf, and is in no count.
+    """
+
+    counts: RuleValues
+    log_probs: FloatArray
+
+
+class Fit(NamedTuple):
+    """How well a grammar fits sentences; those that it cannot derive are left out."""
+
+    log_likelihood: float
+    terminals: int
+    left_out: tuple[int, ...]
+
+    @property
+    def cross_entropy(self) -> float | None:
+        """Bits per terminal; None where no sentence can be derived."""
+        return -self.log_likelihood / math.log(2) / self.terminals if self.terminals else None
+
+
+def probabilities(grammar: PCFG) -> RuleValues:
+    """The probabilities of a grammar's rules."""
+    return RuleValues(
+        np.exp(grammar.log_prob), np.exp(grammar.lexical_log_prob), np.exp(grammar.root_log_prob)
+    )
+
+
+class EStep:
+    """The E step for one corpus; an executor's workers share its blocks of sentences."""
+
+    def __init__(self, grammar: PCFG, corpus: BracketedCorpus, executor: Executor | None = None) -> None:
+        self.grammar = grammar
+        self._corpus = corpus
+        self._executor = executor or Inline()
+        self._shared = share(self._executor, (grammar, corpus))
+
+    def expect(self, rules: RuleValues) -> Expectations:
+        """The expected counts with these probabilities; raises WorkersError if workers die."""
+        kept = RuleValues(*(np.where(values < SMALLEST, 0.0, values) for values in rules))
+        tables = share(self._executor, rule_tables(self.grammar, kept))
+        blocks = range(0, self._corpus.sentences, BLOCK)
+        futures = [self._executor.submit(_sums, self._shared, tables, first) for first in blocks]
+        total, log_probs = RuleValues(*map(np.zeros_like, kept)), [np.zeros(0)]
+        for future in futures:
+            counts, more = future.result()
+            for sums, values in zip(total, counts, strict=True):
+                np.add(sums, values, out=sums)
+            log_probs.append(more)
+        return Expectations(total, np.concatenate(log_probs))
+
+    def fit(self, expectations: Expectations) -> Fit:
+        """The sum of the sentences' log probabilities."""
+        derived = np.isfinite(expectations.log_probs)
+        return Fit(
+            math.fsum(expectations.log_probs[derived].tolist()),
+            int(self._corpus.lengths[derived].sum()),
+            tuple(np.flatnonzero(~derived).tolist()),
+        )
+
+
+def expect(grammar: PCFG, rules: RuleValues, corpus: BracketedCorpus) -> Expectations:
+    """The expected counts of a corpus under a grammar with the probabilities ``rules``."""
+    return EStep(grammar, corpus).expect(rules)
+
+
+def maximize(grammar: PCFG, counts: RuleValues, old: RuleValues) -> RuleValues:
+    """The M step: counts divided by their parent's sum; a parent without counts keeps its probabilities."""
+    totals = totals_by_parent(grammar, counts)
+    sums = totals[grammar.parent], totals[grammar.lexical_symbol], counts.start.sum()
+    return RuleValues(
+        *(
+            np.where(total > 0, values / np.where(total > 0, total, 1.0), before)
+            for values, total, before in zip(counts, sums, old, strict=True)
+        )
+    )
+
+
+def reestimate(step: EStep, begin: RuleEstimate) -> Iterator[tuple[RuleEstimate, Expectations]]:
+    """Yield an estimate, and each later one, with what is expected under it; the likelihood never falls."""
+
+    def improved(estimate: RuleEstimate, expected: Expectations) -> RuleEstimate:
+        return RuleEstimate(maximize(step.grammar, expected.counts, estimate.rules), expected.counts)
+
+    return alternate(begin, lambda estimate: step.expect(estimate.rules), improved)
+
+
+def totals_by_parent(grammar: PCFG, values: RuleValues) -> FloatArray:
+    """The sum of the values of each symbol's rules [symbols]."""
+    totals: FloatArray = np.bincount(grammar.parent, values.binary, len(grammar.symbols)).astype(np.float64)
+    return totals + np.bincount(grammar.lexical_symbol, values.lexical, len(grammar.symbols))
+
+
+def to_rules(grammar: PCFG, rules: RuleValues, counts: RuleValues | None = None) -> RuleSet:
+    """Probabilities as rules for a grammar file, expected counts beside them; those of zero are left out."""
+    names = grammar.symbols
+    binary = zip(grammar.parent.tolist(), grammar.left.tolist(), grammar.right.tolist(), strict=True)
+    lexical = zip(grammar.lexical_symbol.tolist(), grammar.lexical_terminal.tolist(), strict=True)
+    keys: list[list[Rule]] = [
+        [Rule(names[parent], (names[left], names[right])) for parent, left, right in binary],
+        [Rule(names[symbol], (quote(grammar.terminals[terminal]),)) for symbol, terminal in lexical],
+        [Rule(name, ()) for name in names],
+    ]
+    weights: dict[Rule, Weight] = {}
+    for rules_of, masses, numbers in zip(keys, rules, counts or (None, None, None), strict=True):
+        known = [None] * len(masses) if numbers is None else numbers.tolist()
+        for rule, mass, number in zip(rules_of, masses.tolist(), known, strict=True):
+            if mass > 0:
+                weights[rule] = Weight(mass, number)
+    start = {rule.parent: weights.pop(rule) for rule in keys[2] if rule in weights}
+    # A tag in binary rules is its own symbol; files do not list its lexical rule.
+    kept = {rule: weight for rule, weight in weights.items() if not is_terminal(rule.parent)}
+    return RuleSet(grammar.terminal_kind, start, kept)
+
+
+def is_dense(grammar: PCFG) -> bool:
+    """Whether to multiply matrices over all pairs of symbols: few symbols, and many of all possible rules."""
+    symbols = len(grammar.symbols)
+    return symbols <= 64 and 8 * len(grammar.parent) >= symbols**3
+
+
+def rule_tables(grammar: PCFG, rules: RuleValues) -> RuleTables:
+    """Lay the probabilities of a grammar's rules out for the kernels."""
+    symbols, terminals = len(grammar.symbols), len(grammar.terminals)
+    order = np.zeros(0, np.int32)
+    if is_dense(grammar):
+        width = -(-symbols // 8) * 8
+        by_parent = np.zeros((symbols, symbols * width))
+        by_parent[grammar.parent, grammar.left * width + grammar.right] = rules.binary
+        by_pair = np.zeros((symbols * width, width))
+        by_pair[:, :symbols] = by_parent.T
+    else:
+        by_parent, by_pair = np.zeros((symbols, 0)), np.zeros((0, symbols))
+        order = np.lexsort((grammar.parent, grammar.right, grammar.left)).astype(np.int32)
+        order = order[rules.binary[order] > 0]
+    return RuleTables(
+        by_pair,
+        by_parent,
+        _starts(grammar.left[order], symbols),
+        grammar.parent[order],
+        grammar.right[order],
+        order,
+        rules.binary[order],
+        _starts(grammar.lexical_terminal, terminals),
+        np.array(grammar.lexical_symbol),
+        rules.lexical,
+        rules.start,
+    )
+
+
+def _starts(values: IntArray, count: int) -> IntArray:
+    """Where each of the numbers 0 to ``count`` begins in ascending values."""
+    return np.searchsorted(values, np.arange(count + 1)).astype(np.int32)
+
+
+def _sums(shared: tuple[PCFG, BracketedCorpus], tables: RuleTables, first: int) -> Expectations:
+    """The sums of the block of sentences from ``first`` on."""
+    grammar, corpus = shared
+    is_list = not len(tables.by_pair)
+    binary = np.zeros((len(grammar.parent), 1)) if is_list else np.zeros_like(tables.by_pair)
+    lexical, start = np.zeros_like(tables.lexical_probability), np.zeros_like(tables.start)
+    last = min(first + BLOCK, corpus.sentences)
+    log_probs = expect_sentences(corpus, tables, first, last, binary, lexical, start)
+    if is_list:
+        return Expectations(RuleValues(binary[:, 0], lexical, start), log_probs)
+    pairs = grammar.left * tables.by_pair.shape[1] + grammar.right, grammar.parent
+    # Where a rule has probability zero the sum is meaningless.
+    probability = tables.by_pair[pairs]
+    counts = np.where(probability > 0, binary[pairs], 0.0) * probability
+    return Expectations(RuleValues(counts, lexical, start), log_probs)
+
+
+Span = tuple[int, int]
+
+# How many of the sentences that are left out are named.
+_NAMED = 5
+
+
+class BracketedSentence(NamedTuple):
+    """Terminals, brackets (none: any structure is allowed), and the place in a file."""
+
+    terminals: tuple[str, ...]
+    brackets: frozenset[Span] = frozenset()
+    source: str = "<sentence>"
+    line: int = 1
+
+
+def bracketed_sentences(
+    trees: Iterable[SourceTree], terminal_kind: TerminalKind, brackets: bool = True
+) -> Iterator[BracketedSentence]:
+    """Yield the sentences of trees with their brackets, or without; empty trees are passed over.
+
+    Traces and wrappers are removed. Labels are ignored, except that continuations are no brackets: a
+    binarized tree and its n-ary original have the same bracketing.
+
+    >>> from mbrparse.treebank.brackets import read_tree
+    >>> tree = SourceTree("", 1, read_tree("(S a (S_Cont (NP b c) d))"))
+    >>> sorted(next(bracketed_sentences([tree], "tags")).brackets)
+    [(0, 4), (1, 3)]
+    """
+    for source, line, tree, _ in trees:
+        cleaned = clean(tree, unary="join", functions="keep")
+        if cleaned is not None:
+            terminals = cleaned.tags() if terminal_kind == "tags" else cleaned.words()
+            spans = frozenset(
+                (start, end)
+                for start, end, label in constituents(cleaned)
+                if brackets and end - start > 1 and not is_continuation_label(label)
+            )
+            yield BracketedSentence(terminals, spans, source, line)
+
+
+def local_charts(sentence: BracketedSentence) -> list[tuple[int, list[int]]]:
+    """The charts of a sentence's brackets, the whole sentence included, children before parents.
+
+    Cells are numbered: 0 to n - 1 are the terminals; then come, chart after chart, its spans of two or
+    more children, by width and start. Each chart is the number of its first cell and the cells of its
+    children. The last cell is the sentence's.
+
+    Raises BracketError where brackets cross or leave the sentence.
+
+    >>> local_charts(BracketedSentence(("a", "b", "c", "d"), frozenset({(1, 3)})))
+    [(4, [1, 2]), (5, [0, 4, 3])]
+    """
+    wrong = partial(
+        BracketError,
+        source=sentence.source,
+        line=sentence.line,
+        remedy="brackets must nest, as positions between terminals, 0-based and half-open",
+    )
+    length = len(sentence.terminals)
+    charts: list[tuple[int, list[int]]] = []
+    if length < 2:
+        return charts
+    cells = length
+    # Start, end and cell of each bracket that lies in no other so far, from left to right.
+    done: list[tuple[int, int, int]] = []
+    spans = {span for span in sentence.brackets if span[1] - span[0] > 1} | {(0, length)}
+    for start, end in sorted(spans, key=lambda span: (span[1], -span[0])):
+        if start < 0 or end > length:
+            raise wrong(f"bracket {(start, end)} leaves the sentence of {length} terminals")
+        children: list[int] = []
+        reached = end
+        while done and done[-1][1] > start:
+            child_start, child_end, cell = done.pop()
+            if child_start < start:
+                raise wrong(f"brackets {(child_start, child_end)} and {(start, end)} cross")
+            children[:0] = [cell, *range(child_end, reached)]
+            reached = child_start
+        children[:0] = range(start, reached)
+        charts.append((cells, children))
+        cells += len(children) * (len(children) - 1) // 2
+        done.append((start, end, cells - 1))
+    return charts
+
+
+def listed_places(sentences: Sequence[BracketedSentence]) -> str:
+    """The file and line of the first few sentences."""
+    places = ", ".join(f"{sentence.source}:{sentence.line}" for sentence in sentences[:_NAMED])
+    return places + (", ..." if len(sentences) > _NAMED else "")
+
+
+def encode_corpus(grammar: PCFG, sentences: Sequence[BracketedSentence]) -> BracketedCorpus:
+    """The arrays of sentences; raises BracketError where brackets cross."""
+    words: list[IntArray] = [np.zeros(0, np.int32)]
+    chart_first, child_first, child_cell, first_cell, cells = [0], [0], [], [], []
+    for sentence in sentences:
+        words.append(grammar.encode(sentence.terminals))
+        count = len(sentence.terminals)
+        for first, children in local_charts(sentence):
+            first_cell.append(first)
+            child_cell.extend(children)
+            child_first.append(len(child_cell))
+            count += len(children) * (len(children) - 1) // 2
+        chart_first.append(len(first_cell))
+        cells.append(count)
+    columns = chart_first, child_first, child_cell, first_cell, cells
+    return BracketedCorpus(
+        np.concatenate(words),
+        np.cumsum([*map(len, words)], dtype=np.int32),
+        *(np.array(column, np.int32) for column in columns),
+    )
+
 
 #: Rules of a lower re-estimated probability are left out of trained grammars: products of such numbers would
 #: leave the range of floating point.

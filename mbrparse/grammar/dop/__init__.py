@@ -1,1 +1,0 @@
-"""Data-oriented parsing: an addressed treebank, its reduction, and the grammar of all its fragments."""
