@@ -14,8 +14,6 @@ from hypothesis import given
 from strategies import derived
 
 from mbrparse.decode.parser.parser import Parser
-from mbrparse.decode.posteriors.posteriors_file import read_posteriors
-from mbrparse.errors import OptionsError, PosteriorsError
 
 NAMES = {"A": "S_Cont", "B": "S_Cont>NP", "C": "NP"}
 
@@ -67,50 +65,13 @@ def test_details_and_the_way_through_a_file(toy_folder: Path) -> None:
         assert lines[3] == again[3]
 
 
-def test_a_file_without_what_crosses(toy_folder: Path) -> None:
-    run("parse", "-g", "grammar.txt", "tags.txt", "--write-posteriors", "plain.npz", "-o", "out.mrg")
-    assert "consistent" not in np.load(toy_folder / "plain.npz").files
-    result = run("parse", "--posteriors", "plain.npz", "tags.txt", *CONSISTENT)
-    assert result.code == 2
-    assert "'consistent'" in result.err
-    with pytest.raises(OptionsError):
-        Parser(read_posteriors("plain.npz"), "consistent-brackets")
-    posteriors = Parser(read_posteriors("plain.npz")).parse(["DT JJ NN V DT JJ NN P NN"])[0].posteriors
-    assert posteriors is not None
-    with pytest.raises(PosteriorsError):
-        _ = posteriors.consistent
-
-
-@pytest.mark.parametrize("spoil", ["short", "above", "nan", "integers"])
-def test_wrong_files_are_refused(toy_folder: Path, spoil: str) -> None:
-    run(
-        *("parse", "-g", "grammar.txt", "tags.txt", *CONSISTENT),
-        *("--write-posteriors", "p.npz", "-o", "out.mrg"),
-    )
+def test_wrong_values_are_refused(toy_folder: Path) -> None:
+    parse = "parse -g grammar.txt tags.txt --objective consistent-brackets"
+    assert run(f"{parse} --write-posteriors p.npz -o out.mrg").code == 0
     arrays = dict(np.load(toy_folder / "p.npz"))
-    values = arrays["consistent"]
-    if spoil == "short":
-        arrays["consistent"] = values[:-1]
-    elif spoil == "integers":
-        arrays["consistent"] = values.astype(np.int64)
-    else:
-        values[3] = 1.1 if spoil == "above" else math.nan
-    np.savez(toy_folder / "p.npz", **arrays)
-    result = run("parse", "--posteriors", "p.npz", "tags.txt", *CONSISTENT)
-    assert result.code == 1
-    assert "consistent" in result.err
-
-
-@pytest.mark.usefixtures("toy_folder")
-def test_best_first_chart_do_not_tell() -> None:
-    result = run("parse", "-g", "grammar.txt", "tags.txt", "--engine", "best-first", *CONSISTENT)
-    assert result.code == 2
-    assert "--engine exhaustive" in result.err
-
-
-@pytest.mark.usefixtures("toy_folder")
-def test_single_precision_and_published_labels() -> None:
-    for options in ((), ("--precision", "single"), ("--labels", "none"), ("--jobs", "2")):
-        result = run("parse", "-g", "grammar.txt", "tags.txt", *CONSISTENT, *options)
-        assert result.code == 0, result.err
-        assert len(result.out.splitlines()) == 4
+    above = arrays["consistent"].copy()
+    above[3] = 1.1
+    for wrong in (arrays["consistent"][:-1], above):
+        np.savez(toy_folder / "p.npz", **(arrays | {"consistent": wrong}))
+        error = run("parse --posteriors p.npz tags.txt --objective consistent-brackets").error
+        assert "consistent" in error

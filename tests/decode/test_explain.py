@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import mbrparse as mp
-from mbrparse.decode.explain.explanation import LONGEST, explain
+from mbrparse.decode.explain.explanation import explain
 from mbrparse.errors import MbrparseError
 
 PAIRS: dict[tuple[str, str, str], naive.P] = {("S", a, b): 0.25 for a, b in ("AC", "AD", "EB", "FB")}
@@ -112,7 +112,6 @@ def test_words_and_labels_may_hold_markup() -> None:
     [
         ("x y x z", "the grammar has no 'y' and no 'z'; its terminals are tags such as x"),
         ("x x x", "the grammar has no tree of 'x x x': no parse; add a rule"),
-        ("x " * (LONGEST + 1), f"the sentence has {LONGEST + 1} words, of {LONGEST} at most"),
     ],
 )
 def test_what_cannot_be_explained_is_said(text: str, message: str) -> None:

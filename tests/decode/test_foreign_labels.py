@@ -58,34 +58,6 @@ def test_what_becomes_one_label_is_added_up(tmp_path: Path) -> None:
     }
 
 
-def test_refused_labels_come_with_the_option(command: Command, tmp_path: Path, sentence: Path) -> None:
-    path = write(tmp_path / "p.npz")
-    error = command("parse", sentence, "--posteriors", path).error
-    assert "label 'VP|<>' holds the mark of an annotation" in error
-    assert "say so with --label-style supar" in error
-    assert command("parse", sentence, "--posteriors", path, "--joiner", "").code == 0
-    for label in ("S++VP", "S::"):
-        path = write(tmp_path / "p.npz", labels=["S", "VP", label, "A", "B", "NN"])
-        options = ("--joiner", "::") if label == "S::" else ()
-        error = command("parse", sentence, "--posteriors", path, *options).error
-        assert "is a chain with an end missing" in error
-        assert "--joiner names what joins the chains of another program" in error
-        assert command("parse", sentence, "--posteriors", path, "--joiner", "").code == 0
-
-
-def test_inclusive_ends_are_noticed(command: Command, tmp_path: Path, sentence: Path) -> None:
-    ends = {"start": [0, 1, 1, 3, 2, 2], "end": [4, 4, 2, 4, 4, 3]}
-    done = command("parse", sentence, "--posteriors", write(tmp_path / "p.npz", **ends), *OPTIONS)
-    assert done.code == 0
-    assert (
-        "no span covers a whole sentence, so its root is called X; if 'end' is the last word its" in done.err
-    )
-    assert (
-        "no span covers"
-        not in command("parse", sentence, "--posteriors", write(tmp_path / "q.npz"), *OPTIONS).err
-    )
-
-
 def test_trees_of_another_program(command: Command) -> None:
     text = "(SBAR::S (X she) (VP|<> (V saw) (VP|<NP> (N@x stars at) (A night))))\n(())\n"
     done = command("debinarize", *OPTIONS, stdin=text)

@@ -14,8 +14,6 @@ from mbrparse.decode.answers import ParserOptions
 from mbrparse.decode.objectives import OBJECTIVES, Item, Kind
 from mbrparse.decode.parser.parser import Parse, Parser
 from mbrparse.decode.posteriors.posteriors_file import read_posteriors
-from mbrparse.decode.trees import Fallback
-from mbrparse.errors import OptionsError
 from mbrparse.treebank.tree import Tree
 
 Listed = dict[naive.LabelledSpan, float]
@@ -107,30 +105,12 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "given.npz"
 
 
-def test_without_a_root_the_usual_one(path: Path) -> None:
-    lengths = [3, 3, 2]
-    listed: list[Listed] = [{(0, 3, "S"): 0.7, (0, 3, "NP"): 0.3}, {(1, 3, "NP"): 0.5}, {(0, 2, "NP"): 0.25}]
-    write(path, lengths, listed)
-    assert trees(decode(path, lengths))[1:] == ["(S x (NP x x))", "(NP x x)"]
-
-
-def test_without_any_root_x(path: Path) -> None:
-    write(path, [3, 2, 1], [{(1, 3, "NP"): 0.5}, {}, {}])
-    assert trees(decode(path, [3, 2, 1])) == ["(X x (NP x x))", "(X x x)", "(X (x x))"]
-
-
 def test_spans_without_mass_continue_their_parent(path: Path) -> None:
     write(path, [4], [{(0, 4, "S"): 1.0, (2, 4, "NP"): 0.5, (0, 2, "NP"): 0.25}])
     assert trees(decode(path, [4])) == ["(S (NP x x) (NP x x))"]
     write(path, [4], [{(0, 4, "S"): 1.0, (0, 2, "NP"): 0.0}])
     assert trees(decode(path, [4])) == ["(S x (S_Cont x (S_Cont x x)))"]
     assert trees(decode(path, [4], replace(OPTIONS, debinarized=True))) == ["(S x x x x)"]
-
-
-def test_unlabelled_trees_have_the_usual_root(path: Path) -> None:
-    write(path, [3, 3], [{(0, 3, "S"): 1.0}, {(0, 3, "NP"): 0.5, (0, 2, "NP"): 0.5}])
-    plain = ParserOptions((OBJECTIVES["bracketed-recall"],), unlabelled=True)
-    assert trees(decode(path, [3, 3], plain)) == ["(S x (X x x))", "(S (X x x) x)"]
 
 
 def test_tags_of_entries_over_one_word(path: Path) -> None:
@@ -144,22 +124,10 @@ def test_tags_of_entries_over_one_word(path: Path) -> None:
     assert (parse.reason, str(parse.trees[0])) == ("no posteriors", "(X (DT x) x)")
 
 
-@pytest.mark.parametrize(
-    ("fallback", "expected"),
-    [("right-branching", "(S (S x (S x x)) x)"), ("flat", "(S x x x x)"), ("empty", "None")],
-)
-def test_fall_backs(fallback: Fallback, expected: str, path: Path) -> None:
+def test_fall_backs(path: Path) -> None:
     write(path, [2, 4, 0], [{(0, 2, "S"): 1.0}, {}, {}])
-    options = replace(OPTIONS, fallback=fallback)
-    first, second, third = decode(path, [2, 4, 0], options)
+    first, second, third = decode(path, [2, 4, 0], replace(OPTIONS, fallback="flat"))
     assert first.reason is None
-    assert (second.reason, str(second.trees[0])) == ("no posteriors", expected)
+    assert (second.reason, str(second.trees[0])) == ("no posteriors", "(S x x x x)")
     assert (third.reason, third.trees[0]) == ("empty sentence", None)
     assert second.posteriors is None
-
-
-def test_what_asks_for_a_grammar_is_refused(path: Path) -> None:
-    assert {objective.name for objective in FREE} >= {"labelled-recall", "bracketed-recall"}
-    write(path, [2], [{(0, 2, "S"): 1.0}])
-    with pytest.raises(OptionsError, match="needs a PCFG or a DOP grammar, not given posteriors"):
-        Parser(read_posteriors(path), "labelled-recall", "labelled-tree")

@@ -10,7 +10,7 @@ import naive
 import naive_objectives
 import naive_unary
 import pytest
-from conversion import names_of, posteriors_of, to_pcfg
+from conversion import names_of, to_pcfg
 from hypothesis import given
 from hypothesis import strategies as st
 from naive_objectives import GRAMMAR_OBJECTIVES, MAX_RULE_OBJECTIVES, gains, projection_of, value
@@ -19,15 +19,11 @@ from unary_strategies import FEW_LABELS, unary_cases
 
 from mbrparse.charts.chart import Chart
 from mbrparse.charts.exhaustive.factory import ChartFactory, ForestCharts
-from mbrparse.charts.spans import cell_of
 from mbrparse.decode.answers import Items
 from mbrparse.decode.derivations.forest_decoder import ForestDecoder
-from mbrparse.decode.derivations.items import ITEM_KINDS, item_nodes
+from mbrparse.decode.derivations.items import item_nodes
 from mbrparse.decode.derivations.search import GrammarTree
-from mbrparse.decode.free import best_preterminals
-from mbrparse.decode.objectives import OBJECTIVES, Item, Kind, Objective, Space
-from mbrparse.decode.parser.parser import Parser
-from mbrparse.decode.span_posteriors import Posteriors
+from mbrparse.decode.objectives import OBJECTIVES, Item, Objective, Space
 from mbrparse.errors import ObjectiveError
 from mbrparse.grammar.pcfg import PCFG
 
@@ -41,10 +37,6 @@ class Searched(NamedTuple):
 
     chart: Chart
     trees: list[GrammarTree | None]
-
-
-def charted(grammar: PCFG, words: Sequence[str], items: Items) -> Chart:
-    return ForestCharts(grammar, items).chart(grammar.encode(words))
 
 
 def decode(grammar: PCFG, words: Sequence[str], items: Items, rows: Sequence[Objective] = ROWS) -> Searched:
@@ -153,109 +145,6 @@ def test_each_objective_reaches_the_best_of_all_trees(
     check_case(*data.draw(cases), items)
 
 
-@pytest.mark.parametrize(
-    ("unary", "lexical", "chains"),
-    [
-        # A comes once, though there are three symbols; derivations of the grammar hold it three times.
-        (
-            {("A^a", "A^b"): 1, ("A^b", "A^c"): 1},
-            {"A^a": 3, "A^b": 1, "A^c": 1},
-            {"productions": "A", "max-rule-sum": "A", "max-rule-product": "A"},
-        ),
-        # No way leads back to A, though the only derivation has it.
-        (
-            {("A^a", "B"): 1, ("B", "A^b"): 1, ("A^b", "B"): 1},
-            {"A^b": 1},
-            {"productions": None, "max-rule-sum": "A", "max-rule-product": "A"},
-        ),
-        # The detour earns more, and is less probable.
-        (
-            {("A^a", "B"): 1, ("B", "C"): 1, ("C", "B"): 1, ("A^a", "C"): 3},
-            {"C": 1},
-            {"productions": "ABC", "max-rule-sum": "ABC", "max-rule-product": "AC"},
-        ),
-    ],
-)
-def test_chains_hold_no_label_twice(
-    unary: dict[tuple[str, str], int], lexical: dict[str, int], chains: dict[str, str | None]
-) -> None:
-    weights: dict[str, int] = dict.fromkeys(["A^a"], 0)
-    for symbol, weight in [*((parent, weight) for (parent, _), weight in unary.items()), *lexical.items()]:
-        weights[symbol] = weights.get(symbol, 0) + weight
-    grammar = naive.Grammar(
-        {"A^a": Fraction(1)},
-        {},
-        {(symbol, "x"): Fraction(weight, weights[symbol]) for symbol, weight in lexical.items()},
-        {(parent, child): Fraction(weight, weights[parent]) for (parent, child), weight in unary.items()},
-    )
-    check_case(grammar, ["x"], "projected")
-    searched, names = decode(to_pcfg(grammar), ["x"], "projected"), to_pcfg(grammar).symbols
-    for name, chain in chains.items():
-        tree = searched.trees[NAMES.index(name)]
-        labels = tree and "".join(
-            names[symbol][0] for symbol in (*(node[2] for node in tree.nodes), *tree.preterminals)
-        )
-        assert labels == chain
-    parse = Parser(to_pcfg(grammar), *chains).parse(["x"])[0]
-    missing = [name for name, chain in chains.items() if chain is None]
-    assert parse.reason == (f"no tree for {missing[0]}" if missing else None)
-
-
-def test_where_every_label_derives_every_other() -> None:
-    """Paths are left out by bounds: chains of seven labels, against a list of all of them."""
-    names, rules = "ABCDEFG", {}
-    for place, one in enumerate(names):
-        for other in names:
-            if one != other:
-                rules[one, other] = Fraction(1 + (7 * place + 3 * ord(other)) % 5, 40)
-    grammar = naive.Grammar(
-        {"A": Fraction(1)},
-        {},
-        {(one, "x"): 1 - sum(p for (parent, _), p in rules.items() if parent == one) for one in names},
-        dict(rules),
-    )
-    check_case(grammar, ["x"], "symbol")
-
-
-@given(unary_cases())
-def test_posteriors_of_forests(case: tuple[naive.Grammar, list[str]]) -> None:
-    """Expected numbers of labels over spans, and what objectives of the free space ask of them."""
-    grammar, words = case
-    ours = to_pcfg(grammar)
-    if not known(ours, words):
-        return
-    chart = charted(ours, words, "projected")
-    if not chart.has_parse:
-        return
-    projection, n = projection_of(grammar), len(words)
-    expected = naive_unary.posteriors(grammar, words, projection)
-    lexical = naive_unary.item_posteriors(grammar, words, "rule", projection)
-    # Without the nodes that are rewritten as the word.
-    above = {
-        key: 0.0 if key[2] in grammar.terminals() else float(g - lexical.get(key, 0))
-        for key, g in expected.items()
-    }
-    for one in (chart, ChartFactory(ours, kernel="forest").chart(chart.terminal_ids)):
-        found, entries = posteriors_of(one.span_posteriors(), ours.labels), one.span_posteriors()
-        assert found == pytest.approx({key: float(g) for key, g in expected.items()}, abs=1e-12)
-        constituents = dict(zip(found, entries.constituents, strict=True))
-        assert constituents == pytest.approx(above, abs=1e-12)
-        assert (entries.constituents >= 0).all()
-        assert not entries.lexical[entries.ends - entries.starts > 1].any()
-    posteriors = Posteriors(chart.length, ours.labels, chart.span_summary, chart.span_posteriors)
-    for start in range(n):
-        for end in range(start + 2, n + 1):
-            masses = [float(g) for (i, j, _), g in expected.items() if (i, j) == (start, end)]
-            assert posteriors.bracketed(start, end) == pytest.approx(sum(masses), abs=1e-12)
-            assert posteriors.spans.best[cell_of(n, start, end)] == pytest.approx(max(masses, default=0))
-    for start, tag in enumerate(best_preterminals(posteriors)):
-        masses = [
-            float(g) for item, g in lexical.items() if item[:2] == (start, start + 1) and len(item) == 3
-        ]
-        if tag is not None and words[start] not in grammar.terminals():
-            assert float(lexical[start, start + 1, tag]) == pytest.approx(max(masses))
-
-
 GROWING = naive.Grammar(
     {"S": 1.0},
     {("S", "S", "S"): 0.3, ("A", "S", "S"): 0.5, ("S", "A", "A"): 0.2, ("A", "A", "S"): 0.3},
@@ -279,18 +168,6 @@ def test_long_sentences_neither_underflow_nor_depend_on_those_before() -> None:
     assert all(tree and math.isfinite(tree.score) for found in trees for tree in found)
     alone = decode(grammar, ["x"] * 120, "projected")
     assert as_numbers(alone.trees) == as_numbers(trees[1])
-
-
-def test_the_most_probable_derivation_has_its_probability() -> None:
-    """In a forest as in a chart, whatever the scale of the forest's numbers."""
-    grammar = to_pcfg(GROWING)
-    for length in (1, 3, 60):
-        words = ["x"] * length
-        both = [Parser(grammar, "labelled-tree", *more).parse([words])[0] for more in ((), ("productions",))]
-        scores = [parse.expected_scores["labelled-tree"] for parse in both]
-        assert scores[0] is not None
-        assert 0 < scores[0] < 1
-        assert scores[0] == pytest.approx(scores[1], rel=1e-9)
 
 
 def check_mixture(grammar: naive.Grammar, words: list[str], items: Items, row: Objective, kind: Any) -> None:
@@ -331,20 +208,6 @@ def test_a_cost_of_nodes(
     check_mixture(*case, items, row, kind)
 
 
-def test_no_chain_repeats_a_label_under_a_cost_of_nodes() -> None:
-    """Though the label would cost once, and the longer chain of one label were the better one."""
-    third, rest = Fraction(3, 10), Fraction(7, 10)
-    grammar = naive.Grammar(
-        {"A": Fraction(1)},
-        {("A", "X", "Y"): third, ("A^a", "X", "Z"): third, ("A^b", "Z", "Z"): Fraction(1)},
-        {("X", "x"): Fraction(1), ("Y", "x"): Fraction(1), ("Z", "x"): Fraction(1)},
-        {("A", "A^a"): rest, ("A^a", "A^b"): rest},
-    )
-    for constant in (0.0, -1.0, -2.0, -5.0, -50.0):
-        row = replace(OBJECTIVES["productions"], node_constant=constant)
-        check_mixture(grammar, ["x", "x"], "projected", row, "productions")
-
-
 def test_gains_that_nearly_cancel_still_give_a_tree() -> None:
     """Reading the tree off must find the split whose values are lost in rounding beside the node's gain."""
     tiny = Fraction(3, 10**12)
@@ -366,24 +229,8 @@ def test_rows_that_the_search_would_get_wrong_are_refused() -> None:
     by_split, by_log = (Item.SPLIT_PRODUCTION, 1.0), (Item.LOG_SPLIT_PRODUCTION, 1.0)
     for space, gains_of, constant, says in (
         (Space.ITEMS, (by_split, (Item.SPAN, 10.0)), 0.0, "row: the space items knows no span"),
-        (Space.ITEMS, (by_split, by_log), 0.0, alone),
-        (Space.ITEMS, ((Item.SPLIT_PRODUCTION, -1.0),), 0.0, alone),
         (Space.ITEMS, (by_log,), -1.0, alone),
-        (Space.GRAMMAR, (by_split,), 0.0, "row: the space grammar knows no split production"),
-        (Space.FREE, ((Item.PARENT_CHILD, 1.0),), 0.0, "row: the space free knows no parent child"),
         (Space.FREE, ((Item.SPAN, math.nan),), 0.0, "row: a weight that is no number"),
-        (Space.FREE, ((Item.SPAN, 0.0),), 0.0, "row: nothing is weighed"),
-        (Space.FREE, ((Item.SPAN, 1.0), (Item.SPAN, 1.0)), 0.0, "row: an item is listed twice"),
     ):
         with pytest.raises(ObjectiveError, match=says):
             Objective("row", space, gains_of, constant)
-
-
-def test_every_item_that_a_search_may_weigh_has_a_row() -> None:
-    for item in Item:
-        for space in (Space.GRAMMAR, Space.ITEMS):
-            try:
-                kind = Objective("row", space, ((item, 1.0),)).kind
-            except ObjectiveError:
-                continue
-            assert item in ITEM_KINDS or kind is Kind.WHOLE

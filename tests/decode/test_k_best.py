@@ -5,7 +5,7 @@ import math
 import naive
 import pytest
 from conversion import names_of, nodes_of, to_pcfg
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from strategies import derived
 from test_sampler_of_derivations import AMBIGUOUS, Listed, listed
@@ -46,7 +46,6 @@ def test_all_derivations_in_order(case: tuple[naive.Grammar, list[str]], k: int)
     check(*case, k)
 
 
-@settings(max_examples=20)
 @given(unary_cases(cyclic=True, longest=2), st.integers(1, 40))
 def test_unary_cycles(case: tuple[naive.Grammar, list[str]], k: int) -> None:
     """There is no end of derivations: those with short chains are where they should be."""
@@ -59,13 +58,6 @@ def test_unary_cycles(case: tuple[naive.Grammar, list[str]], k: int) -> None:
     assert {nodes for nodes, log_prob in every.items() if log_prob > last + 1e-9} <= best.keys()
     for nodes in best.keys() & every.keys():
         assert best[nodes] == pytest.approx(every[nodes], abs=1e-9)
-
-
-def test_a_cycle_is_gone_around_in_order() -> None:
-    twin = naive.Grammar({"S": 1.0}, {("S", "S", "S"): 0.25}, {("S", "x"): 0.25}, unary={("S", "S"): 0.5})
-    best = found(twin, ["x"], 5)
-    assert [len(nodes) for nodes, _ in best] == [1, 2, 3, 4, 5]
-    assert [log_prob for _, log_prob in best] == pytest.approx([math.log(0.5**k) for k in range(2, 7)])
 
 
 def test_ties_come_by_split() -> None:
@@ -87,7 +79,3 @@ def test_long_sentences() -> None:
     grammar = to_pcfg(AMBIGUOUS)
     chart = ChartFactory(grammar).chart(grammar.encode(["x"] * 300))
     assert best[0][1] == pytest.approx(chart.viterbi().log_prob, abs=1e-6)
-
-
-def test_none_at_all() -> None:
-    assert found(AMBIGUOUS, ["x"], 0) == []

@@ -1,9 +1,5 @@
 """General Recall and F over n-ary trees, against all sets of constituents that do not cross."""
 
-import math
-from collections import Counter
-from collections.abc import Callable
-
 import naive
 import naive_nary
 import naive_unary
@@ -15,23 +11,14 @@ from hypothesis import strategies as st
 from unary_strategies import unary_cases
 
 from mbrparse.charts.spans import SpanEntries
-from mbrparse.decode.bracketing import best_constituents
-from mbrparse.decode.label_order import LabelOrder
 from mbrparse.decode.nary import NaryDecoder
 from mbrparse.decode.objectives import OBJECTIVES, Item, Objective, Space
 from mbrparse.decode.parser.parser import Parser
 from mbrparse.decode.span_posteriors import Posteriors
-from mbrparse.errors import ObjectiveError
 from mbrparse.treebank.binarize import debinarize
 from mbrparse.treebank.brackets import read_tree
 
 LABELS = ("A", "A_Cont", "B", "S")
-GENERAL = OBJECTIVES["general-recall"]
-
-
-def test_the_twin_counts_trees() -> None:
-    """Little Schroeder numbers."""
-    assert [naive_nary.count(n) for n in range(2, 6)] == [1, 3, 11, 45]
 
 
 @st.composite
@@ -82,39 +69,6 @@ def test_trees_reach_the_enumerated_optimum(
     found_f = naive_nary.f_of(constituents, frozenset((i, j) for i, j, _ in f.spans), *weights)
     assert found_f == pytest.approx(best_f, abs=1e-9)
     assert f.constituents == pytest.approx(sum(constituents.values()))
-
-
-@given(posteriors(), st.sampled_from([0.25, 0.3, 0.5, 0.9]), st.sampled_from([(1, 0), (0, 1), (1, 0.5)]))
-def test_trees_with_chains_reach_the_enumerated_optimum(
-    case: tuple[int, dict[tuple[int, int, str], float]], cost: float, weights: tuple[float, float]
-) -> None:
-    n, g = case
-    g |= {(0, 1, x): value / 2 for (_, _, x), value in list(g.items())[:3]}
-    constituents = {span: value for span, value in g.items() if not span[2].endswith("_Cont")}
-    gains = ((Item.LABELLED_SPAN, weights[0]), (Item.SPAN, weights[1]))
-    rows = [
-        Objective("general", Space.NARY, gains, -cost),
-        Objective("f", Space.NARY, gains, f_score="sentence"),
-    ]
-    order = LabelOrder({("S", "A"): 1.0, ("B", "A"): 1.0}, {"S": 2.0})
-    decoder = NaryDecoder(rows, 1e-9, "S", order=order)
-    general, f = decoder.decode(None, listed(n, g))
-    assert general.score == pytest.approx(naive_nary.chain_optimum(constituents, n, *weights, cost), abs=1e-9)
-    assert f.score == pytest.approx(naive_nary.chain_f_optimum(constituents, n, *weights), abs=1e-9)
-    best = f.score or 0.0
-    for found, price in ((general, cost), (f, best / 2)):
-        spans = [span[:2] for span in found.spans]
-        assert frozenset(spans) in naive_nary.trees(n, True)
-        assert len(set(found.spans)) == len(found.spans)
-        value = sum(
-            sum(naive_nary.steps(constituents, span, *weights)[:k]) - price * k
-            for span, k in Counter(spans).items()
-        )
-        wanted = general.score if found is general else best * sum(constituents.values()) / 2
-        assert value == pytest.approx(wanted, abs=1e-9)
-        assert [x for i, j, x in found.spans if (i, j) == (0, n)] == sorted(
-            (x for i, j, x in found.spans if (i, j) == (0, n)), key="SBA".find
-        )
 
 
 @given(unary_cases(longest=4))
@@ -171,26 +125,3 @@ def test_trees_are_written_unbinarized_fall_backs_too() -> None:
     assert lost.reason == "unknown terminal e"
     assert str(lost.trees[0]) == "(S a b c d e)"
     assert "_Cont" in str(lost.trees[1])
-
-
-def test_a_rounded_zero_is_no_gain() -> None:
-    gains = np.array([0.0, 1e-15, -1e-15, 0.5, 0.0, 1e-12, 0.0, 0.0, -3.0, 0.0])
-    found = best_constituents(gains, 4)
-    assert list(zip(found.starts.tolist(), found.ends.tolist(), strict=True)) == [(0, 4)]
-    assert math.isclose(found.score, 0.5)
-
-
-def test_rows_without_meaning() -> None:
-    refused: list[tuple[Callable[[], Objective], str]] = [
-        (lambda: OBJECTIVES["labelled-f"].within(Space.FREE), "no meaning in the space free"),
-        (lambda: OBJECTIVES["labelled-tree"].with_node_cost(0.1), "does not add up posteriors"),
-        (lambda: OBJECTIVES["labelled-f"].with_node_cost(0.1), "does not add up posteriors"),
-        (
-            lambda: Objective("f", Space.FREE, ((Item.SPAN, 1.0),), f_score="sentence"),
-            "F is maximized over n-ary",
-        ),
-    ]
-    for row, says in refused:
-        with pytest.raises(ObjectiveError, match=says):
-            row()
-    assert GENERAL.with_node_cost(0.25).node_constant == -0.25

@@ -2,7 +2,6 @@
 
 import contextlib
 import warnings
-import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors, mix_posteriors
-from mbrparse.decode.posteriors.posteriors_file import REQUIRED, read_posteriors
+from mbrparse.decode.posteriors.posteriors_file import read_posteriors
 from mbrparse.errors import PosteriorsError
 
 # Two sentences, of three words and of one: S over all, NP over two, tags over the last word of each.
@@ -62,8 +61,7 @@ def test_entries_come_by_sentence_and_span_and_labels_in_text_order(tmp_path: Pa
         assert found.ignored == ()
 
 
-@pytest.mark.parametrize("kind", ["int8", "uint8", "int16", ">i4", "int64", "uint64"])
-@pytest.mark.parametrize("precision", ["<f4", ">f8"])
+@pytest.mark.parametrize(("kind", "precision"), [("uint8", "<f4"), (">i4", ">f8")])
 def test_any_integers_and_floats_will_do(kind: str, precision: str, tmp_path: Path) -> None:
     integers = {
         name: np.array(ARRAYS[name], kind) for name in ("lengths", "sentence", "start", "end", "label")
@@ -73,16 +71,7 @@ def test_any_integers_and_floats_will_do(kind: str, precision: str, tmp_path: Pa
     assert found.tie == (1e-5 if precision == "<f4" else 1e-9)
 
 
-def test_no_entries_at_all_and_other_arrays(tmp_path: Path) -> None:
-    empty: dict[str, Any] = {name: [] for name in REQUIRED if name != "lengths"}
-    found = read_posteriors(write(tmp_path / "p.npz", **empty, lengths=[2, 0], comment="a note"))
-    assert found.labels == ()
-    assert found.first.tolist() == [0, 0, 0]
-    assert found.usual_root() is None
-    assert found.ignored == ("comment",)
-
-
-@pytest.mark.parametrize(("precision", "fits", "fails"), [("f4", 1.0009, 1.002), ("f8", 1.0000009, 1.000002)])
+@pytest.mark.parametrize(("precision", "fits", "fails"), [("f4", 1.0009, 1.002)])
 def test_rounding_may_pass_one(precision: str, fits: float, fails: float, tmp_path: Path) -> None:
     rounded = np.array([fits, 0.75, 1.0, 0.5], precision)
     assert listed(read_posteriors(write(tmp_path / "p.npz", g=rounded)), 0)[1][3] == pytest.approx(fits)
@@ -103,8 +92,6 @@ def test_a_label_above_itself_is_listed_twice(tmp_path: Path) -> None:
 WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "missing array": ({"lengths": None, "length": [3, 1]}, "no array 'lengths'; the file holds 'labels', "),
     "dense tensor": ({"g": np.zeros((2, 4, 4, 3))}, "array 'g' has the shape [2, 4, 4, 3], where [entries]"),
-    "floats for positions": ({"end": [3.0, 2, 3, 1]}, "array 'end' is of float64, where integers are wanted"),
-    "bytes for labels": ({"labels": [b"S", b"NP", b"NN"]}, "array 'labels' is of |S2, where text is wanted"),
     "pickled objects": (
         {"labels": np.array(["S", None, 3], object)},
         "array 'labels' holds Python objects, which are not read; write np.array(labels, dtype=str)",
@@ -113,20 +100,12 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
         {"g": [1.0, 0.75]},
         "the arrays of entries differ in length (sentence 4, start 4, end 4, label 4, g 2)",
     ),
-    "no sentences": ({"lengths": []}, "there are no sentences"),
-    "negative length": ({"lengths": [3, -1]}, "sentence 2: its length is -1"),
-    "sentence from one": ({"sentence": [1, 1, 1, 2]}, "sentence[3] is 2, where lengths has sentences 0 to 1"),
     "last word as end": (
         {"end": [2, 1, 2, 0]},
         "sentence 1: span (2, 2) holds no word (and 1 more like it); spans are half-open",
     ),
-    "beyond the end": (
-        {"end": [3, 2, 3, 2]},
-        "sentence 2: span (0, 2) reaches beyond the sentence's 1 words",
-    ),
     "label out of range": ({"label": [0, 4, 2, 2]}, "sentence 1: span (0, 2) has the label 4, of 4"),
     "nan": ({"g": [1, 0.5, 1, np.nan]}, "sentence 2: span (0, 1) 'NN' has g nan, which is no number"),
-    "logarithm": ({"g": [0, -0.5, 1, 1]}, "sentence 1: span (0, 2) 'NP' has g -0.5, below zero"),
     "above one": (
         {"g": [3.5, 1.25, 1, 1]},
         "sentence 1: span (0, 3) 'S' has g 3.5, above one (and 1 more like it); g is the probability",
@@ -135,15 +114,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
         {"start": [0, 0, 0, 0], "end": [3, 2, 2, 1], "label": [0, 1, 1, 2], "g": [1, 0.5, 0.5, 1]},
         "sentence 1: span (0, 2) 'NP' is listed twice, as entries 1 and 2",
     ),
-    "one label twice": (
-        {"labels": ["S", "NN", "NN"]},
-        "label 'NN' stands in labels twice (first at sentence 1: span (0, 2))",
-    ),
-    "bracket": ({"labels": ["S", "NP(", "NN"]}, "label 'NP(' holds a bracket or white space (first at"),
-    "no label": ({"labels": ["S", "", "NN"]}, "label '' is empty (first at sentence 1: span (0, 2))"),
-    "surrogate": ({"labels": ["S", "N\udc80", "NN"]}, "cannot be written in UTF-8"),
     "annotated": ({"labels": ["S", "NP^S", "NN"]}, "label 'NP^S' holds the mark of an annotation"),
-    "half a chain": ({"labels": ["S+", "NP", "NN"]}, "label 'S+' is a chain with an end missing"),
 }
 
 
@@ -154,30 +125,10 @@ def test_wrong_arrays_are_named(changes: dict[str, Any], message: str, tmp_path:
     assert "; " in found  # there is a remedy
 
 
-def test_tags_may_hold_what_labels_may_not(tmp_path: Path) -> None:
-    tagged = {"labels": ["S", "NP", "DET+N@x"], "tag": [False, False, True, True]}
-    assert read_posteriors(write(tmp_path / "p.npz", **tagged)).labels[0] == "DET+N@x"
-    assert "holds the mark of an annotation" in refused(write(tmp_path / "p.npz", labels=tagged["labels"]))
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (b"", "the file is empty"),
-        (b"(S (NN dog))\n", "is not an .npz file"),
-        (b"PK\x03\x04 no archive", "is not an .npz file, or was cut off"),
-    ],
-)
-def test_other_files(content: bytes, message: str, tmp_path: Path) -> None:
-    (tmp_path / "p.npz").write_bytes(content)
-    assert message in refused(tmp_path / "p.npz")
-
-
-def test_an_archive_of_other_things(tmp_path: Path) -> None:
-    with zipfile.ZipFile(tmp_path / "p.npz", "w") as archive:
-        for name in REQUIRED:
-            archive.writestr(name, "text")
-    assert "is damaged" in refused(tmp_path / "p.npz")
+def test_other_files(tmp_path: Path) -> None:
+    for content, message in ((b"", "the file is empty"), (b"(S (NN dog))\n", "is not an .npz file")):
+        (tmp_path / "p.npz").write_bytes(content)
+        assert message in refused(tmp_path / "p.npz")
 
 
 @given(data=st.data())

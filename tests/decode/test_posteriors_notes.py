@@ -48,12 +48,6 @@ def notes(command: Command, tmp_path: Path) -> Any:
 GOLD: list[Row] = [(number, 0, 4, "S", 1.0) for number in range(3)]
 
 
-def test_marginals_need_no_note(notes: Any) -> None:
-    """S over VP over a span, two analyses of the rest."""
-    more = [(0, 0, 4, "VP", 1.0), (0, 0, 2, "NP", 0.5), (0, 1, 3, "NP", 0.5), (0, 0, 1, "DT", 1.0)]
-    assert notes(GOLD + more) == []
-
-
 def test_crossing_spans(notes: Any) -> None:
     crossing = [(2, 0, 2, "NP", 0.5), (2, 1, 3, "NP", 0.25), (2, 1, 3, "PP", 0.75)]
     assert notes([*GOLD, (1, 1, 3, "NP", 0.5), (1, 2, 4, "PP", 0.75), *crossing]) == [

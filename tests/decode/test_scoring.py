@@ -9,7 +9,7 @@ from typing import Any
 import naive
 import naive_objectives
 import pytest
-from conversion import rules_of, to_pcfg
+from conversion import to_pcfg
 from hypothesis import given
 from hypothesis import strategies as st
 from naive_crossing import consistent, n_ary_trees
@@ -17,11 +17,9 @@ from naive_objectives import projection_of
 from strategies import grammars, sentences
 from unary_strategies import unary_cases
 
-from mbrparse.decode.parser.parser import Parser
 from mbrparse.decode.parser.score import COLUMNS, GivenTree, find_form, score
 from mbrparse.decode.tree_probability import TreeProbability
 from mbrparse.errors import InputMismatchError, LabelError
-from mbrparse.grammar.pcfg import PCFG
 from mbrparse.training.count import train
 from mbrparse.treebank.brackets import read_tree
 from mbrparse.treebank.outlines import constituents
@@ -225,21 +223,6 @@ def test_the_columns_of_what_is_suspicious() -> None:
     assert found == ["VB -> 'a'"]
     original = score(GRAMMAR, read_tree("(S DT NN (NP VB VB))"), form="original")["never_seen"][1]
     assert original == ["S -> 'DT' 'NN' NP", "NP -> 'VB' 'VB'"]
-
-
-def test_joined_chains_of_original_trees() -> None:
-    grammar = train([read_tree("(S+VP (NP a b) c)")])
-    assert score(grammar, read_tree("(S (VP (NP a b) c))"), form="original")["posterior"].tolist() == [1.0]
-
-
-@pytest.mark.parametrize("tag", ["S_Cont", "S%5FCont", "N^S"])
-def test_preterminals_of_any_name_have_items(tag: str) -> None:
-    """As trees show them: a continuation, a treebank's label that looks like one, and one with its parent."""
-    grammar = PCFG.from_rules(rules_of({f"S -> A {tag}": 1.0, "A -> x": 1.0, f"{tag} -> y": 1.0}))
-    [parse] = Parser(grammar, "productions").parse(["x y"])
-    assert parse.tree is not None
-    row = score(grammar, parse.tree, items=True).iloc[0]
-    assert [row[name] for name in ITEMS] == [2.0, 1.0, 3.0]
 
 
 def test_trees_tell_their_form() -> None:

@@ -160,35 +160,16 @@ def test_a_grammar_without_a_parse_is_left_out(command: Command) -> None:
 
 
 @pytest.mark.usefixtures("known")
-def test_dop_grammars_are_mixed_too(command: Command) -> None:
-    assert command("train a.mrg --method dop -o dop.txt").code == 0
-    assert command("parse a.mrg -g dop.txt -g b.txt --objective labelled-f -o out").code == 0
-    line = "parse a.mrg -g dop.txt -g b.txt --objective max-rule-product"
-    assert "max-rule-product needs a PCFG" in command(line).usage_error
-
-
-@pytest.mark.usefixtures("known")
 def test_what_several_grammars_cannot_serve(command: Command) -> None:
     for options, message in (
         (
             "--objective labelled-tree",
             "--objective labelled-tree needs a PCFG or a DOP grammar, not several grammars",
         ),
-        ("--objective most-probable-tree", "not several grammars; several grammars serve labelled-recall, "),
-        ("--objective productions", "--objective productions"),
-        (
-            "--objective labelled-recall --space grammar",
-            "--objective labelled-recall in the space grammar needs a PCFG",
-        ),
-        ("--objective labelled-f --exact", "--objective labelled-f with exact F needs a PCFG"),
         ("--objective consistent-brackets", "--objective consistent-brackets"),
-        ("--items symbol", "--items symbol needs a PCFG, not several grammars"),
         ("--k-best 3 --candidates x", "--k-best needs a PCFG or a DOP grammar, not several grammars"),
-        ("--samples 3 --candidates x", "--samples needs a PCFG or a DOP grammar, not several"),
         ("--engine best-first --merit beta", "--engine best-first needs a PCFG, not several grammars"),
         ("--mix 1", "1 weights, where there are 2 grammars"),
-        ("--mix 0,0", "weights are numbers from 0 on, not all 0"),
-        ("--posteriors x.npz", "--posteriors takes the place of --grammar"),
     ):
         assert message in command(f"parse a.mrg -g a.txt -g b.txt {options}").usage_error
     assert (
@@ -200,5 +181,3 @@ def test_what_several_grammars_cannot_serve(command: Command) -> None:
         "words.txt: its terminals are words, where those of a.txt are tags; train all grammars with the same"
     )
     assert command(line).error.startswith(expected)
-    Path("other.txt").write_text(grammar_text("1 - S -> 'AA' 'BB'"))
-    assert "grammar and input do not fit" in command("parse a.mrg -g a.txt -g other.txt").error

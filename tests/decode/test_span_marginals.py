@@ -41,7 +41,7 @@ def test_as_by_listing_all_trees(data: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize("null", [None, 0])
-@pytest.mark.parametrize("length", [2, 40, 200])
+@pytest.mark.parametrize("length", [2, 200])
 def test_extreme_scores_and_long_sentences(length: int, null: int | None) -> None:
     scores = np.random.default_rng(0).uniform(-1e4, 1e4, (1, length, length, 3))
     found = mp.span_marginals(scores, [length], "inclusive", null)[0]
@@ -70,36 +70,9 @@ def test_forbidden_labels() -> None:
     ("place", "value", "settings", "message"),
     [
         ((1, 0, 2, 0), np.nan, {}, "scores: sentence 2 has nan or an infinite score"),
-        ((0, 0, 2, 0), np.inf, {}, "scores: sentence 1 has nan or an infinite score"),
-        (
-            (1, 0, 2, 1),
-            -np.inf,
-            {"null": 1},
-            "sentence 2 has nan or an infinite score; forbid labels, not null",
-        ),
         ((0, 0, 3), -np.inf, {}, "scores: -inf forbids all trees of a sentence of 3 words"),
-        ((), 0, {"null": 2}, "null: is 2, which none of the 2 labels is"),
         ((), 0, {"null": "X"}, "null: is 'X', which none of the 2 labels is"),
-        ((), 0, {"ends": "open"}, "ends: is 'open'; it is 'exclusive' or 'inclusive'"),
-        ((), 0, {"lengths": [3, 4]}, "scores: sentence 2 of 4 words has the shape [3, 4, 2]"),
-        ((), 0, {"lengths": [3]}, "scores: has 2 sentences, lengths 1"),
         ((), 0, {"lengths": [3, -1]}, "lengths: is no list of integers from 0"),
-        ((), 0, {"lengths": [3.0, 3.0]}, "lengths: is no list of integers from 0"),
-        ((), 0, {"scores": np.zeros((2, 3, 4))}, "scores: sentence 1 of 3 words has the shape [3, 4]"),
-        (
-            (),
-            0,
-            {"scores": [np.zeros((3, 4, 2)), np.zeros((3, 4, 3))]},
-            "sentence 2 of 3 words has the shape",
-        ),
-        (
-            (),
-            0,
-            {"scores": np.zeros((2, 3, 3, 2))},
-            "give ends='inclusive' if an end is the last word itself",
-        ),
-        ((), 0, {"scores": 1.5}, "scores: has 1 sentences, lengths 2"),
-        ((), 0, {"scores": [], "lengths": []}, "lengths: is no list of integers from 0"),
     ],
 )
 def test_what_is_wrong_is_said(place: Any, value: float, settings: dict[str, Any], message: str) -> None:
@@ -110,18 +83,3 @@ def test_what_is_wrong_is_said(place: Any, value: float, settings: dict[str, Any
     with pytest.raises(mp.MbrparseError) as raised, np.errstate(all="raise", under="ignore"):
         mp.span_marginals(**arguments)
     assert message in str(raised.value)
-
-
-@pytest.mark.parametrize("spread", [1.0, 5.0])
-def test_as_torch_struct(spread: float) -> None:
-    """``TreeCRF`` has inclusive ends, single words included."""
-    torch = pytest.importorskip("torch")
-    struct = pytest.importorskip("torch_struct")
-    lengths = [12, 9, 5, 2]
-    scores = np.random.default_rng(3).normal(0, spread, (len(lengths), 12, 12, 7))
-    expected = struct.TreeCRF(torch.tensor(scores), lengths=torch.tensor(lengths)).marginals
-    found = mp.span_marginals(scores, lengths, "inclusive")
-    assert np.abs(found - expected.detach().numpy()).max() < 1e-6
-    # What it returns is taken as it is.
-    labels = [f"L{number}" for number in range(7)]
-    assert len(mp.posteriors(expected, torch.tensor(lengths), labels, "inclusive").lengths) == 4

@@ -1,7 +1,5 @@
 """Posteriors of weighted trees, against votes counted one by one."""
 
-from itertools import product
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -10,7 +8,7 @@ from naive_votes import Brackets, items, sentence_trees, text, votes
 
 from mbrparse.decode.parser.votes import SentenceTree, TreeItems
 from mbrparse.decode.span_posteriors import Posteriors
-from mbrparse.errors import InputMismatchError, LabelError, OptionsError
+from mbrparse.errors import InputMismatchError
 from mbrparse.treebank.brackets import read_tree
 from mbrparse.treebank.labels import escape
 
@@ -66,49 +64,6 @@ def test_posteriors_are_the_shares_of_the_trees(sentences: list[list[tuple[Brack
                 assert at_once.preterminal(start, label) == pytest.approx(share)
 
 
-@given(blocks())
-def test_chains_in_the_more_frequent_order(sentences: list[list[tuple[Brackets | None, int]]]) -> None:
-    found, weights = listed(sentences)
-    order = found.label_order(weights)
-    shares = iter(found.shares(weights).tolist())
-    net: dict[tuple[str, str], float] = {}
-    for trees in sentences:
-        for tree, _ in trees:
-            share = next(shares)
-            rows = [] if tree is None else items(tree)[1]
-            for (one, over), (other, under) in product(enumerate(rows), repeat=2):
-                if one < other and over[:2] == under[:2]:
-                    for pair, sign in (((over[2], under[2]), 1), ((under[2], over[2]), -1)):
-                        net[pair] = net.get(pair, 0) + sign * share
-    for (over_label, under_label), value in net.items():
-        if value > 1e-9:
-            assert order is not None
-            pair_of_labels = [escape(under_label), escape(over_label)]
-            assert order(pair_of_labels) == pair_of_labels[::-1]
-    assert (order is None) == (not net)
-
-
-def test_weights_of_items() -> None:
-    trees = ["(S (D a) (NP (N b) (N c)))", "(S (D a) (VP (N b) (N c)))"]
-    found = TreeItems.of_trees((SentenceTree(0, read_tree(tree)) for tree in trees), "trees")
-    of_labels = np.where(np.array(found.labels)[found.label] == "VP", 0.5, 1.0)
-    g = found.posteriors(np.ones(2), of_labels)
-    assert dict(zip([g.labels[label] for label in g.label_ids], g.g, strict=True)) == {
-        "D": 1.0,
-        "N": 1.0,
-        "S": 1.0,
-        "NP": 0.5,
-        "VP": 0.25,
-    }
-
-
-def test_binarized_labels_lose_annotations() -> None:
-    trees = [SentenceTree(0, read_tree("(S^TOP a (S_Cont>A b c))"), "a.mrg", 1)]
-    assert TreeItems.of_trees(trees, "a.mrg", binarized=True).labels == ("S", "S_Cont")
-    with pytest.raises(LabelError, match=r"a\.mrg:1: label '\^S' has no base"):
-        TreeItems.of_trees([SentenceTree(0, read_tree("(^S a b)"), "a.mrg", 1)], "a.mrg", binarized=True)
-
-
 def test_other_words() -> None:
     trees = [SentenceTree(0, read_tree(f"(S a {word})"), f"{word}.mrg", 3) for word in "bc"]
     with pytest.raises(InputMismatchError) as raised:
@@ -116,10 +71,3 @@ def test_other_words() -> None:
     assert str(raised.value).startswith(
         "c.mrg:3: other words than another tree of sentence 1 has: terminal 2 is c, in b.mrg:3 b"
     )
-
-
-@pytest.mark.parametrize("weights", [[1.0], [1.0, -1.0], [1.0, float("nan")], [1.0, float("inf")]])
-def test_weights_that_are_none(weights: list[float]) -> None:
-    found = TreeItems.of_trees([SentenceTree(0, read_tree("(S a b)"))] * 2, "trees")
-    with pytest.raises(OptionsError, match="finite and not negative"):
-        found.posteriors(np.array(weights))

@@ -9,7 +9,7 @@ import naive_spans
 import naive_tables
 import pytest
 from commandline import Command
-from evaluation_cases import ORIGINAL_GOLD, bracketed_pairs, write
+from evaluation_cases import bracketed_pairs, write
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -99,15 +99,3 @@ def test_tables_are_the_naive_ones(pairs: list[tuple[str, str | None]]) -> None:
     rates = found.frame.loc["parses"]
     assert rates["leaf_ancestor"] == pytest.approx(alike / words)
     assert rates["tagging_accuracy"] == pytest.approx(right / words)
-
-
-def test_frames_beside_the_table() -> None:
-    trees = [mp.read_tree(text) for text in ORIGINAL_GOLD.splitlines()]
-    found = mp.compare(trees, {"a": trees, "b": trees}, form="original", frames=["label"], resamples=50)
-    assert list(found.frames) == ["by_label", "confusions"]
-    assert found.summary.significance is not None
-    assert str(found) == str(mp.compare(trees, {"a": trees, "b": trees}, form="original", resamples=50))
-    with pytest.raises(mp.MbrparseError, match="breakdown by 'colour'"):
-        mp.compare(trees, trees, form="original", frames=["colour"])  # type: ignore[list-item]
-    with pytest.raises(mp.MbrparseError, match="needs labels"):
-        mp.compare(trees, trees, profile="prpn", by="attachment")

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 
 import pandas as pd
 import pytest
-from evaluation_cases import GOLD, ORIGINAL_GOLD, PARSE, nary_trees, trees, write
+from evaluation_cases import GOLD, PARSE, nary_trees, trees, write
 from hypothesis import given
 from hypothesis import strategies as st
 from naive_tables import crosses
@@ -63,18 +63,6 @@ def test_counts() -> None:
     ]
 
 
-def test_binarized_crossing_reference() -> None:
-    counts = table(GOLD, PARSE, Comparison(crossing_reference="binarized"))
-    assert counts["consistent"].tolist() == [3, 1, 0]
-
-
-def test_original_form() -> None:
-    parse = "(S (A a b) c d e)\n(S (B x y) z)\n(())\n"
-    counts = table(ORIGINAL_GOLD, parse, Comparison("original"))
-    expected = [[3, 2, 2, 2, 2], [1, 2, 1, 1, 2], [1, 0, 0, 0, 0]]
-    assert columns(counts, "gold", "guess", "labelled", "bracketed", "consistent") == expected
-
-
 def test_pooled_rates() -> None:
     counts = table(GOLD, PARSE)
     assert rate(counts, CRITERIA).to_dict() == pytest.approx(
@@ -119,15 +107,8 @@ INDENTED = "( (S a\n   (S_Cont b c)) )\n\n(S p q)\n"
 @pytest.mark.parametrize(
     ("gold", "parse", "names", "expected"),
     [
-        # Annotations are projected away, and continuations are not.
         ("(S^TOP a (S_Cont>B>C b c))\n", "(S a (S b c))\n", "labelled bracketed", [[1, 2]]),
-        # A parser may retag and write bare terminals.
-        (NOUN_VERB, "(S (XX dog) (YY eats))\n(S NN VB)\n(S dog eats)\n", "labelled", [[1], [1], [1]]),
-        # A flat fall-back may stand among binarized parses.
         ("(S a (S_Cont b c))\n" * 2, "(S a b c)\n(S a (S_Cont b c))\n", "labelled", [[1], [2]]),
-        # Empty lines are empty parses.
-        (GOLD, "\n(S (B x y) z)\n\n", "parsed", [[0], [1], [0]]),
-        # Gold trees may be indented.
         (INDENTED, "(S a (S_Cont b c))\n(S p q)\n", "gold_line parse_line", [[1, 1], [4, 2]]),
     ],
 )

@@ -6,6 +6,7 @@ import pytest
 from browser import Page, started_browser
 from commandline import grammar_text, run
 
+pytestmark = pytest.mark.long
 TOY = (
     "1 - S -> NP VP; 0.6 - NP -> Det N; 0.2 - NP -> NP PP; 0.2 - NP -> 'she'; 0.7 - VP -> V NP;"
     "0.3 - VP -> VP PP; 1 - PP -> P NP; 1 - Det -> 'the'; 0.5 - N -> 'dog'; 0.5 - N -> 'telescope';"

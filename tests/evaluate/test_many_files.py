@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import random
 import re
 from collections.abc import Sequence
 
@@ -21,9 +20,8 @@ NAMES = "abcdefgh"
 @pytest.fixture(autouse=True)
 def files() -> None:
     """File b has a half of the sentences right, the next more, and so on."""
-    source = random.Random(1)
     texts = {
-        name: "".join(f"{RIGHT if source.random() < place / 9 else WRONG}\n" for _ in range(60))
+        name: "".join(f"{RIGHT if 7 * number % 60 < place * 60 / 9 else WRONG}\n" for number in range(60))
         for place, name in enumerate(NAMES)
     }
     write(gold=f"{RIGHT}\n" * 60, **texts)
@@ -33,8 +31,8 @@ def command_for(names: Sequence[str]) -> str:
     return f"evaluate gold.mrg {' '.join(f'{name}.mrg' for name in names)}"
 
 
-@pytest.mark.parametrize("baseline", ["a", "c"])
-def test_beyond_six_the_letter_is_the_baselines(command: Command, baseline: str) -> None:
+def test_beyond_six_the_letter_is_the_baselines(command: Command) -> None:
+    baseline = "c"
     text = command(f"{command_for(NAMES)} --columns labelled-recall --baseline {baseline}").output
     table, _, rest = text.partition("\n\n")
     found = {row.split()[0]: "".join(row.split()[3:]) for row in table.splitlines()[1:]}

@@ -121,7 +121,7 @@ def test_details_and_posteriors_of_others_are_refused(command: Command) -> None:
     assert not PAGE.exists()
 
 
-@pytest.mark.parametrize("options", [{"evalb": "COLLINS.prm"}, {"profile": "spmrl"}, {"form": "original"}])
+@pytest.mark.parametrize("options", [{"profile": "spmrl"}])
 def test_in_memory(command: Command, options: dict[str, str]) -> None:
     gold, one = write(gold="(S (NP (DT a) (NN b)) (VBZ c))\n" * 2, one="(S (DT a) (NN b) (VBZ c))\n\n")
     parses = {"one": mp.read_parses(one)}

@@ -46,11 +46,9 @@ COMMANDS = _weighed("""
 1 corpora corpus corpus.zip wsj
 2 corpora corpus.zip icepahc --check
 3 check trees.mrg corpus.zip icepahc:icepahc -o out
-2 check bin.mrg --format json
 3 stats trees.mrg corpus.zip --on-error skip --top 3
 2 stats icepahc:icepahc --leaves lemma --no-traces --table chains --format csv -o out
 6 binarize trees.mrg -o out
-1 binarize icepahc:icepahc --no-ids -o out
 4 binarize trees.mrg --head-rules heads.txt --on-error skip -o out
 3 binarize trees.mrg --head-rules collins --subcat --annotate parent,head-tag -o out
 3 binarize trees.mrg --label-map labels.map --functions after:- -o out
@@ -62,38 +60,29 @@ COMMANDS = _weighed("""
 3 binarize corpus.zip --drop NP,V* --roots S --encoding utf-8,latin-1 -o out
 2 binarize trees.mrg --ids NP --terminals-below lemma=form -o out
 2 binarize greynir:trees.mrg --drop X -o out
-2 binarize penn-historical:icepahc -o out
 4 debinarize head.mrg -o out
 2 debinarize join.mrg
-2 debinarize joined.mrg -o out
 3 debinarize foreign.mrg --continuation |<> --joiner :: -o out
 3 split bin.mrg --test-fraction 0.3 --train-output out.train --test-output out.test
-2 split bin.mrg --test-random 2 --seed 1 --train-output out.train --test-output out.test
 2 split bin.mrg --test-fraction 0.3 --dev-fraction 0.2 --seed 1 --dev-output out.dev --train-output out
-1 split bin.mrg --test-last 2 --train-output out.train --test-output out.test --no-ids
 2 split bin.mrg --fold 1/3 --train-size 0.5 --seed 1 --train-output out.train --test-output out.test
 4 train bin.mrg --statistics out.stat -o out
-4 train bin.mrg --terminals words -o out
 2 train bin.mrg --terminals words --unknown collins --rare 2 -o out
 3 train trees.mrg --method inside-outside --nonterminals 2 --iterations 2 --curve out.csv -o out
 6 train bin.mrg --method inside-outside --nonterminals 3 --iterations 3 --resume -o io.txt
 3 train bin.mrg --method inside-outside --init tags.txt --iterations 1 --heldout two.mrg -o out
 4 train join.mrg --method dop -o out
-2 train joined.mrg --method dop --terminals words -o out
 3 train unary.mrg --method split-merge --cycles 1 --merge 0.3 --smooth 0.1 --seed 2 -o out
 3 train bin.mrg --method split-merge --terminals words --cycles 2 --rare 2 --resume -o states.txt
 2 parse words.tokens -g states.txt --prune 1e-3 --objective max-rule-product -o out
 4 grammar info tags.txt
-3 grammar info dop.txt
 3 grammar info unary.txt --entropy --lengths 20
-2 grammar info words.nltk --entropy --lengths 3 --format json
 3 grammar info states.txt --states NP --top 2 --format json
 2 grammar info states.txt --states NP --format csv --svg out.svg --png out.png --pdf out.pdf
 4 grammar convert collins.txt
 6 grammar convert rules.bitpar --from bitpar --lexicon lexicon.bitpar -o out
 6 grammar convert words.nltk --from nltk --terminals words -o out
 3 grammar convert unary.txt --to bitpar -o out --lexicon-output out.lex
-3 grammar convert head.txt --to nltk -o out
 2 grammar convert dop.txt --to bitpar --lexicon-output out.lex -o out
 4 grammar convert words.nltk --normalize -o out
 4 surprisal tokens.txt -g tags.txt --format csv -o out
@@ -104,78 +93,58 @@ COMMANDS = _weighed("""
 3 masked bin.mrg -g tags.txt --by tags -o out.npz
 3 masked words.tokens -g words.txt --encoding latin-1
 5 sample unary.txt -n 3 --seed 1 -o out
-3 sample words.nltk --normalize -n 3 --seed 1 -o out
 3 sample unary.txt -n 3 --seed 1 --conditioned DT --lengths 1-9 -o out
-2 sample words.txt -n 3 --seed 1 --conditioned the --words -o out
 4 parse words.tokens -g words.nltk --normalize -o out
 3 score bin.mrg -g words.nltk --normalize
 8 parse tokens.txt -g tags.txt --details out.json -o out
 6 parse bin.mrg -g tags.txt --objective labelled-tree --objective bracketed-recall -o out.{objective}
 6 parse bin.mrg -g tags.txt --max-seconds 5 --details out.json -o out.{objective}
 8 parse words.tokens -g words.txt -o out
-3 parse words.tokens -g words.nltk --mark-fallback -o out
 3 parse words.tokens -g words.txt --tokenize -o out
-5 parse words.tokens -g collins.txt -o out
 6 parse bin.mrg -g unary.txt --objective labelled-tree --details out.json -o out
 4 parse bin.mrg -g unary.txt --objective parent-child --space grammar -o out
-4 parse tokens.txt -g unary.txt --objective labelled-recall --space grammar --node-cost 0.1 -o out
 4 parse bin.mrg -g unary.txt --objective max-rule-sum --objective max-rule-product -o out.{objective}
 4 parse bin.mrg -g head.txt --objective productions --debinarize -o out
 3 parse bin.mrg -g head.txt -g tags.txt --objective max-rule-product --mix 2,1 --details out.json -o out
 2 parse tokens.txt -g unary.txt -g tags.txt --objective max-rule-sum --debinarize -o out
-3 parse bin.mrg -g head.txt --prune 0.01 --items symbol --details out.json -o out
 3 parse tokens.txt -g tags.txt --objective general-recall --weight labelled=2 --weight bracketed=-1 -o out
-3 parse tokens.txt -g unary.txt --objective labelled-f --space nary --details out.json -o out
 3 parse bin.mrg -g tags.txt --objective bracketed-f --exact --details out.json -o out
 3 parse bin.mrg -g tags.txt --objective labelled-f --debinarize --details out.json -o out
 4 parse bin.mrg -g unary.txt --objective consistent-brackets --details out.json -o out
-3 parse tokens.txt -g tags.txt --objective consistent-brackets-product -o out
 4 parse bin.mrg -g unary.txt --objective consistent-brackets-tree --details out.json -o out
 4 parse bin.mrg -g head.txt --objective most-probable-tree --objective bracketed-tree -o out.{objective}
 4 parse bin.mrg -g unary.txt --k-best 5 --candidates out.tsv --debinarize -o out
-3 parse tokens.txt -g tags.txt --samples 4 --candidates out.tsv -o out
 2 parse tokens.txt -g tags.txt --objective bracketed-recall --labels none --fallback empty -o out
 4 parse bin.mrg -g tags.txt --objective minimum-risk --risk labelled-f --k-best 4 --details out.json -o out
-3 parse bin.mrg -g tags.txt --objective minimum-risk --risk bracketed-tree --samples 4 -o out
 4 parse bin.mrg -g dop.txt --details out.json -o out
 3 parse bin.mrg -g dop.txt --objective most-probable-tree --max-samples 20 --max-error 0.1 -o out
-3 parse tokens.txt -g depth.txt --objective consistent-brackets --max-samples 20 --details out.json -o out
 2 parse tokens.txt -g depth.txt --sampled-posteriors --max-samples 20 --prune 0.01 -o out
-2 parse bin.mrg -g dop.txt --k-best 3 --candidates out.tsv -o out
-3 parse bin.mrg -g tags.txt --write-posteriors out.npz --least 0.1 -o out
 1 parse bin.mrg -g tags.txt --jobs 2 --log out.log -o out
 6 parse bin.mrg -g tags.txt --resume --details out.json -o out
 3 parse tokens.txt -g tags.txt --shard 1/2
 10 parse bin.mrg --posteriors posteriors.npz --details out.json -o out
-4 parse bin.tokens --posteriors posteriors.npz --debinarize
 4 parse bin.mrg --posteriors posteriors.npz --posteriors posteriors.npz --mix .7,.3 -o out
 4 parse foreign.tokens --posteriors foreign.npz --continuation |<> --joiner :: --debinarize -o out
 2 parse foreign.tokens --posteriors foreign.npz --label-style supar --null NP^x -o out
 2 parse bin.mrg -g tags.txt --write-posteriors out.npz --label-style supar -o out
-3 parse foreign.tokens --posteriors foreign.npz --objective labelled-f --joiner :: -o out
 6 parse bin.mrg -g tags.txt --engine best-first --statistics bin.stat -o out
 3 parse bin.mrg -g words.txt --engine best-first --merit prefix --until mass:0.9 -o out
 4 --config options.toml parse tokens.txt -g tags.txt -o out.{objective}
 4 --config options.toml evaluate bin.mrg one.mrg
 2 --no-config binarize trees.mrg -o out
 5 rerank --candidates candidates.tsv -g tags.txt --objective labelled-f --details out.jsonl -o out
-3 rerank --candidates candidates.tsv --objective minimum-risk --risk labelled_f -o out
 3 rerank --candidates candidates.tsv --posteriors posteriors.npz --objective general-recall --form binarized
 4 combine one.orig four.mrg gold.orig --details out.json -o out
 3 combine one.orig four.mrg --objective general-recall --node-cost 0.5 --weights 2,1 -o out
 3 combine one.orig four.mrg --weights-from gold.orig --dev one.orig --dev four.mrg --weights-by label -o out
-3 combine one.orig gold.orig --objective minimum-risk --risk bracketed-f --details out.json -o out
 4 combine --candidates nary.tsv -o out
 5 score bin.mrg -g tags.txt -o out
 3 score bin.mrg --posteriors posteriors.npz
-4 score gold.orig -g unary.txt --format tsv
 3 score bin.mrg -g collins.txt --items --consistent
 3 score bin.mrg --jackknife 2 --terminals words --form binarized -o out
 3 score bin.mrg -g tags.txt --resume --jobs 2 --log out.log -o out
 3 posteriors tokens.txt -g tags.txt --normalize --line 2 --svg out.svg
-4 posteriors bin.mrg --posteriors posteriors.npz --format tsv
 2 posteriors bin.mrg -g depth.txt --prune 0.01 --threshold 0.1 --png out.png --pdf out.pdf
-3 explain -g words.txt --file words.tokens --line 2 --readings 3 -o out
 2 explain -g tags.txt --normalize --file bin.mrg --objective productions --objective general-recall -o out
 2 baseline bin.mrg --kind random --runs 2 -o out-{seed}
 3 baseline bin.mrg --kind balanced --frequent-labels -o out
@@ -194,27 +163,21 @@ COMMANDS = _weighed("""
 3 evaluate bin.mrg one.mrg two.mrg --criteria labelled-f,leaf-ancestor,tagging-accuracy --resamples 10
 3 evaluate bin.mrg one.mrg two.mrg --baseline two --average sentence --resamples 10 --format csv
 4 evaluate gold.orig one.orig --profile spmrl
-2 evaluate gold.orig one.orig --profile evalb
 3 evaluate gold.orig one.orig --profile compound-pcfg --keep-punctuation
-2 evaluate gold.orig one.orig --profile on-lstm
 6 evaluate --evalb rules.prm gold.orig one.orig
 3 evaluate --evalb rules.prm gold.orig one.orig two.mrg --format csv --resamples 10
 4 report bin.mrg one.mrg two.mrg --resamples 10 --posteriors posteriors.npz -o out.html
 3 report bin.mrg one.mrg --details details.jsonl --title T --about corpus=x --resamples 10 -o pages
 2 report bin.mrg candidates.tsv --resamples 10 -o out.html
-2 report gold.orig one.orig --form original -o out.html
 2 report gold.orig one.orig --profile spmrl --resamples 10 -o out.html
 4 show bin.mrg one.mrg two.mrg --line 2 --svg out.svg
-3 show bin.mrg one.mrg two.mrg --differing --png out.png --pdf out.pdf --latex out.tex
-2 show bin.mrg candidates.tsv --count 2
+3 show bin.mrg one.mrg two.mrg --differing --latex out.tex
 3 show --compare bin.mrg random.mrg --format csv --places bin.mrg
 2 show --compare bin.mrg random.mrg --labels-only --count 2
 2 show --compare bin.mrg unary.mrg --spans-only --debinarize --svg out.svg
-3 show trees.mrg
 2 posteriors foreign.tokens --posteriors foreign.npz --label-style supar
 3 evaluate foreign.mrg foreign.mrg --form original --label-style supar --null S
 2 report foreign.mrg foreign.mrg --form original --label-style supar -o out.html
-2 score foreign.mrg -g unary.txt --label-style supar
 2 cite reproduced -o out
 1 cite criteria:x|gold:y=0|version:mbrparse-0.1.0 -o out
 """)
@@ -249,22 +212,25 @@ VALUES = {
     "--lengths": "5 2-4 4-2 1-1000",
     "--merit": "boundary-trigram beta stack prefix normalized-beta trigram left-boundary",
     "--null": "VP|<> S NULL",
+    "--method": "counting dop counting,dop x",
     "--mix": ".5,.5 1,0 2,1",
+    "--on-error": "stop skip stop,skip x",
     "--parse": "prune=0,0.1 space=nary max-length=3,30 k-best=1",
+    "--prune": "0 0.01 0,1e-3 x",
     "--risk": "labelled-f bracketed-recall labelled-tree consistent-brackets-recall",
     "--root": "ROOT S X",
     "--roots": "S S,TOP",
     "--runs": "a=one.mrg,two.mrg b=one.mrg",
     "--sections": "00 00-01 23",
     "--shard": "1/1 1/2 2/3",
+    "--terminals": "tags words tags,words x",
     "--terminals-below": "lemma=form lemma=",
     "--test-fraction": "0.2 0.5",
-    "--test-sections": "00 23",
     "--title": "T <b>",
     "--train": "terminals=words rare=2,3 method=counting,dop 3 0.5",
     "--train-size": "0.5 1 2 1/3",
-    "--train-sections": "00 02-21",
     "--unary": "top,keep join-tags x",
+    "--vmarkov": "1 2 1,2 x",
     "--until": "first-parse exhausted mass:0.5",
     "--weights": "1 1,2 .5,.3,.2 1,1,1",
     "--weight": "labelled=1 labelled=0.5 bracketed=1 bracketed=-0.5",

@@ -1,10 +1,10 @@
 """The oracle itself: cases of every kind agree, and a difference is found and made small."""
 
 import pytest
-from cases import KINDS
-from comparisons import Comparison, Mismatch
+from cases import KINDS, Case, cases
+from comparisons import Comparison, Mismatch, compare
 from hypothesis import given, settings
-from oracle import cases, compare, try_row
+from oracle import try_row
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -13,8 +13,8 @@ def test_cases_of_every_kind_agree(kind: str) -> None:
 
     @settings(max_examples=3)
     @given(cases(kind))
-    def agree(case: object) -> None:
-        compare(case, check)  # type: ignore[arg-type]
+    def agree(case: Case) -> None:
+        compare(case, check)
 
     agree()
     assert check.counts.total() > 0

@@ -37,21 +37,12 @@ COLLINS = head_rules("collins")
 @pytest.mark.parametrize(
     ("options", "arguments"),
     [
-        ("", {}),
         ("--unary bottom --functions keep", {"unary": "bottom", "functions": "keep"}),
-        ("--unary keep", {"unary": "keep"}),
         ("--unary join --hmarkov inf", {"unary": "join", "binarize": Binarization(hmarkov=math.inf)}),
-        ("--max-length 4", {"max_length": 4}),
         ("--direction left --hmarkov 1 --vmarkov 2", {"binarize": Binarization("left", 1, 2)}),
-        ("--annotate parent --hmarkov 1", {"binarize": Binarization("right", 1, 2)}),
-        ("--head-rules collins", {"binarize": Binarization(heads=HeadDriven(COLLINS))}),
         (
             "--head-rules collins --annotate parent,head-tag --subcat",
             {"binarize": Binarization(vmarkov=2, heads=HeadDriven(COLLINS, tags=True, frames=True))},
-        ),
-        (
-            "--head-rules collins --annotate head-tag --vmarkov 3 --functions keep",
-            {"binarize": Binarization(vmarkov=3, heads=HeadDriven(COLLINS, tags=True)), "functions": "keep"},
         ),
     ],
 )
@@ -68,9 +59,7 @@ def test_what_binarize_does(options: str, arguments: dict[str, Any], command: Co
     ("arguments", "message"),
     [
         ({"sections": "02-21"}, "sections of embedded:flights; only wsj:DIR has them"),
-        ({"on_error": "ignore"}, "on_error is stop or skip, not 'ignore'"),
         ({"unary": "none"}, "unary is one of top, bottom, join, join-tags, keep, not 'none'"),
-        ({"functions": True}, "functions are strip, keep, after:CHARACTERS or before:CHARACTERS, not True; "),
     ],
 )
 def test_arguments_that_mean_nothing(arguments: dict[str, Any], message: str) -> None:

@@ -252,9 +252,7 @@ def test_a_file(command: Command) -> None:
     [
         ("( (IP (N hundar) (V gelta)) (ID A,.1))", "penn-historical:a.psd"),
         ("( (IP (N hundar-hundur) (V gelta-gelta)) (ID A,.1))", "icepahc:a.psd"),
-        ("( (META (ID 1) (COMMENT ))\n (IP (N hundar-hundur) (V gelta-gelta)))", "icepahc:a.psd"),
         ("(ROOT (IP (N dogs) (V well-fed)))", None),
-        ("(S (NN a b) (V c))", None),
     ],
 )
 def test_the_reader_of_another_style_is_named(command: Command, text: str, reader: str | None) -> None:
