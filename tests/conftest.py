@@ -48,12 +48,6 @@ def whole_treebank_sample() -> tuple[Tree, ...]:
 
 
 @pytest.fixture(scope="session")
-def sinica_sample() -> tuple[Tree, ...]:
-    """All raw trees of NLTK's Sinica Treebank sample."""
-    return _raw_trees("nltk:sinica_treebank")
-
-
-@pytest.fixture(scope="session")
 def command() -> Command:
     """Run ``mbrparse`` in this process: ``command("split --test-last 3", path, stdin="...")``."""
     return run

@@ -8,7 +8,7 @@ With chains a span has one label or more. Its k labels gain w_L g each and w_B m
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from functools import cache
 from itertools import pairwise, product
 from typing import TypeAlias
@@ -135,20 +135,3 @@ def expected_f_optimum(truths: Truths, n: int, labels: bool) -> float:
 def optimum_by_size(gains: Mapping[int, Mapping[Span, float]], n: int) -> float:
     """The most that a tree earns where each span earns gains[size of the tree][span]."""
     return max(sum(gains[len(tree)][span] for span in sorted(tree)) for tree in trees(n, False))
-
-
-def pooled_optimum(sentences: Sequence[tuple[Listed, int]], labelled: float, bracketed: float) -> float:
-    """The largest 2 sum of gains / (spans of the trees + expected ones), sums over all sentences."""
-    expected = sum(value for g, _ in sentences for value in g.values())
-    ways = [
-        [
-            (sum(gain(g, span, labelled, bracketed, 0.0) for span in sorted(tree)), len(tree))
-            for tree in trees(n, True)
-        ]
-        for g, n in sentences
-    ]
-    best = 0.0
-    for chosen in product(*ways):
-        below = sum(size for _, size in chosen) + expected
-        best = max(best, 2 * sum(matches for matches, _ in chosen) / below if below else 1.0)
-    return best

@@ -369,17 +369,6 @@ def catalan_reached(branch: Fraction, length: int) -> Fraction:
     return catalan_prefix(branch, length + 1) / (1 - branch)
 
 
-def catalan_expected_length(branch: Fraction) -> Fraction:
-    """The L that is (1 - branch) + 2 branch L, for a ``branch`` below 1/2."""
-    return (1 - branch) / (1 - 2 * branch)
-
-
-def catalan_entropy(branch: Fraction) -> float:
-    """The H that is h(branch) + 2 branch H, in bits."""
-    p = float(branch)
-    return -(p * math.log2(p) + (1 - p) * math.log2(1 - p)) / (1 - 2 * p)
-
-
 def left_recursive_grammar(leave: Fraction) -> RuleSet:
     """S -> 'a' with probability ``leave``, S -> S 'b' otherwise (Stolcke 1995, "Prediction loops": p and q).
 
@@ -387,14 +376,3 @@ def left_recursive_grammar(leave: Fraction) -> RuleSet:
     times, so that Stolcke's forward probability of S -> 'a' is one and that of S -> S 'b' is q/p.
     """
     return _rules({"S -> 'a'": leave, "S -> S 'b'": 1 - leave})
-
-
-def unary_cycle_grammar(down: Fraction, back: Fraction) -> RuleSet:
-    """S -> A (``down``) or 'a', A -> S (``back``) or 'b'; S is next 1 / (1 - down back) times."""
-    return _rules({"S -> A": down, "S -> 'a'": 1 - down, "A -> S": back, "A -> 'b'": 1 - back})
-
-
-def unary_cycle_strings(down: Fraction, back: Fraction) -> dict[Words, Fraction]:
-    """The probabilities of both strings."""
-    times = 1 / (1 - down * back)
-    return {("a",): (1 - down) * times, ("b",): down * (1 - back) * times}

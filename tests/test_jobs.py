@@ -23,8 +23,6 @@ from mbrparse.jobs import (
     share,
 )
 
-TASKS = ["a", "wrong", "die", "b", "slow", "c"]
-
 
 def make(suffix: str) -> Callable[[str], str]:
     """A function that may fail in every way."""
@@ -62,15 +60,16 @@ def test_results_are_in_order_and_errors_are_their_tasks(jobs: int) -> None:
     assert not multiprocessing.active_children()
 
 
-def test_a_worker_that_dies_or_is_too_slow_ends_its_own_task() -> None:
-    found = results(1, TASKS, 0.5)
-    assert found[:4] == [
-        "a!",
-        "wrong: g:3: no grammar",
-        "die: worker died (killed by SIGKILL, out of memory?)",
-        "b!",
-    ]
-    assert found[4:] == ["slow: took longer than 0.5 seconds", "c!"]
+def test_a_worker_that_dies_ends_its_own_task() -> None:
+    died = "die: worker died (killed by SIGKILL, out of memory?)"
+    assert results(2, ["a", "wrong", "die", "b"]) == ["a!", "wrong: g:3: no grammar", died, "b!"]
+    assert not multiprocessing.active_children()
+
+
+@pytest.mark.long
+def test_a_worker_that_is_too_slow_ends_its_own_task() -> None:
+    """The limit is one that no other task needs, however busy the machine is."""
+    assert results(1, ["a", "slow", "c"], 20) == ["a!", "slow: took longer than 20 seconds", "c!"]
     assert not multiprocessing.active_children()
 
 
@@ -79,9 +78,10 @@ def slow_to_make(seconds: float) -> Callable[[int], int]:
     return abs
 
 
+@pytest.mark.long
 def test_to_make_the_function_takes_no_task_s_time() -> None:
-    function = WorkerFunction(partial(slow_to_make, 1.5))
-    with open_executor(1, function, 1.0) as executor:
+    function = WorkerFunction(partial(slow_to_make, 21))
+    with open_executor(1, function, 20) as executor:
         assert executor.submit(function, -2).result() == 2
 
 
@@ -140,11 +140,10 @@ def interrupted(jobs: int) -> None:
 
 
 def test_an_interruption_ends_processes_at_once() -> None:
-    began = time.monotonic()
+    """Its slow task would take an hour."""
     with pytest.raises(KeyboardInterrupt):
         interrupted(2)
     assert not multiprocessing.active_children()
-    assert time.monotonic() - began < 3000
 
 
 def test_a_cluster_that_is_not_there() -> None:

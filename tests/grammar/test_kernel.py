@@ -79,6 +79,7 @@ def test_what_a_kernel_calls_and_the_constants_it_sees_are_compiled_in(little: P
     assert show(little, cache) == ("42", "")
 
 
+@pytest.mark.long
 def test_a_change_recompiles_what_depends_on_it_alone(little: Path, cache: Path) -> None:
     show(little, cache)
     kernels = cache / "mbrparse" / "kernels"
@@ -89,6 +90,7 @@ def test_a_change_recompiles_what_depends_on_it_alone(little: Path, cache: Path)
     assert len(set(kernels.iterdir()) - before) == 1
 
 
+@pytest.mark.long
 @pytest.mark.skipif(os.name != "posix", reason="modes are POSIX's")
 def test_folders_that_others_may_write_to_are_not_used(little: Path, cache: Path) -> None:
     assert show(little, cache) == ("compiled 4", "")
