@@ -206,5 +206,5 @@ def test_a_parser_takes_a_dop_grammar() -> None:
 
 def test_unary_nodes_are_refused_with_a_remedy() -> None:
     tree = Tree("S", [Tree("A", [Tree("x")]), Tree("y")])
-    with pytest.raises(GrammarError, match=r"A is a unary node.*--unary"):
+    with pytest.raises(GrammarError, match="A is a unary node"):
         address_trees([SourceTree("t.mrg", 3, tree)], "tags")

@@ -108,7 +108,7 @@ def test_what_cannot_be_pruned(grammar: PCFG) -> None:
     plain = PCFG.from_rules(counted(projected_tree(read_tree(text)) for text in ANNOTATED_TREES))
     with pytest.raises(OptionsError, match="nothing to project: no labels of this grammar differ"):
         Parser(plain, prune=0.1)
-    with pytest.raises(OptionsError, match="leave out best_first"):
+    with pytest.raises(OptionsError, match="not for best-first search"):
         Parser(grammar, prune=0.1, best_first=BestFirst("normalized-beta", Until("exhausted")))
     with pytest.raises(OptionsError, match="from 0 to below 1"):
         Parser(grammar, prune=1.0)
