@@ -67,7 +67,14 @@ class Tree:
 
     def leaves(self) -> tuple[Tree, ...]:
         """The terminals, left to right."""
-        return tuple(node for node in self.preorder() if not node.children)
+        found, stack = [], [self]
+        while stack:
+            node = stack.pop()
+            if node.children:
+                stack.extend(node.children[::-1])
+            else:
+                found.append(node)
+        return tuple(found)
 
     def tags(self) -> tuple[str, ...]:
         """The tags of the terminals; a bare terminal is its own tag."""
@@ -120,27 +127,23 @@ class Tree:
 
     def __str__(self) -> str:
         """The tree as one line of brackets (see treebank.brackets for reading them)."""
-        parts: list[str] = []
-        stack: list[Tree | str] = [self]
+        parts: list[str] = []  # a blank before each node
+        stack: list[Tree | None] = [self]  # None ends a node
         while stack:
-            item = stack.pop()
-            if isinstance(item, str):
-                parts.append(item)
-            elif not item.children:
-                parts.append(leaf_text(item))
+            node = stack.pop()
+            if node is None:
+                parts.append(")")
+            elif not node.children:
+                parts.append(" " + leaf_text(node))
             else:
-                parts.append("(" + bracket_free(item.label) + " ")
-                stack.append(")")
-                children = item.children
-                for position in range(len(children) - 1, 0, -1):
-                    stack.append(children[position])
-                    stack.append(" ")
-                first = children[0]
-                if (len(children) == 1 or not item.label) and first.is_leaf and first.word is None:
+                parts.append(" (" + bracket_free(node.label))
+                children, first = node.children, node.children[0]
+                stack.append(None)
+                stack.extend(children[::-1])
+                if (len(children) == 1 or not node.label) and not first.children and first.word is None:
                     # Written bare it would read back as the node's word, or as its label.
-                    first = Tree(first.label, word=first.label)
-                stack.append(first)
-        return "".join(parts)
+                    stack[-1] = Tree(first.label, word=first.label)
+        return "".join(parts)[1:]
 
     def __repr__(self) -> str:
         return f"<Tree {self}>"

@@ -61,7 +61,7 @@ class DenseLabels(NamedTuple):
 
 
 class _Sums(NamedTuple):
-    """The sentence whose inside and outside values are in memory."""
+    """What is known of the last sentence."""
 
     terminal_ids: IntArray
     sentence: DenseSentence
@@ -92,14 +92,15 @@ class DenseAnswers:
         self._scratch = aligned_floats(max(len(tables.tiles.right), 3) * LANES)
         self._inside, self._outside = aligned_floats(0), aligned_floats(0)
         self._sums: _Sums | None = None
+        self._has_values = False  # whether the values of ``_sums`` are in memory still
 
     def log_prob(self, chart: Chart) -> float:
         """The natural logarithm of the sentence's probability, -inf without a parse."""
-        return self._filled(chart).log_prob
+        return self._sums_of(chart).log_prob
 
     def summary(self, chart: Chart) -> SpanSummary:
         """The best label of each cell, its posterior, and the sum of all."""
-        return self._filled(chart).summary
+        return self._sums_of(chart).summary
 
     def entries(self, chart: Chart) -> SpanEntries:
         """All posteriors above zero."""
@@ -125,7 +126,7 @@ class DenseAnswers:
 
     def viterbi(self, chart: Chart) -> Derivation:
         """The most probable derivation."""
-        self._sums = None
+        self._has_values = False
         sentence, tables, n = self._sentence(chart.terminal_ids), self._tables, chart.length
         nodes, tags = np.empty((3, n - 1), np.int32), np.empty(n, np.int32)
         value, least, most = _best_derivation(tables, sentence, self._inside, 1 - self._tie, nodes, tags)
@@ -139,7 +140,7 @@ class DenseAnswers:
 
     def inside_nodes(self, terminal_ids: IntArray) -> InsideNodes:
         """The inside values of a sentence."""
-        self._sums = None
+        self._has_values = False
         tables, sentence, n = self._tables, self._sentence(terminal_ids), len(terminal_ids)
         _, least, most = dense_inside(tables, sentence, self._inside, None)
         self._check(least, most)
@@ -170,11 +171,17 @@ class DenseAnswers:
         if not (self._is_exact and least >= LEAST_VALUE and most <= MOST_VALUE):
             raise NumberRangeError(TOO_IMPROBABLE)
 
-    def _filled(self, chart: Chart) -> _Sums:
-        """The inside and outside values of a chart's sentence, in memory."""
+    def _sums_of(self, chart: Chart) -> _Sums:
+        """The sums of a chart's sentence."""
         if self._sums is not None and self._sums.terminal_ids is chart.terminal_ids:
             return self._sums
-        self._sums = None
+        return self._filled(chart)
+
+    def _filled(self, chart: Chart) -> _Sums:
+        """The same, with the inside and outside values in memory."""
+        if self._has_values and self._sums is not None and self._sums.terminal_ids is chart.terminal_ids:
+            return self._sums
+        self._sums, self._has_values = None, False
         sentence, summary = self._sentence(chart.terminal_ids), empty_summary(chart.length)
         with_words = not self._is_certain[chart.terminal_ids].all()
         total, peak, least, most = _posteriors(
@@ -188,6 +195,7 @@ class DenseAnswers:
             log_prob = math.log(total) - float(sentence.power.sum()) * math.log(2.0)
             words = self._words(sentence, with_words)
             _enter(words, summary, chart.length, self._tie)
+        self._has_values = True
         self._sums = _Sums(chart.terminal_ids, sentence, log_prob, words, summary)
         return self._sums
 

@@ -55,7 +55,8 @@ def output_of(parse: Parse, details: Details | None = None, marked: bool = False
     With ``marked`` the roots of fall-backs are.
     """
     # Objectives often have the same tree, whose text is made once.
-    texts = {id(tree): EMPTY_PARSE if tree is None else str(tree) for tree in parse.trees}
+    distinct = {id(tree): tree for tree in parse.trees}
+    texts = {key: EMPTY_PARSE if tree is None else str(tree) for key, tree in distinct.items()}
     trees = [texts[id(tree)] for tree in parse.trees]
     if marked:
         decoded = zip(trees, parse.decoded, strict=True)
