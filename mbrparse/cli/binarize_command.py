@@ -99,7 +99,7 @@ class BinarizeOptions:
     min_length: int = count_option(help="Drop trees with fewer terminals.", default=1)
 
     def binarization(self) -> Binarization:
-        """The binarization; raises UsageError for options that do not go together."""
+        """The binarization; raises UsageError for options that cannot be combined."""
         from mbrparse.treebank.binarize import Binarization, HeadDriven
         from mbrparse.treebank.heads import head_rules as read_head_rules
 
@@ -113,7 +113,7 @@ class BinarizeOptions:
             vmarkov = 2
         if self.head_rules is None:
             if self.subcat or HEAD_TAG in annotate:
-                raise click.UsageError("--subcat and --annotate head-tag go with --head-rules.")
+                raise click.UsageError("--subcat and --annotate head-tag need --head-rules.")
             return Binarization(self.direction, self.hmarkov, vmarkov)
         if given("direction") or given("hmarkov"):
             raise click.UsageError("--direction and --hmarkov cannot be combined with --head-rules.")
@@ -150,7 +150,7 @@ def binarize(
     from mbrparse.treebank.corpora.prepare import Preparation, PreparationStatistics, prepare_corpora
 
     if sections is not None and not any(spec.startswith("wsj:") for spec in inputs):
-        raise click.UsageError("--sections goes with wsj:DIR.")
+        raise click.UsageError("--sections needs wsj:DIR.")
     check_outputs(
         with_places([("--output", output)], no_ids),
         [

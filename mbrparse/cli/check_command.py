@@ -24,8 +24,8 @@ def check(treebanks: tuple[str, ...], format: Any, reading: CorpusOptions, outpu
     """Name every malformed tree of a treebank, and count what is suspicious, or removed, as it is read.
 
     TREEBANK is what binarize takes: a file, "-", a folder, a zip, a glob, or a name that corpora lists. What
-    is suspicious can be read, but likely means something else; its number stands in brackets, after the
-    place where it is first. The exit status is 1 if any tree is malformed.
+    is suspicious can be read, but likely means something else; its first place is printed, and its number
+    in brackets. The exit status is 1 if any tree is malformed.
     """
     from pathlib import Path
 

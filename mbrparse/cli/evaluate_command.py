@@ -103,7 +103,7 @@ def evaluate(
 
     --evalb PRM GOLD PARSE prints what EVALB prints, to the letter, and the coverage on standard error
     (EVALB leaves sentences without a parse out). With --format, --by or several parse files, its
-    figures stand in tables like any others.
+    figures are in tables as others are.
     """
     from mbrparse.evaluate.evalb.parameters import read_parameters
     from mbrparse.treebank.candidate_files import is_candidate_file
@@ -130,7 +130,7 @@ def evaluate(
     if tables.columns and tables.format in ("csv", "json"):
         raise click.UsageError(f"--format {tables.format} has all columns: leave --columns out.")
     if tables.strict and comparison.evalb is None:
-        raise click.UsageError("--strict goes with --evalb: the other criteria leave no sentence out.")
+        raise click.UsageError("--strict needs --evalb: the other criteria leave no sentence out.")
     encoding = comparison.encoding
     parameters = None if comparison.evalb is None else read_parameters(comparison.evalb, log, encoding)
     if parameters is not None and parameters.debug:

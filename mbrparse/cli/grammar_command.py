@@ -178,9 +178,9 @@ def convert(
     from mbrparse.grammar.rules import RuleSet, binarize_rules
 
     if (source == "bitpar") != (lexicon is not None):
-        raise click.UsageError("--from bitpar and --lexicon go together.")
+        raise click.UsageError("--from bitpar and --lexicon need each other.")
     if (target == "bitpar") != (lexicon_output is not None):
-        raise click.UsageError("--to bitpar and --lexicon-output go together.")
+        raise click.UsageError("--to bitpar and --lexicon-output need each other.")
     check_outputs(
         [("--output", output), ("--lexicon-output", lexicon_output)],
         [("--lexicon", lexicon)],

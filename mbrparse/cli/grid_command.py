@@ -124,7 +124,7 @@ def reproduce(
     (mbrparse corpora lists them all). The folder gets binarized.mrg, train.mrg, test.mrg, grammar.txt, a file
     of parses for each objective (Goodman's 1996), details.jsonl and table.txt, as the commands binarize,
     split, train, parse and evaluate make them; and posteriors.npz and report.html, a page with every
-    sentence (mbrparse report). A run that was interrupted goes on with the stage that it was at.
+    sentence (mbrparse report). A run that was interrupted continues with the first stage that is not done.
     """
     from mbrparse.grid.cells import GridCell
     from mbrparse.grid.reproduction import ALGORITHMS, Reproduction
@@ -138,7 +138,7 @@ def reproduce(
             name, _, value = text.partition("=")
             options[stage] += _words(stage, name, value)
     if not corpus.startswith("wsj:") and any(word.startswith("--sections") for word in options["binarize"]):
-        raise click.UsageError("--sections goes with wsj:DIR.")
+        raise click.UsageError("--sections needs wsj:DIR.")
     options["split"] = [f"--test-fraction={test_fraction}", *[f"--seed={seed}"] * (seed is not None)]
     cell = GridCell(Path(output), options, tuple(dict.fromkeys(names)) or ALGORITHMS, call_stage, jobs)
     command = shlex.join(["mbrparse", *sys.argv[1:]])

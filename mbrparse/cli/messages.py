@@ -105,13 +105,13 @@ def with_progress(
 
 def note(message: str) -> None:
     """Print one line of information on stderr, with the program's name."""
-    log(f"mbrparse: {with_dashes(message)}")
+    log(f"mbrparse: {message}")
 
 
 def log(message: str) -> None:
     """Print one line on stderr; that nobody reads it is no reason to end what is being done."""
     with suppress(OSError):
-        click.echo(visible(message), err=True)
+        click.echo(visible(with_dashes(message)), err=True)
 
 
 _PARAMETER = re.compile(r"`([a-z][a-z_]*)(?:=([^`]*))?`")

@@ -152,9 +152,9 @@ class ObjectiveOptions:
         f_score: FScore | None = "exact" if self.exact else None
         fs = [name for name in OBJECTIVES if OBJECTIVES[name].f_score]
         if f_score is not None and not set(names).intersection(fs):
-            raise click.UsageError(f"--{f_score} goes with --objective {' or '.join(fs)}.")
+            raise click.UsageError(f"--{f_score} needs --objective {' or '.join(fs)}.")
         if self.weights and GENERAL not in names:
-            raise click.UsageError(f"--weight goes with --objective {GENERAL}.")
+            raise click.UsageError(f"--weight needs --objective {GENERAL}.")
         return tuple(self._row(name, f_score if name in fs else None, unaries) for name in names)
 
     def fitted(self, grammar: Grammar, unlabelled: bool) -> tuple[tuple[Objective, ...], list[str]]:
@@ -379,7 +379,7 @@ def read_given(path: str, marks: LabelMarks | None = None) -> GivenPosteriors:
     if len(rows := given.repeated()) and given.order is not None and not given.order.above:
         place = f"sentence {given.sentence[rows[0]] + 1}, {given.labels[given.label_ids[rows[0]]]} over "
         place += f"({given.starts[rows[0]]}, {given.ends[rows[0]]})"
-        note(f"{given.source}: {len(rows)} labels stand above themselves, being listed twice: first {place}")
+        note(f"{given.source}: {len(rows)} labels are listed twice for a span: first {place}")
     if remark := foreign_note(given.phrase_labels()):
         note(f"{given.source}: {remark}")
     for line in impossible(given):
@@ -424,7 +424,7 @@ class CandidateOptions:
             raise click.UsageError("--candidates needs --k-best or --samples.")
         if self.seed is not None and self.samples is None and not has_samples:
             raise click.UsageError(
-                "--seed goes with --samples, and with what a DOP grammar draws (--sampled-posteriors, "
+                "--seed needs --samples, or derivations drawn from a DOP grammar (--sampled-posteriors, "
                 "most-probable-tree and the like)."
             )
 
@@ -464,7 +464,7 @@ class WorkOptions:
     )
     resume: bool = option(
         is_flag=True,
-        help="Go on with the outputs of a run that was interrupted (PATH.part), if there are any.",
+        help="Continue the outputs of a run that was interrupted (PATH.part), if there are any.",
     )
     log: str | None = option(
         metavar="FILE", help="Add a JSON line a minute: sentences done, a second, seconds left, workers."
@@ -481,7 +481,7 @@ class WorkOptions:
     ) -> Iterator[tuple[int, Iterator[Result]]]:
         """The number of sentences before those of a job, and its results.
 
-        ``done`` sentences stand in outputs already, ``count`` counts all of the input.
+        ``done`` sentences are in the outputs already, ``count`` counts all of the input.
         """
         from mbrparse.decode.parser.parsing import run
 
@@ -521,7 +521,7 @@ class WorkOptions:
     def outputs(
         self, paths: Sequence[str], inputs: Sequence[str], others: Sequence[str] = (), headings: int = 0
     ) -> Iterator[int]:
-        """Write these outputs so that --resume can go on with them, if it can; yields what is done of them.
+        """Write these outputs so that --resume can continue them; yields the number of sentences in them.
 
         ``others`` are options whose outputs cannot be resumed, and were given.
         """

@@ -145,7 +145,7 @@ def jobs_option(help: str = "Processes.") -> Any:
 
 
 def _scheduler_counts() -> bool:
-    """Whether --scheduler is nearer than --jobs, which may stand in a configuration file."""
+    """Whether --scheduler is nearer than --jobs, which may be in a configuration file."""
     source = click.get_current_context().get_parameter_source
     given = [name for name in ("jobs", "scheduler") if source(name) is ParameterSource.COMMANDLINE]
     if len(given) == 2:
@@ -168,7 +168,7 @@ def no_ids_option() -> Any:
     return option(
         "--no-ids",
         is_flag=True,
-        help="Write no PATH.places, which says of each tree what its file, line and ID in the corpus are.",
+        help="Write no PATH.places, the file with each tree's file, line and ID in the corpus.",
     )
 
 

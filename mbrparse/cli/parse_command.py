@@ -55,7 +55,7 @@ class OutputOptions:
         help="What to write for a sentence without a parse.",
     )
     mark_fallback: bool = option(
-        is_flag=True, help="Write ^FALLBACK behind the root's label of such a tree; evaluate looks past it."
+        is_flag=True, help="Write ^FALLBACK behind the root's label of such a tree; evaluate ignores it."
     )
     strict: bool = option(is_flag=True, help="Exit with code 3 if any sentence fell back.")
     labels: str = option(
@@ -146,7 +146,7 @@ class BestFirstOptions:
         default="first-parse",
         type=Text("WHEN"),
         help="first-parse, exhausted, or mass:0.95, a share of the sentence's probability, for which "
-        "there is an exhaustive inside pass first.",
+        "found by an exhaustive inside pass first.",
     )
     beta_threshold: float = option(
         type=Finite(min=0, max=1),
@@ -207,7 +207,7 @@ def parse(
     computed once for all objectives. With --posteriors another model's posteriors take the grammar's place.
 
     Each INPUT holds trees, whose tags or words are parsed, or lines of tokens. There is exactly one line of
-    output for each sentence, in order, whatever happens to any one of them.
+    output for each sentence, in order, also where a sentence has no parse.
     """
     from mbrparse.decode.answers import ParserOptions
     from mbrparse.decode.parser.output import write_parses

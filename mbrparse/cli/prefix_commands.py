@@ -1,4 +1,4 @@
-"""``mbrparse surprisal``, ``next`` and ``masked``: how probable words are, and what else may stand there."""
+"""``mbrparse surprisal``, ``next`` and ``masked``: words' probabilities, and other words in their places."""
 
 from __future__ import annotations
 
@@ -195,7 +195,7 @@ def masked(inputs: tuple[str, ...], known: WordOptions, top: int, output: str | 
     """Print what each word of a sentence may be, given all the others.
 
     A line holds the numbers of sentence and word, the word with its probability given all others, and the
-    most probable ones there. In the place of one word that the grammar lacks stands what it may be.
+    most probable ones there. One word of a sentence may be unknown to the grammar.
     """
     _print_distributions(inputs, known, top, output, ends=False)
 

@@ -82,7 +82,7 @@ def show(files: tuple[str, ...], how: ShowOptions) -> None:
     if compare and len(files) != 2:
         raise click.UsageError(f"--compare takes two files, not {len(files)}.")
     if not compare and (only or how.format == "csv"):
-        raise click.UsageError(f"--{f'{only}-only' if only else 'format csv'} goes with --compare.")
+        raise click.UsageError(f"--{f'{only}-only' if only else 'format csv'} needs --compare.")
     images = {"svg": how.svg, "latex": how.latex}
     given = {form: path for form, path in images.items() if path is not None}
     if given and how.format == "csv":

@@ -137,7 +137,7 @@ class IterationOptions:
 
     seed: int = option(default=0, help="Seed of the random first grammar, or of the splits.")
     curve: str | None = option(metavar="CSV", help="Write a row of figures for each iteration.")
-    resume: bool = option(is_flag=True, help="Go on from OUTPUT.checkpoint; the result is identical.")
+    resume: bool = option(is_flag=True, help="Continue from OUTPUT.checkpoint; the result is the same.")
     jobs: Any = jobs_option("Threads.")
 
 
@@ -282,7 +282,7 @@ def _split_merge(
     except KeyboardInterrupt:
         if checkpoint is None or not Path(checkpoint).exists():
             raise KeyboardInterrupt from None
-        kept = f"{checkpoint} keeps the whole ones, --resume goes on"
+        kept = f"{checkpoint} keeps those that were finished, --resume goes on"
         raise KeyboardInterrupt(f"in a cycle: {kept}") from None
     write_rules(rules, output)
     note(counted(len(rules.rules), "rule"))

@@ -33,8 +33,8 @@ from mbrparse.log import counted
 def corpora(paths: tuple[str, ...], check: bool) -> None:
     """List the treebanks that are known by name: size, licence, citation, and location in NLTK's data.
 
-    Of a PATH (a file, a folder, a zip, or a folder of zips) say what it seems to be, how it is read and what
-    is in it, what is removed or cut.
+    Of a PATH (a file, a folder, a zip, or a folder of zips) print its likely format, how it is read,
+    its contents, and what is removed or cut.
     """
     from mbrparse.treebank.corpora.known_corpora import CORPORA
     from mbrparse.treebank.corpora.reading import find_corpora
@@ -128,9 +128,9 @@ def split(
     if test_random is not None and seed is None:
         raise click.UsageError("--test-random needs --seed.")
     if test_last is not None and seed is not None:
-        raise click.UsageError("--seed goes with --test-fraction, --test-random and --fold.")
+        raise click.UsageError("--seed needs --test-fraction, --test-random or --fold.")
     if (dev_fraction is None) != (written["dev_output"] is None):
-        raise click.UsageError("--dev-fraction and --dev-output go together.")
+        raise click.UsageError("--dev-fraction and --dev-output need each other.")
     if not any(written.values()):
         raise click.UsageError("Give --train-output, --test-output or both.")
     outputs = {f"--{part}-output": written[f"{part}_output"] for part in ("train", "dev", "test")}

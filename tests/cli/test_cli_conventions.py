@@ -36,7 +36,7 @@ def test_options_for_an_own_convention(command: Command) -> None:
     assert "elsewhere --terminals-below says" in command("binarize own.psd --leaves lemma").error
 
 
-def test_a_label_that_never_occurs_is_told(command: Command) -> None:
+def test_a_label_that_never_occurs_is_printed(command: Command) -> None:
     outcome = command("binarize own.psd --drop CODE,X,NP-* --ids ID --terminals-below lemma=form")
     assert outcome.err.endswith("mbrparse: warning: no label fits --drop X,NP-*\n")
 

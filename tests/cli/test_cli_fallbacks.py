@@ -1,4 +1,4 @@
-"""Fall-backs: told with number and word, marked in trees, and an exit code on demand."""
+"""Fall-backs: printed with number and word, marked in trees, and an exit code on demand."""
 
 from pathlib import Path
 
@@ -23,25 +23,25 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("toy.nltk").write_text(TOY)
 
 
-def told(err: str) -> list[str]:
+def printed(err: str) -> list[str]:
     return err.replace(COMPILING, "").splitlines()
 
 
-def test_number_and_word_are_told(command: Command) -> None:
+def test_number_and_word_are_printed(command: Command) -> None:
     done = command("parse -g toy.nltk", stdin=TEXT)
     assert done.output.splitlines()[0] == PARSED
-    assert told(done.err) == [
+    assert printed(done.err) == [
         "mbrparse: sentence 2 was not parsed, its tree is a fall-back: unknown terminal wolf",
         "mbrparse: sentence 3 was not parsed, its tree is a fall-back: no parse",
         "mbrparse: 3 sentences, 2 fell back (unknown terminal wolf: 1, no parse: 1)",
     ]
-    assert told(command("parse -g toy.nltk", stdin="she saw the dog").err) == [
+    assert printed(command("parse -g toy.nltk", stdin="she saw the dog").err) == [
         "mbrparse: 1 sentence, 0 fell back"
     ]
 
 
-def test_of_many_the_first_are_told(command: Command) -> None:
-    lines = told(command("parse -g toy.nltk", stdin="she saw the dog\n" * 3 + "dog dog\n" * 600).err)
+def test_of_many_the_first_are_printed(command: Command) -> None:
+    lines = printed(command("parse -g toy.nltk", stdin="she saw the dog\n" * 3 + "dog dog\n" * 600).err)
     assert [line.split()[2] for line in lines[:-1]] == ["4", "5", "6", "7", "8"]
     assert lines[-1] == "mbrparse: 603 sentences, 600 fell back (no parse: 600)"
 

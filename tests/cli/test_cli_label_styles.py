@@ -107,11 +107,11 @@ def test_marks_in_the_file(command: Command) -> None:
     """They are as good as the options, which win."""
     with np.load("old.npz") as found:
         arrays = dict(found)
-    np.savez("told.npz", **arrays, joiner="::", continuation=["|<"], null=["|<>"])
+    np.savez("marked.npz", **arrays, joiner="::", continuation=["|<"], null=["|<>"])
     expected = command("parse text --posteriors old.npz --label-style supar").output
-    done = command("parse text --posteriors told.npz")
+    done = command("parse text --posteriors marked.npz")
     assert (done.output, "ignored" in done.err) == (expected, False)
-    other = command("parse text --posteriors told.npz", "--joiner", "").output
+    other = command("parse text --posteriors marked.npz", "--joiner", "").output
     assert "S::VP" in other
     assert "|<" not in other
     np.savez("wrong.npz", **arrays, joiner=3)

@@ -96,9 +96,9 @@ def test_a_line_for_each_label(command: Command) -> None:
     assert {row[4] for row in rows[1:]} == {f"{1 + 2 / 0.55 - 1:.6g}"}
     fewer = command("posteriors -g grammar --format tsv --threshold 0.9", stdin="b\n").output
     assert fewer.count("\n") == 3
-    told = "above 100: an expected number of constituents, more than one a tree where unary rules cycle"
+    legend = "above 100: an expected number of constituents, more than one a tree where unary rules cycle"
     table = command("posteriors -g grammar --svg chart.svg --pdf chart.pdf", stdin="b\n").output
-    assert table.endswith(f"\n\n{told}\n")
+    assert table.endswith(f"\n\n{legend}\n")
     assert "A 182" in table
     assert "an expected number" in Path("chart.svg").read_text()
     assert Path("chart.pdf").read_bytes().startswith(b"%PDF-")

@@ -72,7 +72,7 @@ def test_an_interrupted_run_says_how_to_go_on(command: Command, monkeypatch: pyt
 
     assert interrupted(1) == "mbrparse: interrupted"
     assert interrupted(2) == (
-        "mbrparse: interrupted in a cycle: g.txt.checkpoint keeps the whole ones, --resume goes on"
+        "mbrparse: interrupted in a cycle: g.txt.checkpoint keeps those that were finished, --resume goes on"
     )
     assert command(f"{TRAIN} -o g.txt --cycles 2 --resume").code == 0
 

@@ -105,7 +105,7 @@ def test_an_input_that_opens_and_cannot_be_read(line: str, command: Command) -> 
 @pytest.mark.parametrize(
     "words", ["--version", "parse --help", "grammar info g", "sample g -n 3", "evaluate t t", "show t"]
 )
-def test_output_that_is_lost_is_told(words: str, redirection: str) -> None:
+def test_output_that_is_lost_is_printed(words: str, redirection: str) -> None:
     """Exit code 1, a word about standard output, and nothing else."""
     Path("g").write_text(GRAMMAR)
     Path("t").write_text("(S x y)\n")

@@ -30,23 +30,23 @@ NUMBERS = [
 ]
 
 TREEBANKS = [
-    ("binarize t --sections 23", "--sections goes with wsj:DIR."),
+    ("binarize t --sections 23", "--sections needs wsj:DIR."),
     ("binarize t --functions cut", "Invalid value for '--functions'"),
-    ("binarize t --subcat", "--subcat and --annotate head-tag go with --head-rules."),
+    ("binarize t --subcat", "--subcat and --annotate head-tag need --head-rules."),
     ("binarize t --head-rules collins --hmarkov 0", "cannot be combined with --head-rules."),
     ("binarize t --annotate parent --vmarkov 3", "--annotate parent is --vmarkov 2, not 3."),
     ("split t --test-output -", "Give one of --test-fraction, --test-last, --test-random and --fold."),
     ("split t --test-random 1 --test-output -", "--test-random needs --seed."),
     ("split t --test-last 1", "--train-output"),
-    ("split t --test-last 1 --dev-output -", "--dev-fraction and --dev-output go together."),
+    ("split t --test-last 1 --dev-output -", "--dev-fraction and --dev-output need each other."),
     ("baseline t --kind left --seed 1", "--seed"),
     ("baseline t --kind random --runs 2", "{seed}"),
     ("baseline t --kind left --label (", "label"),
 ]
 
 GRAMMARS = [
-    ("grammar convert g --from bitpar", "--from bitpar and --lexicon go together."),
-    ("grammar convert g --to bitpar", "--to bitpar and --lexicon-output go together."),
+    ("grammar convert g --from bitpar", "--from bitpar and --lexicon need each other."),
+    ("grammar convert g --to bitpar", "--to bitpar and --lexicon-output need each other."),
     ("train t --unknown collins", "--unknown needs --terminals words."),
     ("train t --terminals words --unknown none --rare 3", "--rare needs --unknown"),
     ("train t --terminals words --unknown collins", "--unknown collins needs --output FILE"),
@@ -76,7 +76,7 @@ PARSING = [
     ("parse -g g t --objective labelled-f --node-cost 1", "labelled-f does not add up posteriors"),
     ("parse -g g t --objective general-recall --weight labels=1", "none of labelled=W, bracketed=W"),
     ("parse -g g t --objective general-recall --weight labelled=nan", "a weight that is no number"),
-    ("parse -g g t --exact", "--exact goes with --objective labelled-f or bracketed-f"),
+    ("parse -g g t --exact", "--exact needs --objective labelled-f or bracketed-f"),
     (
         "parse --posteriors p.npz t --objective labelled-f --exact",
         "labelled-f with exact F needs a PCFG, not given posteriors",
@@ -84,7 +84,7 @@ PARSING = [
     # Candidates.
     ("parse -g g t --candidates c.tsv", "--candidates needs --k-best or --samples"),
     ("parse -g g t --k-best 2 --samples 2", "give one"),
-    ("parse -g g t --k-best 2 --seed 1", "--seed goes with --samples, and with"),
+    ("parse -g g t --k-best 2 --seed 1", "--seed needs --samples, or"),
     ("parse -g g t --objective minimum-risk", "needs candidates"),
     ("parse -g g t --k-best 2 --objective minimum-risk --risk beauty", "no criterion"),
     ("parse --posteriors p.npz t --k-best 2", "--k-best needs a PCFG or a DOP grammar, not given posteriors"),

@@ -78,7 +78,7 @@ def test_every_constituent_of_a_treebank(command: Command) -> None:
     for objective in ("labelled-f", "general-recall --node-cost 0.5"):
         typed = f"parse gold.mrg --posteriors gold.npz --objective {objective} --details d -o found.mrg"
         said = command(typed).err
-        assert "gold.npz: 4 labels stand above themselves, being listed twice: first sentence 301, NP" in said
+        assert "gold.npz: 4 labels are listed twice for a span: first sentence 301, NP" in said
         found = command("evaluate gold.mrg found.mrg --evalb COLLINS.prm").output
         assert found.count("Bracketing FMeasure       = 100.00") == 2
         told = command("evaluate gold.mrg found.mrg --form original --details d --calibration").output
