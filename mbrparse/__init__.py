@@ -35,9 +35,9 @@ if TYPE_CHECKING:
     from mbrparse.decode.parser.votes import combine as combine
     from mbrparse.decode.parser.votes import rerank as rerank
     from mbrparse.decode.posteriors.given_posteriors import mix_posteriors as mix_posteriors
-    from mbrparse.decode.posteriors.posteriors_arrays import posteriors as posteriors
-    from mbrparse.decode.posteriors.posteriors_arrays import span_marginals as span_marginals
+    from mbrparse.decode.posteriors.posteriors_file import posteriors as posteriors
     from mbrparse.decode.posteriors.posteriors_file import read_posteriors as read_posteriors
+    from mbrparse.decode.posteriors.posteriors_file import span_marginals as span_marginals
     from mbrparse.decode.span_posteriors import Posteriors as Posteriors
     from mbrparse.decode.words.surprisal import surprisal as surprisal
     from mbrparse.errors import MbrparseError as MbrparseError

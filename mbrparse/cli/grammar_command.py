@@ -92,7 +92,7 @@ def info(
 
 
 def _states(files: Sequence[str], label: str, top: int, format: str, images: dict[str, str | None]) -> None:
-    from mbrparse.decode.latent_states import distinctive, draw_states, state_table
+    from mbrparse.decode.chart_picture import distinctive, draw_states, state_table
     from mbrparse.grammar.files.grammar_files import read_any_grammar
 
     outputs = [("the list", STANDARD), *((f"--{form}", path) for form, path in images.items())]
@@ -118,7 +118,7 @@ def _states(files: Sequence[str], label: str, top: int, format: str, images: dic
 def _entropy(file: str, longest: int, format: str) -> None:
     import pandas as pd
 
-    from mbrparse.decode.words.conditioned import length_masses
+    from mbrparse.decode.words.surprisal import length_masses
     from mbrparse.grammar.files.grammar_files import read_grammar
     from mbrparse.grammar.tree_statistics import MEANS, tree_statistics
 

@@ -127,7 +127,7 @@ def reproduce(
     sentence (mbrparse report). A run that was interrupted continues with the first stage that is not done.
     """
     from mbrparse.grid.cells import GridCell
-    from mbrparse.grid.reproduction import ALGORITHMS, Reproduction
+    from mbrparse.grid.grid_tables import ALGORITHMS, Reproduction
 
     options: dict[str, list[str]] = {"binarize": [f"--max-length={max_length}"], "train": [], "parse": []}
     for name, stage in LISTED.items():

@@ -10,7 +10,7 @@ import pytest
 from commandline import Command, Outcome
 
 from mbrparse.cli.grid_command import COMMANDS
-from mbrparse.grid.reproduction import ALGORITHMS
+from mbrparse.grid.grid_tables import ALGORITHMS
 from mbrparse.settings import settings_of
 
 TREES = "(S (NP DT NN) (VP VB (NP DT NN)))\n(S (NP DT NN) VB .)\n(S (NP PRP) (VP VB (NP DT NN)) .)\n" * 7

@@ -36,12 +36,12 @@ from mbrparse.charts.spans import SpanEntries, SpanSummary, rows, summarize_entr
 from mbrparse.decode.answers import DecoderName, ParserOptions, SourceKind
 from mbrparse.decode.candidates.k_best import SCALE, Alternative, KBest, LazySearch, Order
 from mbrparse.decode.candidates.samples import Samples, generator
+from mbrparse.decode.candidates.whole_tree_decoder import completions
 from mbrparse.decode.decoders import Decoded, Decoder, Estimate
 from mbrparse.decode.free import LEAST, best_preterminals, bracketing, spans_of
 from mbrparse.decode.objectives import Item, Objective
 from mbrparse.decode.parser.sources import GrammarSource, Maker
 from mbrparse.decode.span_posteriors import Posteriors, SentenceChart, continuations
-from mbrparse.decode.whole_trees.whole_tree_decoder import completions
 from mbrparse.grammar.dop_grammar import DopGrammar
 from mbrparse.grammar.pcfg import PCFG, FloatArray, Grammar, IntArray
 

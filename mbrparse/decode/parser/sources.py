@@ -262,7 +262,7 @@ class GrammarSource:
         return ExactFDecoder(self.forests, objectives, self.grammar.start_label)
 
     def _whole_trees(self, objectives: list[Objective]) -> Decoder[Any]:
-        from mbrparse.decode.whole_trees.whole_tree_decoder import WholeTreeDecoder
+        from mbrparse.decode.candidates.whole_tree_decoder import WholeTreeDecoder
 
         return WholeTreeDecoder(self.grammar, objectives, self.forests)
 
