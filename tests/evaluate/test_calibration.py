@@ -67,16 +67,16 @@ def rows(text: str, part: str = "calibration") -> dict[tuple[str, str], dict[str
 
 
 def test_perfect_posteriors_are_found_perfect(command: Command) -> None:
-    perfect(flights(command, 60))
+    perfect(flights(command, 30))
     asked = "--posteriors perfect.npz --objective labelled-f --details details.jsonl -o parses.mrg"
     assert command(f"parse gold.mrg {asked}").code == 0
     found = rows(command(f"{CALIBRATION} --format json").output)
     assert [of for _, of in found] == ["constituents", "precision", "recall", "f"]
     for row in found.values():
         assert (row["expected"], row["found"], row["error"], row["ece"]) == (1, 1, 0, 0)
-    assert found["parses", "precision"]["number"] == 60
+    assert found["parses", "precision"]["number"] == 30
     line = next(line.split() for line in command(CALIBRATION).output.splitlines() if " f  " in line)
-    assert line == ["parses", "f", "60", "100.00", "100.00", "0.00", "0.00"]
+    assert line == ["parses", "f", "30", "100.00", "100.00", "0.00", "0.00"]
     # The page says the same.
     page = "report gold.mrg parses.mrg --form original --details details.jsonl -o page.html"
     assert command(page).code == 0

@@ -35,7 +35,9 @@ def prepared(spec: str) -> tuple[list[Tree], PreparationStatistics]:
 @pytest.mark.parametrize(
     "corpus",
     [
-        pytest.param(corpus, id=corpus.name, marks=() if corpus.name == "nltk:treebank" else pytest.mark.long)
+        pytest.param(
+            corpus, id=corpus.name, marks=() if corpus.name == "embedded:flights" else pytest.mark.long
+        )
         for corpus in CORPORA
     ],
 )
