@@ -183,19 +183,6 @@ def test_the_commands_of_published_methods(command: Command) -> None:
     assert command(f"combine a.mrg b.mrg c.mrg {dev} --weights-by label").output == A
 
 
-def test_details_say_that_shares_are_no_probabilities(command: Command) -> None:
-    for objective in ("labelled-f", "minimum-risk --risk labelled-f"):
-        command(f"combine a.mrg b.mrg c.mrg --objective {objective} --details d.jsonl -o out.mrg")
-        rows = [json.loads(line) for line in Path("d.jsonl").open()]
-        assert [row["sentence"] for row in rows] == [1, 2, 3]
-        assert {row["posteriors"] for row in rows} == {"shares of votes, not probabilities"}
-        [tree] = rows[1]["trees"].values()
-        if "minimum-risk" in objective:
-            assert tree == {"expected_score": pytest.approx((2 + 0.5) / 3), "source": "b.mrg"}
-        else:
-            assert tree["nodes"] == [[0, 3, "S", 1.0], [1, 3, "VP", pytest.approx(2 / 3)]]
-
-
 def test_one_parsers_candidates_are_fused(command: Command) -> None:
     rows = [(1, -1.0, "(S (A a b) (B c d))"), (1, -1.0, "(S a (A b c d))"), (1, -1.2, "(S a (A (B b c) d))")]
     Path("candidates.tsv").write_text("".join(f"{n}\t{log}\t{tree}\n" for n, log, tree in rows))
@@ -218,17 +205,6 @@ def test_tags_are_voted_for_and_wrappers_are_left_out(command: Command) -> None:
     Path("u.mrg").write_text("(S (A x) (C y))\n")
     assert command("combine t.mrg u.mrg u.mrg").output == "(S (A x) (C y))\n"
     assert command("combine - u.mrg t.mrg", stdin="(S (A x) (B y))").output == "(S (A x) (B y))\n"
-
-
-def test_labels_of_other_programs(command: Command) -> None:
-    """They are told of, and translated to n-ary trees."""
-    Path("t.mrg").write_text("(S::VP (A x) (VP|<> (B y) (C z)))\n")
-    Path("u.mrg").write_text("(S (VP (A x) (B y) (C z)))\n")
-    assert "t.mrg: S::VP is taken for a phrase's name; --label-style benepar" in command("combine t.mrg").err
-    done = command("combine t.mrg u.mrg --label-style supar")
-    assert (done.output, done.err) == (Path("u.mrg").read_text(), "mbrparse: 1 sentence, 0 fell back\n")
-    typed = "combine --candidates none --label-style supar"
-    assert command(typed).code == 2
 
 
 def test_trees_that_do_not_belong_together(command: Command) -> None:

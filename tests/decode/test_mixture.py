@@ -84,20 +84,6 @@ def test_a_mixture_is_the_sum_of_weighted_posteriors(
     assert bool(notes) == bool(lacking)
 
 
-def test_the_probabilities_of_crossing_nothing_are_mixed_where_all_models_know_them(folder: Path) -> None:
-    arrays: dict[str, Any] = {"labels": ["S"], "sentence": [0, 1], "start": [0, 0], "end": [2, 1]}
-    arrays |= {"label": [0, 0], "g": [1.0, 1.0]}
-    for name, consistent in (("a.npz", [1.0, 0.5, 1.0, 1.0]), ("b.npz", [0.0, 1.0, 1.0, 1.0])):
-        np.savez(folder / name, lengths=[2, 1], consistent=consistent, **arrays)
-    np.savez(folder / "c.npz", lengths=[2, 1], **arrays)
-    a, b, c = (mp.read_posteriors(folder / name) for name in ("a.npz", "b.npz", "c.npz"))
-    mixed = mp.mix_posteriors([a, b], [1, 3]).consistent
-    assert mixed is not None
-    assert mixed.tolist() == pytest.approx([0.25, 0.875, 1.0, 1.0])
-    assert mp.mix_posteriors([a, c]).consistent is None
-    assert mp.mix_posteriors([a]) is a
-
-
 @pytest.fixture
 def two(folder: Path) -> None:
     """A.npz and B.npz of two sentences, each with labels of its own; B knows nothing of the second."""

@@ -101,26 +101,6 @@ def test_the_parser_takes_trees_of_any_kind() -> None:
             parser.parse(wrong)
 
 
-def test_training_scores_and_tables_take_trees_of_any_kind() -> None:
-    grammar = mp.train(kinds(TREE), "words", unknown="none")
-    assert len(grammar.terminals) == 6
-    assert mp.score(grammar, kinds(TREE))["posterior"].nunique() == 1
-    assert len(mp.score(grammar, TREE)) == 1
-    table = mp.compare(kinds(TREE), kinds(TREE)[::-1], resamples=0, criteria=["labelled_f"])
-    assert table.frame["labelled_f"].tolist() == [1.0]
-    runs = {"r": [kinds(TREE), kinds(TREE)]}
-    assert mp.compare([TREE] * 3, {}, runs=runs, resamples=0, criteria=["labelled_f"]).frame.shape[0] == 2
-    nary = kinds("(S a b c)")
-    assert {str(mp.binarize(tree)) for tree in nary} == {"(S a (S_Cont b c))"}
-    assert {str(mp.debinarize(mp.binarize(tree))) for tree in nary} == {"(S a b c)"}
-    assert {str(tree) for tree in mp.baseline_trees(nary, "right")} == {"(X a (X b c))"}
-    assert len({mp.explain(mp.grammar(TOY), one).html() for one in [*kinds(TREE), SENTENCE]}) == 1
-    with pytest.raises(mp.MbrparseError, match=r"^<trees>, sentence 2: a int, not a tree"):
-        mp.train([TREE, 3])
-    with pytest.raises(mp.MbrparseError, match="constituent 'S' without children"):
-        mp.binarize(nltk.Tree("S", []))
-
-
 # --- messages ----------------------------------------------------------------------------
 
 

@@ -101,21 +101,6 @@ def test_over_one_word_are_constituents_but_for_tags() -> None:
     assert mp.posteriors(values, [2], ["S", "NP", "NN"]).phrase.all()
 
 
-def test_from_scores_to_trees() -> None:
-    """span_marginals and posteriors take the same ends and null."""
-    scores = np.full((2, 5, 5, 5), -3.0)
-    scores[..., LABELS.index("NULL")] = 0
-    for index, entries in enumerate(ENTRIES):
-        for start, end, label, g in entries:
-            scores[index, start, end - 1, LABELS.index(label)] = 10 * (g - 0.5)
-    found = mp.span_marginals(Tensor(scores), LENGTHS, "inclusive", 4)
-    given = mp.posteriors(found, LENGTHS, LABELS, "inclusive", "NULL")
-    assert decoded(given) == TREES
-    shown = mp.Parser(given, "labelled-f").parse(TEXTS)[1].posteriors
-    assert shown is not None
-    assert shown.frame.query("start == 0 and end == 3").g.sum() == pytest.approx(1)
-
-
 def changed(place: Any, value: float, values: npt.NDArray[Any] | None = None) -> npt.NDArray[Any]:
     values = marginals() if values is None else values
     values[place] = value

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from commandline import Command
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -23,37 +22,6 @@ def written(path: Path, lengths: list[int], rows: list[Row], **more: Any) -> Pat
     label = [labels.index(row[3]) for row in rows]
     np.savez(path, lengths=lengths, labels=labels, label=label, g=[row[4] for row in rows], **columns, **more)  # type: ignore[arg-type]
     return path
-
-
-@pytest.fixture
-def notes(command: Command, tmp_path: Path) -> Any:
-    """The notes of ``mbrparse parse --posteriors`` on these rows, for sentences of four words."""
-
-    def of(rows: list[Row], **more: Any) -> list[str]:
-        path = written(tmp_path / "p.npz", [4, 4, 4], rows, **more)
-        done = command("parse --objective labelled-f --posteriors", path, stdin="a b c d\n" * 3)
-        lines = done.err.splitlines()
-        assert done.code == 0
-        assert lines[-1].startswith("mbrparse: 3 sentences")
-        return [
-            line.removeprefix(f"mbrparse: {path}: ").removesuffix(
-                ": no marginals of trees (docs/posteriors.md)"
-            )
-            for line in lines[:-1]
-        ]
-
-    return of
-
-
-GOLD: list[Row] = [(number, 0, 4, "S", 1.0) for number in range(3)]
-
-
-def test_crossing_spans(notes: Any) -> None:
-    crossing = [(2, 0, 2, "NP", 0.5), (2, 1, 3, "NP", 0.25), (2, 1, 3, "PP", 0.75)]
-    assert notes([*GOLD, (1, 1, 3, "NP", 0.5), (1, 2, 4, "PP", 0.75), *crossing]) == [
-        "sentence 2 (and 1 more): spans (1, 3) and (2, 4) have 0.50 and 0.75, but they cross, and no tree "
-        "has both"
-    ]
 
 
 @st.composite

@@ -153,17 +153,6 @@ def test_under_a_grammar(tmp_path: Path) -> None:
         assert found.err.endswith("3 sentences, 2 fell back (no parse: 1, no candidate: 1)\n")
 
 
-def test_fallbacks_stay(tmp_path: Path) -> None:
-    path = written(tmp_path, "1\t-inf\t(S a (S_Cont b c))\n2\t-inf\t(())\n3\t0\t(S a b)\n")
-    details = tmp_path / "details.jsonl"
-    for more in ("--objective labelled-recall", "--objective minimum-risk --risk labelled-f"):
-        found = run(f"rerank --candidates {path} --details {details} {more}")
-        assert found.output == "(S a (S_Cont b c))\n(())\n(S a b)\n"
-        rows = [json.loads(line) for line in details.read_text().splitlines()]
-        assert [row["reason"] for row in rows] == ["log probability -inf", "no candidate", None]
-        assert [next(iter(row["trees"].values())) is None for row in rows] == [True, True, False]
-
-
 @pytest.mark.parametrize(
     ("content", "message"),
     [

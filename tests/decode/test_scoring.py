@@ -17,7 +17,7 @@ from naive_objectives import projection_of
 from strategies import grammars, sentences
 from unary_strategies import unary_cases
 
-from mbrparse.decode.parser.score import COLUMNS, GivenTree, find_form, score
+from mbrparse.decode.parser.score import COLUMNS, score
 from mbrparse.decode.tree_probability import TreeProbability
 from mbrparse.errors import InputMismatchError, LabelError
 from mbrparse.training.count import train
@@ -223,22 +223,6 @@ def test_the_columns_of_what_is_suspicious() -> None:
     assert found == ["VB -> 'a'"]
     original = score(GRAMMAR, read_tree("(S DT NN (NP VB VB))"), form="original")["never_seen"][1]
     assert original == ["S -> 'DT' 'NN' NP", "NP -> 'VB' 'VB'"]
-
-
-def test_trees_tell_their_form() -> None:
-    texts = {"nary": "(S a b c)", "continued": "(S a (S_Cont b c))", "neither": "(S a b)"}
-    trees = {name: GivenTree("t.mrg", 7, read_tree(text)) for name, text in texts.items()}
-    assert find_form([trees["neither"]]).form == "binarized"
-    assert find_form([trees["neither"], trees["nary"]]).because == "S has 3 children on line 7"
-    # A flat fall-back among binarized trees.
-    assert find_form([trees["nary"], trees["continued"]]).form == "binarized"
-    assert find_form([trees["nary"], trees["continued"]], "binarized").form == "binarized"
-    with pytest.raises(
-        InputMismatchError, match=r"t.mrg:7: not binarized: S has 3 children .*`form=original`"
-    ):
-        find_form([trees["nary"]], "binarized")
-    with pytest.raises(InputMismatchError, match=r"t.mrg:7: a binarized tree \(label 'S_Cont'\)"):
-        find_form([trees["nary"], trees["continued"]], "original")
 
 
 def test_trees_that_cannot_be_scored() -> None:

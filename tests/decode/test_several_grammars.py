@@ -132,18 +132,6 @@ def test_mixtures_are_those_of_files_of_posteriors(command: Command) -> None:
 
 
 @pytest.mark.usefixtures("known")
-def test_pruned_forests_and_unary_rules_are_mixed(command: Command) -> None:
-    names = ("max-rule-product", "max-rule-sum", "labelled-f", "labelled-recall")
-    for pair in ("-g a.txt -g b.txt --prune 1e-3", "-g keep.txt -g a.txt"):
-        line = f"parse a.mrg {pair} {objectives(*names)}"
-        assert command(f"{line} --details told -o one.{{objective}}").code == 0
-        rows = list(map(json.loads, Path("told").open()))
-        assert [row["status"] for row in rows] == ["parsed"] * 4
-        for row in rows:
-            assert row["trees"]["max-rule-product"]["expected_score"] <= 0
-
-
-@pytest.mark.usefixtures("known")
 def test_a_grammar_without_a_parse_is_left_out(command: Command) -> None:
     Path("rare.txt").write_text(grammar_text("1 - S -> 'DT' 'NN'", terminals="tags"))
     Path("text").write_text("DT NN VB DT NN\nDT NN\nXX\n\n")

@@ -38,22 +38,6 @@ def test_called_tags_they_are_none(tmp_path: Path) -> None:
     assert found.output.startswith("(S (NP she) (VP (VBD saw) it))\n")
 
 
-@pytest.mark.parametrize(("chains", "found"), [(["SBAR+S"], "(SBAR (S x x))"), (None, "(S (SBAR x x))")])
-def test_labels_over_one_span_make_a_chain(tmp_path: Path, chains: list[str] | None, found: str) -> None:
-    """In the order of listed chains, else the label whose spans cover more of their sentences first."""
-    path = str(tmp_path / "model.npz")
-    more: dict[str, Any] = {} if chains is None else {"chains": np.array(chains)}
-    span: dict[str, Any] = {"sentence": [0, 0, 1], "start": [0, 0, 0], "end": [2, 2, 3], "label": [0, 1, 0]}
-    np.savez(path, lengths=[2, 3], labels=np.array(["S", "SBAR"]), g=[0.9, 0.8, 1.0], **span, **more)
-    (tmp_path / "text").write_text("x x\nx x x\n")
-    done = run("parse", "--posteriors", path, "--objective", "labelled-f", str(tmp_path / "text"))
-    assert done.output == f"{found}\n(S x x x)\n"
-    # Sums of one or less are alternatives, of which one stands.
-    np.savez(path, lengths=[2, 3], labels=np.array(["S", "SBAR"]), g=[0.5, 0.5, 1.0], **span)
-    done = run("parse", "--posteriors", path, "--objective", "labelled-f", str(tmp_path / "text"))
-    assert done.output == "(S x x)\n(S x x x)\n"
-
-
 @pytest.mark.usefixtures("folder")
 def test_every_constituent_of_a_treebank(command: Command) -> None:
     """Posteriors of one for all of them, labels above themselves too: F is 100."""

@@ -17,10 +17,9 @@ from hypothesis import strategies as st
 from test_report_command import blocks
 from tree_strategies import trees
 
-from mbrparse.evaluate.details import posteriors_of
 from mbrparse.treebank.binarize import binarize, debinarize
 from mbrparse.treebank.labels import is_continuation_label
-from mbrparse.treebank.outlines import constituents, tree_digest
+from mbrparse.treebank.outlines import tree_digest
 from mbrparse.treebank.tree import Tree
 
 OBJECTIVES = "--objective labelled-tree --objective bracketed-recall"
@@ -67,23 +66,6 @@ def test_another_runs_details_are_refused(command: Command, form: str) -> None:
     refused = command(f"evaluate {form} gold.mrg {PARSES['few']} --details many.jsonl").error
     line = int(refused.split(":")[1])
     assert refused.startswith(f"many.jsonl:{line}: details of another tree than few-")
-
-
-@pytest.mark.usefixtures("runs")
-def test_trees_are_known_in_another_form_and_files_may_be_cut(command: Command) -> None:
-    for name in ("gold", "many-labelled-tree"):
-        assert command(f"debinarize {name}.mrg -o {name}.orig").code == 0
-    done = command("evaluate --form original gold.orig many-labelled-tree.orig --details many.jsonl")
-    assert "fell back" in done.output
-    for name in ("gold.mrg", "few-labelled-tree.mrg", "few.jsonl"):
-        lines = Path(name).read_text("utf-8").splitlines(keepends=True)
-        Path(f"cut-{name}").write_text("".join(lines[20:50]), "utf-8")
-    parses = "cut-few-labelled-tree.mrg --details cut-few.jsonl"
-    assert "fell back" in command(f"evaluate cut-gold.mrg {parses}").output
-    assert (
-        "cut-few.jsonl:1: details of another"
-        in command(f"evaluate gold.mrg {PARSES['few']} --details cut-few.jsonl").error
-    )
 
 
 def naive(tree: Tree) -> object:
@@ -198,20 +180,3 @@ def numbered_trees(draw: st.DrawFn, length: int, marks: list[str]) -> Tree:
     split = draw(st.integers(1, length - 1))
     parts = [draw(numbered_trees(split, marks)), draw(numbered_trees(length - split, marks))]
     return Tree(label, parts)
-
-
-@given(st.data(), st.integers(2, 8))
-def test_each_constituent_has_its_own_posterior(data: st.DataObject, length: int) -> None:
-    tree = data.draw(numbered_trees(length, []))
-    g = data.draw(st.lists(st.floats(0, 1), min_size=length, max_size=length))
-    number = [int("".join(filter(str.isdigit, label.split("+")[0]))) for *_, label in constituents(tree)]
-    nodes = [(node, g[place]) for node, place in zip(constituents(tree), number, strict=True)]
-    for shown in (tree, debinarize(tree)):
-        wanted = [
-            g[int("".join(filter(str.isdigit, label.split("+")[0])))] for *_, label in constituents(shown)
-        ]
-        assert posteriors_of(nodes, list(constituents(shown))) == wanted
-    # A word that is a phrase besides: of that nothing is known.
-    more = [*constituents(tree), (0, 1, "NP")]
-    assert posteriors_of(nodes, more) == [*(mass for _, mass in nodes), None]
-    assert posteriors_of(nodes, list(constituents(tree))[1:]) is None

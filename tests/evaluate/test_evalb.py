@@ -220,12 +220,6 @@ def test_parameters() -> None:
     ]
 
 
-def test_an_unknown_key_is_a_warning(command: Command) -> None:
-    done = evalb(command, "DISC_ONLY 1\n", GOLD + "\n", GOLD + "\n")
-    assert done.code == 0
-    assert "rules.prm:1: Unknown keyword (DISC_ONLY 1) in parameter file\n" in done.err
-
-
 @pytest.mark.parametrize(
     ("prm", "gold", "message"),
     [

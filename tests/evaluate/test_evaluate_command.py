@@ -109,15 +109,6 @@ def test_per_sentence_and_output(command: Command) -> None:
         assert "cannot be written" in command(f"evaluate {FILES} {option} nowhere/table").error
 
 
-def test_names_of_files(command: Command) -> None:
-    for name in ("one", "two"):
-        Path(name).mkdir()
-        Path(name, "parse.mrg").write_text(GOLD)
-    done = command("evaluate --format json gold.mrg one/parse.mrg two/parse.mrg")
-    assert [row["name"] for row in json.loads(done.output)["rows"]] == ["one/parse", "two/parse"]
-    assert "\nstdin       0.00" in command("evaluate gold.mrg -", stdin=PARSE).output
-
-
 ONE = "(S a (S_Cont b c))\n"
 FIRST, SECOND, THIRD = GOLD.splitlines(keepends=True)
 

@@ -7,7 +7,6 @@ import zlib
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from commandline import Command
 from evaluation_cases import GOLD, PARSE, write
@@ -17,7 +16,6 @@ from mbrparse.evaluate.report import pages
 
 PAGE = Path("page.html")
 REPORT = "report gold.mrg one.mrg"
-WORDS = {"gold": "(S (NP (DT a) (NN b)) (VBZ c) (. .))\n" * 2, "one": "(S (DT a) (NN b) (VBZ c) (. .))\n\n"}
 
 
 @pytest.fixture(autouse=True)
@@ -96,29 +94,6 @@ def test_many_sentences_make_a_folder(command: Command, monkeypatch: pytest.Monk
     Path("mine").mkdir()
     Path("mine/letter.txt").write_text("dear")
     assert "holds other files than a page's" in command(f"{REPORT} -o mine").error
-
-
-def test_details_and_posteriors_of_others_are_refused(command: Command) -> None:
-    for lengths, message in (
-        ((5, 3), "the details of one are of 2 sentences, the gold holds 3"),
-        (
-            (5, 4, 2),
-            "details:2: details of other sentences: here is a sentence of 4 words, the gold has one of 3",
-        ),
-    ):
-        details(*lengths)
-        assert message in command(f"{REPORT} --details details -o page.html").error
-    assert "no line of parse --details" in command(f"{REPORT} --details gold.mrg -o page.html").error
-    none = np.zeros(0, np.int32)
-    for lengths, message in (
-        ((5, 3), "posteriors of 2 sentences, and the gold holds 3"),
-        ((5, 3, 9), "sentence 3 has 9 words, in the gold 2"),
-    ):
-        np.savez(
-            "p.npz", lengths=lengths, labels=["S"], sentence=none, start=none, end=none, label=none, g=[]
-        )
-        assert message in command(f"{REPORT} --posteriors p.npz -o page.html").error
-    assert not PAGE.exists()
 
 
 @pytest.mark.parametrize("options", [{"profile": "spmrl"}])

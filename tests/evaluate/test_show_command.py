@@ -55,14 +55,6 @@ def test_svg(command: Command) -> None:
     assert alone == Path("trees.svg").read_text(encoding="utf-8")
 
 
-def test_wide_characters_keep_their_columns() -> None:
-    drawn = [
-        text_of([Sentence(1, [NamedTree(word, read_tree(f"(S (NP (N {word}) (N x)) (V y))"))])])
-        for word in ("東京", "abcd")
-    ]
-    assert drawn[0].replace("東京", "abcd") == drawn[1]
-
-
 @pytest.mark.parametrize(
     ("line", "message"),
     [

@@ -46,19 +46,6 @@ def test_a_line_for_each_file_but_the_first(command: Command) -> None:
     assert found[2][3] == f"{recall['p_randomization']:.4f}"
 
 
-def test_the_whole_table_and_the_pairs(command: Command) -> None:
-    found = below(command(f"evaluate --significance {FILES}").output)
-    parting = found.index([""])
-    whole, pairs = found[:parting], found[parting + 1 :]
-    assert len(whole) == 1 + 3 * 5
-    assert [" ".join(line[:2]) for line in pairs[1:]] == [
-        "viterbi flawed",
-        "viterbi perfect",
-        "flawed perfect",
-    ]
-    assert pairs[3][2] == f"{significance(command, 1, 'labelled_tree')['p_against']['perfect']:.4f}"
-
-
 def details(name: str, *rows: str | Mapping[str, object]) -> None:
     lines = [row if isinstance(row, str) else json.dumps(row) for row in rows]
     Path(name).write_text("".join(f"{line}\n" for line in lines), "utf-8")

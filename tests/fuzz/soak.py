@@ -76,20 +76,16 @@ _PARSE = "parse IN/some.mrg -g IN/grammar.txt --details out.jsonl -o out"
 _PARSES = "IN/test.mrg IN/labelled-tree.mrg IN/bracketed-recall.mrg"
 _BEST_FIRST = "parse IN/test.mrg -g IN/grammar.txt --engine best-first --statistics IN/train.stat -o out"
 _POSTERIORS = "--objective consistent-brackets --write-posteriors out.npz -o out"
-_RISK = "--objective minimum-risk --risk labelled-f --samples 100 --details out.jsonl -o out"
 TASKS = (
     Task("binarize", "binarize IN/many.mrg --unary keep -o out", "out"),
     Task("train counting", "train IN/many.mrg --statistics out.stat -o out", "out out.stat"),
-    Task("train words", "train IN/many.mrg --terminals words -o out", "out"),
-    Task("train collins", "train IN/train.mrg --terminals words --unknown collins -o out"),
     Task("inside-outside", _EM),
-    Task("inside-outside, 2 jobs", f"{_EM} --jobs 2"),
+    Task("split-merge", "train IN/small.mrg --method split-merge --cycles 2 --jobs 2 -o out"),
     Task("parse", _PARSE, "out out.jsonl"),
-    Task("parse, 2 jobs", f"{_PARSE} --jobs 2", "out"),
+    Task("parse, limited", f"{_PARSE} --jobs 2 --max-seconds 60", "out"),
     Task("parse, resumed", f"{_PARSE} --jobs 2 --resume", "out out.jsonl"),
     Task("parse best-first", _BEST_FIRST, "out"),
     Task("parse, posteriors", f"parse IN/test.mrg -g IN/grammar.txt {_POSTERIORS}", "out out.npz"),
-    Task("minimum risk", f"parse IN/test.mrg -g IN/grammar.txt {_RISK}", "out out.jsonl"),
     Task(
         "parse, DOP",
         "parse IN/small.mrg -g IN/dop.txt --objective most-probable-tree --max-samples 200 -o out",

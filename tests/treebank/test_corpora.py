@@ -203,13 +203,6 @@ def place(request: pytest.FixtureRequest) -> Place:
     return make
 
 
-def test_suffixes_of_trees_go_before_content(place: Place) -> None:
-    names = ("a.mrg", "b.ptb", "c.tree", "d.psd", "e.parse", "f.tbf")
-    files: dict[str, str | bytes] = {f"x/{name}": f"(S {name[0]} x)\n" for name in names}
-    found = texts(place({**files, "README": "(S no x)", "y.txt": "(S no x)"}))
-    assert found == [f"(S {name[0]} x)" for name in names]
-
-
 def test_damaged_zips() -> None:
     path = zipped("a.zip", {"1.mrg": "(S a x)\n" * 100})
     data = bytearray(path.read_bytes())

@@ -159,22 +159,6 @@ def test_empty_elements_go_with_what_they_leave_empty(kind: str, tokens: str) ->
         assert removed == {"(ID)": 1, "wrapper": 1, "constituent left empty": 1, kind: 3}
 
 
-def test_what_is_no_text() -> None:
-    text = """/*
-( (IP (N comment)))
-*/
-( (CODE <P_3>) (ID A,.1))
-( (METADATA (AUTHOR (BORN 1500)) (YEAR 1540)))
-( (VERSION (FORMAT dash)))
-( (CODE {COM:of two words})
-  (IP-MAT (CODE-1 *XXX*) (NP (LB |) (N dog)) (CODING-IP-MAT 1:2) (. .)) (ID A,.2))
-"""
-    trees, removed = read_historical(text)
-    assert trees == ["(IP-MAT (NP (N dog)) (. .))"]
-    once = ("(METADATA)", "(VERSION)", "(FORMAT)", "(CODE-1)", "(LB)", "(CODING-IP-MAT)", "wrapper")
-    assert removed == {"(CODE)": 2, "(ID)": 2, "token without text": 3, **dict.fromkeys(once, 1)}
-
-
 @pytest.mark.parametrize(
     ("text", "tree", "what", "count"),
     [

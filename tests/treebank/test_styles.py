@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from style_reading import read_style
 
 from mbrparse.treebank.formats.conventions import CorpusReading, Leaves, StyleName
-from mbrparse.treebank.formats.styles import INDEX, LOWERED, PART, RAISED
+from mbrparse.treebank.formats.styles import LOWERED, RAISED
 from mbrparse.treebank.tree import Tree
 
 
@@ -58,22 +58,6 @@ def test_floresta_has_punctuation_under_itself_and_comments() -> None:
         (3, f"(UTT+np {first})"),
         (7, "(STA+fcl (P+v-fin é) (« «) (ACC+np x) (. .))"),
     ]
-
-
-def test_floresta_writes_gaps_into_labels() -> None:
-    text = """(STA+fcl (P+vp- (AUX+v-fin foi))
-  (ADVL/N<[+1]+pp (H+prp de))
-  (-P+vp
-    (N<PRED/N<PRED[-12]+v-pcp dito))
-  (--) (-) (?+? -) (N<+prp- a-) (. .-))"""
-    trees, removed = read("floresta", text)
-    [(line, tree)] = trees
-    assert (line, tree) == (
-        1,
-        "(STA+fcl (P+vp (AUX+v-fin foi)) (ADVL/N<+pp (H+prp de)) (P+vp (N<PRED/N<PRED+v-pcp dito)) "
-        "(-- --) (- -) (?+? -) (N<+prp a-) (. .-))",
-    )
-    assert removed == {PART: 3, INDEX: 2}
 
 
 # --- Alpino --------------------------------------------------------------------------------
