@@ -22,10 +22,10 @@ STAGES = (
     train chains -o unary
     train trees --method dop -o dop""",
     """parse -g grammar trees --objective labelled-tree --objective labelled-recall
-    parse -g unary chains --objective labelled-tree --objective labelled-recall
+    parse -g unary chains --objective labelled-recall --objective productions --objective max-rule-product
     train trees --method inside-outside --nonterminals 3 --iterations 1 -o trained
     train trees --method split-merge --cycles 1 --merge 0 -o states""",
-    """parse -g unary chains --objective productions --objective max-rule-product
+    """parse -g unary chains --objective labelled-tree
     parse -g states trees --objective max-rule-product --prune 0.01
     parse -g grammar -g grammar trees --objective max-rule-product --objective labelled-recall
     parse -g dop trees --objective labelled-tree --objective most-probable-tree --prune 0.01
@@ -51,7 +51,8 @@ def main() -> None:
         def run(command: str) -> None:
             # What fails here fails in a test too.
             program = [sys.executable, "-m", "mbrparse", *command.split()]
-            output = ["-o", "{objective}"] if command.lstrip().startswith("parse") else []
+            parses = command.lstrip().startswith("parse")
+            output = ["-o", f"{len(os.listdir(folder))}-{{objective}}"] if parses else []
             subprocess.run([*program, *output], cwd=folder, capture_output=True, check=False)
 
         for stage in STAGES:

@@ -33,6 +33,17 @@ with no_local_settings():
     import numba.extending
     from numba.core import event
 
+    _BLAS = "scipy.linalg.cython_blas"
+    if _BLAS not in sys.modules:
+        # numba's functions of arrays look whether it is there. To import scipy.linalg takes a fifth of the
+        # time in which a sentence is parsed, and no kernel multiplies matrices; products in functions of
+        # others still find it.
+        sys.modules[_BLAS] = cast("Any", None)
+        try:
+            import numba.np.arraymath
+        finally:
+            del sys.modules[_BLAS]
+
 _config: Any = numba.config  # whose names are made as it is imported
 # The settings that numba would read from the working folder whenever it compiles; there is no public way.
 _config._config_fname = os.devnull

@@ -271,12 +271,12 @@ def _best_derivation(
     derivation's value, the least and the largest value.
     """
     _, least, most = dense_inside(tables, sentence, chart, True)
-    top, best, root = sentence.length * sentence.pitch + sentence.pad + sentence.length, 0.0, -1
+    top, best, root = sentence.length * sentence.pitch + sentence.pad + sentence.length, 0.0, tables.n_wide
     for symbol in range(tables.n_wide):
         value = tables.root[symbol] * chart[symbol * sentence.plane + top]
         if value * share > best:
             best, root = value, symbol
-    if root >= 0 and most < math.inf:
+    if root < tables.n_wide and most < math.inf:
         _read_derivation(tables, sentence, chart, share, root, nodes, tags)
     return best, least, most
 

@@ -45,9 +45,8 @@ def predict(predicted: Flags, prediction: Prediction, row: Bits, ending: Ints, p
         predicted[position] = 1
         return
     after, left_shift, shift = prediction.after, prediction.left_shift, prediction.shift
-    row[:] = 0
-    if position == 0:
-        row[:] = prediction.first
+    for word in range(len(row)):  # to assign arrays takes numba seconds to compile
+        row[word] = prediction.first[word] if position == 0 else np.uint64(0)
     for left in range(len(ending) - 1):
         if ending[left + 1] > ending[left]:
             for word in range(len(row)):
@@ -145,7 +144,8 @@ def forest_inside(state: ForestState, words: Words, spans: SpanFilter, keep_all:
     spare = len(inside) - (len(slot) if has_unaries else 0)
     node_first[0], forest.unary_first[0], cell_production[0] = 0, 0, 0
     counts[:] = 0
-    count, productions, groups, edges, lists, places = 0, 0, 0, 0, 0, Index(0)
+    # No literal: ``_close`` would be compiled for that, too.
+    count, productions, groups, edges, lists, places = int(node_first[0]), 0, 0, 0, 0, Index(0)
     for end in range(1, n + 1):
         _open_position(state, spans, end - 1)
         if not keep_all:

@@ -15,7 +15,6 @@ from mbrparse.charts.spans import SpanEntries
 from mbrparse.decode.decoders import Decoded
 from mbrparse.decode.parser.parser import Parse
 from mbrparse.decode.span_posteriors import Posteriors
-from mbrparse.decode.tree_probability import probability_of
 from mbrparse.decode.trees import LabelledSpans
 from mbrparse.files import atomic_outputs, open_output, open_output_bytes
 from mbrparse.grammar.pcfg import FloatArray, Grammar
@@ -186,6 +185,8 @@ class Details:
     """
 
     def __init__(self, grammar: Grammar | None) -> None:
+        from mbrparse.decode.tree_probability import probability_of
+
         several = grammar is None or grammar.kind == "several"
         self._probability = None if grammar is None or several else probability_of(grammar)
         self._unaries = grammar is not None and grammar.pcfg.has_unaries

@@ -26,7 +26,6 @@ from mbrparse.grammar.rules import TerminalKind
 from mbrparse.grammar.unknown_words import UnknownKind
 from mbrparse.jobs import Jobs, Scheduler, WorkerDied, WorkerFunction, in_order, open_executor
 from mbrparse.log import Log, Progress, no_log, no_progress
-from mbrparse.training.count import train_by_counting
 from mbrparse.treebank.binarize import phrase_labels, translated_trees, watched
 from mbrparse.treebank.brackets import parse_lines, read_trees
 from mbrparse.treebank.corpora.reading import SourceTree, no_trees
@@ -286,6 +285,8 @@ def jackknife_parts(
     Grammars are counted, as ``train`` does; none is without a tree. Raises GrammarError for trees that are
     not binary.
     """
+    from mbrparse.training.count import train_by_counting
+
     kept = [SourceTree(file, line, tree) for file, line, tree in trees if tree is not None]
     parts = min(most, len(kept))
     borders = tuple(kept[len(kept) * part // parts].line for part in range(1, parts))

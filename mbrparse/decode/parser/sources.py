@@ -96,6 +96,8 @@ class GrammarSource:
         self.charts = self.make_charts(source)
         self.candidates = self.make_candidates() if options.has_candidates else None
         self.slots = slots_of(self.kind, options, self.makers())
+        exhaustive = options.best_first is None and not options.expectations and not options.has_candidates
+        self._is_viterbi = exhaustive and all(isinstance(slot.decoder, ViterbiDecoder) for slot in self.slots)
         self.root = grammar.start_label
         self.labels = frozenset(grammar.labels)
         self.retags = grammar.terminal_kind == "words"
@@ -120,6 +122,8 @@ class GrammarSource:
         if reason is not None:
             return Evidence(sentence, ids, reason=reason)
         chart: SentenceChart = self.charts.chart(ids)
+        if self._is_viterbi:
+            chart.viterbi()  # which says whether there is a parse, and costs less than all sums
         if not chart.has_parse:
             return Evidence(sentence, ids, reason=chart.failure)
         return Evidence(sentence, ids, self.posteriors(chart), chart)
