@@ -349,7 +349,7 @@ class DopDescent:
 
 
 class DopTreeProbability:
-    """The probability of binary trees: an inside pass in which nothing but their constituents is alive."""
+    """The probability of binary trees: an inside pass over nothing but their constituents."""
 
     serves_nary = False
 

@@ -63,7 +63,7 @@ class DopKBestSearch:
     def k_best(self, terminal_ids: IntArray, k: int) -> KBest:
         """The k most probable derivations of a sentence, or all if there are fewer.
 
-        Raises ChartOverflowError or MemoryError where a chart does not fit, TimeLimitError, ValueError where
+        Raises ChartOverflowError or MemoryError where a chart does not fit, ValueError where
         there is no derivation.
         """
         filled = self._charts.filled(terminal_ids, best=True)
@@ -143,7 +143,7 @@ class DopSampler:
 
         The answer depends on the grammar, the sentence, the charts' threshold and the seed (zero or more),
         and on nothing else. Raises ChartOverflowError or MemoryError where a chart does not fit,
-        TimeLimitError, ValueError where there is no derivation.
+        ValueError where there is no derivation.
         """
         return self.drawing(terminal_ids, seed)(count)
 
