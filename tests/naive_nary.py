@@ -130,8 +130,3 @@ def expected_f_optimum(truths: Truths, n: int, labels: bool) -> float:
             labelled = frozenset((i, j, label) for (i, j), label in zip(spans, chosen, strict=True))
             best = max(best, expected_f(truths, labelled, labels))
     return best
-
-
-def optimum_by_size(gains: Mapping[int, Mapping[Span, float]], n: int) -> float:
-    """The most that a tree earns where each span earns gains[size of the tree][span]."""
-    return max(sum(gains[len(tree)][span] for span in sorted(tree)) for tree in trees(n, False))

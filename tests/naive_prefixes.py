@@ -289,49 +289,6 @@ def _most_rewritings(rules: RuleSet, counted: Callable[[Words], Words]) -> float
 # --- sums over trees ---------------------------------------------------------------------
 
 
-def derivation_entropy_bounds(rules: RuleSet, least: float = 1e-9) -> Interval:
-    """The entropy in bits of the grammar's trees, the choice of the start symbol included."""
-    start = math.fsum(
-        -w.probability * math.log2(w.probability) for w in rules.start.values() if w.probability
-    )
-    low, high = _expected_sum(rules, lambda _, p: -math.log2(p), least)
-    return start + low, start + high
-
-
-def expected_length_bounds(rules: RuleSet, least: float = 1e-9) -> Interval:
-    """The expected number of words of a string."""
-    return _expected_sum(rules, lambda children, _: sum(map(is_terminal, children)), least)
-
-
-def _expected_sum(rules: RuleSet, reward: Callable[[Words, float], float], least: float) -> Interval:
-    """The expected sum of a reward of each rule (children, probability) of a tree, which is nonnegative.
-
-    Trees are listed top-down as in ``leftmost``; the order of what is still to be rewritten does not matter.
-    """
-    by_parent = _by_parent(rules)
-    rewritings = _most_rewritings(rules, lambda children: children)
-    most = rewritings * max(
-        math.fsum(p * reward(children, p) for children, p in choices) for choices in by_parent.values()
-    )
-    # The probability of a stack, and the sums of rewards on all ways to it, each times the way's probability.
-    stacks: dict[Stack, Interval] = {(name,): (w.probability, 0.0) for name, w in rules.start.items()}
-    low = beyond = 0.0
-    while stacks:
-        grown: dict[Stack, Interval] = {}
-        for stack, (mass, summed) in stacks.items():
-            if not stack or mass < least:
-                low += summed
-                beyond += mass * len(stack) * most
-                continue
-            for children, p in by_parent[stack[0]]:
-                below = (child for child in children if not is_terminal(child))
-                key = tuple(sorted((*below, *stack[1:])))
-                m, s = grown.get(key, (0.0, 0.0))
-                grown[key] = m + mass * p, s + summed * p + mass * p * reward(children, p)
-        stacks = grown
-    return low, low + beyond
-
-
 # --- closed forms ------------------------------------------------------------------------
 
 

@@ -146,6 +146,7 @@ def test_an_interruption_ends_processes_at_once() -> None:
     assert not multiprocessing.active_children()
 
 
+@pytest.mark.long
 def test_a_cluster_that_is_not_there() -> None:
     pytest.importorskip("distributed")
     for place in ("nowhere", "tcp://127.0.0.1:1"):

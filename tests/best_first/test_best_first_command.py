@@ -41,25 +41,3 @@ def test_one_line_a_sentence(until: str, folder: Path, command: Command) -> None
     assert ("exhaustive inside pass" in done.err) == (until != "first-parse")
     rows = [json.loads(line) for line in (folder / "d").read_text().splitlines()]
     assert {row["status"] for row in rows} <= {"parsed", "fallback"}
-
-
-def test_an_unparsable_sentence_falls_back(folder: Path, command: Command) -> None:
-    how = ("--engine", "best-first", "--statistics", folder / "s")
-    done = command("parse", "-g", folder / "g", "-", *how, stdin="DT DT DT DT\n")
-    assert done.code == 0
-    assert "no parse: 1" in done.err
-
-
-def test_errors_are_one_line(folder: Path, command: Command) -> None:
-    common = ("parse", "-g", folder / "g", folder / "test.mrg", "--engine", "best-first")
-    assert "boundary-trigram needs statistics" in command(*common).error
-    bad = folder / "bad"
-    bad.write_text("mbrparse-statistics 1\nterminals tags\ncounts 1\n1 left S DT\nend\n")
-    assert (
-        f"{bad}:4: DT is neither a tag in quotes nor boundary" in command(*common, "--statistics", bad).error
-    )
-    bad.write_text("\n".join((folder / "s").read_text().splitlines()[:50]))
-    assert "ends before its line 'end'" in command(*common, "--statistics", bad).error
-    assert "no such file" in command(*common, "--statistics", folder / "none").error
-    bad.write_text("mbrparse-statistics 1\nterminals tags\ncounts 0\nend\n")
-    assert "lack the grammar's start symbols" in command(*common, "--statistics", bad).error

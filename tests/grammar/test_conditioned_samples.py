@@ -63,6 +63,7 @@ def test_sentences_with_a_beginning_and_a_length(data: st.DataObject, rules: Rul
     assert found == pytest.approx(wanted(rules, prefix, kept), rel=EXACT, abs=EXACT)
 
 
+@pytest.mark.long
 def test_trees_come_as_often_as_in_all_that_begin_so() -> None:
     """Left recursion, unary cycles, rules of three children: the trees of plain samples that begin so."""
     counts = {"S -> S x": 2.0, "S -> A": 1.0, "A -> S": 0.2, "A -> x": 0.7}

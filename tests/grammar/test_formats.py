@@ -9,7 +9,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from tree_strategies import tokens
 
-from mbrparse.errors import GrammarError, MbrparseError
+from mbrparse.errors import GrammarError
 from mbrparse.files import read_lines
 from mbrparse.grammar.files import grammar_formats
 from mbrparse.grammar.files.grammar_formats import read_bitpar, write_bitpar, write_nltk
@@ -111,13 +111,6 @@ def test_nltk_errors(text: str, message: str, tmp_path: Path) -> None:
         read(tmp_path, text)
 
 
-def test_a_terminal_that_nltk_cannot_say_leaves_no_file(tmp_path: Path) -> None:
-    rules = RuleSet("words", {"S": Weight(1)}, {Rule("S", ("'it's\"'",)): Weight(1)})
-    with pytest.raises(GrammarError, match="holds both kinds of quotes"):
-        write_nltk(rules, tmp_path / "out")
-    assert list(tmp_path.iterdir()) == []
-
-
 # --- bitpar ------------------------------------------------------------------------------
 
 
@@ -150,18 +143,3 @@ def test_bitpar_there_and_back(tmp_path_factory: pytest.TempPathFactory, rules: 
     assert {n: w.probability for n, w in again.start.items()} == pytest.approx(
         {n: w.probability for n, w in rules.start.items()}
     )
-
-
-@pytest.mark.parametrize(
-    ("rules", "lexicon", "message"),
-    [
-        ("1 S", "a A 1", "rules:1: not a rule; COUNT LHS RHS"),
-        ("1 S A A\none S A A", "a A 1", "rules:2: 'one' is not a count"),
-        ("1 S A A", "b A 1\na A", "lexicon:2: not a lexicon line; WORD TAG COUNT"),
-    ],
-)
-def test_bitpar_errors(rules: str, lexicon: str, message: str, tmp_path: Path) -> None:
-    (tmp_path / "rules").write_text(rules)
-    (tmp_path / "lexicon").write_text(lexicon)
-    with pytest.raises(MbrparseError, match=message):
-        read_bitpar(tmp_path / "rules", tmp_path / "lexicon")

@@ -18,7 +18,7 @@ from mbrparse.grammar.files.grammar_files import (
     write_grammar,
     write_rules,
 )
-from mbrparse.grammar.pcfg import PCFG, UNKNOWN_TERMINAL
+from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import Rule, RuleSet, Weight
 
 TEXT = """\
@@ -209,33 +209,3 @@ def test_a_pipe_is_read_once(tmp_path: Path) -> None:
 def test_a_byte_order_mark_says_the_encoding(tmp_path: Path, encoding: str) -> None:
     (tmp_path / "g").write_text(TEXT.replace("NN", "\u00e9"), encoding)
     assert Rule("NP", ("'DT'", "'\u00e9'")) in read_rules(tmp_path / "g").rules
-
-
-RULES = RuleSet(
-    "tags",
-    {"S^X": Weight(0.4), "S": Weight(0.3), "NP": Weight(0.3)},
-    {
-        Rule("S", ("NP", "'VB'")): Weight(0.5),
-        Rule("S", ("'NP'", "'VB'")): Weight(0.5),
-        Rule("S", ("S", "S")): Weight(0),
-        Rule("S^X", ("S", "NP_Cont>VB")): Weight(1),
-        Rule("NP", ("'UH'",)): Weight(0.75),
-        Rule("NP", ("S",)): Weight(0.25),
-        Rule("NP_Cont>VB", ("'VB'", "'VB'")): Weight(1),
-    },
-)
-
-
-def test_projected_labels() -> None:
-    """A tag and a phrase of one name have one label; annotations are projected away, flags are not."""
-    grammar = PCFG.from_rules(RULES)
-    assert grammar.labels == ("NP", "NP_Cont", "S", "VB")
-    assert [grammar.labels[i] for i in grammar.label_ids] == ["NP", "NP", "NP_Cont", "S", "S", "VB"]
-
-
-def test_encode() -> None:
-    grammar = PCFG.from_rules(RULES)
-    ids = grammar.encode(["VB", "missing", "'VB'", "NP"])
-    assert ids.dtype == np.int32
-    assert ids.tolist() == [2, UNKNOWN_TERMINAL, UNKNOWN_TERMINAL, 0]
-    assert grammar.encode([]).tolist() == []

@@ -8,7 +8,7 @@ import naive_prefixes as twin
 import naive_unary
 import pytest
 from conversion import to_naive
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 from naive_prefixes import Interval
 from prefix_strategies import any_words, consistent_grammars, derived, finite_grammars
@@ -100,21 +100,6 @@ def test_strings_have_the_probability_of_their_spans(data: st.DataObject, rules:
     sentence = data.draw(derived(rules, 5) | any_words(rules).filter(len))
     exact = naive_unary.sentence_probability(naive_grammar(rules), sentence)
     assert twin.strings(rules, 5).get(sentence, 0.0) == pytest.approx(float(exact), rel=1e-9)
-
-
-@given(finite_grammars(cyclic=False))
-def test_sums_over_all_trees_of_a_finite_grammar(rules: RuleSet) -> None:
-    """``naive.derivations`` lists them."""
-    grammar = naive_grammar(rules)
-    known = twin.strings(rules, 8)
-    assume(sum(map(len, known)) < 300)
-    listed = [float(p) for words in known for _, p in naive.derivations(grammar, words)]
-    assert math.fsum(listed) == pytest.approx(1, abs=1e-9)
-    assert twin.derivation_entropy_bounds(rules, 0.0) == pytest.approx(
-        (-math.fsum(p * math.log2(p) for p in listed),) * 2, abs=1e-9
-    )
-    expected = math.fsum(n * mass for n, mass in enumerate(twin.length_masses(rules, 8)))
-    assert twin.expected_length_bounds(rules, 0.0) == pytest.approx((expected, expected), abs=1e-9)
 
 
 # --- strategies --------------------------------------------------------------------------

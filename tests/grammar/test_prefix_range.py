@@ -136,7 +136,6 @@ def test_long_sentences(loop: float, length: int) -> None:
     [
         {"S -> S a": 1.0},
         {"S -> A a": 1.0, "A -> S b": 1.0},
-        {"S -> A a": 1.0, "A -> S b": 1.0, "A -> a": 1e-15},
         {"S -> a": 1.0, "S -> B": 1.0, "B -> B B": 1.0},
     ],
 )

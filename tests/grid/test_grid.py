@@ -9,7 +9,7 @@ from commandline import Command
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mbrparse.cli.grid_command import COMMANDS, STAGES, stage_options
+from mbrparse.cli.grid_command import COMMANDS
 from mbrparse.evaluate.significance import holm
 
 pytestmark = pytest.mark.usefixtures("folder")
@@ -129,12 +129,6 @@ def test_what_is_wrong_is_named(command: Command) -> None:
     assert command("grid flights -o none").last_error == "mbrparse: flights: no such file"
     refused = command(f"{known}-2 --max-length 5 --train weights=equal")
     assert (refused.code, "train: --weights needs --method dop" in refused.err) == (2, True)
-
-
-def test_no_stage_is_asked_for_what_the_caller_says() -> None:
-    for stage in STAGES:
-        given = {"output", "jobs", "grammar", "objective", "train-output", "details"}
-        assert not given & stage_options(stage).keys()
 
 
 def naive_holm(p_values: list[float]) -> list[float]:
