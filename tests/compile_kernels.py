@@ -5,6 +5,7 @@ load machine code, and need neither compile the same twice nor the memory that c
 has been done for the kernels as they are now, nothing is.
 """
 
+import hashlib
 import os
 import subprocess
 import sys
@@ -39,8 +40,16 @@ STAGES = (
 )
 
 
+def digest() -> str:
+    """A digest of the package's files and of where they are, by which numba keeps machine code."""
+    found = hashlib.sha256(str(kernel.PACKAGE).encode())
+    for path in sorted(kernel.PACKAGE.rglob("*.py")):
+        found.update(path.read_bytes())
+    return found.hexdigest()[:16]
+
+
 def main() -> None:
-    done = kernel.folder() / "compiled-for-tests"
+    done = kernel.folder() / f"compiled-for-tests-{digest()}"
     if done.exists():
         return
     print("compiling kernels ...", file=sys.stderr, flush=True)
