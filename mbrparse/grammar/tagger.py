@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
-from unittest.mock import patch
 
 import msgspec
 
@@ -47,6 +46,8 @@ class Tagger:
 
         The result depends on the trees alone; Python's own random numbers are left alone.
         """
+        from unittest.mock import patch
+
         from nltk.tag import perceptron
 
         tagger = perceptron.PerceptronTagger(load=False)

@@ -123,7 +123,9 @@ class GrammarSource:
             return Evidence(sentence, ids, reason=reason)
         chart: SentenceChart = self.charts.chart(ids)
         if self._is_viterbi:
-            chart.viterbi()  # which says whether there is a parse, and costs less than all sums
+            cast(
+                "Chart", chart
+            ).viterbi()  # which says whether there is a parse, and costs less than all sums
         if not chart.has_parse:
             return Evidence(sentence, ids, reason=chart.failure)
         return Evidence(sentence, ids, self.posteriors(chart), chart)
