@@ -121,11 +121,10 @@ class GrammarSource:
         reason = self._refusal(terminals, ids.tolist())
         if reason is not None:
             return Evidence(sentence, ids, reason=reason)
-        chart: SentenceChart = self.charts.chart(ids)
+        made = self.charts.chart(ids)
         if self._is_viterbi:
-            cast(
-                "Chart", chart
-            ).viterbi()  # which says whether there is a parse, and costs less than all sums
+            made.viterbi()  # which says whether there is a parse, and costs less than all sums
+        chart: SentenceChart = made
         if not chart.has_parse:
             return Evidence(sentence, ids, reason=chart.failure)
         return Evidence(sentence, ids, self.posteriors(chart), chart)
