@@ -38,7 +38,8 @@ def bracketed(draw: st.DrawFn, grammar: naive.Grammar) -> BracketedSentence:
     words = draw(sentences(grammar))
     tree = draw(st.sampled_from(naive.bracketings(len(words))))
     derived = naive.derivations(grammar, words)
-    if derived and draw(st.booleans()):
+    either: bool = draw(st.booleans())
+    if derived and either:
         chosen, _ = draw(st.sampled_from(derived))
         tree = frozenset((c.start, c.end) for c in naive.constituents(chosen))
     spans = draw(st.sets(st.sampled_from(sorted(tree)))) if tree else set()
