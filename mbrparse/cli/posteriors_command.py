@@ -135,5 +135,5 @@ def _of_sentence(
         numbers = tuple(Tree(str(place)) for place in range(length))
         read = Line(numbers, line - 1, False, known.source)
     with compilation_noted():
-        parse = parser.parse_one(*read)
-    return read, parse.reason, parse.posteriors
+        found = parser.evidence(*read)
+    return read, found.reason, found.posteriors

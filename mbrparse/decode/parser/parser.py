@@ -278,17 +278,29 @@ class Parser:
             Where given posteriors are of another sentence.
         """
         began = time.perf_counter()
+        evidence = self.evidence(sentence, place, tokens, source)
         try:
-            evidence = self.source.evidence(sentence, place, tokens, source)
             decoded, candidates = self._decode(evidence)
         except (ChartOverflowError, MemoryError, NumberRangeError) as error:
-            reason = error.message if isinstance(error, NumberRangeError) else TOO_LARGE
-            if isinstance(error, MemoryError):
-                # A kernel may have left its arrays half-way.
-                self.source = source_of(self._origin, self.options)
-            evidence = self.source.refused(sentence, reason)
+            evidence = self._refused(sentence, error)
             decoded, candidates = self._decode(evidence)
         return self._parse(evidence, decoded, candidates, time.perf_counter() - began)
+
+    def evidence(
+        self, sentence: Sentence, place: int = 0, tokens: bool = False, source: str = ""
+    ) -> Evidence:
+        """The chart of a sentence and its posteriors, or the reason why it has none; as ``parse_one``."""
+        try:
+            return self.source.evidence(sentence, place, tokens, source)
+        except (ChartOverflowError, MemoryError, NumberRangeError) as error:
+            return self._refused(sentence, error)
+
+    def _refused(self, sentence: Sentence, error: Exception) -> Evidence:
+        reason = error.message if isinstance(error, NumberRangeError) else TOO_LARGE
+        if isinstance(error, MemoryError):
+            # A kernel may have left its arrays half-way.
+            self.source = source_of(self._origin, self.options)
+        return self.source.refused(sentence, reason)
 
     def fallen_back(self, sentence: Sentence, reason: str) -> Parse:
         """Return the fall-back of a sentence."""
