@@ -92,7 +92,8 @@ def heat_table(
     Columns that do not fit into ``width`` characters are set below the others. With ``colours`` the more
     probable is the redder.
 
-    >>> print(heat_table([Cell(0, 2, "S", 1.0, 1.0), Cell(1, 2, "VP", 0.25, 0.3)], ["it", "rains"]), end="")
+    >>> cells = PictureCell(0, 2, "S", 1.0, 1.0), PictureCell(1, 2, "VP", 0.25, 0.3)
+    >>> print(heat_table(cells, ["it", "rains"]), end="")
              1   2
              it  rains
     0 it         S 100

@@ -56,7 +56,7 @@ def lay_out(grid: Grid, format: PrintFormat, names: int = 1) -> list[str]:
     Figures have minus signs, and intervals en dashes. A mark is a superscript where the format has such; the
     best are bold, but in text. Rows of text that are longer than ``WIDTH`` go on in a second table below.
 
-    >>> print("\\n".join(lay_out([["", "F"], ["one", Cell("50.00", "b")], ["two", "1.00"]], "text")))
+    >>> print("\\n".join(lay_out([["", "F"], ["one", TableCell("50.00", "b")], ["two", "1.00"]], "text")))
              F
     one  50.00 b
     two   1.00

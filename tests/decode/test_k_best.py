@@ -72,6 +72,7 @@ def test_ties_come_by_split() -> None:
     assert [(start, end) for start, end, _ in chart.viterbi().nodes] == [node[:2] for node in inner]
 
 
+@pytest.mark.long
 def test_long_sentences() -> None:
     best = found(AMBIGUOUS, ["x"] * 300, 10)
     assert [len(nodes) for nodes, _ in best] == [599] * 10

@@ -5,6 +5,7 @@ from collections import Counter
 import naive
 import naive_unary
 import numpy as np
+import pytest
 from chi_square import UNLIKELY, chi_square_chance
 from conversion import names_of, nodes_of, to_pcfg
 from hypothesis import assume, given
@@ -77,6 +78,7 @@ AMBIGUOUS = naive.Grammar(
 )
 
 
+@pytest.mark.long
 def test_long_sentences() -> None:
     """Probabilities far below the least number that a float holds."""
     grammar = to_pcfg(AMBIGUOUS)

@@ -85,6 +85,7 @@ def test_trees_come_as_often_as_in_all_that_begin_so() -> None:
     assert chi_square_chance(Counter(counted(drawn)), expected, 0.0) > 1e-6
 
 
+@pytest.mark.long
 def test_long_prefixes() -> None:
     """300 words of 1e-5 each do not leave the range of numbers."""
     rules = rules_of({"S -> S S": 0.3, "S -> a": 0.7e-5, "S -> b": 0.7 - 0.7e-5})

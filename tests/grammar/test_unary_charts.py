@@ -82,6 +82,7 @@ def test_a_geometric_series(loops: int) -> None:
     assert derivation.log_prob == pytest.approx(-math.log(loops + 1), rel=rel)
 
 
+@pytest.mark.long
 def test_five_hundred_tokens_under_chains_do_not_underflow() -> None:
     """Each of 499 S's is rewritten through T with 1/1000, after S -> S with 9/10 any number of times."""
     chains = {"S -> S": 900, "S -> T": 99, "S -> P": 1}

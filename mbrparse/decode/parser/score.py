@@ -381,7 +381,7 @@ def score(
     LabelError
         A label that no binarizing wrote.
 
-    >>> from mbrparse.grammar.files.grammar_files import train
+    >>> from mbrparse.training.count import train
     >>> from mbrparse.treebank.brackets import read_tree
     >>> known, other = read_tree("(S (NP DT NN) VB)"), read_tree("(S DT (S_Cont NN VB))")
     >>> found = score(train([known, known, other]), [known, other])
