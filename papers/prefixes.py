@@ -131,7 +131,7 @@ def one_point(train: Path, held_out: Path, folder: Path, how: dict[str, Any], te
     else:
         parts = [read(held_out), trees]
         parts[0] = parts[0][:: max(1, len(parts[0]) // how["sentences"])][: how["sentences"]]
-    leaves = [[tree.words() if words else tree.tags() for tree in part] for part in parts]
+    leaves: list[list[Any]] = [[tree.words() if words else tree.tags() for tree in part] for part in parts]
     if text == "held-out" and words:
         leaves = [list(map(grammar.terminals_of, part)) for part in leaves]
     test = [one for one in leaves[0] if len(one) <= LONGEST]
@@ -142,7 +142,8 @@ def one_point(train: Path, held_out: Path, folder: Path, how: dict[str, Any], te
         found["causal"][:1] = perplexities(table[table > -np.inf], test, 1)
         found["masked"][:1] = perplexities(masked(path, test), test, 0)
     if size and test:
-        ids, strings = ([grammar.encode(one) for one in part] for part in (test, leaves[1]))
+        ids: Any = [grammar.encode(one) for one in test]
+        strings: Any = [grammar.encode(one) for one in leaves[1]]
         model = KneserNey(strings, len(grammar.terminals), how["order"])
         found["causal"][1:] = perplexities(model.log_probs(ids), test, 1)
         found["masked"][1:] = perplexities(model.masked_log_probs(ids), test, 0)
@@ -203,7 +204,8 @@ def main(
         groups = table.reset_index("trained on").groupby(["kind", "text"], sort=False)
         for panel, (title, part) in zip(axes, groups, strict=True):
             style = ["k--", *[".-"] * how["order"]]
-            part.plot("trained on", models, ax=panel, title=", ".join(title), style=style, logx=True)
+            lines: Any = part.plot
+            lines("trained on", models, ax=panel, title=", ".join(map(str, title)), style=style, logx=True)
         axes[0].set_ylabel("perplexity")
 
 
