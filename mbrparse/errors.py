@@ -116,9 +116,5 @@ class NumberRangeError(MbrparseError):
     """A sentence's values leave the range of numbers of what asks for them; the message says so."""
 
 
-class TimeLimitError(MbrparseError):
-    """A chart, or a search, takes longer than it may."""
-
-
 class InputMismatchError(MbrparseError):
     """Two inputs that do not belong together: grammar and text, gold and parses."""

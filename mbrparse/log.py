@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 Item = TypeVar("Item")
@@ -27,20 +26,6 @@ def counted(number: int, noun: str) -> str:
     ('1 sentence', '2000 words')
     """
     return f"{number} {noun}{'' if number == 1 else 's'}"
-
-
-@dataclass
-class ProgressState:
-    """The progress of long work, written by the work and read by whoever shows it.
-
-    ``read`` is the number of characters of the input that are done, ``size`` the number of all, if known,
-    ``retries`` the number of tasks that were retried.
-    """
-
-    size: int | None = None
-    read: int = 0
-    workers: int = 1
-    retries: int = 0
 
 
 def no_log(line: str) -> None:

@@ -189,22 +189,6 @@ class Spans(_Listed[tuple[int, int, Name]], Generic[Name]):
         return list(zip(self.starts.tolist(), self.ends.tolist(), names, strict=True))
 
 
-class Names:
-    """Names by id: those of ``labels`` have theirs, others get one when they are met."""
-
-    def __init__(self, labels: tuple[str, ...] = ()) -> None:
-        self.labels = labels
-        self.names = list(labels)
-        self._ids = {label: label_id for label_id, label in enumerate(labels)}
-
-    def id_of(self, label: str) -> int:
-        """The id of a label, a new one if it has none."""
-        if label not in self._ids:
-            self._ids[label] = len(self.names)
-            self.names.append(label)
-        return self._ids[label]
-
-
 class Labels(_Listed[str | None]):
     """``names[id]``, or None where the id is NO_LABEL."""
 
@@ -225,11 +209,3 @@ class Labels(_Listed[str | None]):
 
 #: Each id is its own name.
 SYMBOL_IDS = range(1 << 31)
-
-
-def columns_of(nodes: Sequence[tuple[int, int, int]]) -> Spans[int]:
-    """The nodes of a derivation as columns."""
-    if isinstance(nodes, Spans):
-        return nodes
-    starts, ends, ids = np.array(nodes, np.int32).reshape(-1, 3).T
-    return Spans(starts, ends, ids, SYMBOL_IDS)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -100,10 +100,6 @@ class DopCharts:
         """The chart of a sentence of known terminals (one or more)."""
         self._last = DopChart(self, terminal_ids, self._filter.chart(terminal_ids))
         return self._last
-
-    def charts(self, sentences: Sequence[IntArray]) -> Iterator[DopChart]:
-        """One chart after the other."""
-        return map(self.chart, sentences)
 
     def log_prob(self, chart: DopChart) -> float:
         """The natural logarithm of the sentence's probability."""

@@ -244,11 +244,6 @@ class BestFirstChart:
         """Why there is no parse, where there is none."""
         return f"no parse within {self.search.control.max_edges} edges" if self.limited else "no parse"
 
-    @property
-    def unfinished(self) -> bool:
-        """Whether the search ran out of time."""
-        return False
-
     @cached_property
     def inside(self) -> FloatArray:
         """The log inside probability of each constituent within the chart, exactly."""
