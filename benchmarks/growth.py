@@ -50,7 +50,7 @@ from samples import (
 
 from mbrparse.decode.parser.parser import Parser
 from mbrparse.decode.parser.sentences import Sentence
-from mbrparse.grammar.files.grammar_files import read_rules, write_rules
+from mbrparse.grammar.grammar_files import read_rules, write_rules
 from mbrparse.grammar.pcfg import PCFG
 
 LENGTHS = (10, 20, 40, 70, 100, 101, 150, 200, 300, 500)

@@ -23,7 +23,7 @@ import pinned
 
 from mbrparse.decode.parser.output import Details
 from mbrparse.decode.parser.parser import Parse, Parser
-from mbrparse.grammar.files.grammar_files import read_grammar
+from mbrparse.grammar.grammar_files import read_grammar
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grid.grid_tables import panels
 from mbrparse.training.count import train

@@ -25,8 +25,8 @@ from collections.abc import Callable
 import numpy as np
 
 from mbrparse.grammar.pcfg import PCFG
-from mbrparse.training.em import reestimation as expectation
-from mbrparse.training.em.reestimation import (
+from mbrparse.training import reestimation as expectation
+from mbrparse.training.reestimation import (
     BracketedCorpus,
     BracketedSentence,
     encode_corpus,

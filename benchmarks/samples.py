@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from mbrparse.decode.parser.sentences import Sentence, read_sentences
 from mbrparse.errors import CorpusError
-from mbrparse.grammar.files.grammar_files import read_rules, write_rules
+from mbrparse.grammar.grammar_files import read_rules, write_rules
 from mbrparse.grammar.pcfg import PCFG, IntArray
 from mbrparse.training.count import induce
 from mbrparse.treebank.binarize import Binarization

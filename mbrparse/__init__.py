@@ -45,9 +45,9 @@ if TYPE_CHECKING:
     from mbrparse.evaluate.compare.comparison import compare as compare
     from mbrparse.evaluate.compare.profiles import PROFILES as PROFILES
     from mbrparse.evaluate.report.pages import report as report
-    from mbrparse.grammar.files.grammar_files import grammar as grammar
-    from mbrparse.grammar.files.grammar_files import read_grammar as read_grammar
-    from mbrparse.grammar.files.grammar_files import write_grammar as write_grammar
+    from mbrparse.grammar.grammar_files import grammar as grammar
+    from mbrparse.grammar.grammar_files import read_grammar as read_grammar
+    from mbrparse.grammar.grammar_files import write_grammar as write_grammar
     from mbrparse.grammar.pcfg import PCFG as PCFG
     from mbrparse.training.count import train as train
     from mbrparse.training.tag_statistics import read_statistics as read_statistics
@@ -84,7 +84,7 @@ _NAMES = {
     "evaluate.compare.profiles": "PROFILES",
     "evaluate.report.pages": "report",
     "grammar": "grammar",
-    "grammar.files.grammar_files": "read_grammar write_grammar",
+    "grammar.grammar_files": "read_grammar write_grammar",
     "grammar.pcfg": "PCFG",
     "training.count": "train",
     "training.tag_statistics": "read_statistics",

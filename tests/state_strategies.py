@@ -11,8 +11,8 @@ import numpy as np
 from hypothesis import strategies as st
 
 from mbrparse.grammar.rules import TerminalKind, is_terminal
-from mbrparse.training.split_merge.e_step import ObservedTrees, observe
-from mbrparse.training.split_merge.states import Layout, StateGrammar
+from mbrparse.training.e_step import ObservedTrees, observe
+from mbrparse.training.states import Layout, StateGrammar
 from mbrparse.treebank.corpora.reading import SourceTree
 from mbrparse.treebank.tree import Tree
 

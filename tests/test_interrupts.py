@@ -9,7 +9,7 @@ import pytest
 from children import started
 from commandline import Command
 
-from mbrparse.grammar.files.grammar_files import read_rules
+from mbrparse.grammar.grammar_files import read_rules
 
 LINE = "mbrparse: interrupted\n"
 

@@ -61,7 +61,7 @@ def explain(
     from mbrparse.decode.explain.explanation import explain as explained
     from mbrparse.decode.parser.sentences import sentence_of_line, sentences_from, untokenized
     from mbrparse.decode.parser.sentences import tokenize as read_words
-    from mbrparse.grammar.files.grammar_files import read_any_grammar
+    from mbrparse.grammar.grammar_files import read_any_grammar
 
     if bool(words) == (input is not None):
         raise click.UsageError("Give either a SENTENCE or --file.")

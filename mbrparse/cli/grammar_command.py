@@ -70,7 +70,7 @@ def info(
 
     Several grammars with --states (the checkpoints of train --method split-merge) are shown together.
     """
-    from mbrparse.grammar.files.grammar_files import describe, describe_treebank, read_rules_or_treebank
+    from mbrparse.grammar.grammar_files import describe, describe_treebank, read_rules_or_treebank
     from mbrparse.grammar.rules import RuleSet
 
     refuse_options([] if entropy else ["lengths"], "--entropy")
@@ -93,7 +93,7 @@ def info(
 
 def _states(files: Sequence[str], label: str, top: int, format: str, images: dict[str, str | None]) -> None:
     from mbrparse.decode.chart_picture import distinctive, draw_states, state_table
-    from mbrparse.grammar.files.grammar_files import read_any_grammar
+    from mbrparse.grammar.grammar_files import read_any_grammar
 
     outputs = [("the list", STANDARD), *((f"--{form}", path) for form, path in images.items())]
     check_outputs(outputs, [("FILE", file) for file in files])
@@ -119,7 +119,7 @@ def _entropy(file: str, longest: int, format: str) -> None:
     import pandas as pd
 
     from mbrparse.decode.words.surprisal import length_masses
-    from mbrparse.grammar.files.grammar_files import read_grammar
+    from mbrparse.grammar.grammar_files import read_grammar
     from mbrparse.grammar.tree_statistics import MEANS, tree_statistics
 
     read = read_grammar(file, log=note)
@@ -171,10 +171,10 @@ def convert(
     """
     from mbrparse.errors import GrammarError
     from mbrparse.files import read_lines, source_name
+    from mbrparse.grammar import grammar_formats
     from mbrparse.grammar.dop_grammar import write_reduction
     from mbrparse.grammar.dop_treebank import AddressedTreebank
-    from mbrparse.grammar.files import grammar_formats
-    from mbrparse.grammar.files.grammar_files import read_rules_or_treebank, write_rules
+    from mbrparse.grammar.grammar_files import read_rules_or_treebank, write_rules
     from mbrparse.grammar.rules import RuleSet, binarize_rules
 
     if (source == "bitpar") != (lexicon is not None):

@@ -318,7 +318,7 @@ class InputOptions(LabelOptions):
     def read_grammars(self) -> Grammar:
         """The grammar, or several as one."""
         from mbrparse.decode.posteriors.given_posteriors import checked_weights
-        from mbrparse.grammar.files.grammar_files import read_any_grammar
+        from mbrparse.grammar.grammar_files import read_any_grammar
 
         if self.grammars.count(STANDARD) > 1:
             raise click.UsageError("--grammar cannot be standard input twice.")
@@ -341,7 +341,7 @@ class InputOptions(LabelOptions):
 
     def model(self) -> PCFG | GivenPosteriors:
         """The grammar, with its tagger, or the posteriors: what ``score`` scores with."""
-        from mbrparse.grammar.files.grammar_files import read_grammar
+        from mbrparse.grammar.grammar_files import read_grammar
 
         if self.grammar is None:
             return self.given()

@@ -55,7 +55,7 @@ class WordOptions(InputOptions):
     def probabilities(self, inputs: Sequence[str], output: str | None) -> WordProbabilities:
         """Those of the grammar; a note says if some of its trees never end."""
         from mbrparse.decode.words.surprisal import WordProbabilities
-        from mbrparse.grammar.files.grammar_files import read_grammar
+        from mbrparse.grammar.grammar_files import read_grammar
         from mbrparse.grammar.tree_statistics import spectral_radius
 
         if self.grammar is None:

@@ -235,7 +235,7 @@ def train(
 
 
 def _count(trees: Iterable[SourceTree], output: str, words: LexiconOptions, statistics: str | None) -> None:
-    from mbrparse.grammar.files.grammar_files import write_rules
+    from mbrparse.grammar.grammar_files import write_rules
     from mbrparse.grammar.rules import unquote
     from mbrparse.grammar.unknown_words import is_unknown
     from mbrparse.training.count import train_by_counting
@@ -261,8 +261,8 @@ def _split_merge(
     runs: IterationOptions,
     checkpoint: str | None,
 ) -> None:
-    from mbrparse.grammar.files.grammar_files import write_rules
-    from mbrparse.training.split_merge.cycles import SplitMerge, train_trees
+    from mbrparse.grammar.grammar_files import write_rules
+    from mbrparse.training.split_merge import SplitMerge, train_trees
 
     try:
         with compilation_noted():
@@ -314,7 +314,7 @@ def _inside_outside(
     runs: IterationOptions,
     statistics: str | None,
 ) -> None:
-    from mbrparse.training.em.reestimation import InsideOutside, Interrupted, train_files
+    from mbrparse.training.reestimation import InsideOutside, Interrupted, train_files
 
     how = InsideOutside(statistics=statistics, **vars(estimation), **vars(runs))
     try:

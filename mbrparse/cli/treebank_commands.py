@@ -277,7 +277,7 @@ def sample(
     GRAMMAR is a file in mbrparse's format or in NLTK's, or embedded:flights.
     """
     from mbrparse.files import open_output
-    from mbrparse.grammar.files.grammar_files import read_rules
+    from mbrparse.grammar.grammar_files import read_rules
     from mbrparse.grammar.sample import Sampler
     from mbrparse.treebank.brackets import write_tree
     from mbrparse.treebank.corpora.reading import embedded_grammar

@@ -13,7 +13,7 @@ from typing import Any
 class _Package(ModuleType):
     def __call__(self, source: Any, *, normalize: bool = False) -> Any:
         """A PCFG of a text of rules, a path, or an ``nltk.PCFG``."""
-        from mbrparse.grammar.files import grammar_files
+        from mbrparse.grammar import grammar_files
 
         return grammar_files.grammar(source, normalize=normalize)
 

@@ -14,7 +14,7 @@ from mbrparse.grammar.dop_treebank import (
     read_treebank,
     write_treebank,
 )
-from mbrparse.grammar.files.grammar_files import read_any_grammar
+from mbrparse.grammar.grammar_files import read_any_grammar
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.treebank.brackets import read_tree
 from mbrparse.treebank.corpora.reading import SourceTree

@@ -11,8 +11,8 @@ from tree_strategies import tokens
 
 from mbrparse.errors import GrammarError
 from mbrparse.files import read_lines
-from mbrparse.grammar.files import grammar_formats
-from mbrparse.grammar.files.grammar_formats import read_bitpar, write_bitpar, write_nltk
+from mbrparse.grammar import grammar_formats
+from mbrparse.grammar.grammar_formats import read_bitpar, write_bitpar, write_nltk
 from mbrparse.grammar.rules import (
     Rule,
     RuleSet,

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mbrparse.errors import GrammarError
-from mbrparse.grammar.files.grammar_files import (
+from mbrparse.grammar.grammar_files import (
     read_grammar,
     read_rules,
     write_grammar,

@@ -8,7 +8,7 @@ from hypothesis import given
 from tree_strategies import labels, trees
 
 from mbrparse.errors import GrammarError
-from mbrparse.grammar.files.grammar_files import read_rules, write_rules
+from mbrparse.grammar.grammar_files import read_rules, write_rules
 from mbrparse.grammar.rules import RuleSet, TerminalKind
 from mbrparse.training.count import induce
 from mbrparse.treebank.binarize import Binarization, binarize

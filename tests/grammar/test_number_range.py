@@ -21,7 +21,7 @@ from mbrparse.decode.best_first.best_first_chart import BestFirstCharts
 from mbrparse.decode.objectives import OBJECTIVES
 from mbrparse.decode.parser.parser import Parser
 from mbrparse.errors import GrammarError, NumberRangeError
-from mbrparse.grammar.files.grammar_files import write_grammar
+from mbrparse.grammar.grammar_files import write_grammar
 from mbrparse.grammar.pcfg import PCFG
 
 # Of the last two, sums and maxima are far from each other; S -> A, and a chain of single words, are unary.

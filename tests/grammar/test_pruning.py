@@ -15,7 +15,7 @@ from mbrparse.decode.objectives import OBJECTIVES, Kind, Objective, Space
 from mbrparse.decode.parser.output import Details
 from mbrparse.decode.parser.parser import Parser
 from mbrparse.errors import OptionsError
-from mbrparse.grammar.files.grammar_files import write_rules
+from mbrparse.grammar.grammar_files import write_rules
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import Rule, RuleSet, quote, relative_frequencies
 from mbrparse.treebank.brackets import read_tree

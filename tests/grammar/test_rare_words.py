@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from state_strategies import sourced
 from tree_strategies import tokens
 
-from mbrparse.grammar.files.grammar_files import read_rules, write_rules
+from mbrparse.grammar.grammar_files import read_rules, write_rules
 from mbrparse.grammar.rules import Rule, RuleSet, is_terminal, unquote
 from mbrparse.grammar.unknown_words import Signatures, classes
-from mbrparse.training.split_merge.cycles import RareWords, SplitMerge, cycle, first_grammar, train_trees
-from mbrparse.training.split_merge.e_step import ObservedEStep, observe
+from mbrparse.training.e_step import ObservedEStep, observe
+from mbrparse.training.split_merge import RareWords, SplitMerge, cycle, first_grammar, train_trees
 from mbrparse.treebank.corpora.reading import SourceTree
 from mbrparse.treebank.labels import escape
 from mbrparse.treebank.tree import Tree

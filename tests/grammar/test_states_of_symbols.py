@@ -14,11 +14,12 @@ from hypothesis import strategies as st
 from state_strategies import Drawn, drawn, kinds, random_grammar, sourced, sums, table, treebanks
 from tree_strategies import tokens
 
-from mbrparse.grammar.files.grammar_files import read_rules, write_rules
+from mbrparse.grammar.grammar_files import read_rules, write_rules
 from mbrparse.grammar.rules import RuleSet, TerminalKind, is_terminal
+from mbrparse.training import split_merge as splits
 from mbrparse.training.count import induce
-from mbrparse.training.split_merge import cycles as splits
-from mbrparse.training.split_merge.cycles import (
+from mbrparse.training.e_step import ObservedEStep, observe
+from mbrparse.training.split_merge import (
     Merger,
     SplitMerge,
     cycle,
@@ -29,8 +30,7 @@ from mbrparse.training.split_merge.cycles import (
     smoothing,
     split,
 )
-from mbrparse.training.split_merge.e_step import ObservedEStep, observe
-from mbrparse.training.split_merge.states import Layout, StateGrammar
+from mbrparse.training.states import Layout, StateGrammar
 from mbrparse.treebank.corpora.reading import SourceTree
 from mbrparse.treebank.tree import Tree
 

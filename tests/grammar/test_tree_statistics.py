@@ -13,7 +13,7 @@ from strategies import grammars
 from unary_strategies import unary_grammars
 
 from mbrparse.decode.words.surprisal import length_masses
-from mbrparse.grammar.files.grammar_files import grammar as read
+from mbrparse.grammar.grammar_files import grammar as read
 from mbrparse.grammar.tree_statistics import (
     MEANS,
     expected_children,

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tree_strategies import labels, tokens
 
 from mbrparse.errors import FileError, GrammarError
-from mbrparse.grammar.files.grammar_files import read_grammar, read_rules, write_grammar, write_rules
+from mbrparse.grammar.grammar_files import read_grammar, read_rules, write_grammar, write_rules
 from mbrparse.grammar.pcfg import PCFG, UNKNOWN_TERMINAL
 from mbrparse.grammar.rules import RuleSet, is_terminal, unquote
 from mbrparse.grammar.tagger import Tagger, tagger_path

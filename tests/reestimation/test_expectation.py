@@ -16,8 +16,8 @@ from strategies import grammars, sentences
 from mbrparse.errors import BracketError
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import is_terminal, unquote
-from mbrparse.training.em import reestimation as expectation
-from mbrparse.training.em.reestimation import (
+from mbrparse.training import reestimation as expectation
+from mbrparse.training.reestimation import (
     BracketedSentence,
     EStep,
     Expectations,

@@ -11,11 +11,11 @@ from children import started
 from commandline import Command
 
 from mbrparse.errors import CorpusError, GrammarError
-from mbrparse.grammar.files.grammar_files import read_rules, write_rules
+from mbrparse.grammar.grammar_files import read_rules, write_rules
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import TerminalKind
 from mbrparse.training.count import induce
-from mbrparse.training.em.reestimation import (
+from mbrparse.training.reestimation import (
     BracketedSentence,
     InsideOutside,
     bracketed_sentences,

@@ -29,7 +29,7 @@ class Grammars:
     Raises OptionsError for weights that are none, GrammarError for grammars of words and of tags, by the
     ``names`` of their files.
 
-    >>> from mbrparse.grammar.files.grammar_files import grammar
+    >>> from mbrparse.grammar.grammar_files import grammar
     >>> Grammars([grammar("S -> 'a' [1.0]"), grammar("T -> 'a' [1.0]")]).labels
     ('S', 'T')
     """

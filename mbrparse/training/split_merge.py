@@ -31,7 +31,7 @@ import numpy as np
 from mbrparse.charts.rule_tables import Floats
 from mbrparse.errors import GrammarError
 from mbrparse.files import atomic_outputs
-from mbrparse.grammar.files.grammar_files import read_rules, write_rules
+from mbrparse.grammar.grammar_files import read_rules, write_rules
 from mbrparse.grammar.rules import Rule, RuleSet, TerminalKind, Weight, is_terminal, quote, unquote
 from mbrparse.grammar.unknown_words import (
     ENOUGH,
@@ -47,6 +47,7 @@ from mbrparse.grammar.unknown_words import (
 from mbrparse.jobs import Jobs, open_executor
 from mbrparse.log import Log, Progress, no_log, no_progress
 from mbrparse.settings import digest, save
+from mbrparse.training.e_step import Change, ObservedEStep, ObservedTrees, maximized, observe
 from mbrparse.training.iterations import (
     Checkpoint,
     Row,
@@ -54,9 +55,8 @@ from mbrparse.training.iterations import (
     read_checkpoint,
     write_curve,
 )
-from mbrparse.training.split_merge.e_step import Change, ObservedEStep, ObservedTrees, maximized, observe
-from mbrparse.training.split_merge.state_kernels import Pairs
-from mbrparse.training.split_merge.states import (
+from mbrparse.training.state_kernels import Pairs
+from mbrparse.training.states import (
     ROOT,
     Layout,
     StateGrammar,

@@ -17,7 +17,7 @@ from mbrparse.charts.rule_tables import Floats, Ints
 from mbrparse.errors import GrammarError
 from mbrparse.grammar.rules import Rule, RuleSet, TerminalKind, Weight, is_terminal
 from mbrparse.grammar.unknown_words import UnknownWords
-from mbrparse.training.split_merge.state_kernels import LANES, StateTables
+from mbrparse.training.state_kernels import LANES, StateTables
 from mbrparse.treebank.labels import STATE
 
 #: The symbol over each tree, whose rules are the distribution of roots. It is never split.

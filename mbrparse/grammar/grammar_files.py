@@ -45,7 +45,7 @@ from mbrparse.grammar.fields import (
     format_number,
     is_whole,
 )
-from mbrparse.grammar.files.grammar_formats import is_nltk, read_nltk, rules_of_nltk
+from mbrparse.grammar.grammar_formats import is_nltk, read_nltk, rules_of_nltk
 from mbrparse.grammar.pcfg import PCFG, FloatArray, Grammar
 from mbrparse.grammar.rules import (
     NO_CHILD,

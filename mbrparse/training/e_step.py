@@ -16,8 +16,8 @@ from mbrparse.grammar.rules import Rule, TerminalKind, quote
 from mbrparse.jobs import Inline, share
 from mbrparse.training.count import checked_children, rule_name
 from mbrparse.training.iterations import alternate
-from mbrparse.training.split_merge.state_kernels import Pairs, StateTables, TreeArrays, expect_trees
-from mbrparse.training.split_merge.states import ROOT, Layout
+from mbrparse.training.state_kernels import Pairs, StateTables, TreeArrays, expect_trees
+from mbrparse.training.states import ROOT, Layout
 from mbrparse.treebank.corpora.reading import SourceTree
 from mbrparse.treebank.labels import escape
 from mbrparse.treebank.tree import Tree

@@ -32,13 +32,13 @@ import numpy as np
 
 from mbrparse.errors import BracketError, CorpusError, FileError, GrammarError, InputMismatchError
 from mbrparse.files import atomic_outputs
-from mbrparse.grammar.files.grammar_files import read_rules, write_rules
+from mbrparse.grammar.grammar_files import read_rules, write_rules
 from mbrparse.grammar.pcfg import PCFG, FloatArray, IntArray
 from mbrparse.grammar.rules import Rule, RuleSet, TerminalKind, Weight, is_terminal, quote
 from mbrparse.jobs import Inline, Jobs, open_executor, share
 from mbrparse.log import Log, Progress, counted, no_log, no_progress
 from mbrparse.settings import Settings, digest, save
-from mbrparse.training.em.expectation_kernels import BracketedCorpus, RuleTables, expect_sentences
+from mbrparse.training.expectation_kernels import BracketedCorpus, RuleTables, expect_sentences
 from mbrparse.training.iterations import (
     BEGIN_ANEW,
     Checkpoint,

@@ -1,1 +1,0 @@
-"""Grammars in files: mbrparse's own format, NLTK's and bitpar's."""

@@ -1,1 +1,0 @@
-"""Re-estimation from (partially) bracketed text: expected counts, EM, checkpoints."""
