@@ -19,6 +19,7 @@ A function that takes long to make, such as a parser with its grammar, is made o
 
 from __future__ import annotations
 
+import json
 import multiprocessing
 import signal
 import threading
@@ -208,11 +209,14 @@ class Cluster(Executor):
                 "a cluster needs Dask, which is not installed",
                 remedy="pip install '.[cluster]' in mbrparse's folder",
             ) from None
-        is_file = "://" not in scheduler.place and Path(scheduler.place).is_file()
-        where = {"scheduler_file": scheduler.place} if is_file else {"address": scheduler.place}
         try:
+            address = scheduler.place
+            if "://" not in address and Path(address).is_file():
+                address = str(json.loads(Path(address).read_bytes())["address"])
+            if "://" not in address:
+                raise ValueError("neither an address nor the file of a scheduler")
             self._client = distributed.Client(
-                **where, timeout=CONNECT_TIMEOUT, set_as_default=False, name="mbrparse"
+                address, timeout=CONNECT_TIMEOUT, set_as_default=False, name="mbrparse"
             )
         except (OSError, ValueError, ImportError, TypeError, KeyError) as error:
             why = next(iter(str(error).splitlines()), type(error).__name__)

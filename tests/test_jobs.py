@@ -9,6 +9,7 @@ from collections.abc import Callable
 from concurrent.futures import Executor
 from functools import partial
 from itertools import repeat
+from pathlib import Path
 
 import pytest
 
@@ -147,9 +148,10 @@ def test_an_interruption_ends_processes_at_once() -> None:
 
 
 @pytest.mark.long
-def test_a_cluster_that_is_not_there() -> None:
+def test_a_cluster_that_is_not_there(tmp_path: Path) -> None:
     pytest.importorskip("distributed")
-    for place in ("nowhere", "tcp://127.0.0.1:1"):
+    (tmp_path / "words").write_text("a b c\n")
+    for place in ("nowhere", "tcp://127.0.0.1:1", str(tmp_path / "words")):
         with (
             pytest.raises(WorkersError, match=f"{place}: no scheduler answers"),
             open_executor(Scheduler(place)),

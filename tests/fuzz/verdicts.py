@@ -129,12 +129,14 @@ def _of_parses(trial: Trial, outcome: Result, folder: Path) -> str | None:
     cut = options["tokenize"]  # words are not those between blanks
     trees = options["form"] == "trees" or (options["form"] is None and first.startswith("(") and not cut)
     count = _count_trees(text) if trees else text.count("\n") + (not text.endswith("\n"))
+    number, parts = map(int, (options["shard"] or "1/1").split("/"))
+    shard = range(count * (number - 1) // parts, count * number // parts)
     paths = [options["output"].replace("{objective}", name) for name in options["names"]]
     for path in dict.fromkeys([*paths, options["details"]]):
         if path is None or path in _NOWHERE:
             continue
         found = outcome.out.encode() if path == "-" else (folder / path).read_bytes()
-        if found.count(b"\n") != count:
+        if found.count(b"\n") != len(shard):
             what = "details" if path == options["details"] else "parses"
             return f"lost line parse: {what} of {'trees' if trees else 'tokens'}"
         written = found.decode("utf-8").split("\n")[:-1]
@@ -145,7 +147,7 @@ def _of_parses(trial: Trial, outcome: Result, folder: Path) -> str | None:
             except ValueError as error:
                 return f"details are no JSON: {_without_numbers(error)}"
         elif not trees and not cut and options["fallback"] != "empty":
-            words = text.removesuffix("\n").split("\n")
+            words = text.removesuffix("\n").split("\n")[shard.start : shard.stop]
             if any(not _agree(*pair) for pair in zip(written, words, strict=True)):
                 return "words changed parse"
     return None
