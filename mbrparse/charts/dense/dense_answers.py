@@ -144,22 +144,12 @@ class DenseAnswers:
         tables, sentence, n = self._tables, self._sentence(terminal_ids), len(terminal_ids)
         _, least, most = dense_inside(tables, sentence, self._inside, None)
         self._check(least, most)
-        last, back = np.tril_indices(n)  # cells in the order of ``forest_cell``
-        entries, begin = lexical_entries(tables.words.start, terminal_ids)
-        slot, word = tables.words.slot[entries], np.arange(n).repeat(np.diff(begin))
-        narrow = slot >= tables.n_wide
-        slot, word = slot[narrow], word[narrow]
-        places = (back + 1) * sentence.pitch + (sentence.pad + 1 + last)
-        wide = self._inside[sentence.base[: tables.n_wide] + places[:, None]]
-        cells, slots = np.nonzero(wide)
-        values = self._inside[sentence.base[slot] + word + (sentence.pitch + sentence.pad + 1)]
-        cell = np.append(word * (word + 1) // 2, cells)
-        order = np.argsort(cell, kind="stable")
-        first = np.searchsorted(cell[order], np.arange(len(last) + 1)).astype(np.int32)
-        symbol = tables.symbol[np.append(slot, slots)[order]]
-        values = np.append(values, wide[cells, slots])[order]
-        power = np.append(0, np.cumsum(sentence.power)).astype(np.int32)
-        return InsideNodes(first, symbol, values, power)
+        cells = n * (n + 1) // 2
+        words = int(np.diff(tables.words.start)[terminal_ids].sum())
+        size, power = cells * tables.n_wide + words, np.append(0, sentence.power.cumsum()).astype(np.int32)
+        nodes = InsideNodes(np.empty(cells + 1, np.int32), np.empty(size, np.int32), np.empty(size), power)
+        _list_nodes(tables, sentence, self._inside, nodes)
+        return nodes
 
     def _sentence(self, terminal_ids: IntArray) -> DenseSentence:
         sentence = dense_sentence(self._tables, terminal_ids, self._scratch)
@@ -321,6 +311,31 @@ def _summarize(
                     cell = begin * n - begin * (begin - 1) // 2 + width - 1
                     posterior[cell], total[cell] = figures[lane], figures[LANES + lane]
                     label[cell] = names[int(figures[2 * LANES + lane])] if figures[lane] > 0 else -1
+
+
+@kernel
+def _list_nodes(tables: DenseTables, sentence: DenseSentence, inside: Floats, nodes: InsideNodes) -> None:
+    """List the inside values above zero, cells in the order of ``forest_cell``."""
+    cell = count = 0
+    for end in range(1, sentence.length + 1):
+        for start in range(end - 1, -1, -1):
+            nodes.cell_first[cell] = count
+            place = (end - start) * sentence.pitch + sentence.pad + end
+            for slot in range(tables.n_wide):
+                if inside[sentence.base[slot] + place] > 0:
+                    nodes.symbol[count] = tables.symbol[slot]
+                    nodes.inside[count] = inside[sentence.base[slot] + place]
+                    count += 1
+            if start == end - 1:
+                token = sentence.tokens[start]
+                for entry in range(tables.words.start[token], tables.words.start[token + 1]):
+                    slot = tables.words.slot[entry]
+                    if slot >= tables.n_wide and tables.words.prob[entry] > 0:
+                        nodes.symbol[count] = tables.symbol[slot]
+                        nodes.inside[count] = tables.words.prob[entry]
+                        count += 1
+            cell += 1
+    nodes.cell_first[cell] = count
 
 
 @kernel
