@@ -20,7 +20,7 @@ from mbrparse.charts.rule_tables import chart_rules, wide_symbols
 from mbrparse.decode.answers import ParserOptions
 from mbrparse.decode.objectives import OBJECTIVES
 from mbrparse.decode.parser.parser import Parser
-from mbrparse.decode.parser.parsing import ParseJob, ParseWorker
+from mbrparse.decode.parser.parsing import ParseWorker
 from mbrparse.decode.parser.sentences import Line
 
 Work = Callable[[], float]
@@ -64,7 +64,7 @@ def writing(names: tuple[str, ...]) -> Callable[[Sample], Work]:
 
     def ready(sample: Sample) -> Work:
         objectives = tuple(OBJECTIVES[name] for name in names)
-        worker = ParseWorker(ParseJob(sample.grammar, ParserOptions(objectives)))
+        worker = ParseWorker(sample.grammar, ParserOptions(objectives))
         lines = [Line(sentence, place, False, "") for place, sentence in enumerate(sample.sentences)]
 
         def work() -> float:

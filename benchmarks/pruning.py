@@ -21,8 +21,8 @@ from typing import Any, NamedTuple
 
 import pinned
 
-from mbrparse.decode.parser.output import Details
 from mbrparse.decode.parser.parser import Parse, Parser
+from mbrparse.decode.parser.parsing import Details
 from mbrparse.grammar.grammar_files import read_grammar
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grid.grid_tables import panels

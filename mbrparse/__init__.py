@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     from mbrparse.decode.objectives import Space as Space
     from mbrparse.decode.parser.mixed_source import Grammars as Grammars
     from mbrparse.decode.parser.parser import Parser as Parser
+    from mbrparse.decode.parser.reranking import rerank as rerank
     from mbrparse.decode.parser.score import score as score
     from mbrparse.decode.parser.sentences import tokenize as tokenize
     from mbrparse.decode.parser.votes import combine as combine
-    from mbrparse.decode.parser.votes import rerank as rerank
     from mbrparse.decode.posteriors.given_posteriors import mix_posteriors as mix_posteriors
     from mbrparse.decode.posteriors.posteriors_file import posteriors as posteriors
     from mbrparse.decode.posteriors.posteriors_file import read_posteriors as read_posteriors
@@ -73,7 +73,8 @@ _NAMES = {
     "decode.parser.parser": "Parser",
     "decode.parser.score": "score",
     "decode.parser.sentences": "tokenize",
-    "decode.parser.votes": "combine rerank",
+    "decode.parser.votes": "combine",
+    "decode.parser.reranking": "rerank",
     "decode.posteriors.given_posteriors": "mix_posteriors",
     "decode.posteriors.posteriors_file": "posteriors read_posteriors span_marginals",
     "decode.span_posteriors": "Posteriors",

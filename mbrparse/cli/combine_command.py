@@ -106,7 +106,7 @@ def combine(
     trees. docs/combining.md names the settings of published methods. Trees are n-ary, without wrappers around
     their roots; a parse that is missing, '(())', does not vote.
     """
-    from mbrparse.decode.parser.output import write_parses
+    from mbrparse.decode.parser.parsing import write_parses
 
     if bool(files) == (voting.candidates is not None):
         raise click.UsageError("Give either FILES or --candidates.")

@@ -33,7 +33,7 @@ from mbrparse.files import STANDARD, is_file, source_name
 from mbrparse.log import counted
 
 if TYPE_CHECKING:
-    from mbrparse.decode.parser.parsing import Job
+    from mbrparse.decode.parser.parsing import Worker
     from mbrparse.decode.parser.sentences import InputForm
     from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors
     from mbrparse.evaluate.compare.candidates import TreeRates
@@ -441,7 +441,6 @@ class CandidateOptions:
             raise click.BadParameter(f"{with_dashes(error)}.", param_hint="--risk") from None
 
 
-Element = TypeVar("Element")
 Result = TypeVar("Result")
 _SHARD = re.compile(r"([1-9][0-9]{0,6})/([1-9][0-9]{0,6})")
 #: What the settings of a run that is resumed leave out: results do not depend on it.
@@ -473,13 +472,13 @@ class WorkOptions:
     @contextmanager
     def results(
         self,
-        job: Job[Element, Result],
-        items: Iterable[Element],
+        make: Callable[[], Worker[Any, Result]],
+        items: Iterable[Any],
         done: int,
         count: Callable[[], int] | None,
         title: str,
     ) -> Iterator[tuple[int, Iterator[Result]]]:
-        """The number of sentences before those of a job, and its results.
+        """The number of sentences before those that ``make``'s workers do, and their results.
 
         ``done`` sentences are in the outputs already, ``count`` counts all of the input.
         """
@@ -495,7 +494,7 @@ class WorkOptions:
 
         with compilation_noted():
             with combinations_checked():
-                results = run(job, items, self.jobs, self.max_seconds, part, note)
+                results = run(make, items, self.jobs, self.max_seconds, part, note)
             yield part.start, with_progress(results, title, total, workers, self.log)
 
     def part(self, count: Callable[[], int] | None) -> range:

@@ -210,8 +210,7 @@ def parse(
     output for each sentence, in order, also where a sentence has no parse.
     """
     from mbrparse.decode.answers import ParserOptions
-    from mbrparse.decode.parser.output import write_parses
-    from mbrparse.decode.parser.parsing import ParseJob
+    from mbrparse.decode.parser.parsing import ParseWorker, write_parses
     from mbrparse.decode.parser.sentences import count_sentences, read_input
 
     trees.check(machines.resume)
@@ -256,14 +255,15 @@ def parse(
         if trees.write_posteriors is not None:
             collected = trees.posteriors_writer(grammar, options, source.marks()), trees.write_posteriors
     candidates.check(draws)
-    job = ParseJob(known, options, trees.details is not None, collected is not None, trees.mark_fallback)
+    details, marked = trees.details is not None, trees.mark_fallback
+    make = partial(ParseWorker, known, options, details, collected is not None, marked)
     how = inputs, source.read_form, source.encoding
     count = None if STANDARD in inputs else partial(count_sentences, *how)
     written = [*paths, *filter(None, [trees.details])]
     others = [name for name, path in files[1:3] if path is not None]
     with (
         machines.outputs(written, inputs, others) as done,
-        machines.results(job, read_input(*how), done, count, "parsing") as (first, results),
+        machines.results(make, read_input(*how), done, count, "parsing") as (first, results),
     ):
         for remark in remarks:
             note(remark)

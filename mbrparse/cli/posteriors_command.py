@@ -109,8 +109,8 @@ def _of_sentence(
 ) -> tuple[Line, str | None, Any]:
     """The sentence, why it has no chart, and its posteriors."""
     from mbrparse.decode.parser.parser import Parser
-    from mbrparse.decode.parser.posteriors_source import LONGEST
     from mbrparse.decode.parser.sentences import Line, sentence_of_line, untokenized
+    from mbrparse.decode.parser.sources import LONGEST
     from mbrparse.errors import CorpusError
     from mbrparse.treebank.tree import Tree
 
@@ -135,5 +135,5 @@ def _of_sentence(
         numbers = tuple(Tree(str(place)) for place in range(length))
         read = Line(numbers, line - 1, False, known.source)
     with compilation_noted():
-        found = parser.evidence(*read)
+        found = parser.evidence(read)
     return read, found.reason, found.posteriors

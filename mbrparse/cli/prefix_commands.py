@@ -78,7 +78,7 @@ class WordOptions(InputOptions):
         what: str,
     ) -> Iterator[tuple[int, Found]]:
         """The numbered result of each sentence; at the end a note on the mean of all bits, of ``what``."""
-        from mbrparse.decode.parser.output import most_common
+        from mbrparse.decode.parser.parsing import most_common
         from mbrparse.decode.parser.sentences import read_input, untokenized
         from mbrparse.decode.parser.sources import check_fit
 

@@ -52,9 +52,10 @@ def rerank(
     own probabilities, with a criterion (--risk). Each sentence gets one line of output, a tree as it is in
     the file.
     """
-    from mbrparse.decode.parser.output import write_parses
-    from mbrparse.decode.parser.score import GivenTree, find_form
-    from mbrparse.decode.parser.votes import Reranker, lines_of
+    from mbrparse.decode.parser.parsing import write_parses
+    from mbrparse.decode.parser.reranking import Reranker, lines_of
+    from mbrparse.decode.parser.score import find_form
+    from mbrparse.decode.parser.sentences import GivenTree
     from mbrparse.files import source_name
     from mbrparse.treebank.candidate_files import read_candidates
 
@@ -69,7 +70,8 @@ def rerank(
     rows, source = objectives.objectives(), source_name(candidates)
     model = known.model() if known.grammar is not None or known.posteriors else None
     blocks = list(read_candidates(candidates, known.encoding))
-    found = find_form((GivenTree(source, one.line, one.tree) for one in chain.from_iterable(blocks)), form)
+    given = (GivenTree(one.tree, one.sentence - 1, source, one.line) for one in chain.from_iterable(blocks))
+    found = find_form(given, form)
     if form is None:
         note(f"trees are read as {found.form}: {found.because} (--form overrides this)")
     with combinations_checked():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,9 +26,11 @@ from mbrparse.errors import visible
 from mbrparse.log import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
-    from mbrparse.decode.parser.score import GivenTree
+    from mbrparse.decode.parser.sentences import GivenTree
+    from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors
+    from mbrparse.grammar.pcfg import PCFG
 
 
 @dataclass(frozen=True)
@@ -87,16 +90,8 @@ def score(
     expectations are those of another model, which has no probabilities of sentences and trees.
     Another program's trees are scored as original ones unless --form says binarized.
     """
-    from mbrparse.decode.parser.output import most_common
-    from mbrparse.decode.parser.parsing import (
-        Jackknife,
-        NumberedTree,
-        ScoreJob,
-        jackknife_parts,
-        look_at,
-        read_given_trees,
-    )
-    from mbrparse.decode.parser.score import COLUMNS
+    from mbrparse.decode.parser.parsing import most_common
+    from mbrparse.decode.parser.score import COLUMNS, ScoreWorker, jackknife_parts, look_at, read_given_trees
     from mbrparse.files import open_output, read_lines, source_name
     from mbrparse.treebank.corpora import places
     from mbrparse.treebank.labels import PLAIN
@@ -113,7 +108,8 @@ def score(
     outputs = [("--output", output), ("--log", machines.log)]
     check_outputs(outputs, known.files, [("TREES", trees)])
     source, marks = source_name(trees), known.marks() or PLAIN
-    models = () if jackknife else (known.model(),)
+    models: Sequence[PCFG | GivenPosteriors] = [] if jackknife else [known.model()]
+    borders: Sequence[int] = ()
     # What can be read but once is kept as text.
     text = None if Path(trees).is_file() else list(read_lines(trees, encoding))
 
@@ -125,18 +121,16 @@ def score(
     if form is None:
         form = found.form
         note(f"trees are read as {form}: {found.because} (--form overrides this)")
-    parts = Jackknife(models, ())
     if jackknife:
-        parts = jackknife_parts(given(), jackknife, terminals or "tags", with_progress)
-    job = ScoreJob(parts, found.form, vars(options))
+        models, borders = jackknife_parts(given(), jackknife, terminals or "tags", with_progress)
+    make = partial(ScoreWorker, models, borders, found.form, vars(options))
     reasons, known_trees, log_prob, where = Counter[str](), 0, 0.0, places.Places(note)
     number, names = 0, (*COLUMNS, *places.COLUMNS)
-    items = (NumberedTree(one, place) for place, one in enumerate(given()))
     count = None if text is not None else lambda: sum(1 for _ in given())
     headings = int(layout == "tsv" and machines.begins)
     with (
         machines.outputs([output], [trees], headings=headings) as done,
-        machines.results(job, items, done, count, "scoring") as (_, results),
+        machines.results(make, given(), done, count, "scoring") as (_, results),
         open_output(output) as stream,
     ):
         if headings and not done:

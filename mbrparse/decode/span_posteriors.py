@@ -226,15 +226,24 @@ class Posteriors:
         With unary rules a bound from above: k equal constituents have no more than k matches, and no
         more than g of them are expected. With ``nary`` the brackets of continuations match none.
         """
-        spans = Counter((start, end) for start, end, _ in constituents)
         labelled = sum(min(self.labelled(*triple), k) for triple, k in Counter(constituents).items())
-        bracketed = sum(min(self._bracketed(*span, nary), k) for span, k in spans.items())
+        bracketed: float = 0
+        for (start, end), k in Counter((start, end) for start, end, _ in constituents).items():
+            total = self.constituents.total[cell_of(self.length, start, end)] if nary else None
+            bracketed += min(self.bracketed(start, end) if total is None else float(total), k)
         return labelled, bracketed
 
-    def _bracketed(self, start: int, end: int, nary: bool) -> float:
-        if not nary:
-            return self.bracketed(start, end)
-        return float(self.constituents.total[cell_of(self.length, start, end)])
+    def expected_recalls(
+        self, spans: Sequence[tuple[int, int, str]], constituents: float, nary: bool = False
+    ) -> dict[str, float]:
+        """``expected_matches``, and their shares of the ``constituents`` of the true tree."""
+        labelled, bracketed = self.expected_matches(spans, nary)
+        return {
+            "expected_labelled": labelled,
+            "expected_bracketed": bracketed,
+            "expected_labelled_recall": labelled / constituents if constituents else 0.0,
+            "expected_bracketed_recall": bracketed / constituents if constituents else 0.0,
+        }
 
 
 @lru_cache(maxsize=16)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from mbrparse.treebank.binarize import debinarize
 from mbrparse.treebank.labels import continuation_of, unescape
@@ -20,6 +20,10 @@ LabelledSpans = Sequence[tuple[int, int, str]]
 class TreeForm:
     """How the trees of an objective are written.
 
+    >>> form = TreeForm("S", nary=True)
+    >>> str(form.tree([(0, 3, "S"), (1, 3, "A+B")], [Tree("x"), Tree("y"), Tree("z")]))
+    '(S x (A (B y z)))'
+
     ``nary`` trees have no continuations, and their chains are expanded. ``root`` is written over a single
     terminal, which is no constituent. Words get the tags of their tree, except for those in ``bare``: these
     terminals stand in rules themselves.
@@ -29,36 +33,14 @@ class TreeForm:
     nary: bool = False
     bare: frozenset[str] = frozenset()
 
-
-class TreeParts(NamedTuple):
-    """The parts of a tree; most trees are only written (``parse_files``), and never built.
-
-    ``spans`` are nested, in preorder. ``tags``, if given, are those of the leaves (None: no tag).
-    """
-
-    spans: LabelledSpans
-    leaves: Sequence[Tree]
-    tags: Sequence[str | None] | None
-    form: TreeForm
-
-    @property
-    def constituents(self) -> LabelledSpans:
-        """The spans, with the root over a single terminal."""
-        return self.spans or [(0, 1, self.form.root)]
-
-    def build(self) -> Tree:
-        """The tree as it is written."""
-        leaves, form = self.leaves, self.form
-        if self.tags is not None:
-            leaves = tagged(leaves, [None if tag in form.bare else tag for tag in self.tags])
-        if form.nary:
-            return nary_tree(self.spans, leaves, form.root)
-        return build_tree(self.constituents, leaves)
-
-    def listed(self) -> TreeParts:
-        """The same with spans and tags as tuples."""
-        tags = None if self.tags is None else tuple(self.tags)
-        return TreeParts(tuple(self.spans), self.leaves, tags, self.form)
+    def tree(
+        self, spans: LabelledSpans, leaves: Sequence[Tree], tags: Sequence[str | None] | None = None
+    ) -> Tree:
+        """The tree of nested spans in preorder; ``tags``, if given, are its leaves' (None: no tag)."""
+        if tags is not None:
+            leaves = tagged(leaves, [None if tag in self.bare else tag for tag in tags])
+        tree = build_tree(spans or [(0, 1, self.root)], leaves)
+        return debinarize(tree) if self.nary else tree
 
 
 def build_tree(spans: LabelledSpans, leaves: Sequence[Tree]) -> Tree:
@@ -79,15 +61,6 @@ def build_tree(spans: LabelledSpans, leaves: Sequence[Tree]) -> Tree:
         tops[start] = Tree(label, children)
         ends[start] = end
     return tops[0]
-
-
-def nary_tree(spans: LabelledSpans, leaves: Sequence[Tree], root: str) -> Tree:
-    """The n-ary tree of these constituents as it is written: chains expanded, a root over a single leaf.
-
-    >>> str(nary_tree([(0, 3, "S"), (1, 3, "A+B")], [Tree("x"), Tree("y"), Tree("z")], "S"))
-    '(S x (A (B y z)))'
-    """
-    return debinarize(build_tree(spans or [(0, 1, root)], leaves))
 
 
 def tagged(leaves: Sequence[Tree], preterminals: Sequence[str | None]) -> tuple[Tree, ...]:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from mbrparse.decode.answers import ParserOptions
 from mbrparse.decode.objectives import OBJECTIVES, Item, Kind
 from mbrparse.decode.parser.parser import Parse, Parser
+from mbrparse.decode.parser.sentences import Line
 from mbrparse.decode.posteriors.posteriors_file import read_posteriors
 from mbrparse.treebank.tree import Tree
 
@@ -51,7 +52,10 @@ def decode(
 ) -> Iterator[Parse]:
     sentences = [(Tree("x"),) * length for length in lengths]
     parser = Parser(read_posteriors(path), options=options)
-    return (parser.parse_one(sentence, place, tag) for place, sentence in enumerate(sentences))
+    return (
+        parser.parse_one(Line(sentence, place, tag, "<sentences>"))
+        for place, sentence in enumerate(sentences)
+    )
 
 
 @st.composite

@@ -15,7 +15,7 @@ from test_dop_charts import WEIGHTINGS, _treebank, cases
 from test_dop_samples import Listed, drawn, listed, shares, wide
 
 from mbrparse.charts.dop.dop_charts import DopCharts
-from mbrparse.decode.parser.dop_source import DopKBestSearch
+from mbrparse.decode.parser.dop_source import dop_k_best
 from mbrparse.decode.parser.parser import Parser
 from mbrparse.grammar.dop_grammar import DopGrammar
 from mbrparse.grammar.dop_treebank import Weighting
@@ -36,7 +36,7 @@ def test_derivations_come_in_order(
     for words in {words_of(nodes[0]), words_of(nodes[-2])}:
         ids = grammar.pcfg.encode(words)
         every = naive.derivations(words)
-        found = DopKBestSearch(DopCharts(grammar)).k_best(ids, k)
+        found = dop_k_best(DopCharts(grammar), ids, k)
         log_probs = found.log_probs.tolist()
         best = sorted((float(p) for _, p in every), reverse=True)[:k]
         assert log_probs == pytest.approx([math.log(p) for p in best], abs=1e-9)

@@ -19,7 +19,7 @@ from test_dop_charts import WEIGHTINGS, _treebank, cases
 
 from mbrparse.charts.dop.dop_charts import DopCharts
 from mbrparse.decode.candidates.samples import Samples
-from mbrparse.decode.parser.dop_source import DopSampler, leader_error
+from mbrparse.decode.parser.dop_source import drawing, leader_error
 from mbrparse.decode.parser.parser import Parser
 from mbrparse.grammar.dop_grammar import DopGrammar
 from mbrparse.grammar.dop_treebank import Weighting
@@ -64,7 +64,7 @@ def test_trees_come_as_often_as_they_should(
     charts = DopCharts(grammar)
     for words in {words_of(nodes[0]), words_of(nodes[-2])}:
         chart = charts.chart(grammar.pcfg.encode(words))
-        samples = DopSampler(charts).samples(chart.terminal_ids, COUNT, seed)
+        samples = drawing(charts, chart.terminal_ids, seed)(COUNT)
         expected = shares(twin.trees(words))
         observed = Counter(drawn(grammar, samples))
         assert observed.keys() <= expected.keys()

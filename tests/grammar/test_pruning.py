@@ -12,8 +12,8 @@ from mbrparse.charts.exhaustive.factory import PrunedCharts, Pruning
 from mbrparse.decode.answers import ParserSettings
 from mbrparse.decode.best_first.best_first import BestFirst, Until
 from mbrparse.decode.objectives import OBJECTIVES, Kind, Objective, Space
-from mbrparse.decode.parser.output import Details
 from mbrparse.decode.parser.parser import Parser
+from mbrparse.decode.parser.parsing import Details
 from mbrparse.errors import OptionsError
 from mbrparse.grammar.grammar_files import write_rules
 from mbrparse.grammar.pcfg import PCFG

@@ -18,8 +18,8 @@ from mbrparse.charts.chart import TOO_LARGE
 from mbrparse.charts.exhaustive.factory import ForestCharts, Mask, PrunedChart, PrunedCharts, Pruning
 from mbrparse.charts.forest import forests
 from mbrparse.charts.packed_forest import PRODUCTIONS
-from mbrparse.decode.parser.output import Details
 from mbrparse.decode.parser.parser import Parser
+from mbrparse.decode.parser.parsing import Details
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.projection import projected_grammar
 

@@ -14,7 +14,7 @@ from mbrparse.decode.candidates.samples import DerivationSampler, Samples
 from mbrparse.decode.decoders import Decoded
 from mbrparse.decode.span_posteriors import Posteriors, SentenceChart
 from mbrparse.decode.tree_probability import Probability, TreeProbability
-from mbrparse.decode.trees import LabelledSpans, TreeForm, TreeParts
+from mbrparse.decode.trees import LabelledSpans, TreeForm
 from mbrparse.grammar.pcfg import PCFG, FloatArray, IntArray
 from mbrparse.treebank.labels import is_continuation_label, parse_label
 from mbrparse.treebank.tree import Tree
@@ -163,5 +163,4 @@ class RiskDecoder:
 
     def _tree(self, candidate: Candidate, length: int) -> Tree:
         """The tree as it is written, but for its words."""
-        form = TreeForm("X", self._debinarized)
-        return TreeParts(candidate.spans, [Tree("x")] * length, None, form).build()
+        return TreeForm("X", self._debinarized).tree(candidate.spans, [Tree("x")] * length)

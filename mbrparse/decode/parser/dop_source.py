@@ -1,15 +1,12 @@
-"""A DOP grammar as the source of evidence: its charts, decoders, and the samples that are drawn of them.
+"""A DOP grammar as the source of evidence: its charts, the derivations drawn or listed of them, its decoder.
 
-Derivations of sentences by a DOP grammar: samples, and the k most probable in exact order.
+The k most probable derivations come in exact order. As for the most probable one, equal subtrees of the
+treebank are one, and fragments of different subtrees are different derivations, though they look alike. Those
+of one score come in the order of addresses, of splits, and of what ends at children before what goes on.
 
-As for the most probable one, equal subtrees of the treebank are one, and fragments of different subtrees are
-different derivations, though they look alike. Those of one score come in the order of addresses, of splits,
-and of what ends at children before what goes on.
-
-The decoder of trees that are right or wrong as a whole, from samples of a DOP grammar's derivations.
-
-Of the trees that derivations make, or their brackets, the commonest is returned (Monte Carlo after Bod 1993);
-of the trees that cross nothing, the binary completion of a sampled tree that crosses nothing of most samples.
+Trees that are right or wrong as a whole are found from samples: of the trees that derivations make, or of
+their brackets, the commonest is returned (Monte Carlo after Bod 1993); of the trees that cross nothing, the
+binary completion of a sampled tree that crosses nothing of most samples.
 
 Drawing ends when the leading tree is known to lead. Its standard error, sqrt(p (1 - p) / N), does not show
 that: it is smallest where there are many trees of small probability, and there the leader is most in doubt.
@@ -22,59 +19,48 @@ than the maximum. It is an estimate, hence computed rarely: after 100 samples, 2
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache, cached_property, partial
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import Any, cast
 
 import numpy as np
 
-from mbrparse.charts.dop.dop_charts import BEGINS, DopCharts, DopDescent, Filled
+from mbrparse.charts.dop.dop_charts import BEGINS, DopCharts, DopDescent, DopTreeProbability, Filled
 from mbrparse.charts.dop.dop_passes import Sums, dop_draw, root_masses
 from mbrparse.charts.exhaustive.factory import TIE
 from mbrparse.charts.rule_tables import Ints
-from mbrparse.charts.spans import SpanEntries, SpanSummary, rows, summarize_entries
+from mbrparse.charts.spans import SpanSummary, rows, summarize_entries
 from mbrparse.decode.answers import DecoderName, ParserOptions, SourceKind
+from mbrparse.decode.candidates.candidate_trees import CandidateTrees
 from mbrparse.decode.candidates.k_best import SCALE, Alternative, KBest, LazySearch, Order
 from mbrparse.decode.candidates.samples import Samples, generator
 from mbrparse.decode.candidates.whole_tree_decoder import completions
 from mbrparse.decode.decoders import Decoded, Decoder, Estimate
 from mbrparse.decode.free import LEAST, best_preterminals, bracketing, spans_of
 from mbrparse.decode.objectives import Item, Objective
-from mbrparse.decode.parser.sources import GrammarSource, Maker
+from mbrparse.decode.parser.sources import GrammarSource
 from mbrparse.decode.span_posteriors import Posteriors, SentenceChart, continuations
 from mbrparse.grammar.dop_grammar import DopGrammar
-from mbrparse.grammar.pcfg import PCFG, FloatArray, Grammar, IntArray
-
-if TYPE_CHECKING:
-    from mbrparse.decode.candidates.candidate_trees import CandidateTrees
-    from mbrparse.decode.candidates.samples import Samples
+from mbrparse.grammar.pcfg import FloatArray, Grammar, IntArray
 
 # A node and the address that a fragment goes on with there, or BEGINS.
 _Vertex = tuple[int, int]
 _ROOT = (-1, BEGINS)
 
 
-class DopKBestSearch:
-    """Finds the k best derivations of sentences."""
+def dop_k_best(charts: DopCharts, terminal_ids: IntArray, k: int) -> KBest:
+    """The k most probable derivations of a sentence, or all if there are fewer.
 
-    def __init__(self, charts: DopCharts) -> None:
-        self._charts = charts
-
-    def k_best(self, terminal_ids: IntArray, k: int) -> KBest:
-        """The k most probable derivations of a sentence, or all if there are fewer.
-
-        Raises ChartOverflowError or MemoryError where a chart does not fit, ValueError where
-        there is no derivation.
-        """
-        filled = self._charts.filled(terminal_ids, best=True)
-        search = _DopSearch(filled, k)
-        found = search.root(k)
-        # A fragment that begins has its node from the address that it begins with.
-        nodes = [
-            vertex[0] for rank in range(len(found)) for vertex, parts in search.vertices(rank) if parts != 1
-        ]
-        samples = _samples(filled, np.array(nodes, np.int32), len(terminal_ids))
-        return KBest(samples, np.array([-one.cost for one in found], np.float64) / SCALE)
+    Raises ChartOverflowError or MemoryError where a chart does not fit, ValueError where there is no
+    derivation.
+    """
+    filled = charts.filled(terminal_ids, best=True)
+    search = _DopSearch(filled, k)
+    found = search.root(k)
+    # A fragment that begins has its node from the address that it begins with.
+    nodes = [vertex[0] for rank in range(len(found)) for vertex, parts in search.vertices(rank) if parts != 1]
+    samples = _samples(filled, np.array(nodes, np.int32), len(terminal_ids))
+    return KBest(samples, np.array([-one.cost for one in found], np.float64) / SCALE)
 
 
 class _DopSearch(LazySearch[_Vertex]):
@@ -132,40 +118,27 @@ class _DopSearch(LazySearch[_Vertex]):
         found.append(Alternative(_cost(log_weight), (len(found),), vertices))
 
 
-class DopSampler:
-    """Draws derivations of sentences from charts' inside values."""
+def drawing(charts: DopCharts, terminal_ids: IntArray, seed: int) -> Callable[[int], Samples]:
+    """What draws a number of derivations of a sentence, and more at each call, from charts' inside values.
 
-    def __init__(self, charts: DopCharts) -> None:
-        self._charts = charts
+    What is drawn depends on the grammar, the sentence, the charts' threshold and the seed (zero or more), and
+    is the same however it is divided. Raises ChartOverflowError or MemoryError where a chart does not fit,
+    ValueError where there is no derivation.
+    """
+    filled, length = charts.filled(terminal_ids), len(terminal_ids)
+    tables, forest, values = filled.tables, filled.forest, filled.values
+    nodes, masses, _ = root_masses(tables, forest, values)
+    visited = np.zeros(len(forest.group), np.bool_)
+    by_expansion, by_address = np.empty(len(forest.rule)), np.empty(values.value.size)
+    sums = Sums(nodes, np.cumsum(masses), visited, by_expansion, by_address)
+    random = generator(terminal_ids, seed)
 
-    def samples(self, terminal_ids: IntArray, count: int, seed: int) -> Samples:
-        """So many derivations of a sentence which has one.
+    def draw(count: int) -> Samples:
+        drawn = np.empty((count, 2 * length - 1), np.int32)
+        dop_draw(tables, forest, values, sums, drawn, random)
+        return _samples(filled, drawn.ravel(), length)
 
-        The answer depends on the grammar, the sentence, the charts' threshold and the seed (zero or more),
-        and on nothing else. Raises ChartOverflowError or MemoryError where a chart does not fit,
-        ValueError where there is no derivation.
-        """
-        return self.drawing(terminal_ids, seed)(count)
-
-    def drawing(self, terminal_ids: IntArray, seed: int) -> Callable[[int], Samples]:
-        """What draws so many more derivations of a sentence, while the charts hold its values.
-
-        What is drawn is the same however it is divided. Raises as ``samples``.
-        """
-        filled, length = self._charts.filled(terminal_ids), len(terminal_ids)
-        tables, forest, values = filled.tables, filled.forest, filled.values
-        nodes, masses, _ = root_masses(tables, forest, values)
-        visited = np.zeros(len(forest.group), np.bool_)
-        by_expansion, by_address = np.empty(len(forest.rule)), np.empty(values.value.size)
-        sums = Sums(nodes, np.cumsum(masses), visited, by_expansion, by_address)
-        random = generator(terminal_ids, seed)
-
-        def draw(count: int) -> Samples:
-            drawn = np.empty((count, 2 * length - 1), np.int32)
-            dop_draw(tables, forest, values, sums, drawn, random)
-            return _samples(filled, drawn.ravel(), length)
-
-        return draw
+    return draw
 
 
 def _samples(filled: Filled, nodes: IntArray, length: int) -> Samples:
@@ -184,22 +157,14 @@ MAX_ERROR = 0.01
 _FIRST = 100
 
 
-class Leader(NamedTuple):
-    """The commonest tree; of equally common ones the first drawn.
+def leader(
+    draw: Callable[[int], Samples], name: Ints, max_samples: int, max_error: float
+) -> tuple[Ints, Ints, Estimate]:
+    """Draw ``max_samples`` at most, until the leader's error is no more than ``max_error`` (0: all of them).
 
-    ``nodes`` [node, 3] are starts, ends and names in preorder, ``symbols`` [derivation, position] the
-    preterminals of the derivations that look like it.
-    """
-
-    nodes: Ints
-    symbols: Ints
-    estimate: Estimate
-
-
-def leader(draw: Callable[[int], Samples], name: Ints, max_samples: int, max_error: float) -> Leader:
-    """Draw no more than so many, until the leader's error is no more than ``max_error`` (0: all of them).
-
-    ``draw`` draws so many derivations, ``name`` [symbol] is what trees show of a symbol (``Samples.trees``).
+    ``draw`` draws derivations, ``name`` [symbol] is what trees show of a symbol (``Samples.trees``). Returns
+    the nodes of the commonest tree [node, 3], starts, ends and names in preorder (of equally common ones the
+    first drawn); the preterminals [derivation, position] of the derivations that look like it; its share.
     """
     # By tree: its nodes, and the preterminals of each sample of it.
     trees: dict[bytes, tuple[Ints, list[Ints]]] = {}
@@ -216,7 +181,7 @@ def leader(draw: Callable[[int], Samples], name: Ints, max_samples: int, max_err
         others = np.array([len(tree[1]) for tree in trees.values() if tree is not best], np.float64)
         error = leader_error(len(best[1]), others, drawn)
         if error <= max_error or drawn >= max_samples:
-            return Leader(best[0], np.array(best[1]), _estimate(len(best[1]) / drawn, error, drawn))
+            return best[0], np.array(best[1]), _estimate(len(best[1]) / drawn, error, drawn)
 
 
 def _estimate(share: float, error: float | None, drawn: int) -> Estimate:
@@ -234,59 +199,43 @@ def leader_error(count: float, others: FloatArray, drawn: int) -> float:
 
 
 class MonteCarloDecoder:
-    """Decodes charts of one grammar for objectives of whole trees."""
+    """Decodes charts for objectives of whole trees, by samples from a DOP grammar's charts."""
 
-    def __init__(
-        self,
-        grammar: PCFG,
-        objectives: Sequence[Objective],
-        sampler: DopSampler,
-        samples_of: Callable[[IntArray], Samples],
-        constituent: Ints,
-        options: ParserOptions,
-    ) -> None:
-        """``samples_of`` draws the samples that posteriors are estimated from, the maximal number.
-
-        ``constituent`` [symbol] is -1 for what is no constituent.
-        """
+    def __init__(self, source: DopSource, objectives: Sequence[Objective]) -> None:
+        self._source = source
         self._objectives = objectives
-        self._sampler = sampler
-        self._samples_of = samples_of
-        self._constituent = constituent
-        self._labels = grammar.labels
-        self._label_ids = grammar.label_ids
-        self._options = options
 
     def decode(self, chart: SentenceChart, posteriors: Posteriors) -> list[Decoded]:
         """The best trees found."""
-        return [self._decoded(objective, chart, posteriors) for objective in self._objectives]
+        return [
+            self._uncrossed(chart, posteriors)
+            if objective.weight(Item.CONSISTENT_TREE)
+            else self._commonest(chart, posteriors, bool(objective.weight(Item.PROJECTED_TREE)))
+            for objective in self._objectives
+        ]
 
-    def _decoded(self, objective: Objective, chart: SentenceChart, posteriors: Posteriors) -> Decoded:
-        if objective.weight(Item.CONSISTENT_TREE):
-            return self._uncrossed(chart, posteriors)
-        labelled = bool(objective.weight(Item.PROJECTED_TREE))
-        options, name = self._options, self._label_ids if labelled else np.zeros_like(self._label_ids)
+    def _commonest(self, chart: SentenceChart, posteriors: Posteriors, labelled: bool) -> Decoded:
+        options, grammar = self._source.options, self._source.grammar
+        ids = grammar.label_ids
         error = MAX_ERROR if options.max_error is None else options.max_error
-        draw = self._sampler.drawing(chart.terminal_ids, options.seed)
+        draw = drawing(self._source.charts, chart.terminal_ids, options.seed)
+        name = ids if labelled else np.zeros_like(ids)
         nodes, symbols, estimate = leader(draw, name, options.max_samples or MAX_SAMPLES, error)
         if labelled:
-            named = [(start, end, self._labels[label]) for start, end, label in nodes.tolist()]
-            return Decoded(named, self._preterminals(symbols), estimate.estimate, estimate=estimate)
+            named = [(start, end, grammar.labels[label]) for start, end, label in nodes.tolist()]
+            # The commonest of each position among the samples of the tree; of equally common ones the first.
+            tags = [grammar.labels[int(np.bincount(column).argmax())] for column in ids[symbols].T]
+            return Decoded(named, tags, estimate.estimate, estimate=estimate)
         spans = spans_of([(start, end) for start, end, _ in nodes.tolist()], chart.length, posteriors)
         return Decoded(spans, best_preterminals(posteriors), estimate.estimate, estimate=estimate)
 
-    def _preterminals(self, symbols: Ints) -> list[str]:
-        """The commonest of each position among the samples of a tree; of equally common ones the first."""
-        columns = self._label_ids[symbols].T
-        return [self._labels[int(np.bincount(column).argmax())] for column in columns]
-
     def _uncrossed(self, chart: SentenceChart, posteriors: Posteriors) -> Decoded:
-        samples, length = self._samples_of(chart.terminal_ids), chart.length
+        samples, length = self._source.samples(chart.terminal_ids), chart.length
         gains = np.log(np.maximum(posteriors.consistent, LEAST))
         tree, share = bracketing(gains, length), 1.0
         drawn = len(samples.first) - 1
         if length > 2:
-            tree, uncrossed = completions(samples.trees(self._constituent), gains, length)[0]
+            tree, uncrossed = completions(samples.trees(self._source.constituent), gains, length)[0]
             share = uncrossed / drawn
         spans = spans_of(tree, length, posteriors)
         return Decoded(spans, best_preterminals(posteriors), share, estimate=_estimate(share, None, drawn))
@@ -306,20 +255,15 @@ class DopSource(GrammarSource):
     def posteriors(self, chart: SentenceChart) -> Posteriors:
         """Those of a sentence's chart or of samples; what crosses a span is always estimated from samples."""
         consistent = partial(self._consistent, chart)
-        if not self.options.sampled_posteriors:
-            summary, entries = chart.span_summary, chart.span_posteriors
-            return Posteriors(chart.length, self.chart_labels, summary, entries, consistent=consistent)
-        # Kept, since the samples of another sentence may be drawn before they are needed again.
-        drawn = cache(partial(self._entries, chart))
+        summary, entries = chart.span_summary, chart.span_posteriors
+        if self.options.sampled_posteriors:
+            # Kept, since the samples of another sentence may be drawn before they are needed again.
+            entries = cache(lambda: self.samples(chart.terminal_ids).entries(self.grammar.label_ids))
 
-        def summarized() -> SpanSummary:
-            return summarize_entries(chart.length, drawn(), TIE)
+            def summary() -> SpanSummary:
+                return summarize_entries(chart.length, entries(), TIE)
 
-        return Posteriors(chart.length, self.chart_labels, summarized, drawn, consistent=consistent)
-
-    def makers(self) -> Mapping[DecoderName, Maker]:
-        """What makes each decoder."""
-        return {**super().makers(), "monte_carlo": self._monte_carlo}
+        return Posteriors(chart.length, self.chart_labels, summary, entries, consistent=consistent)
 
     def make_charts(self, source: Grammar) -> DopCharts:
         """The charts of its fragments, pruned by the treebank's PCFG."""
@@ -327,36 +271,31 @@ class DopSource(GrammarSource):
 
     def make_candidates(self) -> CandidateTrees:
         """What lists the candidates of sentences."""
-        from mbrparse.charts.dop.dop_charts import DopTreeProbability
-        from mbrparse.decode.candidates.candidate_trees import CandidateTrees
 
-        k_best, samples = DopKBestSearch(self.charts).k_best, self._sampler.samples
-        return CandidateTrees(self.grammar, k_best, samples, DopTreeProbability(self._dop), self.options)
+        def samples(terminal_ids: IntArray, count: int, seed: int) -> Samples:
+            return drawing(self.charts, terminal_ids, seed)(count)
 
-    def _monte_carlo(self, objectives: list[Objective]) -> Decoder[Any]:
-        return MonteCarloDecoder(
-            self.grammar, objectives, self._sampler, self._samples, self._constituent, self.options
-        )
+        k_best, probability = partial(dop_k_best, self.charts), DopTreeProbability(self._dop)
+        return CandidateTrees(self.grammar, k_best, samples, probability, self.options)
 
-    @cached_property
-    def _sampler(self) -> DopSampler:
-        return DopSampler(self.charts)
+    def decoder(self, name: DecoderName, objectives: list[Objective]) -> Decoder[Any]:
+        """The decoder of this name."""
+        if name == "monte_carlo":
+            return MonteCarloDecoder(self, objectives)
+        return super().decoder(name, objectives)
 
     @cached_property
-    def _constituent(self) -> Ints:
+    def constituent(self) -> Ints:
         """By symbol -1 for what is no constituent of n-ary trees, 0 otherwise."""
         hidden = continuations(self.grammar.labels)[self.grammar.label_ids]
         return np.where(hidden, -1, 0).astype(np.int32)
 
-    def _samples(self, terminal_ids: IntArray) -> Samples:
+    def samples(self, terminal_ids: IntArray) -> Samples:
         """As many samples of a sentence as may be."""
         if self._drawn is None or self._drawn[0] is not terminal_ids:
             count = self.options.max_samples or MAX_SAMPLES
-            self._drawn = terminal_ids, self._sampler.samples(terminal_ids, count, self.options.seed)
+            self._drawn = terminal_ids, drawing(self.charts, terminal_ids, self.options.seed)(count)
         return self._drawn[1]
 
-    def _entries(self, chart: SentenceChart) -> SpanEntries:
-        return self._samples(chart.terminal_ids).entries(self.grammar.label_ids)
-
     def _consistent(self, chart: SentenceChart) -> FloatArray:
-        return self._samples(chart.terminal_ids).consistency(self._constituent, chart.length)
+        return self.samples(chart.terminal_ids).consistency(self.constituent, chart.length)

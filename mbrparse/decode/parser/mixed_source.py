@@ -1,8 +1,11 @@
-"""Several grammars as the source of evidence: charts of each, and the mixture of their posteriors."""
+"""Several grammars as the source of evidence: charts of each, and the mixture of their posteriors.
+
+``source_of`` makes the source of anything that a parser takes.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, Literal
 
@@ -15,12 +18,13 @@ from mbrparse.decode.decoders import Decoder
 from mbrparse.decode.label_order import LabelOrder
 from mbrparse.decode.nary import NaryDecoder
 from mbrparse.decode.objectives import Objective
-from mbrparse.decode.parser.sentences import Sentence
-from mbrparse.decode.parser.sources import Evidence, GrammarSource, Maker, slots_of
+from mbrparse.decode.parser.sentences import Line, Sentence
+from mbrparse.decode.parser.sources import Evidence, GrammarSource, PosteriorsSource, check_fit, decoders_of
 from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors, checked_weights, mix_posteriors
 from mbrparse.decode.span_posteriors import Posteriors
 from mbrparse.errors import GrammarError
 from mbrparse.grammar.pcfg import FloatArray, Grammar
+from mbrparse.log import Log
 
 
 class Grammars:
@@ -127,46 +131,52 @@ class MixedSource(GrammarSource):
 
     kind: SourceKind = "several"
 
-    def __init__(
-        self, grammars: Grammars, options: ParserOptions, member: Callable[[Grammar], GrammarSource]
-    ) -> None:
-        """``member`` makes the source of one of the grammars."""
+    def __init__(self, grammars: Grammars, options: ParserOptions) -> None:
         check(self.kind, options)
         self._grammars, self.options = grammars, options
-        self._members = list(map(member, grammars.members))
+        self._members = [source_of(one, options) for one in grammars.members]
         first = self._members[0]
         self.grammar, self.charts, self.candidates = first.grammar, first.charts, None
         self.root, self.retags = first.root, first.retags
         self.labels = frozenset(grammars.labels)
         self.bare = frozenset().union(*(one.bare for one in self._members))
-        self.slots = slots_of(self.kind, options, self.makers())
+        self.decoders = decoders_of(self.kind, options, self.decoder)
 
-    @property
-    def members(self) -> Sequence[GrammarSource]:
-        """The sources of the grammars."""
-        return self._members
+    def check_beginning(self, sentences: Sequence[Sentence], tokens: bool, log: Log) -> None:
+        """See whether each of the grammars and the first sentences fit."""
+        super().check_beginning(sentences, tokens, log)
+        for one in self._members:
+            check_fit(one.grammar, sentences)
 
-    def evidence(
-        self, sentence: Sentence, place: int = 0, tokens: bool = False, source: str = ""
-    ) -> Evidence:
+    def evidence(self, line: Line) -> Evidence:
         """What is known of a sentence; raises ChartOverflowError, NumberRangeError."""
-        found = [one.evidence(sentence) for one in self._members]
+        found = [one.evidence(line) for one in self._members]
         if all(one.chart is None for one in found):
-            return self.refused(sentence, found[0].reason or "")
+            return self.refused(line.sentence, found[0].reason or "")
         chart = MixedChart(found, self._grammars)
         labels = self._grammars.labels
         posteriors = Posteriors(chart.length, labels, chart.span_summary, chart.span_posteriors)
-        return Evidence(sentence, chart.terminal_ids, posteriors, chart)
+        return Evidence(line.sentence, chart.terminal_ids, posteriors, chart)
 
-    def makers(self) -> Mapping[DecoderName, Maker]:
-        """What makes each decoder."""
-        return {"free": self._free, "nary": self._nary, "joint": self._joint}
-
-    def _nary(self, objectives: list[Objective]) -> Decoder[Any]:
-        order = LabelOrder.of(self._grammars)
-        return NaryDecoder(objectives, TIE, self.grammar.start_label, order=order)
-
-    def _joint(self, objectives: list[Objective]) -> Decoder[Any]:
+    def decoder(self, name: DecoderName, objectives: list[Objective]) -> Decoder[Any]:
+        """The decoder of this name."""
+        if name == "nary":
+            order = LabelOrder.of(self._grammars)
+            return NaryDecoder(objectives, TIE, self.grammar.start_label, order=order)
+        if name != "joint":
+            return super().decoder(name, objectives)
         from mbrparse.decode.derivations.joint_decoder import JointDecoder
 
-        return JointDecoder([one.charts for one in self.members], objectives)
+        return JointDecoder([one.charts for one in self._members], objectives)
+
+
+def source_of(origin: Any, options: ParserOptions) -> Any:
+    """The source of a grammar, of several, or of given posteriors; raises OptionsError."""
+    kind = getattr(origin, "kind", None)
+    if kind == "dop":
+        from mbrparse.decode.parser.dop_source import DopSource
+
+        return DopSource(origin, options)
+    if kind == "several":
+        return MixedSource(origin, options)
+    return (GrammarSource if kind == "pcfg" else PosteriorsSource)(origin, options)

@@ -6,17 +6,17 @@ import math
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, Unpack, cast, overload
 
 from mbrparse.charts.chart import TOO_LARGE
 from mbrparse.decode.answers import ParserOptions, ParserSettings, objective_of
 from mbrparse.decode.decoders import Decoded
-from mbrparse.decode.objectives import Objective
-from mbrparse.decode.parser.sentences import Sentence, sentences_from
-from mbrparse.decode.parser.sources import Evidence, GrammarSource
+from mbrparse.decode.objectives import Kind, Objective
+from mbrparse.decode.parser.mixed_source import source_of
+from mbrparse.decode.parser.sentences import Line, Sentence, sentences_from
+from mbrparse.decode.parser.sources import Evidence, GrammarSource, PosteriorsSource
 from mbrparse.decode.span_posteriors import Posteriors, SentenceChart
-from mbrparse.decode.trees import LabelledSpans, TreeForm, TreeParts, fallback_spans
+from mbrparse.decode.trees import LabelledSpans, TreeForm, fallback_spans
 from mbrparse.errors import ChartOverflowError, NumberRangeError, ObjectiveError, OptionsError
 from mbrparse.grammar.pcfg import Grammar, IntArray
 from mbrparse.treebank.brackets import AnyTree
@@ -24,8 +24,10 @@ from mbrparse.treebank.tree import Tree
 
 if TYPE_CHECKING:
     from mbrparse.decode.candidates.candidate_trees import Candidate
-    from mbrparse.decode.parser.posteriors_source import PosteriorsSource
     from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors
+
+#: Of one sentence, which then falls back.
+_FAILURES = (ChartOverflowError, MemoryError, NumberRangeError)
 
 
 class ScoredTree(NamedTuple):
@@ -39,19 +41,19 @@ class ScoredTree(NamedTuple):
 class Parse:
     """The result of one sentence.
 
-    ``parts`` and ``decoded`` are parallel to the ``objectives``: the parts of the tree (None: the empty
-    parse), and the result of the search (None: the tree is a fall-back). ``reason`` is that of a fall-back
-    (None: no tree is one). ``chart`` is None where the grammar has no parse, ``posteriors`` are those of
-    projected constituents. ``candidates``, if asked for, are the different trees among the k best derivations
-    or samples, the most probable first; without a chart the fall-back, with a log probability of -inf.
-    ``seconds`` is the time that the sentence took.
+    ``trees`` as they are written (None: the empty parse), their ``spans`` (start, end, projected label) in
+    preorder, and ``decoded``, the results of the search (None: the tree is a fall-back), are parallel to the
+    ``objectives``. ``reason`` is that of a fall-back (None: no tree is one). ``chart`` is None where the
+    grammar has no parse, ``posteriors`` are those of projected constituents. ``candidates``, if asked for,
+    are the different trees among the k best derivations or samples, the most probable first; without a chart
+    the fall-back, with a log probability of -inf. ``seconds`` is the time that the sentence took.
     """
 
     objectives: tuple[Objective, ...]
     terminal_ids: IntArray
-    parts: tuple[TreeParts | None, ...]
+    trees: tuple[Tree | None, ...]
+    spans: tuple[LabelledSpans, ...]
     decoded: tuple[Decoded | None, ...]
-    fallback: LabelledSpans
     reason: str | None = None
     chart: SentenceChart | None = None
     posteriors: Posteriors | None = None
@@ -63,23 +65,6 @@ class Parse:
         """The first objective's tree."""
         return self.trees[0]
 
-    @cached_property
-    def trees(self) -> tuple[Tree | None, ...]:
-        """The tree of each objective as it is written (None: the empty parse), built on first access."""
-        # Objectives often have the same tree, which is built once.
-        built: dict[object, Tree] = {}
-        trees: list[Tree | None] = []
-        for parts in self.parts:
-            if parts is None:
-                trees.append(None)
-                continue
-            listed = parts.listed()
-            key = listed.form, id(listed.leaves), listed.spans, listed.tags
-            if key not in built:
-                built[key] = listed.build()
-            trees.append(built[key])
-        return tuple(trees)
-
     @property
     def length(self) -> int:
         """The number of terminals."""
@@ -89,11 +74,6 @@ class Parse:
     def log_prob(self) -> float:
         """The natural logarithm of the sentence's probability, -inf where it has no chart."""
         return -math.inf if self.chart is None else self.chart.log_prob
-
-    @property
-    def spans(self) -> tuple[LabelledSpans, ...]:
-        """The constituents of each tree: (start, end, projected label) in preorder."""
-        return tuple(self.fallback if found is None else list(found.spans) for found in self.decoded)
 
     @property
     def expected_scores(self) -> dict[str, float | None]:
@@ -168,27 +148,6 @@ class Parses(Sequence[Parse]):
         return f"<{len(self)} parses for {names}; {fell_back} fell back>"
 
 
-def source_of(origin: Grammar | GivenPosteriors, options: ParserOptions) -> GrammarSource | PosteriorsSource:
-    """The source of a grammar, of several, or of given posteriors; raises OptionsError."""
-    kind = getattr(origin, "kind", None)
-    if kind == "pcfg":
-        return GrammarSource(cast("Grammar", origin), options)
-    if kind == "dop":
-        from mbrparse.decode.parser.dop_source import DopSource
-
-        return DopSource(cast("Grammar", origin), options)
-    if kind == "several":
-        from mbrparse.decode.parser.mixed_source import Grammars, MixedSource
-
-        def member(one: Grammar) -> GrammarSource:
-            return cast("GrammarSource", source_of(one, options))
-
-        return MixedSource(cast("Grammars", origin), options, member)
-    from mbrparse.decode.parser.posteriors_source import PosteriorsSource
-
-    return PosteriorsSource(cast("GivenPosteriors", origin), options)
-
-
 class Parser:
     """Parses for one objective or several, with a grammar or with another model's posteriors.
 
@@ -238,13 +197,14 @@ class Parser:
             raise OptionsError("options hold the objectives and all settings: give no others beside them")
         self.options = options
         self._origin = source
-        self.source = source_of(self._origin, self.options)
-        nary = {position for slot in self.source.slots if slot.nary for position in slot.positions}
+        self.source: GrammarSource | PosteriorsSource = source_of(source, options)
+        root, bare = self.source.root, self.source.bare
         # Trees of n-ary objectives are written un-binarized, fall-backs too.
         self._forms = [
-            TreeForm(self.source.root, position in nary or options.debinarized, self.source.bare)
-            for position in range(len(options.objectives))
+            TreeForm(root, row.kind in (Kind.NARY, Kind.EXACT_F) or options.debinarized, bare)
+            for row in options.objectives
         ]
+        self._candidate_form = TreeForm(root, options.debinarized, bare) if options.has_candidates else None
 
     def parse(self, sentences: AnyTree | Iterable[AnyTree | Sequence[str | Tree]]) -> Parses:
         """Parse sentences: trees (whose terminals are parsed), strings of words, or lists of words.
@@ -253,47 +213,27 @@ class Parser:
         depends on other sentences.
         """
         listed, tokens = sentences_from(sentences)
-        parses = [self.parse_one(one, place, tokens) for place, one in enumerate(listed)]
-        return Parses(self.options.objectives, parses)
+        lines = (Line(one, place, tokens, "<sentences>") for place, one in enumerate(listed))
+        return Parses(self.options.objectives, list(map(self.parse_one, lines)))
 
-    def parse_one(
-        self, sentence: Sentence, place: int = 0, tokens: bool = False, source: str = "<sentences>"
-    ) -> Parse:
-        """Parse one sentence, given by its leaves; one that cannot be parsed falls back.
+    def parse_one(self, line: Line) -> Parse:
+        """Parse one sentence; one that cannot be parsed falls back.
 
-        Parameters
-        ----------
-        sentence
-            Its leaves.
-        place
-            Its number among the sentences, from 0: given posteriors are those of the sentence there.
-        tokens
-            Whether the leaves are bare words, which may need tags.
-        source
-            The name of the file that it was read from, for errors.
-
-        Raises
-        ------
-        InputMismatchError
-            Where given posteriors are of another sentence.
+        Raises InputMismatchError where given posteriors are of another sentence than that of its place.
         """
         began = time.perf_counter()
-        evidence = self.evidence(sentence, place, tokens, source)
+        evidence = self.evidence(line)
         try:
-            decoded, candidates = self._decode(evidence)
-        except (ChartOverflowError, MemoryError, NumberRangeError) as error:
-            evidence = self._refused(sentence, error)
-            decoded, candidates = self._decode(evidence)
-        return self._parse(evidence, decoded, candidates, time.perf_counter() - began)
+            return self._parse(evidence, began)
+        except _FAILURES as error:
+            return self._parse(self._refused(line.sentence, error), began)
 
-    def evidence(
-        self, sentence: Sentence, place: int = 0, tokens: bool = False, source: str = ""
-    ) -> Evidence:
+    def evidence(self, line: Line) -> Evidence:
         """The chart of a sentence and its posteriors, or the reason why it has none; as ``parse_one``."""
         try:
-            return self.source.evidence(sentence, place, tokens, source)
-        except (ChartOverflowError, MemoryError, NumberRangeError) as error:
-            return self._refused(sentence, error)
+            return self.source.evidence(line)
+        except _FAILURES as error:
+            return self._refused(line.sentence, error)
 
     def _refused(self, sentence: Sentence, error: Exception) -> Evidence:
         reason = error.message if isinstance(error, NumberRangeError) else TOO_LARGE
@@ -304,66 +244,55 @@ class Parser:
 
     def fallen_back(self, sentence: Sentence, reason: str) -> Parse:
         """Return the fall-back of a sentence."""
-        evidence = self.source.refused(sentence, reason)
-        return self._parse(evidence, *self._decode(evidence), 0.0)
+        return self._parse(self.source.refused(sentence, reason), time.perf_counter())
 
-    def _decode(self, evidence: Evidence) -> tuple[list[Decoded | None], list[Candidate]]:
-        """A tree for each objective (None: no tree), and candidates; nothing without posteriors."""
-        decoded: list[Decoded | None] = [None] * len(self._forms)
-        if evidence.posteriors is None:
-            return decoded, []
-        for decoder, positions, _ in self.source.slots:
-            found = decoder.decode(evidence.chart, evidence.posteriors)
-            for position, tree in zip(positions, found, strict=True):
-                decoded[position] = tree
-        if self.source.candidates is None or evidence.chart is None:
-            return decoded, []
-        return decoded, self.source.candidates.of_sentence(evidence.chart.terminal_ids)
-
-    def _parse(
-        self,
-        evidence: Evidence,
-        decoded: Sequence[Decoded | None],
-        candidates: Sequence[Candidate],
-        seconds: float,
-    ) -> Parse:
+    def _parse(self, evidence: Evidence, began: float) -> Parse:
+        """A tree for each objective, and candidates; without posteriors fall-backs."""
         objectives, source, reason = self.options.objectives, self.source, evidence.reason
-        if evidence.posteriors is not None and None in decoded:
-            reason = f"no tree for {objectives[decoded.index(None)].name}"
-        fallback = None if reason is None else self._fallback(evidence)
-        leaves = evidence.sentence if reason is None else source.fallback_leaves(evidence)
-        parts: list[TreeParts | None] = []
-        for one, form in zip(decoded, self._forms, strict=True):
-            if one is not None:
-                parts.append(self._parts(evidence, one, form))
-            else:
-                parts.append(None if fallback is None else TreeParts(fallback, leaves, None, form))
+        decoded: list[Decoded | None] = [None] * len(objectives)
+        candidates: Sequence[Candidate] = ()
+        if evidence.posteriors is not None:
+            for decoder, places in source.decoders:
+                found = decoder.decode(evidence.chart, evidence.posteriors)
+                for place, one in zip(places, found, strict=True):
+                    decoded[place] = one
+            if None in decoded:
+                reason = f"no tree for {objectives[decoded.index(None)].name}"
+            if source.candidates is not None and evidence.chart is not None:
+                candidates = source.candidates.of_sentence(evidence.chart.terminal_ids)
+        fallback, leaves = None, evidence.sentence
+        if reason is not None:
+            leaves = source.fallback_leaves(evidence)
+            fallback = fallback_spans(len(leaves), self.options.fallback, source.root, source.labels)
+        # Objectives often have the same tree, which is built once.
+        built: dict[object, Tree] = {}
+
+        def tree(
+            found: Decoded | Candidate | None, spans: LabelledSpans | None, form: TreeForm
+        ) -> Tree | None:
+            if spans is None:
+                return None
+            tags = tuple(found.preterminals) if found is not None and source.retags else None
+            key = form.nary, found is None, tuple(spans), tags
+            if key not in built:
+                built[key] = form.tree(spans, leaves if found is None else evidence.sentence, tags)
+            return built[key]
+
+        spans = [fallback if one is None else list(one.spans) for one in decoded]
+        listed: list[ScoredTree] = []
+        if self._candidate_form is not None:
+            form = self._candidate_form
+            listed = [ScoredTree(one.log_prob, tree(one, one.spans, form)) for one in candidates]
+            listed = listed or [ScoredTree(-math.inf, tree(None, fallback, form))]
         return Parse(
             objectives,
             evidence.terminal_ids,
-            tuple(parts),
+            tuple(map(tree, decoded, spans, self._forms)),
+            tuple(one or [] for one in spans),
             tuple(decoded),
-            fallback or [],
             reason,
             evidence.chart,
             evidence.posteriors,
-            seconds,
-            self._candidates(evidence, candidates) if self.options.has_candidates else (),
+            time.perf_counter() - began,
+            tuple(listed),
         )
-
-    def _parts(self, evidence: Evidence, found: Decoded | Candidate, form: TreeForm) -> TreeParts:
-        tags = found.preterminals if self.source.retags else None
-        return TreeParts(found.spans, evidence.sentence, tags, form)
-
-    def _fallback(self, evidence: Evidence) -> LabelledSpans | None:
-        source = self.source
-        return fallback_spans(len(evidence.sentence), self.options.fallback, source.root, source.labels)
-
-    def _candidates(self, evidence: Evidence, found: Sequence[Candidate]) -> tuple[ScoredTree, ...]:
-        """The candidates as they are written; the fall-back if there are none."""
-        form = TreeForm(self.source.root, self.options.debinarized, self.source.bare)
-        if found:
-            return tuple(ScoredTree(one.log_prob, self._parts(evidence, one, form).build()) for one in found)
-        spans, leaves = self._fallback(evidence), self.source.fallback_leaves(evidence)
-        tree = None if spans is None else TreeParts(spans, leaves, None, form).build()
-        return (ScoredTree(-math.inf, tree),)

@@ -1,48 +1,59 @@
-"""Parsing or scoring a whole input, with several workers: what is written of each sentence, in order."""
+"""Parsing or scoring a whole input, with several workers, and what is written of its sentences.
+
+Trees as lines, details, posteriors, candidates, and an account of fall-backs.
+"""
 
 from __future__ import annotations
 
 import itertools
-from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import json
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass, replace
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, NamedTuple, Protocol, TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from mbrparse.charts.chart import TOO_LARGE
+from mbrparse.charts.spans import SpanEntries
 from mbrparse.decode.answers import ParserOptions
-from mbrparse.decode.parser.output import Details, Output, output_of
+from mbrparse.decode.decoders import Decoded
 from mbrparse.decode.parser.parser import Parse, Parser
-from mbrparse.decode.parser.posteriors_source import PosteriorsSource
-from mbrparse.decode.parser.score import COLUMNS, Form, FoundForm, GivenTree, Row, Scorer, find_form
-from mbrparse.decode.parser.sentences import Line, Sentence, untokenized
-from mbrparse.decode.parser.sources import check_fit
+from mbrparse.decode.parser.sentences import GivenTree, Line
+from mbrparse.decode.parser.sources import FIRST, GrammarSource, PosteriorsSource
 from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors
+from mbrparse.decode.span_posteriors import Posteriors
+from mbrparse.decode.trees import LabelledSpans
 from mbrparse.errors import ChartOverflowError, OptionsError
-from mbrparse.files import source_name
-from mbrparse.grammar.pcfg import PCFG, Grammar
-from mbrparse.grammar.rules import TerminalKind
-from mbrparse.grammar.unknown_words import UnknownKind
+from mbrparse.files import atomic_outputs, open_output, open_output_bytes
+from mbrparse.grammar.pcfg import FloatArray, Grammar
 from mbrparse.jobs import Jobs, Scheduler, WorkerDied, WorkerFunction, in_order, open_executor
-from mbrparse.log import Log, Progress, no_log, no_progress
-from mbrparse.treebank.binarize import phrase_labels, translated_trees, watched
-from mbrparse.treebank.brackets import parse_lines, read_trees
-from mbrparse.treebank.corpora.reading import SourceTree, no_trees
-from mbrparse.treebank.labels import LabelMarks
+from mbrparse.log import Log, counted, no_log
+from mbrparse.treebank.brackets import EMPTY_PARSE, marked_fallback, read_trees
+from mbrparse.treebank.outlines import tree_digest
 
-Item = TypeVar("Item")
+if TYPE_CHECKING:
+    from mbrparse.decode.posteriors.posteriors_file import PosteriorsWriter
+
+Item = TypeVar("Item", bound=Line | GivenTree)
 Result = TypeVar("Result")
-Given_contra = TypeVar("Given_contra", contravariant=True)
+Given_contra = TypeVar("Given_contra", bound=Line | GivenTree, contravariant=True)
 
-#: The first sentences of an input, of which a grammar must know a terminal.
-FIRST = 100
 #: Sentences that are sent to a process together.
 TOGETHER = 16
+#: The number of fall-backs that are reported one by one.
+REPORTED = 5
 
 
 class Worker(Protocol[Given_contra, Result]):
     """What makes the results of sentences, in each process its own."""
+
+    @property
+    def source(self) -> GrammarSource | PosteriorsSource:
+        """Where its posteriors come from."""
 
     def __call__(self, items: Sequence[Given_contra], /) -> list[Result]:
         """The result of each item."""
@@ -50,25 +61,9 @@ class Worker(Protocol[Given_contra, Result]):
     def fallen_back(self, item: Given_contra, reason: str) -> Result:
         """That of an item which a worker died of."""
 
-    def sentence(self, item: Given_contra) -> Sentence:
-        """The leaves of an item."""
-
-    def check(self, first: Sequence[Given_contra], log: Log) -> None:
-        """Raise InputMismatchError where these, the first of the input, are not for this worker."""
-
-    def check_end(self, count: int, source: str) -> None:
-        """Raise InputMismatchError where an input ends too early."""
-
-
-class Job(Protocol[Given_contra, Result]):
-    """What is to be done, as it is sent to workers."""
-
-    def worker(self) -> Worker[Given_contra, Result]:
-        """What does it."""
-
 
 def run(
-    job: Job[Item, Result],
+    make: Callable[[], Worker[Item, Result]],
     items: Iterable[Item],
     jobs: Jobs = 1,
     seconds: float | None = None,
@@ -79,6 +74,8 @@ def run(
 
     Parameters
     ----------
+    make
+        Makes a worker; it is sent to processes.
     seconds
         What a sentence may take; then it falls back, as one does whose process dies. Each is a task of its
         own, so that the results of others do not depend on it.
@@ -99,48 +96,40 @@ def run(
         raise OptionsError(f"`max_seconds` is a number above zero, not {seconds:g}")
     if seconds is not None and isinstance(jobs, Scheduler):
         raise OptionsError("`max_seconds` ends processes of this machine: it is not for `scheduler`")
-    worker, stream = job.worker(), iter(items)
+    worker, stream = make(), iter(items)
     first = []
     for item in stream:
         first.append(item)
-        if worker.sentence(item):
+        if item.sentence:
             break
     first += itertools.islice(stream, FIRST - 1)
-    worker.check(first, log)
-    return _results(job, worker, itertools.chain(first, stream), first, jobs, seconds, part)
-
-
-def _results(
-    job: Job[Item, Result],
-    worker: Worker[Item, Result],
-    items: Iterable[Item],
-    first: Sequence[Item],
-    jobs: Jobs,
-    seconds: float | None,
-    part: range | None,
-) -> Iterator[Result]:
-    count, last = 0, None
+    if spoken := [item for item in first if item.sentence]:
+        worker.source.check_beginning([item.sentence for item in spoken], spoken[0].tokens, log)
+    every, count, last = itertools.chain(first, stream), 0, None
 
     def chosen() -> Iterator[Item]:
         nonlocal count, last
-        for item in items:
+        for item in every:
             if part is None or count in part:
                 yield item
             count, last = count + 1, item
 
-    function: WorkerFunction[[Sequence[Item]], list[Result]] | None = None
-    if jobs != 1 or seconds is not None:
-        # Kernels are compiled here once; processes load them by the same sentence, before their first task.
-        spoken = [item for item in first if worker.sentence(item)] or first
-        short = min(spoken, key=lambda item: (len(worker.sentence(item)) == 1, len(worker.sentence(item))))
-        if not isinstance(jobs, Scheduler):
-            worker([short])
-        function = WorkerFunction(partial(_begin, job, short))
-    size = 1 if function is None or seconds is not None else TOGETHER
-    with open_executor(jobs, function, seconds) as executor:
-        yield from _in_order(executor, function or worker, worker, _grouped(chosen(), size))
-    if last is not None:
-        worker.check_end(count, getattr(last, "source", ""))
+    def results() -> Iterator[Result]:
+        function: WorkerFunction[[Sequence[Item]], list[Result]] | None = None
+        if jobs != 1 or seconds is not None:
+            # Kernels are compiled here once; processes load them by the same sentence before their tasks.
+            short = min(spoken or first, key=lambda item: (len(item.sentence) == 1, len(item.sentence)))
+            if not isinstance(jobs, Scheduler):
+                worker([short])
+            function = WorkerFunction(partial(_begin, make, short))
+        places, size = chosen(), 1 if function is None or seconds is not None else TOGETHER
+        tasks = iter(lambda: list(itertools.islice(places, size)), [])
+        with open_executor(jobs, function, seconds) as executor:
+            yield from _in_order(executor, function or worker, worker, tasks)
+        if last is not None:
+            worker.source.check_end(count, last.source)
+
+    return results()
 
 
 def _in_order(
@@ -161,206 +150,272 @@ def _in_order(
         yield from results
 
 
-def _grouped(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
-    stream = iter(items)
-    while group := list(itertools.islice(stream, size)):
-        yield group
-
-
-def _begin(job: Job[Item, Result], short: Item) -> Worker[Item, Result]:
-    worker = job.worker()
+def _begin(make: Callable[[], Worker[Item, Result]], short: Item) -> Worker[Item, Result]:
+    worker = make()
     worker([short])
     return worker
 
 
-@dataclass(frozen=True)
-class ParseJob:
-    """A grammar or posteriors, options, and what is written: details, posteriors, marks of fall-backs."""
+class Output(NamedTuple):
+    """What is written of a sentence: its trees, and more if asked for.
 
-    source: Grammar | GivenPosteriors
-    options: ParserOptions
-    details: bool = False
-    posteriors: bool = False
-    marked: bool = False
+    ``details`` are a JSON object without the sentence's number, ``reason`` is that of a fall-back. With
+    posteriors, ``length`` is the sentence's; ``candidates`` are log probabilities and trees, tab-separated;
+    ``certified`` says by objective whether a tree that has a certificate is certified.
+    """
 
-    def worker(self) -> ParseWorker:
-        """What parses."""
-        return ParseWorker(self)
+    trees: tuple[str, ...]
+    details: str | None = None
+    reason: str | None = None
+    length: int = 0
+    entries: SpanEntries | None = None
+    consistent: FloatArray | None = None
+    candidates: tuple[str, ...] = ()
+    certified: tuple[tuple[str, bool], ...] = ()
 
 
 class ParseWorker:
-    """Parses sentences, and makes what is written of them."""
+    """Parses sentences, and makes what is written of them: details, posteriors, marks of fall-backs."""
 
-    def __init__(self, job: ParseJob) -> None:
-        options = replace(job.options, expectations=job.details or job.posteriors)
-        self._parser = Parser(job.source, options=options)
-        self._job = job
-        grammar = job.source if isinstance(job.source, Grammar) else None
-        self._details = Details(grammar) if job.details else None
+    def __init__(
+        self,
+        known: Grammar | GivenPosteriors,
+        options: ParserOptions,
+        details: bool = False,
+        posteriors: bool = False,
+        marked: bool = False,
+    ) -> None:
+        """With ``marked`` the roots of fall-backs are."""
+        self._parser = Parser(known, options=replace(options, expectations=details or posteriors))
+        grammar = known if isinstance(known, Grammar) else None
+        self._details = Details(grammar) if details else None
+        self._posteriors, self._marked = posteriors, marked
+
+    @property
+    def source(self) -> GrammarSource | PosteriorsSource:
+        """Where its posteriors come from."""
+        return self._parser.source
 
     def __call__(self, lines: Sequence[Line], /) -> list[Output]:
         """What is written of each sentence."""
-        return list(map(self._output, lines))
-
-    def _output(self, line: Line) -> Output:
-        parse = self._parser.parse_one(*line)
-        try:
-            return self._of_parse(parse)
-        except (ChartOverflowError, MemoryError):  # of posteriors that only details or files ask for
-            return self.fallen_back(line, TOO_LARGE)
-
-    def _of_parse(self, parse: Parse) -> Output:
-        output = output_of(parse, self._details, self._job.marked)
-        if not self._job.posteriors:
-            return output
-        known, consistent = parse.posteriors, None
-        if known is not None and self._job.options.needs_consistency:
-            consistent = known.consistent
-        entries = None if known is None else known.entries
-        return output._replace(length=parse.length, entries=entries, consistent=consistent)
+        outputs = []
+        for line in lines:
+            parse = self._parser.parse_one(line)
+            try:
+                outputs.append(self._output(parse))
+            except (ChartOverflowError, MemoryError):  # of posteriors that only details or files ask for
+                outputs.append(self.fallen_back(line, TOO_LARGE))
+        return outputs
 
     def fallen_back(self, line: Line, reason: str) -> Output:
         """What is written of a sentence that cannot be parsed."""
-        return self._of_parse(self._parser.fallen_back(line.sentence, reason))
+        return self._output(self._parser.fallen_back(line.sentence, reason))
 
-    def sentence(self, line: Line) -> Sentence:
-        """Its leaves."""
-        return line.sentence
+    def _output(self, parse: Parse) -> Output:
+        # Objectives often have the same tree, whose text is made once.
+        distinct = {id(tree): tree for tree in parse.trees}
+        texts = {key: EMPTY_PARSE if tree is None else str(tree) for key, tree in distinct.items()}
+        trees = [texts[id(tree)] for tree in parse.trees]
+        if self._marked:
+            decoded = zip(trees, parse.decoded, strict=True)
+            trees = [marked_fallback(text) if found is None else text for text, found in decoded]
+        known = parse.posteriors if self._posteriors else None
+        crossing = known is not None and self._parser.options.needs_consistency
+        return Output(
+            tuple(trees),
+            None if self._details is None else json.dumps(self._details.row(parse), allow_nan=False),
+            parse.reason,
+            parse.length,
+            None if known is None else known.entries,
+            known.consistent if known is not None and crossing else None,
+            tuple(f"{log_prob:.9f}\t{tree or EMPTY_PARSE}" for log_prob, tree in parse.candidates),
+            tuple(
+                (objective.name, found.certificate.certified)
+                for objective, found in zip(parse.objectives, parse.decoded, strict=True)
+                if found is not None and found.certificate is not None
+            ),
+        )
 
-    def check(self, first: Sequence[Line], log: Log) -> None:
-        """See whether the grammar and the first sentences fit; note words that look like text's."""
-        source = self._parser.source
-        spoken = [line for line in first if line.sentence]
-        if isinstance(source, PosteriorsSource) or not spoken:
-            return
-        sentences = [line.sentence for line in spoken]
-        for one in source.members:
-            check_fit(one.grammar, sentences)
-        if spoken[0].tokens and (remark := untokenized(source.grammar, sentences)):
-            log(remark)
 
-    def check_end(self, count: int, source: str) -> None:
-        """See whether given posteriors have no more sentences."""
-        if isinstance(self._parser.source, PosteriorsSource):
-            self._parser.source.check_end(count, source)
+def most_common(reasons: Counter[str]) -> str:
+    """The most common reasons and how often each was, for people."""
+    most = ", ".join(f"{reason}: {count}" for reason, count in reasons.most_common(3))
+    return most + (", ..." if len(reasons) > 3 else "")
 
 
-def read_given_trees(
-    path: str, marks: LabelMarks, form: Form | None, lines: Iterable[str]
-) -> Iterator[GivenTree]:
-    """Yield the trees of a parser's output, those with ``marks`` translated; unless binarized debinarized.
+@dataclass(slots=True)
+class ParseAccount:
+    """The number of sentences, and the reasons of fall-backs.
 
-    ``lines`` are those of the file.
+    ``first`` has a line for people for each of the first fall-backs, ``certified`` by objective whether each
+    tree with a certificate is certified.
     """
-    source = source_name(path)
-    read = read_trees(parse_lines(lines), source)
-    for one in translated_trees(read, marks, form != "binarized"):
-        yield GivenTree(source, one.line, one.tree)
+
+    sentences: int = 0
+    reasons: Counter[str] = field(default_factory=Counter)
+    certified: dict[str, list[bool]] = field(default_factory=dict)
+    first: list[str] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        """One line for people.
+
+        >>> str(ParseAccount(9, Counter({"no parse": 2})))
+        '9 sentences, 2 fell back (no parse: 2)'
+        """
+        text = f"{counted(self.sentences, 'sentence')}, {self.reasons.total()} fell back"
+        if self.reasons:
+            text = f"{text} ({most_common(self.reasons)})"
+        counts = [f"{name} {sum(found)} of {len(found)}" for name, found in self.certified.items()]
+        return f"{text}; certified: {', '.join(counts)}" if counts else text
+
+    def add(self, output: Output, number: int) -> None:
+        """Count a sentence."""
+        self.sentences += 1
+        for name, certified in output.certified:
+            self.certified.setdefault(name, []).append(certified)
+        if output.reason is not None:
+            self.reasons[output.reason] += 1
+            if len(self.first) < REPORTED:
+                self.first.append(
+                    f"sentence {number} was not parsed, its tree is a fall-back: {output.reason}"
+                )
+
+    def tell(self, log: Log) -> None:
+        """Log the first fall-backs, then the counts."""
+        for line in (*self.first, str(self)):
+            log(line)
 
 
-def look_at(trees: Iterable[GivenTree], source: str, form: Form | None, log: Log) -> FoundForm:
-    """The form of the trees of an input, as ``find_form``; labels of another program's trees are logged.
+def write_parses(
+    outputs: Iterable[Output],
+    trees: Sequence[str | Path],
+    details: str | Path | None = None,
+    posteriors: tuple[PosteriorsWriter, str | Path] | None = None,
+    candidates: str | Path | None = None,
+    first: int = 0,
+) -> ParseAccount:
+    """Write what there is of sentences, a line for each; all files are complete, or all absent.
 
-    Raises CorpusError where there are no trees.
+    Parameters
+    ----------
+    trees
+        A path for each objective, in the order of ``Output.trees``.
+    posteriors
+        What collects them, and where they are written at the end.
+    candidates
+        Where candidates are written, a line each after the number of their sentence.
+    first
+        The number of sentences before these.
+
+    Raises
+    ------
+    FileError
+        Where a file cannot be written.
     """
-    spoken = (one for one in trees if one.tree is not None)
-    there = watched(spoken, lambda one: phrase_labels(one.tree), source, log)
-    if (first := next(there, None)) is None:
-        raise no_trees(source)
-    return find_form(itertools.chain([first], there), form)
+    account = ParseAccount()
+    with ExitStack() as stack:
+        stack.enter_context(atomic_outputs())
+        streams = [stack.enter_context(open_output(path)) for path in trees]
+        detail_stream = None if details is None else stack.enter_context(open_output(details))
+        entries = None if posteriors is None else stack.enter_context(open_output_bytes(posteriors[1]))
+        candidate_stream = None if candidates is None else stack.enter_context(open_output(candidates))
+        for number, output in enumerate(outputs, first + 1):
+            for stream, text in zip(streams, output.trees, strict=True):
+                stream.write(f"{text}\n")
+            if detail_stream is not None and output.details is not None:
+                digests = json.dumps([tree_digest(read.tree) for read in read_trees(output.trees)])
+                row = f'{{"sentence": {number}, {output.details[1:-1]}, "digests": {digests}}}\n'
+                detail_stream.write(row)
+            if posteriors is not None:
+                posteriors[0].add(output.length, output.entries, output.consistent)
+            if candidate_stream is not None:
+                candidate_stream.writelines(f"{number}\t{one}\n" for one in output.candidates)
+            account.add(output, number)
+        if posteriors is not None and entries is not None:
+            posteriors[0].write(entries)
+    return account
 
 
-class Jackknife(NamedTuple):
-    """What scores each part of an input, ``borders`` the lines on which the parts but the first begin."""
+class Details:
+    """Makes the rows of ``--details``, one dictionary a sentence.
 
-    sources: tuple[PCFG | GivenPosteriors, ...]
-    borders: tuple[int, ...]
-
-
-def jackknife_parts(
-    trees: Iterable[GivenTree], most: int, terminals: TerminalKind, progress: Progress = no_progress
-) -> Jackknife:
-    """At ``most`` this many parts of consecutive binarized trees, each with the grammar of all others.
-
-    Grammars are counted, as ``train`` does; none is without a tree. Raises GrammarError for trees that are
-    not binary.
+    Without a grammar (given posteriors), and with several, the probabilities of trees are unknown.
     """
-    from mbrparse.training.count import train_by_counting
 
-    kept = [SourceTree(file, line, tree) for file, line, tree in trees if tree is not None]
-    parts = min(most, len(kept))
-    borders = tuple(kept[len(kept) * part // parts].line for part in range(1, parts))
-    unknown: UnknownKind | None = "signature" if terminals == "words" else None
-    grammars = []
-    for part in progress(range(parts), "training", parts):
-        rest = (one for one in kept if bisect_right(borders, one.line) != part)
-        grammars.append(PCFG.from_rules(train_by_counting(rest, terminals, unknown).rules))
-    return Jackknife(tuple(grammars), borders)
+    def __init__(self, grammar: Grammar | None) -> None:
+        from mbrparse.decode.tree_probability import probability_of
 
+        several = grammar is None or grammar.kind == "several"
+        self._probability = None if grammar is None or several else probability_of(grammar)
+        self._unaries = grammar is not None and grammar.pcfg.has_unaries
 
-class NumberedTree(NamedTuple):
-    """A given tree and its place among the others, from 0."""
+    def row(self, parse: Parse) -> dict[str, Any]:
+        """The row of a sentence, all but its number."""
+        rows = zip(parse.objectives, parse.spans, parse.decoded, strict=True)
+        pruned: Any = getattr(parse.chart, "pruned", None)
+        return {
+            "length": parse.length,
+            "status": "parsed" if parse.reason is None else "fallback",
+            "reason": parse.reason,
+            "log_probability": parse.log_prob if math.isfinite(parse.log_prob) else None,
+            "seconds": parse.seconds,
+            **({} if pruned is None else {"pruned": pruned._asdict()}),
+            **({"chart": "logarithms"} if getattr(parse.chart, "in_logarithms", False) else {}),
+            "trees": {
+                objective.name: self._tree(parse, parse.posteriors, spans, decoded)
+                for objective, spans, decoded in rows
+            },
+        }
 
-    given: GivenTree
-    place: int
+    def _tree(
+        self, parse: Parse, posteriors: Posteriors | None, spans: LabelledSpans, decoded: Decoded | None
+    ) -> dict[str, Any] | None:
+        """The row of one tree (None: nothing is known).
 
-    @property
-    def source(self) -> str:
-        """Its file."""
-        return self.given.source
-
-
-@dataclass(frozen=True)
-class ScoreJob:
-    """What trees are scored with, their form, and the options of a ``Scorer``."""
-
-    parts: Jackknife
-    form: Form
-    options: Mapping[str, Any]
-
-    def worker(self) -> ScoreWorker:
-        """What scores."""
-        return ScoreWorker(self)
-
-
-class ScoreWorker:
-    """Scores trees; the results are rows."""
-
-    def __init__(self, job: ScoreJob) -> None:
-        self._job = job
-        self._part, self._scorer = 0, self._scorer_of(0)
-
-    def _scorer_of(self, part: int) -> Scorer:
-        return Scorer(self._job.parts.sources[part], self._job.form, **self._job.options)
-
-    def __call__(self, trees: Sequence[NumberedTree], /) -> list[Row]:
-        """The row of each tree."""
-        return [{**self._row(one), "line": one.given.line} for one in trees]
-
-    def _row(self, one: NumberedTree) -> Row:
-        part = bisect_right(self._job.parts.borders, one.given.line)
-        if part != self._part:
-            self._part, self._scorer = part, self._scorer_of(part)
-        [row] = self._scorer.rows([one.given], one.place)
-        return row
-
-    def fallen_back(self, one: NumberedTree, reason: str) -> Row:
-        """The row of a tree that cannot be scored."""
-        row = {**dict.fromkeys(COLUMNS), "nodes": None, "reason": reason, "sentence": one.place + 1}
-        return {**row, "length": len(self.sentence(one)), "line": one.given.line}
-
-    def sentence(self, one: NumberedTree) -> Sentence:
-        """Its leaves."""
-        return () if one.given.tree is None else one.given.tree.leaves()
-
-    def check(self, first: Sequence[NumberedTree], log: Log) -> None:
-        """See whether the grammar and the first trees fit."""
-        source = self._scorer.source
-        sentences = [sentence for one in first if (sentence := self.sentence(one))]
-        if not isinstance(source, PosteriorsSource) and sentences:
-            check_fit(source.grammar, sentences)
-
-    def check_end(self, count: int, source: str) -> None:
-        """See whether given posteriors have no more sentences."""
-        if isinstance(self._scorer.source, PosteriorsSource):
-            self._scorer.source.check_end(count, source)
+        ``expected_labelled`` and ``expected_bracketed`` are expected numbers of matching constituents, the
+        recalls their shares of the ``constituents`` that every binary tree of the length has; with unary
+        rules, of the expected number of constituents. ``posterior`` is that of the tree, summed over its
+        derivations and the preterminals of its words; it is also the score of a most probable derivation.
+        ``consistent`` is, for each of the ``nodes``, the probability that no constituent of the n-ary tree
+        crosses it, for objectives that use it. ``bound`` is an upper bound of all trees' scores, and the tree
+        is ``certified`` if it reaches that. The most frequent tree of samples has an ``estimate`` of its
+        posterior, the ``standard_error``, the ``leader_error`` (see decoders.Estimate) and the number of
+        ``samples``. ``nodes`` are (start, end, label, g).
+        """
+        if posteriors is None:
+            return None
+        nodes = [[*span, posteriors.labelled(*span)] for span in spans]
+        if decoded is not None and decoded.constituents is not None:
+            # Many derivations look like an n-ary tree, so it has no posterior; continuations do not count.
+            return {
+                "nary": True,
+                "constituents": decoded.constituents,
+                **posteriors.expected_recalls(spans, decoded.constituents, nary=True),
+                "posterior": None,
+                "expected_score": decoded.score,
+                "nodes": nodes,
+            }
+        posterior = None
+        if self._probability is not None:
+            posterior = math.exp(self._probability.log_prob(spans, parse.terminal_ids) - parse.log_prob)
+        constituents = posteriors.expected_constituents() if self._unaries else max(parse.length - 1, 0)
+        score = None if decoded is None else posterior if decoded.log_prob is not None else decoded.score
+        items = {} if decoded is None or decoded.expected is None else decoded.expected
+        bound = None if decoded is None else decoded.certificate or decoded.estimate
+        consistent = None if decoded is None else decoded.consistent
+        crossing: dict[str, Any] = {}
+        if consistent is not None:
+            total = math.fsum(consistent)
+            recall = total / len(consistent) if consistent else 0.0
+            crossing = {"expected_consistent": total, "expected_consistent_recall": recall}
+            crossing["consistent"] = list(consistent)
+        return {
+            "constituents": constituents,
+            **posteriors.expected_recalls(spans, constituents),
+            "posterior": posterior,
+            "expected_score": score if score is None or math.isfinite(score) else None,
+            **{f"expected_{name}": mass for name, mass in items.items()},
+            **crossing,
+            **({} if bound is None else bound._asdict()),
+            "nodes": nodes,
+        }

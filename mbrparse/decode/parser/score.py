@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
@@ -16,20 +18,30 @@ from mbrparse.charts.chart import TOO_LARGE
 from mbrparse.charts.spans import cell_of
 from mbrparse.decode.answers import ParserOptions
 from mbrparse.decode.objectives import OBJECTIVES
-from mbrparse.decode.parser.output import expected_recalls
-from mbrparse.decode.parser.posteriors_source import PosteriorsSource
-from mbrparse.decode.parser.sentences import Sentence
-from mbrparse.decode.parser.sources import Evidence, GrammarSource, check_fit
+from mbrparse.decode.parser.sentences import GivenTree, Line
+from mbrparse.decode.parser.sources import FIRST, Evidence, GrammarSource, PosteriorsSource
 from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors
 from mbrparse.decode.span_posteriors import Posteriors
 from mbrparse.decode.tree_probability import TreeProbability
 from mbrparse.decode.trees import LabelledSpans
-from mbrparse.errors import ChartOverflowError, InputMismatchError, LabelError, NumberRangeError
+from mbrparse.errors import ChartOverflowError, LabelError, NumberRangeError
+from mbrparse.files import source_name
 from mbrparse.grammar.pcfg import PCFG
-from mbrparse.treebank.brackets import AnyTree, any_trees
+from mbrparse.grammar.rules import TerminalKind
+from mbrparse.log import Log, Progress, no_log, no_progress
+from mbrparse.treebank.binarize import phrase_labels, translated_trees, watched
+from mbrparse.treebank.brackets import AnyTree, any_trees, parse_lines, read_trees
 from mbrparse.treebank.clean import TRACE, WRAPPERS, unwrap
-from mbrparse.treebank.labels import escape, is_continuation_label, join_chain, project, unescape
-from mbrparse.treebank.outlines import Constituent, constituents
+from mbrparse.treebank.corpora.reading import SourceTree, no_trees
+from mbrparse.treebank.labels import (
+    LabelMarks,
+    escape,
+    is_continuation_label,
+    join_chain,
+    project,
+    unescape,
+)
+from mbrparse.treebank.outlines import constituents
 from mbrparse.treebank.tree import Tree
 
 if TYPE_CHECKING:
@@ -42,16 +54,29 @@ if TYPE_CHECKING:
 Form = Literal["binarized", "original"]
 
 
-class GivenTree(NamedTuple):
-    """A tree (None: an empty parse), its file and line (from 1)."""
+def read_given_trees(
+    path: str, marks: LabelMarks, form: Form | None, lines: Iterable[str]
+) -> Iterator[GivenTree]:
+    """Yield the trees of a parser's output, those with ``marks`` translated; unless binarized debinarized.
 
-    source: str
-    line: int
-    tree: Tree | None
+    ``lines`` are those of the file.
+    """
+    source = source_name(path)
+    read = translated_trees(read_trees(parse_lines(lines), source), marks, form != "binarized")
+    for place, one in enumerate(read):
+        yield GivenTree(one.tree, place, source, one.line)
 
-    def error(self, message: str, remedy: str) -> InputMismatchError:
-        """An error that names the tree's place."""
-        return InputMismatchError(message, source=self.source, line=self.line, remedy=remedy)
+
+def look_at(trees: Iterable[GivenTree], source: str, form: Form | None, log: Log) -> FoundForm:
+    """The form of the trees of an input, as ``find_form``; labels of another program's trees are logged.
+
+    Raises CorpusError where there are no trees.
+    """
+    spoken = (one for one in trees if one.tree is not None)
+    there = watched(spoken, lambda one: phrase_labels(one.tree), source, log)
+    if (first := next(there, None)) is None:
+        raise no_trees(source)
+    return find_form(itertools.chain([first], there), form)
 
 
 class FoundForm(NamedTuple):
@@ -68,7 +93,7 @@ def find_form(trees: Iterable[GivenTree], wanted: Form | None = None) -> FoundFo
     original. Raises InputMismatchError where they cannot be of the wanted form.
 
     >>> from mbrparse.treebank.brackets import read_tree
-    >>> find_form([GivenTree("a.mrg", 1, read_tree("(S a b c)"))])
+    >>> find_form([GivenTree(read_tree("(S a b c)"), line=1)])
     FoundForm(form='original', because='S has 3 children on line 1')
     """
     nary: tuple[GivenTree, Tree] | None = None
@@ -115,7 +140,14 @@ def labelled_spans(
     if len(tree.leaves()) == 1 and not unaries:
         return []  # a single terminal is no constituent, whatever is written over it
     if form == "original":
-        return _original(found, labels if joined else frozenset())
+        # Labels as binarizing writes them; chains of unary nodes joined (--unary join) where that is a label.
+        spans: list[tuple[int, int, str]] = []
+        for (start, end), chain in itertools.groupby(found, key=lambda one: one[:2]):
+            names = tuple(one.label for one in chain)
+            whole = join_chain(names)
+            written = [whole] if joined and len(names) > 1 and whole in labels else map(escape, names)
+            spans.extend((start, end, label) for label in written)
+        return spans
     try:
         return [(start, end, project(label)) for start, end, label in found]
     except LabelError as error:
@@ -125,17 +157,6 @@ def labelled_spans(
             line=given.line,
             remedy="is this tree binarized? For others say `form=original`",
         ) from None
-
-
-def _original(found: list[Constituent], joined_labels: frozenset[str]) -> LabelledSpans:
-    """Labels as binarizing writes them; chains of unary nodes joined (--unary join) where that is a label."""
-    spans: list[tuple[int, int, str]] = []
-    for (start, end), chain in itertools.groupby(found, key=lambda one: one[:2]):
-        labels = tuple(one.label for one in chain)
-        joined = join_chain(labels)
-        written = [joined] if len(labels) > 1 and joined in joined_labels else map(escape, labels)
-        spans.extend((start, end, label) for label in written)
-    return spans
 
 
 Row = dict[str, Any]
@@ -166,7 +187,6 @@ COLUMNS = (
 )
 _TEXTS = ("tree_reason", "least_expected_label", "never_seen")
 NO_TREE = "no tree"
-FIRST = 100
 # Without a chart, an n-ary node of more words might take longer than one would have.
 _LONG = 100
 
@@ -213,53 +233,40 @@ class Scorer:
             self._items = ExpectedItems(self.source.charts)
 
     def check_fit(self, trees: Sequence[GivenTree]) -> None:
-        """Raise InputMismatchError where the grammar knows no terminal of the first trees.
+        """Raise InputMismatchError where the grammar knows no terminal of the trees.
 
         Or where given posteriors are of more sentences than these, which are all, a tree of each.
         """
         if isinstance(self.source, PosteriorsSource):
-            for place, given in enumerate(trees):
-                if given.tree is not None:
-                    self.source.check_sentence(place, given.tree.leaves(), given.source)
-            return self.source.check_end(len(trees), trees[0].source if trees else "")
-        sentences = [given.tree.leaves() for given in trees if given.tree is not None]
-        return check_fit(self.source.grammar, sentences[:FIRST])
+            for one in trees:
+                if one.tree is not None:
+                    self.source.check_sentence(one.place, one.sentence, one.source)
+        sentences = [one.sentence for one in trees if one.tree is not None]
+        self.source.check_beginning(sentences[:FIRST], False, no_log)
+        self.source.check_end(len(trees), trees[0].source if trees else "")
 
-    def rows(self, trees: Sequence[GivenTree], first: int = 0) -> list[Row]:
-        """A row for each tree, in their order; ``first`` is the number of trees before them.
+    def rows(self, trees: Sequence[GivenTree]) -> list[Row]:
+        """A row for each of a sentence's trees, one or several.
 
         Raises InputMismatchError and LabelError for a tree that is not of the form.
         """
-        return [row for [row] in self.rows_of_sentences([[given] for given in trees], first)]
-
-    def rows_of_sentences(
-        self, sentences: Sequence[Sequence[GivenTree]], first: int = 0
-    ) -> Iterator[list[Row]]:
-        """Yield the rows of each sentence's trees, one or several; ``first`` sentences are before them."""
-        for number, trees in enumerate(sentences, first):
-            spans = [self._spans(given) for given in trees]
-            evidence = self._evidence(self._leaves(number, trees), number, trees[0].source)
-            rows = (self._row(evidence, given.tree, one) for given, one in zip(trees, spans, strict=True))
-            yield [{"sentence": number + 1, **row} for row in rows]
-
-    def _spans(self, given: GivenTree) -> LabelledSpans | None:
-        if given.tree is None:
-            return None
-        return labelled_spans(given, self._form, self.source.labels, self._unaries, self._joined)
-
-    def _leaves(self, number: int, trees: Sequence[GivenTree]) -> tuple[Tree, ...]:
-        for given in trees:
-            if given.tree is not None:
-                return given.tree.leaves()
-        # Given posteriors tell how long a sentence without a tree is.
-        known = isinstance(self.source, PosteriorsSource) and number < len(self._lengths)
-        return (Tree("x"),) * self._lengths[number] if known else ()
-
-    def _evidence(self, sentence: Sentence, number: int, source: str) -> Evidence:
+        first = trees[0]
+        spans = [
+            None
+            if one.tree is None
+            else labelled_spans(one, self._form, self.source.labels, self._unaries, self._joined)
+            for one in trees
+        ]
+        sentence = next((one.sentence for one in trees if one.tree is not None), ())
+        if isinstance(self.source, PosteriorsSource) and not sentence and first.place < len(self._lengths):
+            # Given posteriors know how long a sentence without a tree is.
+            sentence = (Tree("x"),) * self._lengths[first.place]
         try:
-            return self.source.evidence(sentence, number, source=source)
+            evidence = self.source.evidence(Line(sentence, first.place, False, first.source))
         except (ChartOverflowError, MemoryError, NumberRangeError) as error:
-            return self.source.refused(sentence, _reason(error))
+            evidence = self.source.refused(sentence, _reason(error))
+        rows = (self._row(evidence, one.tree, found) for one, found in zip(trees, spans, strict=True))
+        return [{"sentence": first.place + 1, **row} for row in rows]
 
     def _row(self, evidence: Evidence, tree: Tree | None, spans: LabelledSpans | None) -> Row:
         reason = evidence.reason
@@ -284,13 +291,13 @@ class Scorer:
     def _scores(self, evidence: Evidence, posteriors: Posteriors, tree: Tree, spans: LabelledSpans) -> Row:
         nary = self._form == "original"
         constituents = self._constituents(posteriors)
-        labelled, bracketed = posteriors.expected_matches(spans, nary)
         row: Row = {
             "log_probability": None if evidence.chart is None else evidence.chart.log_prob,
             "constituents": constituents,
-            **expected_recalls(labelled, bracketed, constituents),
+            **posteriors.expected_recalls(spans, constituents, nary),
         }
-        for name, matches in (("labelled", labelled), ("bracketed", bracketed)):
+        for name in ("labelled", "bracketed"):
+            matches = row[f"expected_{name}"]
             row[f"expected_{name}_precision"] = matches / len(spans) if spans else 0.0
             both = len(spans) + constituents
             row[f"expected_{name}_f"] = 2 * matches / both if both else 0.0
@@ -345,6 +352,60 @@ def _reason(error: Exception) -> str:
     return error.message if isinstance(error, NumberRangeError) else TOO_LARGE
 
 
+def jackknife_parts(
+    trees: Iterable[GivenTree], most: int, terminals: TerminalKind, progress: Progress = no_progress
+) -> tuple[Sequence[PCFG], Sequence[int]]:
+    """At ``most`` this many parts of consecutive binarized trees: for each the grammar of all others.
+
+    Also returns the lines on which the parts but the first begin. Grammars are counted, as ``train`` does;
+    none is without a tree. Raises GrammarError for trees that are not binary.
+    """
+    from mbrparse.training.count import train_by_counting
+
+    kept = [SourceTree(one.source, one.line, one.tree) for one in trees if one.tree is not None]
+    parts = min(most, len(kept))
+    borders = [kept[len(kept) * part // parts].line for part in range(1, parts)]
+    grammars = []
+    for part in progress(range(parts), "training", parts):
+        rest = (one for one in kept if bisect_right(borders, one.line) != part)
+        counted = train_by_counting(rest, terminals, "signature" if terminals == "words" else None)
+        grammars.append(PCFG.from_rules(counted.rules))
+    return grammars, borders
+
+
+class ScoreWorker:
+    """Scores trees; the results are rows."""
+
+    def __init__(
+        self,
+        known: Sequence[PCFG | GivenPosteriors],
+        borders: Sequence[int],
+        form: Form,
+        options: Mapping[str, Any],
+    ) -> None:
+        """``known`` are what the parts of an input are scored with, as ``jackknife_parts`` has them.
+
+        ``options`` are those of a ``Scorer``.
+        """
+        # Of one part at a time.
+        self._scorer = lru_cache(1)(lambda part: Scorer(known[part], form, **options))
+        self._borders = borders
+        self.source: GrammarSource | PosteriorsSource = self._scorer(0).source
+
+    def __call__(self, trees: Sequence[GivenTree], /) -> list[Row]:
+        """The row of each tree."""
+        rows = []
+        for one in trees:
+            [row] = self._scorer(bisect_right(self._borders, one.line)).rows([one])
+            rows.append({**row, "line": one.line})
+        return rows
+
+    def fallen_back(self, one: GivenTree, reason: str) -> Row:
+        """The row of a tree that cannot be scored."""
+        row = {**dict.fromkeys(COLUMNS), "nodes": None, "reason": reason, "sentence": one.place + 1}
+        return {**row, "length": len(one.sentence), "line": one.line}
+
+
 def score(
     grammar: PCFG | GivenPosteriors,
     trees: AnyTree | Iterable[AnyTree | None],
@@ -390,9 +451,8 @@ def score(
     """
     import pandas as pd
 
-    given = [GivenTree("<trees>", number, tree) for number, tree in enumerate(any_trees(trees), start=1)]
+    given = [GivenTree(tree, place, line=place + 1) for place, tree in enumerate(any_trees(trees))]
     scorer = Scorer(grammar, find_form(given, form).form, items, None, consistent)
     scorer.check_fit(given)
-    rows = scorer.rows(given)
-    table = pd.DataFrame(rows, columns=list(COLUMNS)).set_index("sentence")
-    return table.astype({name: "float64" for name in COLUMNS[3:] if name not in _TEXTS})
+    table = pd.DataFrame([row for one in given for row in scorer.rows([one])], columns=list(COLUMNS))
+    return table.set_index("sentence").astype({name: "float64" for name in COLUMNS[3:] if name not in _TEXTS})

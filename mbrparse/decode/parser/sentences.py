@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from mbrparse.errors import CorpusError, shortened
+from mbrparse.errors import CorpusError, InputMismatchError, shortened
 from mbrparse.files import read_lines, source_name
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.treebank.brackets import (
@@ -37,6 +37,29 @@ class Line(NamedTuple):
     place: int
     tokens: bool
     source: str
+
+
+class GivenTree(NamedTuple):
+    """A tree (None: an empty parse) and its sentence's place (from 0), file and line (from 1; 0: none)."""
+
+    tree: Tree | None
+    place: int = 0
+    source: str = "<trees>"
+    line: int = 0
+
+    @property
+    def tokens(self) -> bool:
+        """Its leaves are not tokens, as those of a ``Line`` may be."""
+        return False
+
+    @property
+    def sentence(self) -> Sentence:
+        """Its leaves."""
+        return () if self.tree is None else self.tree.leaves()
+
+    def error(self, message: str, remedy: str) -> InputMismatchError:
+        """An error that names the tree's place."""
+        return InputMismatchError(message, source=self.source, line=self.line or None, remedy=remedy)
 
 
 def sentences_from(

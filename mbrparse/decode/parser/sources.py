@@ -1,41 +1,53 @@
-"""Where a sentence's posteriors come from, and the decoders for them: a grammar's charts.
+"""Where a sentence's posteriors come from, a grammar's charts or a file, and the decoders for them.
 
-A source makes an ``Evidence`` of each sentence. Others are in ``dop_source``, ``mixed_source`` (several
-grammars) and ``posteriors_source``.
+A source makes an ``Evidence`` of each sentence. Others are in ``dop_source`` and ``mixed_source`` (several
+grammars).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections.abc import Callable, Sequence
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from mbrparse.charts.exhaustive.factory import TIE, ChartFactory, default_max_length
-from mbrparse.charts.spans import Labels, Spans
+from mbrparse.charts.exhaustive.factory import (
+    TIE,
+    ChartFactory,
+    ForestCharts,
+    PrunedCharts,
+    Pruning,
+    default_max_length,
+)
+from mbrparse.charts.spans import NO_LABEL, Labels, Spans, cell_of
 from mbrparse.decode.answers import DecoderName, ParserOptions, SourceKind, check, decoder_of
 from mbrparse.decode.decoders import Decoded, Decoder
-from mbrparse.decode.free import FreeDecoder
+from mbrparse.decode.free import UNLABELLED, FreeDecoder, best_preterminals
+from mbrparse.decode.label_order import LabelOrder
+from mbrparse.decode.nary import NaryDecoder
 from mbrparse.decode.objectives import Kind, Objective
-from mbrparse.decode.parser.sentences import Sentence
+from mbrparse.decode.parser.sentences import Line, Sentence, untokenized
+from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors
 from mbrparse.decode.span_posteriors import Posteriors, SentenceChart
+from mbrparse.decode.trees import tagged
 from mbrparse.errors import InputMismatchError, OptionsError, shortened
 from mbrparse.grammar.pcfg import PCFG, UNKNOWN_TERMINAL, FloatArray, IntArray
 from mbrparse.grammar.rules import is_terminal, unquote
+from mbrparse.log import Log
 from mbrparse.treebank.labels import split_tag, unescape
 from mbrparse.treebank.tree import Tree
 
 # Kernels take a while to load: those that most runs do not need are imported where they are used.
 if TYPE_CHECKING:
     from mbrparse.charts.chart import Chart
-    from mbrparse.charts.exhaustive.factory import ForestCharts, Pruning
     from mbrparse.charts.forest.consistency import Consistency
     from mbrparse.decode.candidates.candidate_trees import CandidateTrees
     from mbrparse.grammar.pcfg import Grammar
 
-#: Makes a decoder for some objectives.
-Maker = Callable[[list[Objective]], Decoder[Any]]
+#: The first sentences of an input, of which a grammar must know a terminal.
+FIRST = 100
 
 
 class Evidence(NamedTuple):
@@ -49,14 +61,6 @@ class Evidence(NamedTuple):
     posteriors: Posteriors | None = None
     chart: SentenceChart | None = None
     reason: str | None = None
-
-
-class DecoderSlot(NamedTuple):
-    """A decoder, the positions of its objectives among all of a parser's, and whether its trees are n-ary."""
-
-    decoder: Decoder[Any]
-    positions: tuple[int, ...]
-    nary: bool = False
 
 
 class ViterbiDecoder:
@@ -95,30 +99,29 @@ class GrammarSource:
         self.chart_labels = grammar.labels
         self.charts = self.make_charts(source)
         self.candidates = self.make_candidates() if options.has_candidates else None
-        self.slots = slots_of(self.kind, options, self.makers())
+        self.decoders = decoders_of(self.kind, options, self.decoder)
         exhaustive = options.best_first is None and not options.expectations and not options.has_candidates
-        self._is_viterbi = exhaustive and all(isinstance(slot.decoder, ViterbiDecoder) for slot in self.slots)
+        self._is_viterbi = exhaustive and all(isinstance(one, ViterbiDecoder) for one, _ in self.decoders)
         self.root = grammar.start_label
         self.labels = frozenset(grammar.labels)
         self.retags = grammar.terminal_kind == "words"
         self.bare = frozenset(unquote(name) for name in grammar.symbols if is_terminal(name))
         self._max_length = options.max_length or default_max_length(grammar)
 
-    @property
-    def members(self) -> Sequence[GrammarSource]:
-        """The sources of several grammars; here itself."""
-        return (self,)
-
-    def evidence(
-        self, sentence: Sentence, place: int = 0, tokens: bool = False, source: str = ""
-    ) -> Evidence:
+    def evidence(self, line: Line) -> Evidence:
         """What is known of a sentence; nothing but its words matters.
 
         Raises ChartOverflowError, NumberRangeError.
         """
-        terminals = terminals_of(self.grammar, sentence)
+        sentence, terminals = line.sentence, terminals_of(self.grammar, line.sentence)
         ids = self.grammar.encode(terminals)
-        reason = self._refusal(terminals, ids.tolist())
+        reason = None
+        if not terminals:
+            reason = "empty sentence"
+        elif len(terminals) > self._max_length:
+            reason = f"longer than {self._max_length} terminals"
+        elif (unknown := np.flatnonzero(ids == UNKNOWN_TERMINAL)).size:
+            reason = f"unknown terminal {shortened(terminals[unknown[0]])}"
         if reason is not None:
             return Evidence(sentence, ids, reason=reason)
         made = self.charts.chart(ids)
@@ -133,14 +136,17 @@ class GrammarSource:
         """Evidence of a sentence that falls back for this reason."""
         return Evidence(sentence, self.grammar.encode(terminals_of(self.grammar, sentence)), reason=reason)
 
-    def _refusal(self, terminals: Sequence[str], ids: Sequence[int]) -> str | None:
-        if not terminals:
-            return "empty sentence"
-        if len(terminals) > self._max_length:
-            return f"longer than {self._max_length} terminals"
-        if UNKNOWN_TERMINAL in ids:
-            return f"unknown terminal {shortened(terminals[ids.index(UNKNOWN_TERMINAL)])}"
-        return None
+    def check_beginning(self, sentences: Sequence[Sentence], tokens: bool, log: Log) -> None:
+        """See whether the grammar and the first sentences fit; note ``tokens`` that look like text's.
+
+        Raises InputMismatchError.
+        """
+        check_fit(self.grammar, sentences)
+        if tokens and (remark := untokenized(self.grammar, sentences)):
+            log(remark)
+
+    def check_end(self, count: int, source: str) -> None:
+        """A grammar takes any number of sentences."""
 
     def fallback_leaves(self, evidence: Evidence) -> Sentence:
         """The leaves of a fall-back.
@@ -183,8 +189,6 @@ class GrammarSource:
         """What fills charts for the options and objectives."""
         options = self.options
         if options.needs_forest:
-            from mbrparse.charts.exhaustive.factory import ForestCharts
-
             forests = ForestCharts(self.grammar, options.items, pruning=self._pruning)
             self.chart_labels = forests.labels
             return forests
@@ -193,8 +197,6 @@ class GrammarSource:
 
             return BestFirstCharts(self.grammar, options.best_first)
         if self._pruning is not None:
-            from mbrparse.charts.exhaustive.factory import PrunedCharts
-
             return PrunedCharts(self.grammar, self._pruning)
         return ChartFactory(self.grammar)
 
@@ -203,7 +205,6 @@ class GrammarSource:
         """What prunes charts, if anything does."""
         if not self.options.prune:
             return None
-        from mbrparse.charts.exhaustive.factory import Pruning
         from mbrparse.grammar.projection import has_annotations
 
         if not has_annotations(self.grammar):
@@ -221,8 +222,6 @@ class GrammarSource:
     @cached_property
     def forests(self) -> ForestCharts:
         """The charts, if they are forests, or others."""
-        from mbrparse.charts.exhaustive.factory import ForestCharts
-
         if isinstance(self.charts, ForestCharts):
             return self.charts
         return ForestCharts(self.grammar, pruning=self._pruning)
@@ -233,64 +232,43 @@ class GrammarSource:
 
         return CandidateTrees.of_forests(self.forests, self.options)
 
-    def makers(self) -> Mapping[DecoderName, Maker]:
-        """What makes each decoder."""
-        return {
-            "free": self._free,
-            "nary": self._nary,
-            "viterbi": partial(ViterbiDecoder, self.grammar),
-            "forest": self._forest,
-            "exact_f": self._exact_f,
-            "whole_trees": self._whole_trees,
-            "risk": self._risk,
-        }
+    def decoder(self, name: DecoderName, objectives: list[Objective]) -> Decoder[Any]:
+        """The decoder of this name."""
+        root, options = self.grammar.start_label, self.options
+        match name:
+            case "free":
+                return FreeDecoder(objectives, TIE, root if options.unlabelled else None)
+            case "nary":
+                return NaryDecoder(objectives, TIE, root, order=LabelOrder.of(self.grammar))
+            case "viterbi":
+                return ViterbiDecoder(self.grammar, objectives)
+            case "forest":
+                from mbrparse.decode.derivations.forest_decoder import ForestDecoder
 
-    def _free(self, objectives: list[Objective]) -> Decoder[Any]:
-        root = self.grammar.start_label if self.options.unlabelled else None
-        return FreeDecoder(objectives, TIE, root)
+                return ForestDecoder(self.forests, objectives, options.expectations)
+            case "exact_f":
+                from mbrparse.decode.exact_f import ExactFDecoder
 
-    def _nary(self, objectives: list[Objective]) -> Decoder[Any]:
-        from mbrparse.decode.label_order import LabelOrder
-        from mbrparse.decode.nary import NaryDecoder
+                return ExactFDecoder(self.forests, objectives, root)
+            case "whole_trees":
+                from mbrparse.decode.candidates.whole_tree_decoder import WholeTreeDecoder
 
-        order = LabelOrder.of(self.grammar)
-        return NaryDecoder(objectives, TIE, self.grammar.start_label, order=order)
-
-    def _forest(self, objectives: list[Objective]) -> Decoder[Any]:
-        from mbrparse.decode.derivations.forest_decoder import ForestDecoder
-
-        return ForestDecoder(self.forests, objectives, self.options.expectations)
-
-    def _exact_f(self, objectives: list[Objective]) -> Decoder[Any]:
-        from mbrparse.decode.exact_f import ExactFDecoder
-
-        return ExactFDecoder(self.forests, objectives, self.grammar.start_label)
-
-    def _whole_trees(self, objectives: list[Objective]) -> Decoder[Any]:
-        from mbrparse.decode.candidates.whole_tree_decoder import WholeTreeDecoder
-
-        return WholeTreeDecoder(self.grammar, objectives, self.forests)
-
-    def _risk(self, objectives: list[Objective]) -> Decoder[Any]:
+                return WholeTreeDecoder(self.grammar, objectives, self.forests)
         from mbrparse.decode.candidates.candidate_trees import RiskDecoder
 
         assert self.candidates is not None
-        assert self.options.risk is not None
-        return RiskDecoder(self.candidates, self.options, self.options.risk, TIE)
+        assert options.risk is not None
+        return RiskDecoder(self.candidates, options, options.risk, TIE)
 
 
-def slots_of(
-    source: SourceKind, options: ParserOptions, makers: Mapping[DecoderName, Maker]
-) -> tuple[DecoderSlot, ...]:
-    """The decoders that the table names for the objectives, each made once with all of its own."""
-    rows = options.objectives
-    names = [decoder_of(source, row, options) for row in rows]
-    slots = []
-    for name in dict.fromkeys(names):
-        mine = tuple(place for place, one in enumerate(names) if one == name)
-        decoder = makers[name]([rows[place] for place in mine])
-        slots.append(DecoderSlot(decoder, mine, name in ("nary", "exact_f")))
-    return tuple(slots)
+def decoders_of(
+    source: SourceKind, options: ParserOptions, make: Callable[[DecoderName, list[Objective]], Decoder[Any]]
+) -> list[tuple[Decoder[Any], list[int]]]:
+    """The decoders that the table names for the objectives, and the places of each one's own."""
+    places: dict[DecoderName, list[int]] = {}
+    for place, row in enumerate(options.objectives):
+        places.setdefault(decoder_of(source, row, options), []).append(place)
+    return [(make(name, [options.objectives[one] for one in mine]), mine) for name, mine in places.items()]
 
 
 def terminals_of(grammar: PCFG, sentence: Sentence) -> list[str]:
@@ -311,3 +289,118 @@ def check_fit(grammar: PCFG, sentences: Sequence[Sentence]) -> None:
         f"holds one (they begin with {terminals_of(grammar, sentences[0])[0]!r})",
         remedy="train with the other terminals, or give the other input",
     )
+
+
+# Two tables of scores and one of splits over all spans, in 2 GB as the charts of a parser.
+_SPAN_BYTES = 30
+LONGEST = math.isqrt((2 << 30) // _SPAN_BYTES)
+
+_REMEDY = (
+    "the input must hold the sentences of the posteriors, all of them and in their order (an empty line of "
+    "tokens is a sentence too, traces are no words)"
+)
+
+
+class PosteriorsSource:
+    """The sentences of a file of posteriors."""
+
+    kind: SourceKind = "posteriors"
+
+    def __init__(self, given: GivenPosteriors, options: ParserOptions) -> None:
+        """Raises OptionsError for objectives and options that need a grammar."""
+        if not isinstance(given, GivenPosteriors):
+            raise OptionsError(
+                f"a parser needs a grammar or posteriors, not a {type(given).__name__}",
+                remedy="grammar, train or read_grammar make the one, posteriors or read_posteriors the other",
+            )
+        check(self.kind, options, given.consistent is not None)
+        #: Posteriors know no derivations.
+        self.candidates = None
+        # Words keep their tags.
+        self.retags, self.bare = False, frozenset[str]()
+        self._given = given
+        self.labels = frozenset(given.labels)
+        self.root = given.usual_root() or UNLABELLED
+        # Roots without a label get the root's, which needs an id even without a posterior.
+        self._labels = given.labels if self.root in self.labels else (*given.labels, self.root)
+        self._root_id = self._labels.index(self.root)
+        self._max_length = options.max_length or LONGEST
+        self._unlabelled = options.unlabelled
+        self.decoders = decoders_of(self.kind, options, self._decoder)
+
+    def _decoder(self, name: DecoderName, objectives: list[Objective]) -> Decoder[Any]:
+        if name == "free":
+            return FreeDecoder(objectives, self._given.tie, self.root if self._unlabelled else None)
+        return NaryDecoder(objectives, self._given.tie, self.root, order=self._given.order)
+
+    def refused(self, sentence: Sentence, reason: str) -> Evidence:
+        """Evidence of a sentence that falls back for this reason."""
+        return Evidence(sentence, _no_ids(sentence), reason=reason)
+
+    def evidence(self, line: Line) -> Evidence:
+        """What is known of the sentence of its place.
+
+        Raises InputMismatchError for a sentence that is not of its length, or has a place beyond the last.
+        """
+        sentence, place, tokens, source = line
+        self.check_sentence(place, sentence, source)
+        if not sentence:
+            return self.refused(sentence, "empty sentence")
+        if len(sentence) > self._max_length:
+            return self.refused(sentence, f"longer than {self._max_length} terminals")
+        length, entries = len(sentence), self._given.entries(place)
+        posteriors = Posteriors.of_entries(
+            length, self._labels, entries, self._given.tie, self._given.consistent_spans(place)
+        )
+        # Tokens get the most probable tags.
+        leaves = _with_tags(sentence, best_preterminals(posteriors)) if tokens else sentence
+        # One word has only one tree, whatever the posteriors.
+        constituents = (entries.ends - entries.starts > 1) | (entries.g > entries.lexical)
+        if length > 1 and not constituents.any():
+            return self.refused(leaves, "no posteriors")
+        summary = posteriors.spans
+        whole = cell_of(length, 0, length)
+        if length > 1 and summary.label[whole] == NO_LABEL:
+            summary.label[whole] = self._root_id
+        return Evidence(leaves, _no_ids(leaves), posteriors)
+
+    def fallback_leaves(self, evidence: Evidence) -> Sentence:
+        """The sentence's own: its words have their tags already."""
+        return evidence.sentence
+
+    def check_beginning(self, sentences: Sequence[Sentence], tokens: bool, log: Log) -> None:
+        """Each sentence is seen to in its turn."""
+
+    def check_end(self, done: int, source: str) -> None:
+        """Raise InputMismatchError where an input ends before the file's last sentence."""
+        if done < len(self._given.lengths):
+            there = len(self._given.lengths)
+            raise self._mismatch(f"there are {there} sentences here, but {source} ends after sentence {done}")
+
+    def check_sentence(self, place: int, sentence: Sentence, source: str) -> None:
+        """Raise InputMismatchError where the sentence at this place has another length."""
+        lengths, number = self._given.lengths, place + 1
+        if number > len(lengths):
+            raise self._mismatch(
+                f"there are {len(lengths)} sentences here, but {source} goes on with sentence {number}"
+            )
+        if len(sentence) != lengths[place]:
+            raise self._mismatch(
+                f"sentence {number} has {lengths[place]} words here, but {len(sentence)} in {source}"
+            )
+
+    def _mismatch(self, message: str) -> InputMismatchError:
+        return InputMismatchError(message, source=self._given.source, remedy=_REMEDY)
+
+
+def _no_ids(sentence: Sentence) -> IntArray:
+    """Without a grammar no terminal has an id."""
+    return np.full(len(sentence), UNKNOWN_TERMINAL, np.int32)
+
+
+def _with_tags(sentence: Sentence, tags: Sequence[str | None]) -> Sentence:
+    """The words under their tags; a sentence of tags is returned as it is."""
+    words = [leaf.label if leaf.word is None else leaf.word for leaf in sentence]
+    if all(tag is None or unescape(tag) == word for tag, word in zip(tags, words, strict=True)):
+        return sentence
+    return tagged(sentence, tags)
