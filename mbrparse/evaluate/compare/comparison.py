@@ -27,11 +27,6 @@ class ParsedTrees(Protocol):
         """The trees of all sentences, by the objective's name."""
         ...
 
-
-@runtime_checkable
-class KnownFallbacks(Protocol):
-    """A parser's answers that tell which of them are fall-backs."""
-
     def fell_back(self) -> Mapping[str, Sequence[bool]]:
         """For each sentence whether it fell back, by the objective's name."""
         ...
@@ -114,13 +109,14 @@ def compare(
     <BLANKLINE>
     criteria:labelled_recall|gold:memory=d0fa45400d|parses:parses=d0fa45400d|form:binarized|...
     """
-    log = to_standard_error if log is None else log
-    settings = comparison_settings(
-        profile,
-        Comparison(form, crossing_reference, unaries),
-        evalb,
-        criteria,
+    how, log = settings(
         log,
+        form=form,
+        unaries=unaries,
+        crossing_reference=crossing_reference,
+        criteria=criteria,
+        evalb=evalb,
+        profile=profile,
         average=average,
         by=by,
         baseline=baseline,
@@ -131,30 +127,41 @@ def compare(
         frames=tuple(frames),
     )
     several = {name: _numbered(name, each) for name, each in (runs or {}).items()}
-    fell_back = None
-    if not several and any(one.context for one in settings.criteria):
-        fell_back = known_fallbacks(parses)
+    fell_back = fallbacks(parses) if not runs and any(one.context for one in how.criteria) else None
     correct = trees_in_memory("memory", "the gold", gold)
-    return evaluate(correct, parsed_sources(parses), settings, log, fell_back=fell_back, runs=several)
+    return evaluate(correct, sources(parses), how, log, fell_back=fell_back, runs=several)
 
 
-def comparison_settings(
-    profile: Profile | str | None,
-    comparison: Comparison,
-    evalb: EvalbParameters | str | Path | None,
-    criteria: Literal["paper", "all"] | Sequence[Criterion | str],
-    log: Callable[[str], None],
+def settings(
+    log: Callable[[str], None] | None,
+    *,
+    profile: Profile | str | None = None,
+    form: Form = "binarized",
+    unaries: bool = False,
+    crossing_reference: CrossingReference = "debinarized",
+    evalb: EvalbParameters | str | Path | None = None,
+    criteria: Literal["paper", "all"] | Sequence[Criterion | str] = "paper",
     **more: Any,
-) -> EvaluationSettings:
-    """The settings of an evaluation; raises MbrparseError where arguments do not go together."""
+) -> tuple[EvaluationSettings, Callable[[str], None]]:
+    """The settings of an evaluation, and its log; raises MbrparseError where they do not go together."""
+    log = _to_standard_error if log is None else log
     if not (evalb is None or isinstance(evalb, EvalbParameters)):
         evalb = read_parameters(evalb, log)
-    counted = chosen_profile(profile, comparison, evalb)
+    counted = chosen_profile(profile, Comparison(form, crossing_reference, unaries), evalb)
+    if criteria in ("paper", "all"):
+        chosen = counted.shown(criteria == "all")
+    elif isinstance(criteria, str):
+        raise MbrparseError(f"criteria are paper, all or a list, not {criteria!r}")
+    elif not criteria:
+        raise MbrparseError("no criteria to compare by", remedy="name one at least")
+    else:
+        named = (counted.called(one) if isinstance(one, str) else one for one in criteria)
+        chosen = tuple(dict.fromkeys(named))
     name = None if profile is None else counted.name
-    return EvaluationSettings(counted.how, chosen_criteria(criteria, counted), profile=name, **more)
+    return EvaluationSettings(counted.how, chosen, profile=name, **more), log
 
 
-def parsed_sources(parses: Parses) -> list[TreeSource]:
+def sources(parses: Parses) -> list[TreeSource]:
     """One tree (None: no parse) for each sentence, by the parsers' names."""
     if isinstance(parses, ParsedTrees):
         parses = parses.by_objective()
@@ -163,8 +170,8 @@ def parsed_sources(parses: Parses) -> list[TreeSource]:
     return [trees_in_memory(str(name), str(name), trees) for name, trees in parses.items()]
 
 
-def known_fallbacks(parses: Parses) -> FellBack | None:
-    return (lambda _: parses.fell_back()) if isinstance(parses, KnownFallbacks) else None
+def fallbacks(parses: Parses) -> FellBack | None:
+    return (lambda _: parses.fell_back()) if isinstance(parses, ParsedTrees) else None
 
 
 def _numbered(system: str, runs: Sequence[Sequence[AnyTree | None]]) -> list[TreeSource]:
@@ -174,19 +181,5 @@ def _numbered(system: str, runs: Sequence[Sequence[AnyTree | None]]) -> list[Tre
     return [trees_in_memory(name, name, trees) for name, trees in zip(names, runs, strict=True)]
 
 
-def chosen_criteria(
-    wanted: Literal["paper", "all"] | Sequence[Criterion | str], profile: Profile
-) -> tuple[Criterion, ...]:
-    """The criteria by name or kind; raises MbrparseError for none, or one that is not the profile's."""
-    if isinstance(wanted, str):
-        if wanted not in ("paper", "all"):
-            raise MbrparseError(f"criteria are paper, all or a list, not {wanted!r}")
-        return profile.shown(wanted == "all")
-    if not wanted:
-        raise MbrparseError("no criteria to compare by", remedy="name one at least")
-    return tuple(dict.fromkeys(profile.called(one) if isinstance(one, str) else one for one in wanted))
-
-
-def to_standard_error(message: str) -> None:
-    """Print a note."""
+def _to_standard_error(message: str) -> None:
     print(visible(message), file=sys.stderr)

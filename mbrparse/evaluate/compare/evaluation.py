@@ -18,52 +18,23 @@ import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import TypeAlias, get_args
+from typing import NamedTuple, TypeAlias, get_args
 
 import numpy as np
 import pandas as pd
 
-from mbrparse.errors import MbrparseError
+from mbrparse.errors import InputMismatchError, MbrparseError
+from mbrparse.evaluate import significance, tables
 from mbrparse.evaluate.align import Digest, Form, TreeSource, gold_file, parse_files, with_our_labels
 from mbrparse.evaluate.breakdowns import OF_LABELS, Breakdown, By, new_tallies, render_breakdowns, tables_of
+from mbrparse.evaluate.compare import profiles
 from mbrparse.evaluate.compare.candidates import sources_of
-from mbrparse.evaluate.compare.profiles import (
-    OF_WORDS,
-    How,
-    Row,
-    SpanConventions,
-    WordTally,
-    counted_rows,
-    warn_of_nary,
-    with_fallbacks,
-    with_words,
-)
 from mbrparse.evaluate.counts import Comparison, Tally, counts_table
-from mbrparse.evaluate.criteria import DASH, FELL_BACK, Average, Criterion, Floats, quotients
+from mbrparse.evaluate.criteria import CONSISTENT, DASH, FELL_BACK, Average, Criterion, Floats, quotients
 from mbrparse.evaluate.details import in_order, read_fallbacks
-from mbrparse.evaluate.significance import (
-    EQUAL,
-    Differences,
-    Significance,
-    bootstrap,
-    columns,
-    differences,
-    significance,
-)
-from mbrparse.evaluate.tables import (
-    Format,
-    Grid,
-    Summary,
-    TableCell,
-    chosen,
-    interval_text,
-    p_value_text,
-    render,
-    summarize,
-)
 from mbrparse.files import STANDARD
 from mbrparse.log import Log, no_log
 from mbrparse.settings import described
@@ -92,15 +63,17 @@ class Runs:
         places = iter(range(sum(map(len, systems.values()))))
         self._runs = [[next(places) for _ in runs] for runs in systems.values()]
         self._first = list(systems).index(baseline)
-        above, below = columns(counts, self.criteria, average, sum(map(len, self._runs)))
+        above, below = significance.columns(counts, self.criteria, average, sum(map(len, self._runs)))
         self.rates = quotients(above.sum(axis=0), below.sum(axis=0))  #: [run, criterion]
         self.mean = self._of_systems(lambda rates: rates.mean(axis=0))
         if resamples:
-            self.differences = differences(self._resampled(above, below), self.mean, self._first)
+            self.differences = significance.differences(self._resampled(above, below), self.mean, self._first)
         else:
             nothing = np.full(self.mean.shape, np.nan)
             difference = self.mean - self.mean[self._first]
-            self.differences = Differences(nothing, nothing, difference, nothing, nothing, nothing)
+            self.differences = significance.Differences(
+                nothing, nothing, difference, nothing, nothing, nothing
+            )
         self.p_wilcoxon = self._wilcoxon(quotients(above, below))
 
     def _of_systems(self, figure: Callable[[Floats], Floats]) -> Floats:
@@ -109,7 +82,7 @@ class Runs:
 
     def _resampled(self, above: Floats, below: Floats) -> Floats:
         """The means of each resample of sentences and runs, [resample, system, criterion]."""
-        sampled = bootstrap(above, below, self.resamples, np.random.default_rng([self.seed, 0]))
+        sampled = significance.bootstrap(above, below, self.resamples, np.random.default_rng([self.seed, 0]))
         random = np.random.default_rng([self.seed, 2])
         each = np.arange(self.resamples)[:, None]
         means = []
@@ -130,7 +103,7 @@ class Runs:
         for at in np.ndindex(found.shape):
             pair = means[:, *at] - means[:, self._first, at[1]]
             pair = pair[~np.isnan(pair)]
-            pair[np.abs(pair) < EQUAL] = 0.0
+            pair[np.abs(pair) < significance.EQUAL] = 0.0
             if len(pair):
                 found[at] = wilcoxon(pair).pvalue if pair.any() else 1.0
         return found
@@ -175,22 +148,24 @@ class Runs:
             Breakdown("Means", means, (), 2, cells=lambda _: self._tests(flat, shown)),
         ]
 
-    def _means(self, columns: Sequence[str]) -> Grid:
+    def _means(self, columns: Sequence[str]) -> tables.Grid:
         """A row for each system, a column for each criterion, as rates of parses are shown."""
         places = {criterion.name: place for place, criterion in enumerate(self.criteria)}
-        of_columns = chosen(columns, places)
-        grid = [[TableCell(text) for text in ("", "runs", *(self.criteria[at].heading for at in of_columns))]]
+        shown = tables.chosen(columns, places)
+        grid: list[list[tables.TableCell | str]] = [
+            ["", "runs", *(self.criteria[at].heading for at in shown)]
+        ]
         deviations = self._of_systems(_deviation)
         for row, (name, runs) in enumerate(self.systems.items()):
-            grid.append([TableCell(name), TableCell(str(len(runs)))])
-            for at in of_columns:
+            grid.append([name, str(len(runs))])
+            for at in shown:
                 criterion, rate, deviation = self.criteria[at], self.mean[row, at], deviations[row, at]
                 spread = "" if np.isnan(deviation) else f" ± {criterion.show(deviation)}"
                 best = criterion.is_best(rate, self.mean[:, at])
-                grid[-1].append(TableCell(criterion.show(rate) + spread, best=best))
+                grid[-1].append(tables.TableCell(criterion.show(rate) + spread, best=best))
         return grid
 
-    def _tests(self, table: pd.DataFrame, shown: Criterion | None) -> Grid:
+    def _tests(self, table: pd.DataFrame, shown: Criterion | None) -> tables.Grid:
         criteria = {criterion.name: criterion for criterion in self.criteria}
         heading = ["", "criterion", "runs", "mean", "s.d.", "best", "worst", "95% interval"]
         heading += [f"difference to {self.baseline}", "95% interval", "p (bootstrap)", "p (Wilcoxon)"]
@@ -201,13 +176,13 @@ class Runs:
                 continue
             texts = [row["name"], criterion.heading, str(row["runs"])]
             texts += [criterion.show(row[key]) for key in ("mean", "deviation", "best", "worst")]
-            texts.append(interval_text(criterion, row["low"], row["high"]))
+            texts.append(tables.interval_text(criterion, row["low"], row["high"]))
             if row["name"] == self.baseline:
                 texts += [DASH] * 4
             else:
                 texts.append(criterion.show(row["difference"]))
-                texts.append(interval_text(criterion, row["difference_low"], row["difference_high"]))
-                texts += [p_value_text(row[test]) for test in ("p_bootstrap", "p_wilcoxon")]
+                texts.append(tables.interval_text(criterion, row["difference_low"], row["difference_high"]))
+                texts += [tables.p_value_text(row[test]) for test in ("p_bootstrap", "p_wilcoxon")]
             grid.append(texts)
         return grid
 
@@ -228,7 +203,7 @@ class EvaluationSettings:
     MbrparseError at values that mean nothing.
     """
 
-    how: How
+    how: profiles.How
     criteria: tuple[Criterion, ...]
     average: Average = "pooled"
     by: By | None = None
@@ -244,7 +219,7 @@ class EvaluationSettings:
     def __post_init__(self) -> None:
         if self.average not in get_args(Average):
             raise MbrparseError(f"no average is called {self.average!r}", remedy="pooled or sentence")
-        if self.average != "pooled" and isinstance(self.how, SpanConventions):
+        if self.average != "pooled" and isinstance(self.how, profiles.SpanConventions):
             raise MbrparseError(
                 "an average means nothing here: each criterion says its own",
                 remedy="sentence_f is a mean of sentences, corpus_f is pooled",
@@ -257,11 +232,9 @@ class EvaluationSettings:
                     f"a breakdown by {by} needs labels, which this profile does not compare",
                     remedy="by one of length, label, depth, width",
                 )
-        if not isinstance(self.how, Comparison) and any(one in OF_WORDS for one in self.criteria):
-            raise MbrparseError(
-                f"{' and '.join(one.name for one in OF_WORDS)} are not among this profile's criteria",
-                remedy="they are goodman's",
-            )
+        if not isinstance(self.how, Comparison) and any(one in profiles.OF_WORDS for one in self.criteria):
+            names = " and ".join(one.name for one in profiles.OF_WORDS)
+            raise MbrparseError(f"{names} are not among this profile's criteria", remedy="they are goodman's")
         if self.seed < 0 or (self.resamples or 0) < 0:
             raise MbrparseError("resamples and seed are not negative", remedy="resamples=0 tests nothing")
         if self.criterion is not None and self.criterion not in self.tested():
@@ -273,7 +246,7 @@ class EvaluationSettings:
     @property
     def labelled(self) -> bool:
         """Whether labels are compared."""
-        return not isinstance(self.how, SpanConventions)
+        return not isinstance(self.how, profiles.SpanConventions)
 
     @property
     def form(self) -> Form:
@@ -301,7 +274,7 @@ class EvaluationSettings:
         return tested[self.criterion or usual]
 
 
-Rows: TypeAlias = Iterable[Sequence[Row]]
+Rows: TypeAlias = Iterable[Sequence[NamedTuple]]
 #: By each parser's name whether its sentences fell back, of the digests of its trees.
 FellBack: TypeAlias = Callable[[Mapping[str, Sequence[str]]], Mapping[str, Sequence[bool]]]
 
@@ -315,29 +288,24 @@ class Evaluation:
     """
 
     counts: pd.DataFrame
-    summary: Summary
-    conventions: Mapping[str, object]  #: what was compared, and how, for signatures
+    summary: tables.Summary
     breakdowns: list[Breakdown]  #: none without ``by``
-    more: list[Breakdown]  #: all that ``frames`` holds
+    #: the tables of all breakdowns ("by_label", "confusions" ...), and "means" and "runs" of systems
+    frames: dict[str, pd.DataFrame]
 
     @property
     def frame(self) -> pd.DataFrame:
         """The rates, 0 to 1: a row for each parser, a column for each criterion, coverage among them."""
         return self.summary.rates.set_index("name")
 
-    @cached_property
-    def frames(self) -> dict[str, pd.DataFrame]:
-        """The tables of all breakdowns ("by_label", "confusions" ...), and "means" and "runs" of systems."""
-        return {part.key: part.table for part in self.more}
-
-    def render(self, format: Format = "text", columns: Sequence[str] = ()) -> str:
+    def render(self, format: tables.Format = "text", columns: Sequence[str] = ()) -> str:
         """The table, or the breakdown ``by``, in one of the formats, with its last line end.
 
         People are shown only these columns after the names, if any are given: criteria, or a breakdown's.
         """
         if self.breakdowns:
             return render_breakdowns(self.breakdowns, self.summary.signature, format, columns)
-        return render(self.summary, format, columns)
+        return tables.render(self.summary, format, columns)
 
     def __str__(self) -> str:
         return self.render().removesuffix("\n")
@@ -373,56 +341,79 @@ def evaluate(
     systems = _systems(parses, runs or {})
     baseline = next(iter(systems)) if settings.baseline is None else settings.baseline
     if baseline not in systems:
-        raise MbrparseError(
-            f"no parses are called {baseline!r}", remedy=f"the baseline is one of {', '.join(systems)}"
-        )
-    everything = [source for sources in systems.values() for source in sources]
+        remedy = f"the baseline is one of {', '.join(systems)}"
+        raise MbrparseError(f"no parses are called {baseline!r}", remedy=remedy)
+    everything = list(chain.from_iterable(systems.values()))
     names = [source.name for source in everything]
-    wanted = dict.fromkeys([*settings.frames, *([] if settings.by is None else [settings.by])])
-    of_breakdowns = new_tallies(wanted, names)
-    criteria = settings.criteria
-    words = {name: WordTally() for name in names} if any(one in OF_WORDS for one in criteria) else {}
+    breakdowns = dict.fromkeys([*settings.frames, *([] if settings.by is None else [settings.by])])
+    of_breakdowns = new_tallies(breakdowns, names)
+    criteria, average = settings.criteria, settings.average
+    has_words = any(one in profiles.OF_WORDS for one in criteria)
+    words = {name: profiles.WordTally() for name in names if has_words}
     kinds: list[Mapping[str, Tally]] = [*of_breakdowns.values(), words, tallies or {}]
     all_tallies = {name: [kind[name] for kind in kinds if name in kind] for name in names}
     correct, *others = (Digest(source, fell_back is not None) for source in (gold, *everything))
     read = [one.source for one in others]
-    counts = counts_table(progress(counted_rows(correct.source, read, settings.how, log, all_tallies)))
+    rows = profiles.counted_rows(correct.source, read, settings.how, log, all_tallies)
+    counts = counts_table(progress(rows))
+    conventions: dict[str, object] = {"gold": correct, "parses": others}
     if fell_back is not None:
-        counts = with_fallbacks(counts, fell_back({one.name: one.trees for one in others}), names)
+        counts = _with_fallbacks(counts, fell_back({one.name: one.trees for one in others}), names)
         criteria = (*criteria, FELL_BACK)
+        conventions["details"] = hashlib.sha256(bytes(counts["fell_back"].tolist())).hexdigest()[:10]
+    conventions |= {**settings.signature(), **(about or {})}
     if isinstance(settings.how, Comparison) and settings.by in (None, "length"):
-        warn_of_nary(counts, criteria, log)
+        _warn_of_nary(counts, criteria, log)
     if words:
-        counts = with_words(counts, words)
-    resamples = settings.resamples
-    if resamples is None:
-        # With many sentences resampling is slow, and p-values are clear.
-        resamples = 10_000 if len(counts) <= 10_000 * len(names) else 1_000
-    tables = {by: tables_of(by, of_breakdowns, counts, criteria, settings.average) for by in wanted}
+        counts = counts.assign(
+            lineages=[alike for tally in words.values() for alike in tally.lineages],
+            correct_tags=[right for tally in words.values() for right in tally.correct_tags],
+        )
+    # With many sentences resampling is slow, and p-values are clear.
+    usual = 10_000 if len(counts) <= 10_000 * len(names) else 1_000
+    resamples = usual if settings.resamples is None else settings.resamples
+    parts = {by: tables_of(by, of_breakdowns, counts, criteria, average) for by in breakdowns}
     if not settings.labelled:  # no labels are confused
-        tables = {by: [part for part in parts if part.key not in OF_LABELS] for by, parts in tables.items()}
-    breakdowns = [] if settings.by is None else tables[settings.by]
-    tested: Significance | None = None
-    fell = (
-        {}
-        if fell_back is None
-        else {"details": hashlib.sha256(bytes(counts["fell_back"].tolist())).hexdigest()[:10]}
-    )
-    conventions: dict[str, object] = {"gold": correct, "parses": others, **fell, **settings.signature()}
-    conventions |= about or {}
-    of_runs: list[Breakdown] = []
+        parts = {by: [part for part in each if part.key not in OF_LABELS] for by, each in parts.items()}
+    printed = [] if settings.by is None else parts[settings.by]
+    tested, of_runs, shown = None, list[Breakdown](), settings.shown_criterion()
     if runs:
         of_each = {name: [source.name for source in sources] for name, sources in systems.items()}
-        means = Runs(counts, of_each, criteria, settings.average, baseline, resamples, settings.seed)
-        of_runs = means.tables(settings.shown_criterion())
-        breakdowns = breakdowns or of_runs
+        means = Runs(counts, of_each, criteria, average, baseline, resamples, settings.seed)
+        of_runs = means.tables(shown)
+        printed = printed or of_runs
         conventions |= means.signature()
     elif len(names) > 1 and resamples and settings.by is None and settings.tested():
-        tested = significance(counts, criteria, settings.average, baseline, resamples, settings.seed)
-    shown = settings.shown_criterion()
-    summary = summarize(counts, gold.name, conventions, criteria, settings.average, tested, shown)
-    more = [*of_runs, *(part for parts in tables.values() for part in parts)]
-    return Evaluation(counts, summary, conventions, breakdowns, more)
+        tested = significance.significance(counts, criteria, average, baseline, resamples, settings.seed)
+    summary = tables.summarize(counts, gold.name, conventions, criteria, average, tested, shown)
+    frames = {part.key: part.table for part in chain(of_runs, *parts.values())}
+    return Evaluation(counts, summary, printed, frames)
+
+
+def _warn_of_nary(counts: pd.DataFrame, criteria: Sequence[Criterion], log: Callable[[str], None]) -> None:
+    """Say so where consistent brackets are counted of n-ary trees: the fewer there are, the fewer cross."""
+    # A binary tree over n terminals has at least n - 1 constituents.
+    fewer = (counts["parsed"] > 0) & (counts["guess"] < counts["terminals"] - 1)
+    names = dict.fromkeys(counts["name"][fewer].tolist())
+    if names and any(criterion.name in CONSISTENT for criterion in criteria):
+        log(
+            f"consistent-brackets rates compare binary trees: a bare root scores 100, and there are n-ary "
+            f"trees in {', '.join(names)}"
+        )
+
+
+def _with_fallbacks(
+    counts: pd.DataFrame, fell_back: Mapping[str, Sequence[bool]], names: Sequence[str]
+) -> pd.DataFrame:
+    """The table with a column of the sentences that fell back; raises InputMismatchError at other numbers."""
+    sentences = len(counts) // len(names)
+    for name in names:
+        if len(fell_back[name]) != sentences:
+            raise InputMismatchError(
+                f"the details of {name} are of {len(fell_back[name])} sentences, the gold holds {sentences}",
+                remedy="give what parse --details wrote with these parses",
+            )
+    return counts.assign(fell_back=[int(fell) for name in names for fell in fell_back[name]])
 
 
 def _systems(

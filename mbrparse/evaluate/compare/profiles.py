@@ -34,14 +34,13 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 
-from mbrparse.errors import CorpusError, InputMismatchError, MbrparseError
+from mbrparse.errors import CorpusError, MbrparseError
 from mbrparse.evaluate.align import Alignment, TreeSource
 from mbrparse.evaluate.counts import (
     PAPER_FORM,
     Brackets,
     ComparedTrees,
     Comparison,
-    SentenceCounts,
     Tally,
     count_matches,
     debinarized,
@@ -49,7 +48,6 @@ from mbrparse.evaluate.counts import (
     trees_in,
 )
 from mbrparse.evaluate.criteria import (
-    CONSISTENT,
     COVERAGE,
     MORE,
     PAPER,
@@ -62,13 +60,13 @@ from mbrparse.evaluate.criteria import (
     tree,
 )
 from mbrparse.evaluate.evalb.parameters import COLLINS, SPMRL, EvalbParameters
-from mbrparse.evaluate.evalb.summary import EVALB, EVALB_COVERAGE, EvalbCounts, count_as_evalb
+from mbrparse.evaluate.evalb.summary import EVALB, EVALB_COVERAGE, count_as_evalb
 from mbrparse.log import Log
 from mbrparse.treebank.outlines import outline
 from mbrparse.treebank.tree import Tree
 
 if TYPE_CHECKING:
-    import pandas as pd
+    pass
 
 
 Words = Literal["penn", "all"]
@@ -467,16 +465,13 @@ def chosen_profile(
     return replace(profile, how=comparison)
 
 
-Row: TypeAlias = SentenceCounts | EvalbCounts | SpanCounts
-
-
 def counted_rows(
     gold: TreeSource,
     parses: Sequence[TreeSource],
     how: How,
     log: Callable[[str], None],
     tallies: Mapping[str, Sequence[Tally]],
-) -> Iterator[Sequence[Row]]:
+) -> Iterator[Sequence[NamedTuple]]:
     """Yield, for each gold sentence, its counts in each parser's parses; ``tallies`` get the trees."""
     match how:
         case EvalbParameters():
@@ -485,39 +480,3 @@ def counted_rows(
             yield from count_spans(gold, parses, how, tallies, log)
         case _:
             yield from count_matches(gold, parses, how, tallies, log)
-
-
-def warn_of_nary(counts: pd.DataFrame, criteria: Sequence[Criterion], log: Callable[[str], None]) -> None:
-    """Say so where consistent brackets are counted of n-ary trees: the fewer there are, the fewer cross."""
-    # A binary tree over n terminals has at least n - 1 constituents.
-    fewer = (counts["parsed"] > 0) & (counts["guess"] < counts["terminals"] - 1)
-    names = dict.fromkeys(counts["name"][fewer].tolist())
-    if names and any(criterion.name in CONSISTENT for criterion in criteria):
-        log(
-            f"consistent-brackets rates compare binary trees: a bare root scores 100, and there are n-ary "
-            f"trees in {', '.join(names)}"
-        )
-
-
-def with_words(counts: pd.DataFrame, words: Mapping[str, WordTally]) -> pd.DataFrame:
-    """The table with the columns of criteria of words, for the parsers in their order."""
-    lineages = [alike for tally in words.values() for alike in tally.lineages]
-    correct_tags = [right for tally in words.values() for right in tally.correct_tags]
-    return counts.assign(lineages=lineages, correct_tags=correct_tags)
-
-
-def with_fallbacks(
-    counts: pd.DataFrame, fell_back: Mapping[str, Sequence[bool]], names: Sequence[str]
-) -> pd.DataFrame:
-    """The table with a column of the sentences that fell back.
-
-    Raises InputMismatchError where the sentences are more or fewer.
-    """
-    sentences = len(counts) // len(names)
-    for name in names:
-        if len(fell_back[name]) != sentences:
-            raise InputMismatchError(
-                f"the details of {name} are of {len(fell_back[name])} sentences, the gold holds {sentences}",
-                remedy="give what parse --details wrote with these parses",
-            )
-    return counts.assign(fell_back=[int(fell) for name in names for fell in fell_back[name]])

@@ -231,34 +231,11 @@ def _bins(bins: Reliability, of: str, name: str | None = None) -> Table:
     return Table(["expected, %", of, "mean", "found"], rows)
 
 
-@dataclass(frozen=True)
-class Difference:
-    """The difference of a parser from the baseline by a criterion; positions are in per cent of the axis."""
+def differences(summary: Summary) -> list[dict[str, Any]]:
+    """The differences from the baseline: rates on one axis, other figures each on an axis of its own.
 
-    criterion: str
-    name: str
-    text: str
-    interval: str
-    p: str
-    clear: bool  #: more than chance
-    low: float
-    at: float
-    high: float
-    address: str
-
-
-@dataclass(frozen=True)
-class FigureAxis:
-    """Differences on one axis: its ticks and their places in per cent."""
-
-    unit: str
-    zero: float
-    ticks: list[tuple[str, float]]
-    rows: list[Difference]
-
-
-def differences(summary: Summary) -> list[FigureAxis]:
-    """The differences from the baseline: rates on one axis, other figures each on an axis of its own."""
+    Of each axis its unit, where zero is, its ticks and its rows; places are in per cent of the axis.
+    """
     found = summary.significance
     if found is None:
         return []
@@ -282,12 +259,16 @@ def differences(summary: Summary) -> list[FigureAxis]:
             p = float(found.p_randomization[file, place])
             # With a plus, or a minus that is as wide as a plus.
             left, text, right = (f"+{criterion.show(value)}".replace("+-", _MINUS) for value in shown)
-            says = text, f"{left} to {right}", f"{p:.4f}", p < LEVEL
             start, middle, end = (100 * (scale * value - low) / (high - low) for value in shown)
             where = address(view="sentences", system=name, versus=found.baseline, criterion=criterion.name)
-            rows.append(Difference(criterion.heading, visible(name), *says, start, middle, end, where))
+            rows.append(
+                {"criterion": criterion.heading, "name": visible(name), "address": where}
+                | {"text": text, "interval": f"{left} to {right}", "p": f"{p:.4f}", "clear": p < LEVEL}
+                | {"low": start, "at": middle, "high": end}
+            )
         placed = [(text, 100 * (tick - low) / (high - low)) for text, tick in ticks]
-        axes.append(FigureAxis("points" if percent else "", -100 * low / (high - low), placed, rows))
+        unit, zero = "points" if percent else "", -100 * low / (high - low)
+        axes.append({"unit": unit, "zero": zero, "ticks": placed, "rows": rows})
     return axes
 
 

@@ -12,38 +12,16 @@ from datetime import UTC, datetime
 from functools import partial
 from importlib.resources import files
 from pathlib import Path
-from typing import Literal
+from typing import Any
 
 from mbrparse.errors import FileError, visible
-from mbrparse.evaluate.align import Form, TreeSource, trees_in_memory
-from mbrparse.evaluate.compare.comparison import (
-    Parses,
-    comparison_settings,
-    known_fallbacks,
-    parsed_sources,
-    to_standard_error,
-)
+from mbrparse.evaluate.align import TreeSource, trees_in_memory
+from mbrparse.evaluate.compare import comparison
+from mbrparse.evaluate.compare.comparison import Parses
 from mbrparse.evaluate.compare.evaluation import EvaluationSettings, FellBack, Rows
-from mbrparse.evaluate.compare.profiles import Profile
-from mbrparse.evaluate.counts import Comparison, CrossingReference
-from mbrparse.evaluate.criteria import Average, Criterion
 from mbrparse.evaluate.details import expectations
-from mbrparse.evaluate.evalb.parameters import EvalbParameters
-from mbrparse.evaluate.report import figures
-from mbrparse.evaluate.report.figures import calibration, differences
+from mbrparse.evaluate.report import figures, records
 from mbrparse.evaluate.report.judged_trees import KeptComparison, compare_sources
-from mbrparse.evaluate.report.records import (
-    PARTS,
-    THRESHOLD,
-    SentenceRecords,
-    SpanArrays,
-    check_lengths,
-    packed,
-    packed_chunks,
-    page_index,
-    places,
-    texts,
-)
 from mbrparse.evaluate.tables import legend, render
 from mbrparse.files import atomic_outputs, is_file, make_folder, open_output
 from mbrparse.treebank.brackets import AnyTree
@@ -68,7 +46,7 @@ class ReportOptions:
     title: str | None = None
     about: Mapping[str, str] = field(default_factory=dict)
     details: Sequence[str | Path] = ()
-    posteriors: SpanArrays | None = None
+    posteriors: records.SpanArrays | None = None
     fell_back: FellBack | None = None  #: where no details say it
     in_one_file: bool = False  #: however many sentences there are
 
@@ -91,16 +69,17 @@ def write_report(
     """
     compared = compare_sources(gold, parses, settings, log, progress, options.details, options.fell_back)
     if options.posteriors is not None:
-        check_lengths(options.posteriors, compared.lengths)
-    records = SentenceRecords(compared, options.posteriors)
+        records.check_lengths(options.posteriors, compared.lengths)
+    sentences = records.SentenceRecords(compared, options.posteriors)
     expected = expectations(compared.details, compared.lengths)
     folder = None if options.in_one_file else _folder(Path(output), len(compared.gold))
     chunk = _CHUNK if folder is None else _CHUNK_OF_FOLDER
-    chunks = list(packed_chunks(records.records(expected), chunk))
-    index = {"index": packed(page_index(compared, records, chunk))}
-    blocks = {"texts": packed(texts(compared)), "places": packed(places(compared, gold, log))}
+    packed = records.packed
+    chunks = list(records.packed_chunks(sentences.records(expected), chunk))
+    index = {"index": packed(records.page_index(compared, sentences, chunk))}
+    blocks = {"texts": packed(records.texts(compared)), "places": packed(records.places(compared, gold, log))}
     blocks |= {f"chunk-{number}": block for number, block in enumerate(chunks)}
-    page = _page(compared, records, options, folder is not None)
+    page = _page(compared, sentences, options, folder is not None)
     if folder is None:
         with open_output(output) as stream:
             stream.writelines(page(blocks=index | blocks))
@@ -117,19 +96,9 @@ def report(
     title: str | None = None,
     about: Mapping[str, str] | None = None,
     details: Sequence[str | Path] = (),
-    posteriors: SpanArrays | None = None,
-    form: Form = "binarized",
-    unaries: bool = False,
-    crossing_reference: CrossingReference = "debinarized",
-    criteria: Literal["paper", "all"] | Sequence[Criterion | str] = "paper",
-    average: Average = "pooled",
-    baseline: str | None = None,
-    resamples: int | None = None,
-    seed: int = 0,
-    criterion: str | None = None,
-    evalb: EvalbParameters | str | Path | None = None,
-    profile: Profile | str | None = None,
+    posteriors: records.SpanArrays | None = None,
     log: Callable[[str], None] | None = None,
+    **how: Any,
 ) -> Path:
     """Compare parses with gold trees and write a page to look at, as ``mbrparse report`` does of files.
 
@@ -141,7 +110,8 @@ def report(
         about: What was run, by name: corpus, split, grammar.
         details: Files that ``parse --details`` wrote, one for all parsers or one for each.
         posteriors: Those of the sentences' spans, as ``read_posteriors`` reads them.
-        form: And all below: as ``compare`` has them.
+        log: As ``compare`` has it.
+        **how: What else ``compare`` has, from form to profile: which criteria, averages and tests.
 
     Returns:
         The file to open in a browser: ``path``, or the index of the folder that many sentences make.
@@ -150,22 +120,10 @@ def report(
         MbrparseError: What ``compare`` raises; or details or posteriors are of other sentences, or nothing
             can be written there.
     """
-    log = to_standard_error if log is None else log
-    settings = comparison_settings(
-        profile,
-        Comparison(form, crossing_reference, unaries),
-        evalb,
-        criteria,
-        log,
-        average=average,
-        baseline=baseline,
-        resamples=resamples,
-        seed=seed,
-        criterion=criterion,
-    )
-    options = ReportOptions(title, about or {}, details, posteriors, known_fallbacks(parses))
-    correct = trees_in_memory("memory", "the gold", gold)
-    return write_report(correct, parsed_sources(parses), path, settings, options, log)
+    settings, log = comparison.settings(log, **how)
+    options = ReportOptions(title, about or {}, details, posteriors, comparison.fallbacks(parses))
+    correct, sources = trees_in_memory("memory", "the gold", gold), comparison.sources(parses)
+    return write_report(correct, sources, path, settings, options, log)
 
 
 def _folder(output: Path, sentences: int) -> Path | None:
@@ -209,7 +167,7 @@ def _write_folder(folder: Path, page: Iterator[str], blocks: Mapping[str, str]) 
 
 
 def _page(
-    compared: KeptComparison, records: SentenceRecords, options: ReportOptions, in_folder: bool
+    compared: KeptComparison, sentences: records.SentenceRecords, options: ReportOptions, in_folder: bool
 ) -> Callable[..., Iterator[str]]:
     """The page's text as a function of its ``blocks`` of data."""
     import jinja2
@@ -241,7 +199,7 @@ def _page(
             if criterion.name in figures.MEANINGS
         ],
         "baseline": None if summary.significance is None else summary.significance.baseline,
-        "differences": differences(summary),
+        "differences": figures.differences(summary),
         "criterion": shown,
         "by_length": figures.by_length(frames["by_length"], shown, names),
         "by_label": figures.by_group(frames["by_label"], "label", names, _LABELS_SHOWN),
@@ -250,14 +208,14 @@ def _page(
         "by_attachment": figures.by_attachment(frames["by_attachment"], names) if labelled else None,
         "confusions": [figures.confusions(frames["confusions"], one) for one in names] if labelled else None,
         "calibrations": [
-            calibration(name, found) for name, found in records.calibrations.items() if found.kinds
+            figures.calibration(*each) for each in sentences.calibrations.items() if each[1].kinds
         ],
         "json": render(summary, "json"),
         "style": text("page.css"),
         "script": "\n".join(text(f"{name}.js") for name in _SCRIPTS),
         "has_posteriors": options.posteriors is not None,
-        "threshold": THRESHOLD,
-        "parts": PARTS,
+        "threshold": records.THRESHOLD,
+        "parts": records.PARTS,
         "in_folder": in_folder,
     }
     return partial(environment.from_string(text("page.html")).generate, **context)
