@@ -172,7 +172,7 @@ def _print_tables(
     encoding, progress = comparison.encoding, partial(with_progress, title="evaluate")
     if tables.calibration:
         from mbrparse.evaluate.criteria import COVERAGE
-        from mbrparse.evaluate.report.judged_trees import compare_sources
+        from mbrparse.evaluate.report.marked_trees import compare_sources
         from mbrparse.evaluate.report.records import calibrated
 
         sources = file_sources(gold, parses, settings, encoding)

@@ -17,10 +17,11 @@ denominator counts against a difference. Units: rates as in ``criteria.rates``, 
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -82,24 +83,19 @@ def significance(
     above, below = columns(counts, criteria, average, len(names))
     observed = quotients(above.sum(axis=0), below.sum(axis=0))
     sampled = bootstrap(above, below, resamples, np.random.default_rng([seed, 0]))
-    swaps = Randomization(above, below, observed)
-    extreme: Any = sum(of_blocks(swaps, resamples, np.random.default_rng([seed, 1])))
-    extreme += extreme.transpose(1, 0, 2)
-    np.einsum("iik->ik", extreme)[:] = resamples
+    extreme = randomization(above, below, observed, resamples, np.random.default_rng([seed, 1]))
     pairs = p_value(extreme, observed[:, None] - observed[None], resamples)
     lower = np.array([criterion.lower_is_better for criterion in criteria])
     better = np.where(lower, observed[:, None] < observed[None], observed[:, None] > observed[None])
-    found = differences(sampled, observed, names.index(baseline))
-    beats = better & (pairs < LEVEL)
     return Significance(
-        **vars(found),
+        **vars(differences(sampled, observed, names.index(baseline))),
         names=names,
         criteria=criteria,
         baseline=baseline,
         resamples=resamples,
         seed=seed,
         pairs=pairs,
-        beats=beats,
+        beats=better & (pairs < LEVEL),
     )
 
 
@@ -128,8 +124,41 @@ def columns(
 
 
 def bootstrap(above: Floats, below: Floats, resamples: int, random: np.random.Generator) -> Floats:
-    """The rates of each resample, [resample, file, criterion]."""
-    return np.concatenate(list(of_blocks(Bootstrap(above, below), resamples, random)))
+    """The rates of each resample of sentences, drawn with replacement: [resample, file, criterion]."""
+    sentences, sampled = len(above), []
+    for size in _blocks(resamples, sentences):
+        drawn = random.integers(0, sentences, size=(size, sentences))
+        drawn += np.arange(size)[:, None] * sentences
+        times = np.bincount(drawn.ravel(), minlength=size * sentences)
+        weights = times.reshape(size, sentences).astype(float)
+        sampled.append(quotients(*(np.tensordot(weights, side, axes=1) for side in (above, below))))
+    return np.concatenate(sampled)
+
+
+def randomization(
+    above: Floats, below: Floats, observed: Floats, resamples: int, random: np.random.Generator
+) -> NDArray[np.int64]:
+    """How many swaps of sentences by chance make as much of a difference as is observed.
+
+    [file, file, criterion], for each pair both ways round.
+    """
+    both = above, below
+    sentences, files, criteria = above.shape
+    extreme = np.zeros((files, files, criteria), dtype=int)
+    totals = [side.sum(axis=0) for side in both]
+    for size in _blocks(resamples, sentences):
+        swapped = (random.random((size, sentences), dtype=np.float32) < 0.5).astype(float)
+        for one, other in itertools.combinations(range(files), 2):
+            moved = [swapped @ (side[:, one] - side[:, other]) for side in both]
+            rates = [
+                quotients(*(total[file] + sign * part for total, part in zip(totals, moved, strict=True)))
+                for file, sign in ((other, 1), (one, -1))
+            ]
+            least = np.abs(observed[other] - observed[one]) - EQUAL
+            extreme[other, one] += (~(np.abs(rates[0] - rates[1]) < least)).sum(axis=0)
+    extreme += extreme.transpose(1, 0, 2)
+    np.einsum("iik->ik", extreme)[:] = resamples
+    return extreme
 
 
 def interval(sampled: Floats, observed: Floats) -> tuple[Floats, Floats]:
@@ -165,59 +194,8 @@ _CELLS = 2**22
 EQUAL = 1e-12
 
 
-@dataclass(frozen=True)
-class Bootstrap:
-    """Sentences drawn with replacement: the rates of each resample."""
-
-    above: Floats
-    below: Floats
-
-    def draw(self, random: np.random.Generator, size: int) -> NDArray[np.int64]:
-        """The numbers of the sentences drawn, [resample, sentence]."""
-        return random.integers(0, len(self.above), size=(size, len(self.above)))
-
-    def found(self, drawn: NDArray[Any]) -> Floats:
-        """The rates of a block, [resample, file, criterion]."""
-        size, sentences = drawn.shape
-        drawn += np.arange(size)[:, None] * sentences
-        counts = np.bincount(drawn.ravel(), minlength=size * sentences)
-        weights = counts.reshape(size, sentences).astype(float)
-        return quotients(*(np.tensordot(weights, side, axes=1) for side in (self.above, self.below)))
-
-
-@dataclass(frozen=True)
-class Randomization:
-    """Sentences of two files swapped by chance: how many swaps differ as much as what was observed."""
-
-    above: Floats
-    below: Floats
-    observed: Floats
-
-    def draw(self, random: np.random.Generator, size: int) -> NDArray[np.bool_]:
-        """Which sentences are swapped, [resample, sentence]."""
-        return random.random((size, len(self.above)), dtype=np.float32) < 0.5
-
-    def found(self, drawn: NDArray[Any]) -> NDArray[np.int64]:
-        """The counts of a block, [file, file, criterion], each pair once."""
-        both = self.above, self.below
-        _, files, criteria = self.above.shape
-        extreme = np.zeros((files, files, criteria), dtype=int)
-        totals = [side.sum(axis=0) for side in both]
-        swapped = drawn.astype(float)
-        for one in range(files):
-            for other in range(one):
-                moved = [swapped @ (side[:, other] - side[:, one]) for side in both]
-                rates = [
-                    quotients(totals[0][file] + sign * moved[0], totals[1][file] + sign * moved[1])
-                    for file, sign in ((one, 1), (other, -1))
-                ]
-                least = np.abs(self.observed[one] - self.observed[other]) - EQUAL
-                extreme[one, other] += (~(np.abs(rates[0] - rates[1]) < least)).sum(axis=0)
-        return extreme
-
-
-def of_blocks(how: Bootstrap | Randomization, resamples: int, random: np.random.Generator) -> Iterator[Any]:
-    """Yield the results of each block of resamples, in their order."""
-    most = max(1, _CELLS // len(how.above))
+def _blocks(resamples: int, sentences: int) -> Iterator[int]:
+    """The sizes of the blocks that resamples are drawn in."""
+    most = max(1, _CELLS // sentences)
     for done in range(0, resamples, most):
-        yield how.found(how.draw(random, min(most, resamples - done)))
+        yield min(most, resamples - done)

@@ -17,7 +17,7 @@ from mbrparse.evaluate.align import trees_in_memory
 from mbrparse.evaluate.compare.evaluation import EvaluationSettings
 from mbrparse.evaluate.counts import Comparison
 from mbrparse.evaluate.criteria import COVERAGE, PAPER
-from mbrparse.evaluate.report.judged_trees import compare_sources
+from mbrparse.evaluate.report.marked_trees import compare_sources
 from mbrparse.evaluate.report.records import Reliability, calibrated
 from mbrparse.treebank.outlines import constituents
 from mbrparse.treebank.tree import Tree

@@ -286,7 +286,7 @@ def check_against_the_naive_twin(
         (folder / name).write_text("".join(f"{line[place]}\n" for line in lines), "utf-8")
     sources = gold_file(folder / "gold"), parse_files([folder / "test"])
     [scores] = evalb_scores(*sources, parameters, lambda _: None)
-    found = [Row(score.length, score.status, *score[2:8]) for score in scores]
+    found = [Row(score.length, score.status, *score.counts) for score in scores]
     assert found == [compare(gold, test, rules) for gold, test in lines]
 
 

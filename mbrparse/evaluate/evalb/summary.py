@@ -40,7 +40,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from mbrparse.errors import InputMismatchError
-from mbrparse.evaluate.align import Place, TreeSource, no_trees
+from mbrparse.evaluate.align import TreeSource, no_trees
 from mbrparse.evaluate.counts import Brackets, ComparedTrees, Tally, consistent, gap_owners
 from mbrparse.evaluate.criteria import COVERAGE, Column, Counts, Criterion, exact, f_score, ratio, sides
 from mbrparse.evaluate.evalb.parameters import WHITE, EvalbParameters
@@ -59,6 +59,8 @@ _TOKEN = re.compile(
     r"|(\))"
     rf"|([^{WHITE}()]+)"  # a word that belongs to no bracket
 )
+# The beginning of a bracket, with white space behind its label and nothing else.
+_OPENED = re.compile(rf"\({_NAME}[{WHITE}]+\Z")
 _QUOTES = frozenset(("'", '"', "/"))
 _MORE = "More than two elements in a bracket"
 _TERMINAL, _OPENING, _CLOSING = 2, 3, 4
@@ -140,22 +142,17 @@ def read_line(text: str, parameters: EvalbParameters, error: Callable[[str], Non
             if depth < -1:
                 error("Bracketing unbalance (too many close bracket)")
         else:
-            _report_stray(text, token.start(), token.end(), error)
-    if depth > 0 and re.search(rf"\({_NAME}[{WHITE}]+\Z", text):
+            # A word without a bracket of its own.
+            if _OPENED.search(text[: token.start()]) and text[token.end() : token.end() + 1] != "(":
+                error(_MORE)
+            error("Reading sentence")
+            raise StrayWordError
+    if depth > 0 and _OPENED.search(text):
         error(_MORE)  # EVALB looks for a word behind the line's end
     if depth:
         line.nested = False
         error("Bracketing is unbalanced (too many open bracket)")
     return line
-
-
-def _report_stray(text: str, start: int, end: int, error: Callable[[str], None]) -> None:
-    """EVALB's messages for a word without a bracket of its own, each once."""
-    after_opening = re.search(rf"\({_NAME}[{WHITE}]+\Z", text[:start])
-    if after_opening and text[end : end + 1] != "(":
-        error(_MORE)
-    error("Reading sentence")
-    raise StrayWordError
 
 
 def mend_quotes(gold: EvalbLine, test: EvalbLine, parameters: EvalbParameters) -> None:
@@ -200,24 +197,12 @@ class Status(IntEnum):
 
 
 class Score(NamedTuple):
-    """A row of EVALB's table, and what breakdowns need.
-
-    ``pairs`` are the places of matched brackets, gold and parse, in ``gold_brackets`` and
-    ``test_brackets``.
-    """
+    """A row of EVALB's table, and what breakdowns need."""
 
     status: Status
     length: int
-    matched: int = 0
-    gold: int = 0
-    test: int = 0
-    crossing: int = 0
-    words: int = 0
-    correct_tags: int = 0
-    gold_brackets: Brackets = Brackets([], [])
-    test_brackets: Brackets = Brackets([], [])
-    pairs: tuple[tuple[int, int], ...] = ()
-    gold_tags: tuple[str, ...] = ()
+    counts: Sequence[int] = (0,) * 6  #: ``matched`` to ``correct_tags`` of ``EvalbCounts``
+    trees: ComparedTrees | None = None
 
 
 def score(
@@ -232,27 +217,25 @@ def score(
     A line that was not ``well_read`` is an error, but scored all the same, as EVALB does.
     """
     if not test.words:
-        if parameters.unparsed_count:
-            count = _unparsed(gold, parameters)
-            return Score(Status.UNPARSED, gold.length, gold=count, words=len(gold.words))
-        return Score(Status.SKIP, gold.length)
+        if not parameters.unparsed_count:
+            return Score(Status.SKIP, gold.length)
+        return Score(Status.UNPARSED, gold.length, (0, _unparsed(gold, parameters), 0, 0, len(gold.words), 0))
     if len(gold.words) != len(test.words):
         mend_quotes(gold, test, parameters)
         if len(gold.words) != len(test.words):
             error(f"Length unmatch ({len(gold.words)}|{len(test.words)})")
             return Score(Status.ERROR, gold.length)
-    if gold.words != test.words:
-        for our_word, their_word in zip(gold.words, test.words, strict=True):
-            if not parameters.same_word(our_word, their_word):
-                error(f"Words unmatch ({our_word}|{their_word})")
-                return Score(Status.ERROR, gold.length)
+    for our_word, their_word in zip(gold.words, test.words, strict=True):
+        if not parameters.same_word(our_word, their_word):
+            error(f"Words unmatch ({our_word}|{their_word})")
+            return Score(Status.ERROR, gold.length)
     ours, theirs = _counted(gold, parameters), _counted(test, parameters)
     pairs = _matches(ours, theirs, parameters)
     crossing = _crossing(ours.spans, theirs.spans, len(gold.words), gold.nested and test.nested)
     correct_tags = sum(map(parameters.same_tag, gold.tags, test.tags))
     counts = len(pairs), len(ours.spans), len(theirs.spans), crossing, len(gold.words), correct_tags
     status = Status.VALID if well_read else Status.ERROR
-    return Score(status, gold.length, *counts, ours, theirs, tuple(pairs), tuple(gold.tags))
+    return Score(status, gold.length, counts, ComparedTrees(ours, theirs, pairs, gold.tags))
 
 
 def _unparsed(line: EvalbLine, parameters: EvalbParameters) -> int:
@@ -325,7 +308,8 @@ def evalb_scores(
     for source, lines in zip(parses, tee(gold_lines, len(parses)), strict=True):
         test_lines = _opened(source.lines()) or iter(())
         before = f"{source.name}: " if len(parses) > 1 else ""
-        scores.append(_Scorer(source, parameters, log, before).scores(lines, test_lines, same_length))
+        pairs = zip_longest(lines, test_lines)
+        scores.append(_scores(source, pairs, parameters, log, before, same_length))
     return scores
 
 
@@ -335,66 +319,60 @@ def _opened(lines: Iterator[str]) -> Iterator[str] | None:
     return None if first is None else chain([first], lines)
 
 
-class _Scorer:
-    """Scores a parser's lines. EVALB's messages to the user are counted: too many end the run."""
+def _scores(
+    source: TreeSource,
+    pairs: Iterable[tuple[str | None, str | None]],
+    parameters: EvalbParameters,
+    log: Callable[[str], None],
+    before: str,
+    same_length: bool,
+) -> Iterator[Score]:
+    """The scores of pairs of lines, gold and parse.
 
-    def __init__(
-        self, parses: TreeSource, parameters: EvalbParameters, log: Callable[[str], None], before: str
-    ) -> None:
-        """``before`` begins each message."""
-        self._parses = parses
-        self._parameters = parameters
-        self._log = log
-        self._before = before
-        self._line = 1
-        self._count = 0
+    EVALB's messages, each with what stands ``before`` it, are counted: too many end the run.
+    """
+    number = count = 0
 
-    def scores(self, gold: Iterator[str], test: Iterator[str], same_length: bool) -> Iterator[Score]:
-        """The score of each line."""
-        for self._line, (ours, theirs) in enumerate(zip_longest(gold, test), start=1):
-            before = self._count
-            gold_line = None if ours is None else self._read(ours, "the gold")
-            if gold_line is None or theirs is None:
-                if same_length:
-                    ends, whose = ("parses end", "gold") if theirs is None else ("gold ends", "parses")
-                    raise self._place.error(
-                        InputMismatchError,
-                        f"the {ends} before this {self._place.unit} of the {whose}",
-                        "give one line for each gold tree (an empty one where there is no parse)",
-                    )
-                longer = "gold" if theirs is None else "test"
-                self._error(f"Number of lines unmatch (too many lines in {longer} file)")
-                return
-            test_line = self._read(theirs, "the parses")
-            yield score(gold_line, test_line, self._parameters, self._count == before, self._error)
+    def error(message: str) -> None:
+        """Pass a message on; raises EvalbStopError at the error after MAX_ERROR + 1 others."""
+        nonlocal count
+        log(f"{before}{number} : {message}")
+        count += 1
+        most = parameters.max_error
+        if count > most + 1:
+            raise source.place(number).error(
+                EvalbStopError,
+                f"EVALB stops at the error that follows {most + 1} others (MAX_ERROR {most})",
+                "mend the parses, or raise MAX_ERROR in the parameter file",
+            )
 
-    def _read(self, text: str, side: str) -> EvalbLine:
+    def read(text: str, side: str) -> EvalbLine:
         try:
-            return read_line(text, self._parameters, self._error)
+            return read_line(text, parameters, error)
         except StrayWordError:
-            raise self._place.error(
+            raise source.place(number).error(
                 EvalbStopError,
                 f"text outside of brackets in {side}: EVALB gets no further",
                 "one tree a line, each word with its tag in brackets of its own; "
                 "an empty line where there is no parse",
             ) from None
 
-    @property
-    def _place(self) -> Place:
-        """Where the parses are being read."""
-        return self._parses.place(self._line)
-
-    def _error(self, message: str) -> None:
-        """Pass a message on; raises EvalbStopError at the error after MAX_ERROR + 1 others."""
-        self._log(f"{self._before}{self._line} : {message}")
-        self._count += 1
-        most = self._parameters.max_error
-        if self._count > most + 1:
-            raise self._place.error(
-                EvalbStopError,
-                f"EVALB stops at the error that follows {most + 1} others (MAX_ERROR {most})",
-                "mend the parses, or raise MAX_ERROR in the parameter file",
-            )
+    for number, (ours, theirs) in enumerate(pairs, start=1):
+        so_far = count
+        gold = None if ours is None else read(ours, "the gold")
+        if gold is None or theirs is None:
+            if same_length:
+                ends, whose = ("parses end", "gold") if theirs is None else ("gold ends", "parses")
+                here = source.place(number)
+                raise here.error(
+                    InputMismatchError,
+                    f"the {ends} before this {here.unit} of the {whose}",
+                    "give one line for each gold tree (an empty one where there is no parse)",
+                )
+            longer = "gold" if theirs is None else "test"
+            error(f"Number of lines unmatch (too many lines in {longer} file)")
+            return
+        yield score(gold, read(theirs, "the parses"), parameters, count == so_far, error)
 
 
 #: Only SPMRL's evaluator has the second.
@@ -433,23 +411,16 @@ def count_as_evalb(
     """
     parsers = evalb_scores(gold, parses, parameters, log, same_length=True)
     for number, scores in enumerate(zip(*parsers, strict=True), start=1):
-        rows = []
         for source, scored in zip(parses, scores, strict=True):
-            rows.append(evalb_row(source.name, number, scored))
-            if tallies is not None and scored.status == Status.VALID:
-                trees = ComparedTrees(
-                    scored.gold_brackets, scored.test_brackets, scored.pairs, scored.gold_tags
-                )
+            if tallies is not None and scored.trees is not None and scored.status == Status.VALID:
                 for tally in tallies[source.name]:
-                    tally.add(trees)
-        yield rows
+                    tally.add(scored.trees)
+        yield [_counts(source.name, number, one) for source, one in zip(parses, scores, strict=True)]
 
 
-def evalb_row(name: str, number: int, score: Score) -> EvalbCounts:
-    """The counts of one score."""
-    counts = score.matched, score.gold, score.test, score.crossing, score.words, score.correct_tags
-    if score.status not in _COUNTING:
-        counts = 0, 0, 0, 0, 0, 0
+def _counts(name: str, number: int, score: Score) -> EvalbCounts:
+    """The row of one score."""
+    counts = score.counts if score.status in _COUNTING else (0,) * 6
     places, parsed = (name, number, number, number), int(score.status == Status.VALID)
     return EvalbCounts(*places, int(score.status), score.length, parsed, *counts)
 
@@ -518,7 +489,7 @@ class Report:
         """The whole output, in pieces that end with their line."""
         yield HEADING
         for number, scored in enumerate(scores, start=1):
-            self._rows.append(evalb_row(self._name, number, scored))
+            self._rows.append(_counts(self._name, number, scored))
             yield _row(number, scored)
         yield _RULE
         counts = self.counts
@@ -537,11 +508,12 @@ class Report:
 
 def _row(number: int, score: Score) -> str:
     """A sentence's line of the table."""
+    matched, gold, test, crossing, words, tags = score.counts
     return (
         f"{number:4d}  {score.length:3d}    {score.status:d}  "
-        f"{_percent(score.matched, score.gold):6.2f} {_percent(score.matched, score.test):6.2f}   "
-        f"{score.matched:3d}    {score.gold:3d}  {score.test:3d}    {score.crossing:3d}   "
-        f"{score.words:4d}  {score.correct_tags:4d}   {_percent(score.correct_tags, score.words):6.2f}\n"
+        f"{_percent(matched, gold):6.2f} {_percent(matched, test):6.2f}   "
+        f"{matched:3d}    {gold:3d}  {test:3d}    {crossing:3d}   "
+        f"{words:4d}  {tags:4d}   {_percent(tags, words):6.2f}\n"
     )
 
 

@@ -17,7 +17,7 @@ import pandas as pd
 
 from mbrparse.errors import visible
 from mbrparse.evaluate.criteria import Criterion
-from mbrparse.evaluate.report.judged_trees import attachment_name
+from mbrparse.evaluate.report.marked_trees import attachment_name
 from mbrparse.evaluate.report.records import BOUNDS, KINDS, RATES, Calibration, Reliability
 from mbrparse.evaluate.significance import LEVEL
 from mbrparse.evaluate.tables import Summary, cells

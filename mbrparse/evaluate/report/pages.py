@@ -21,7 +21,7 @@ from mbrparse.evaluate.compare.comparison import Parses
 from mbrparse.evaluate.compare.evaluation import EvaluationSettings, FellBack, Rows
 from mbrparse.evaluate.details import expectations
 from mbrparse.evaluate.report import figures, records
-from mbrparse.evaluate.report.judged_trees import KeptComparison, compare_sources
+from mbrparse.evaluate.report.marked_trees import KeptComparison, compare_sources
 from mbrparse.evaluate.tables import legend, render
 from mbrparse.files import atomic_outputs, is_file, make_folder, open_output
 from mbrparse.treebank.brackets import AnyTree

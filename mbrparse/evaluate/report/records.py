@@ -16,7 +16,7 @@ parses    one for each parser (below)
 cells     the model's spans (``chart_cells``): columns of labels, starts, widths, posteriors; or null
 ========  =============================================================================================
 
-Of a parse: ``nodes``, the columns of its constituents and of what each is (``judged_trees``), and ``gold``,
+Of a parse: ``nodes``, the columns of its constituents and of what each is (``marked_trees``), and ``gold``,
 what each of the gold's is for it; ``tags`` where they are not the gold's; ``expected``, by name what was
 expected of the tree; ``g``, its constituents' posteriors, in PARTS of one as those of cells. Labels are
 numbers, starts are differences from the one before: columns of small numbers compress well.
@@ -46,9 +46,9 @@ from mbrparse.errors import InputMismatchError
 from mbrparse.evaluate.align import TreeSource
 from mbrparse.evaluate.breakdowns import Breakdown, By, shown_rate
 from mbrparse.evaluate.compare.evaluation import Evaluation
-from mbrparse.evaluate.criteria import Criterion, blocks_of, sides
+from mbrparse.evaluate.criteria import blocks_of, sides
 from mbrparse.evaluate.details import Expected, expectations, posteriors_of
-from mbrparse.evaluate.report.judged_trees import GROUPS, RIGHT, JudgedTree, KeptComparison, LabelNumbers
+from mbrparse.evaluate.report.marked_trees import GROUPS, RIGHT, KeptComparison, LabelNumbers, MarkedTree
 from mbrparse.evaluate.tables import letters
 from mbrparse.log import Log
 from mbrparse.settings import file_digest
@@ -127,14 +127,14 @@ class Calibration:
         return self._bins[self._joined]
 
     def add(
-        self, expected: Expected, masses: Sequence[float | None] | None, judged: JudgedTree | None
+        self, expected: Expected, masses: Sequence[float | None] | None, marked: MarkedTree | None
     ) -> None:
         """Add a sentence, ``masses`` being the posteriors of the tree's constituents."""
         known = [(place, mass) for place, mass in enumerate(masses or ()) if mass is not None]
-        if judged is None or masses is None or not known:
+        if marked is None or masses is None or not known:
             fell = "fell back" if expected.reason else "nothing was expected"
             unlike = "the tree is not that of the details" if expected.nodes else fell
-            reason = "no parse" if judged is None else unlike if masses is None else "one word"
+            reason = "no parse" if marked is None else unlike if masses is None else "one word"
             self.left_out.setdefault(reason, []).append(len(self.bins) + 1)
             for bins in self._bins:
                 bins.append(-1)
@@ -142,11 +142,11 @@ class Calibration:
         self._joined |= self._original and any(JOIN in label for (*_, label), _ in expected.nodes)
         # Where nothing is expected of constituents over one word, the gold's do not count.
         alone = len(known) < len(masses)
-        spans = zip(judged.gold[1::4], judged.gold[2::4], strict=True)
+        spans = zip(marked.gold[1::4], marked.gold[2::4], strict=True)
         gold = Counter(span for span in spans if span[1] - span[0] > 1 or not alone)
         over: defaultdict[tuple[int, int], list[tuple[float, bool]]] = defaultdict(list)
         for place, mass in known:
-            _, start, end, what = judged.nodes[4 * place : 4 * place + 4]
+            _, start, end, what = marked.nodes[4 * place : 4 * place + 4]
             over[start, end].append((mass, what == RIGHT))
         joined = [
             (of[0][0], all(right for _, right in of) and len(of) == gold[span]) for span, of in over.items()
@@ -177,11 +177,11 @@ def calibration_tables(found: dict[str, Calibration]) -> list[Breakdown]:
     errors = [(name, kind, one.number, *one.means()) for name, kind, one in kinds]
     bins = [(name, kind, BOUNDS[row[0]], *row[1:]) for name, kind, one in kinds for row in one.rows()]
     left = [(name, reason, len(sentences), sentences[0]) for name, reason, sentences in out]
-    tables: list[tuple[str, str, Sequence[Sequence[Any]]]] = [
+    tables: tuple[tuple[str, str, Sequence[Any]], ...] = (
         ("Calibration", f"name of number {rates}", errors),
         ("Reliability", "name of bin number expected found", bins),
         ("Left out", "name reason sentences first", left),
-    ]
+    )
     return [
         Breakdown(title, pd.DataFrame(rows, columns=names.split()), shown, 2)
         for title, names, rows in tables
@@ -196,30 +196,16 @@ PARTS = 100
 
 
 class SpanArrays(Protocol):
-    """Posteriors of the spans of all sentences; the entries of sentence s are first[s] up to first[s + 1].
+    """Posteriors of the spans of all sentences; the entries of sentence s are first[s] up to first[s + 1]."""
 
-    lengths          [sentences]
-    first            [sentences + 1]
-    starts, ends     [entries], and label_ids, positions in ``labels``
-    g                [entries]
-    """
-
-    @property
-    def source(self) -> str: ...
-    @property
-    def labels(self) -> Sequence[str]: ...
-    @property
-    def lengths(self) -> npt.NDArray[Any]: ...
-    @property
-    def first(self) -> npt.NDArray[Any]: ...
-    @property
-    def starts(self) -> npt.NDArray[Any]: ...
-    @property
-    def ends(self) -> npt.NDArray[Any]: ...
-    @property
-    def label_ids(self) -> npt.NDArray[Any]: ...
-    @property
-    def g(self) -> npt.NDArray[Any]: ...
+    source: str
+    labels: Sequence[str]
+    lengths: npt.NDArray[Any]  #: [sentences]
+    first: npt.NDArray[Any]  #: [sentences + 1]
+    starts: npt.NDArray[Any]  #: [entries]
+    ends: npt.NDArray[Any]
+    label_ids: npt.NDArray[Any]  #: positions in ``labels``
+    g: npt.NDArray[Any]
 
 
 def check_lengths(arrays: SpanArrays, lengths: Sequence[int]) -> None:
@@ -244,9 +230,11 @@ def chart_cells(arrays: SpanArrays, sentence: int, labels: LabelNumbers) -> list
     start, end, g = arrays.starts[rows], arrays.ends[rows], arrays.g[rows]
     shown = np.flatnonzero((g >= THRESHOLD) & (end - start > 1))
     shown = shown[np.lexsort((-g[shown], end[shown], start[shown]))]
-    numbers = np.array([labels.number(arrays.labels[label]) for label in arrays.label_ids[rows][shown]], int)
+    numbers = [labels.number(arrays.labels[label]) for label in arrays.label_ids[rows][shown]]
     parts = np.rint(g[shown] * PARTS).astype(int)
-    cells: list[int] = np.stack([numbers, start[shown], end[shown], parts], axis=1).ravel().tolist()
+    cells: list[int] = (
+        np.stack([np.array(numbers, int), start[shown], end[shown], parts], axis=1).ravel().tolist()
+    )
     return cells
 
 
@@ -273,10 +261,10 @@ class SentenceRecords:
             parses = []
             gold = [[], [], []] if shown is None else columns(shown.nodes, 3)
             for name, of_parser in zip(compared.names, of_parsers, strict=True):
-                judged = compared.tree(name, sentence)
-                if judged is not None and compared.exact:
-                    gold = columns(judged.gold, 4)[:3]
-                parses.append(self._parse(name, sentence, judged, of_parser))
+                marked = compared.tree(name, sentence)
+                if marked is not None and compared.exact:
+                    gold = columns(marked.gold, 4)[:3]
+                parses.append(self._parse(name, sentence, marked, of_parser))
             cells = None
             if self._posteriors is not None:
                 cells = columns(chart_cells(self._posteriors, sentence, compared.labels), 4)
@@ -289,11 +277,11 @@ class SentenceRecords:
             }
 
     def _parse(
-        self, name: str, sentence: int, judged: JudgedTree | None, expected: Expected | None
+        self, name: str, sentence: int, marked: MarkedTree | None, expected: Expected | None
     ) -> dict[str, Any] | None:
         found: dict[str, Any] | None = None
-        if judged is not None:
-            found = {"nodes": columns(judged.nodes, 4), "gold": list(judged.gold[3::4])}
+        if marked is not None:
+            found = {"nodes": columns(marked.nodes, 4), "gold": list(marked.gold[3::4])}
             gold, parse = self._compared.gold[sentence], self._compared.parses[name][sentence]
             if gold is not None and parse is not None and parse.tags not in (None, gold.tags):
                 found["tags"] = self._numbers(parse.tags or ())
@@ -302,9 +290,9 @@ class SentenceRecords:
             values = expected._asdict()
             found = found or {}
             found["expected"] = {key: _rounded(values[key]) for key in _SHOWN if values[key] is not None}
-            spans = judged and self._compared.labels.named(judged.nodes, 4)
+            spans = marked and self._compared.labels.named(marked.nodes, 4)
             masses = None if spans is None else posteriors_of(expected.nodes, spans)
-            self.calibrations[name].add(expected, masses, judged)
+            self.calibrations[name].add(expected, masses, marked)
             if masses is not None and expected.nodes:
                 found["g"] = [None if mass is None else round(PARTS * mass) for mass in masses]
         return found
@@ -361,48 +349,51 @@ def page_index(compared: KeptComparison, records: SentenceRecords, chunk: int) -
     bins       by parser: of each sentence the calibration's bin, -1: none; null without details
     =========  =================================================================================
     """
-    evaluation = compared.evaluation
-    counts = evaluation.counts
+    evaluation, names, number = compared.evaluation, compared.names, compared.labels.number
+    table, summary = evaluation.counts, evaluation.summary
     columns: dict[tuple[float, ...], int] = {}  # each is kept once
-
-    def numbers_of(criterion: Criterion) -> list[list[int]]:
-        """By parser the numbers of the columns that a criterion divides."""
-        by_parser = (
-            [_integers(side[rows].tolist()) for side in sides(criterion, counts, "pooled")]
-            for rows in blocks_of(counts).values()
+    criteria = []
+    for criterion in summary.criteria:
+        both = sides(criterion, table, "pooled")
+        parsers = [[_integers(side[rows].tolist()) for side in both] for rows in blocks_of(table).values()]
+        criteria.append(
+            {
+                "name": criterion.name,
+                "heading": criterion.heading,
+                "percent": criterion.percent,
+                "lower": criterion.lower_is_better or criterion.name == "fell_back",
+                "context": criterion.context,
+                "columns": [[columns.setdefault(one, len(columns)) for one in pair] for pair in parsers],
+            }
         )
-        return [[columns.setdefault(column, len(columns)) for column in pair] for pair in by_parser]
+    shown = compared.settings.shown_criterion() or summary.criteria[0]
+    length = table["length" if "length" in table else "terminals"]
+    size = len(table) // len(names)
+    tested, counted = summary.significance, compared.counted
 
-    criteria = [
-        {
-            "name": criterion.name,
-            "heading": criterion.heading,
-            "percent": criterion.percent,
-            "lower": criterion.lower_is_better or criterion.name == "fell_back",
-            "context": criterion.context,
-            "columns": numbers_of(criterion),
-        }
-        for criterion in evaluation.summary.criteria
-    ]
-    shown = compared.settings.shown_criterion() or evaluation.summary.criteria[0]
-    length = counts["length" if "length" in counts else "terminals"]
-    size = len(counts) // len(compared.names)
-    significance = evaluation.summary.significance
-    errors = {by: [_errors(compared, name, by) for name in compared.names] for by in GROUPS}
-    confused = [_confused(compared, name) for name in compared.names]
+    def errors(name: str, by: By) -> dict[str, list[int]]:
+        groups = compared.marked[name].errors[by]
+        return {group: _flat(rows, counted[name]) for group, rows in groups.items()}
+
     return {
-        "names": compared.names,
-        "letters": letters(significance, len(compared.names)),
-        "baseline": 0 if significance is None else compared.names.index(significance.baseline),
+        "names": names,
+        "letters": letters(tested, len(names)),
+        "baseline": 0 if tested is None else names.index(tested.baseline),
         "exact": compared.exact,
         "sentences": size,
         "chunk": chunk,
-        "criterion": [one["name"] for one in criteria].index(shown.name),
+        "criterion": summary.criteria.index(shown),
         "criteria": criteria,
         "columns": list(columns),
         "lengths": length[:size].tolist(),
-        "errors": errors,
-        "confused": confused,
+        "errors": {by: [errors(name, by) for name in names] for by in GROUPS},
+        "confused": [
+            [
+                [number(gold), number(guess), _flat(rows, counted[name])]
+                for (gold, guess), rows in compared.marked[name].confused.items()
+            ]
+            for name in names
+        ],
         "bins": [one.bins for one in records.calibrations.values()] if records.known else None,
         "labels": compared.labels.labels,
     }
@@ -422,18 +413,6 @@ def places(compared: KeptComparison, gold: TreeSource, log: Log) -> list[str]:
 
 def _integers(column: Iterable[float]) -> tuple[float, ...]:
     return tuple(int(number) if float(number).is_integer() else float(number) for number in column)
-
-
-def _errors(compared: KeptComparison, name: str, by: By) -> dict[str, list[int]]:
-    places = compared.counted[name]
-    return {group: _flat(rows, places) for group, rows in compared.judged[name].errors[by].items()}
-
-
-def _confused(compared: KeptComparison, name: str) -> list[list[Any]]:
-    judged, places, number = compared.judged[name], compared.counted[name], compared.labels.number
-    return [
-        [number(gold), number(guess), _flat(rows, places)] for (gold, guess), rows in judged.confused.items()
-    ]
 
 
 def _flat(rows: Sequence[tuple[int, ...]], places: Sequence[int]) -> list[int]:

@@ -10,40 +10,21 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from sys import intern
 from typing import Any, NamedTuple
 
+from mbrparse.evaluate import breakdowns, counts
 from mbrparse.evaluate.align import TreeSource, seen
-from mbrparse.evaluate.breakdowns import (
-    OF_LABELS,
-    PP,
-    TABLES,
-    AttachmentTally,
-    By,
-    ConstituentTally,
-    confused_pairs,
-    depth_name,
-    width_name,
-)
 from mbrparse.evaluate.compare.evaluation import Evaluation, EvaluationSettings, FellBack, Rows, evaluate
-from mbrparse.evaluate.counts import (
-    Brackets,
-    ComparedTrees,
-    Comparison,
-    consistent,
-    crossing_reference,
-    equal_pairs,
-    gap_owners,
-)
 from mbrparse.evaluate.criteria import blocks_of
 from mbrparse.evaluate.details import Pair, in_order, paired, read_fallbacks
 from mbrparse.treebank.outlines import outline
 from mbrparse.treebank.tree import Tree
 
-#: Judgements of a constituent of a parse; a number from 0 is the gold's label over its span.
+#: What a constituent of a parse is; a number from 0 is the gold's label over its span.
 RIGHT, EXTRA, CROSSING = -1, -2, -3
 
 
@@ -54,19 +35,19 @@ def attachment_name(what: tuple[str, str]) -> str:
     ('PP below VP', 'coordination, NP')
     """
     kind, label = what
-    return f"{kind} below {label}" if kind == PP else f"{kind}, {label}"
+    return f"{kind} below {label}" if kind == breakdowns.PP else f"{kind}, {label}"
 
 
 #: The groups by which errors are counted, and their names.
-GROUPS: dict[By, Callable[[Any], str]] = {
+GROUPS: dict[breakdowns.By, Callable[[Any], str]] = {
     "label": str,
-    "depth": depth_name,
-    "width": width_name,
+    "depth": breakdowns.depth_name,
+    "width": breakdowns.width_name,
     "attachment": attachment_name,
 }
 
 
-class JudgedTree(NamedTuple):
+class MarkedTree(NamedTuple):
     """A parse against its gold tree.
 
     ``nodes``: label number, start, end and what it is, of each constituent; ``gold``: the same of the gold's,
@@ -78,51 +59,53 @@ class JudgedTree(NamedTuple):
     gold: array[int]
 
 
-class Errors(NamedTuple):
-    """How many of a group a sentence misses, and how many of the parse's are not right."""
-
-    sentence: int
-    missed: int
-    extra: int
-
-
-class JudgedTrees:
-    """One parser's trees, judged, and in which sentences what goes wrong.
+class MarkedTrees:
+    """One parser's trees, what is right in them, and in which sentences what goes wrong.
 
     Sentences are numbered from 0 in the order in which they are added.
     """
 
-    def __init__(self, labels: LabelNumbers, how: Comparison | None) -> None:
-        """``how`` says what crossing is judged by (None: by the gold tree as it is)."""
+    def __init__(self, labels: LabelNumbers, how: counts.Comparison | None) -> None:
+        """``how`` says which spans of the gold a constituent may cross (None: those of the tree as it is)."""
         self._labels = labels
         self._how = how
-        self.trees: list[JudgedTree] = []
-        #: by kind of group and its name
-        self.errors: dict[By, defaultdict[str, list[Errors]]] = {by: defaultdict(list) for by in GROUPS}
+        self.trees: list[MarkedTree] = []
+        #: by kind of group and its name: sentence, how many it misses, how many of the parse's are not right
+        self.errors: dict[breakdowns.By, defaultdict[str, list[tuple[int, int, int]]]] = {
+            by: defaultdict(list) for by in GROUPS
+        }
         #: by the gold's label and the parse's: sentence, how often
         self.confused: defaultdict[tuple[str, str], list[tuple[int, int]]] = defaultdict(list)
 
-    def add(self, trees: ComparedTrees) -> None:
+    def add(self, trees: counts.ComparedTrees) -> None:
         """Add a sentence."""
         sentence = len(self.trees)
-        confused = confused_pairs(trees)
-        self.trees.append(self.judged(trees, confused))
+        confused = breakdowns.confused_pairs(trees)
+        self.trees.append(self.marked(trees, confused))
         labels = Counter((trees.gold.labels[one], trees.guess.labels[other]) for one, other in confused)
         for pair, count in labels.items():
             self.confused[pair].append((sentence, count))
-        for by, name, missed, extra in _errors(trees):
-            self.errors[by][name].append(Errors(sentence, missed, extra))
+        for by, name_of in GROUPS.items():
+            tally = breakdowns.TABLES[by].tally()
+            tally.add(trees)
+            missed, extra = Counter[Any](), Counter[Any]()
+            if isinstance(tally, breakdowns.AttachmentTally):
+                missed = tally.gold - tally.right
+            elif isinstance(tally, breakdowns.ConstituentTally):
+                missed, extra = tally.gold - tally.found, tally.guess - tally.right
+            for key in missed | extra:
+                self.errors[by][name_of(key)].append((sentence, missed[key], extra[key]))
 
-    def judged(self, trees: ComparedTrees, confused: list[tuple[int, int]]) -> JudgedTree:
+    def marked(self, trees: counts.ComparedTrees, confused: list[tuple[int, int]]) -> MarkedTree:
         """A tree, its constituents of the wrong label being known."""
         gold, guess = trees.gold, trees.guess
-        found, right = {place for place, _ in trees.pairs}, {place for _, place in trees.pairs}
-        of_gold = self._nodes(gold, found, set(), {one: guess.labels[other] for one, other in confused})
+        matched, right = {place for place, _ in trees.pairs}, {place for _, place in trees.pairs}
+        of_gold = self._nodes(gold, matched, set(), {one: guess.labels[other] for one, other in confused})
         instead = {other: gold.labels[one] for one, other in confused}
-        return JudgedTree(self._nodes(guess, right, self._crossing(trees), instead), of_gold)
+        return MarkedTree(self._nodes(guess, right, self._crossing(gold, guess), instead), of_gold)
 
     def _nodes(
-        self, tree: Brackets, right: set[int], crossing: set[int], instead: Mapping[int, str]
+        self, tree: counts.Brackets, right: set[int], crossing: set[int], instead: Mapping[int, str]
     ) -> array[int]:
         """A tree's constituents with what each is; ``instead`` are the other tree's labels for some."""
         nodes = array("i")
@@ -133,32 +116,16 @@ class JudgedTrees:
             nodes.extend((self._labels.number(label), *span, what))
         return nodes
 
-    def _crossing(self, trees: ComparedTrees) -> set[int]:
+    def _crossing(self, gold: counts.Brackets, guess: counts.Brackets) -> set[int]:
         """Which constituents of a parse cross one of the gold's."""
-        gold, guess = trees.gold, trees.guess
-        there = set(gold.spans)
+        spans, there = gold.spans, set(gold.spans)
         wrong = [place for place, span in enumerate(guess.spans) if span not in there]
         if not wrong:
             return set()
-        spans = gold.spans
         if self._how is not None:
-            spans = crossing_reference(gold.spans, gold.labels, self._how)
-        owners = gap_owners(spans, max(end for _, end in gold.spans + guess.spans))
-        return {place for place in wrong if not consistent([guess.spans[place]], owners)}
-
-
-def _errors(trees: ComparedTrees) -> Iterator[tuple[By, str, int, int]]:
-    """A sentence's errors: the kind of group, its name, how many missed, how many not right."""
-    for by, name_of in GROUPS.items():
-        tally = TABLES[by].tally()
-        tally.add(trees)
-        missed, extra = Counter[Any](), Counter[Any]()
-        if isinstance(tally, AttachmentTally):
-            missed = tally.gold - tally.right
-        elif isinstance(tally, ConstituentTally):
-            missed, extra = tally.gold - tally.found, tally.guess - tally.right
-        for key in missed | extra:
-            yield by, name_of(key), missed[key], extra[key]
+            spans = counts.crossing_reference(spans, gold.labels, self._how)
+        owners = counts.gap_owners(spans, max(end for _, end in gold.spans + guess.spans))
+        return {place for place in wrong if not counts.consistent([guess.spans[place]], owners)}
 
 
 class LabelNumbers:
@@ -233,7 +200,7 @@ class KeptTrees:
 class KeptComparison:
     """The data of a page; lists have one item for each sentence, the evaluation has all frames.
 
-    ``judged`` are the trees as they were counted, by the parser's name, and only of ``counted`` sentences;
+    ``marked`` are the trees as they were counted, by the parser's name, and only of ``counted`` sentences;
     ``exact`` says whether those are the trees that are shown.
     """
 
@@ -242,8 +209,8 @@ class KeptComparison:
     labels: LabelNumbers
     gold: list[Shown | None]
     parses: dict[str, list[Shown | None]]
-    judged: dict[str, JudgedTrees]
-    counted: dict[str, list[int]]  #: by the parser's name, the sentences (from 0) that ``judged`` holds
+    marked: dict[str, MarkedTrees]
+    counted: dict[str, list[int]]  #: by the parser's name, the sentences (from 0) that ``marked`` holds
     exact: bool
     details: Sequence[Pair | None]  #: of each parser
 
@@ -257,20 +224,20 @@ class KeptComparison:
         """The sentences' numbers of words."""
         return [0 if shown is None else len(shown.words) for shown in self.gold]
 
-    def tree(self, name: str, sentence: int) -> JudgedTree | None:
-        """A parser's tree of a sentence, judged; None: there is no parse, or no gold tree to show."""
+    def tree(self, name: str, sentence: int) -> MarkedTree | None:
+        """A parser's tree of a sentence, marked; None: there is no parse, or no gold tree to show."""
         gold, parse = self.gold[sentence], self.parses[name][sentence]
         if gold is None or parse is None:
             return None
         if self.exact:
-            return self.judged[name].trees[sentence]
+            return self.marked[name].trees[sentence]
         brackets = self._brackets(gold), self._brackets(parse)
-        trees = ComparedTrees(*brackets, equal_pairs(*brackets), ())
-        return JudgedTrees(self.labels, None).judged(trees, confused_pairs(trees))
+        trees = counts.ComparedTrees(*brackets, counts.equal_pairs(*brackets), ())
+        return MarkedTrees(self.labels, None).marked(trees, breakdowns.confused_pairs(trees))
 
-    def _brackets(self, tree: Shown) -> Brackets:
+    def _brackets(self, tree: Shown) -> counts.Brackets:
         nodes = self.labels.named(tree.nodes, 3)
-        return Brackets([(start, end) for start, end, _ in nodes], [label for *_, label in nodes])
+        return counts.Brackets([(start, end) for start, end, _ in nodes], [label for *_, label in nodes])
 
 
 def compare_sources(
@@ -286,8 +253,8 @@ def compare_sources(
     labels = LabelNumbers()
     names = [source.name for source in parses]
     correct, kept = KeptTrees(labels), {name: KeptTrees(labels) for name in names}
-    how = settings.how if isinstance(settings.how, Comparison) else None
-    judged = {name: JudgedTrees(labels, how) for name in names}
+    how = settings.how if isinstance(settings.how, counts.Comparison) else None
+    marked = {name: MarkedTrees(labels, how) for name in names}
     pairs: list[Pair | None] = [None] * len(names)
 
     def of_details(_: object) -> Mapping[str, Sequence[bool]]:
@@ -299,24 +266,22 @@ def compare_sources(
         usual = in_order(names, details)
         return read_fallbacks(names, [pair or own for pair, own in zip(pairs, usual, strict=True)], {})
 
-    kinds = [by for by in GROUPS if by not in OF_LABELS or settings.labelled]
+    kinds = [by for by in GROUPS if by not in breakdowns.OF_LABELS or settings.labelled]
     settings = replace(settings, frames=("length", *kinds))
     read = [kept[source.name].of(source) for source in parses]
     fell = of_details if details else fell_back
-    result = evaluate(correct.of(gold), read, settings, log, progress, fell, judged)
+    result = evaluate(correct.of(gold), read, settings, log, progress, fell, marked)
     parsed, counted = {name: trees.kept for name, trees in kept.items()}, _counted(result, names)
     exact = how is not None
-    return KeptComparison(settings, result, labels, correct.kept, parsed, judged, counted, exact, pairs)
+    return KeptComparison(settings, result, labels, correct.kept, parsed, marked, counted, exact, pairs)
 
 
 def _counted(result: Evaluation, names: Sequence[str]) -> dict[str, list[int]]:
     """The sentences that count, by parser: some profiles leave sentences out."""
-    counts = result.counts
-    if "status" in counts:
-        counts = counts[counts["status"] == 0]
-    elif "counted" in counts:
-        counts = counts[counts["counted"] > 0]
-    places: dict[str, list[int]] = {name: [] for name in names}
-    for name, rows in blocks_of(counts).items():
-        places[name] = (counts["sentence"].iloc[rows] - 1).tolist()
-    return places
+    table = result.counts
+    if "status" in table:
+        table = table[table["status"] == 0]
+    elif "counted" in table:
+        table = table[table["counted"] > 0]
+    blocks = blocks_of(table)
+    return {name: (table["sentence"].iloc[blocks.get(name, slice(0))] - 1).tolist() for name in names}

@@ -12,11 +12,11 @@ from mbrparse.evaluate.align import trees_in_memory
 from mbrparse.evaluate.compare.evaluation import EvaluationSettings
 from mbrparse.evaluate.counts import Brackets, ComparedTrees, Comparison, equal_pairs
 from mbrparse.evaluate.criteria import COVERAGE, PAPER
-from mbrparse.evaluate.report.judged_trees import (
+from mbrparse.evaluate.report.marked_trees import (
     CROSSING,
     EXTRA,
     RIGHT,
-    JudgedTrees,
+    MarkedTrees,
     KeptComparison,
     LabelNumbers,
     compare_sources,
@@ -72,11 +72,11 @@ def test_judgements_of_a_naive_twin(pair: tuple[Tree, Tree]) -> None:
     if any(len({span[:2] for span in tree}) < len(tree) for tree in spans):
         return  # chains of unary constituents: the counts above say what they are
     labels = LabelNumbers()
-    tally = JudgedTrees(labels, None)
+    tally = MarkedTrees(labels, None)
     gold, guess = (Brackets([(a, b) for a, b, _ in tree], [label for *_, label in tree]) for tree in spans)
     tally.add(ComparedTrees(gold, guess, equal_pairs(gold, guess), ()))
     names = {RIGHT: "right", EXTRA: "extra", CROSSING: "crossing"}
     shown = [
         names[what] if what < 0 else f"gold {labels.labels[what]}" for what in tally.trees[0].nodes[3::4]
     ]
-    assert shown == naive_tables.judged(*spans)
+    assert shown == naive_tables.marked(*spans)
