@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from itertools import zip_longest
 from pathlib import Path
 from typing import Literal, NamedTuple, TextIO
@@ -16,12 +17,12 @@ from typing import Literal, NamedTuple, TextIO
 from mbrparse.errors import CorpusError, InputMismatchError, LabelError, MbrparseError, visible
 from mbrparse.evaluate.align import no_trees
 from mbrparse.files import source_name
+from mbrparse.treebank import drawing
 from mbrparse.treebank.binarize import debinarize
 from mbrparse.treebank.brackets import read_parse_file
 from mbrparse.treebank.candidate_files import is_candidate_file, read_candidates
 from mbrparse.treebank.clean import unwrap
 from mbrparse.treebank.corpora.places import COLUMNS, CorpusPlace
-from mbrparse.treebank.drawing import MARK, MAX_DEPTH, draw_text, drawing, forest, heading, levels, svg
 from mbrparse.treebank.labels import project
 from mbrparse.treebank.outlines import Constituent, constituents, yields_agree
 from mbrparse.treebank.tree import Tree
@@ -179,12 +180,12 @@ def read_sentences(
     have to be equally long. With ``original`` trees are debinarized. Raises CorpusError where a file has no
     sentence ``first``, InputMismatchError where trees are not of one sentence, LabelError.
     """
-    files = [_from(path, first, encoding, original) for path in paths]
+    names = [source_name(path) for path in paths]
+    files = [_from(path, name, first, encoding, original) for path, name in zip(paths, names, strict=True)]
     for number, trees in enumerate(zip_longest(*files), start=first):
         if None in trees:
             if differences is None:
                 return
-            names = [source_name(path) for path in paths]
             ended = trees.index(None)
             raise InputMismatchError(
                 f"ends after tree {number - 1}, {names[1 - ended]} goes on",
@@ -195,13 +196,22 @@ def read_sentences(
         yield Sentence(number, mark(named, differences), differences)
 
 
-def _from(path: str | Path, first: int, encoding: str, original: bool) -> Iterator[list[NamedTree]]:
+def _from(
+    path: str | Path, name: str, first: int, encoding: str, original: bool
+) -> Iterator[list[NamedTree]]:
     """A file's trees by sentence, one each or the candidates, from the ``first`` sentence on."""
-    name = source_name(path)
     count = 0
     for count, trees in enumerate(_sentences(path, name, encoding), start=1):
-        if count >= first:
-            yield [_debinarized(named, name) for named in trees] if original else trees
+        if count < first:
+            continue
+        try:
+            yield [
+                one._replace(tree=debinarize(one.tree)) if original and one.tree is not None else one
+                for one in trees
+            ]
+        except LabelError as error:
+            line, remedy = trees[0].line, "leave out `debinarize`"
+            raise LabelError(error.message, source=name, line=line, remedy=remedy) from None
     if not count:
         raise no_trees(name)
     if count < first:
@@ -217,31 +227,20 @@ def _sentences(path: str | Path, name: str, encoding: str) -> Iterator[list[Name
         yield from ([NamedTree(name, tree, line=line)] for line, tree, _ in read_parse_file(path, encoding))
         return
     for candidates in read_candidates(path, encoding):
+        of = f"/{len(candidates)}, log probability"
         yield [
-            NamedTree(
-                f"{name} {place}/{len(candidates)}, log probability {one.log_prob:.6g}",
-                one.tree,
-                line=one.line,
-            )
+            NamedTree(f"{name} {place}{of} {one.log_prob:.6g}", one.tree, line=one.line)
             for place, one in enumerate(candidates, start=1)
         ]
 
 
-def _debinarized(named: NamedTree, source: str) -> NamedTree:
-    try:
-        return named if named.tree is None else named._replace(tree=debinarize(named.tree))
-    except LabelError as error:
-        raise LabelError(
-            error.message, source=source, line=named.line, remedy="leave out `debinarize`"
-        ) from None
-
-
-def legend(sentences: Sequence[Sentence]) -> str | None:
-    """The meaning of the mark; None where nothing is marked."""
+def legend(sentences: Sequence[Sentence]) -> list[str]:
+    """The meaning of the mark; none where nothing is marked."""
     if not any(tree.marks for sentence in sentences for tree in sentence.trees):
-        return None
+        return []
     first, kind = sentences[0].trees[0].name, sentences[0].differences
-    return f"{MARK.strip()} {MEANINGS[kind] if kind else f'a constituent that {first} does not have'}"
+    meaning = MEANINGS[kind] if kind else f"a constituent that {first} does not have"
+    return [f"{drawing.MARK.strip()} {meaning}"]
 
 
 def captioned(sentences: Sequence[Sentence], numbered: bool) -> Iterator[tuple[list[str], NamedTree]]:
@@ -253,15 +252,17 @@ def captioned(sentences: Sequence[Sentence], numbered: bool) -> Iterator[tuple[l
         number = [f"sentence {sentence.number}"] if numbered else []
         caption = ", ".join([*number, *([str(sentence.place)] if sentence.place else [])])
         for named in sentence.trees:
-            if named.tree is not None and levels(named.tree) > MAX_DEPTH:
+            if named.tree is not None and drawing.levels(named.tree) > drawing.MAX_DEPTH:
                 raise _too_deep(named)
             yield [*filter(None, [caption]), *([named.name] if len(sentence.trees) > 1 else [])], named
             caption = ""
 
 
 def _too_deep(named: NamedTree) -> DrawingError:
-    depth = 0 if named.tree is None else levels(named.tree)
-    return DrawingError(f"too deep to be drawn: {depth} levels, of {MAX_DEPTH} at most", source=named.name)
+    depth = 0 if named.tree is None else drawing.levels(named.tree)
+    return DrawingError(
+        f"too deep to be drawn: {depth} levels, of {drawing.MAX_DEPTH} at most", source=named.name
+    )
 
 
 def text_of(
@@ -273,29 +274,25 @@ def text_of(
     width: int | None = None,
 ) -> str:
     """The trees in text (``draw_text``), one below the other, with captions; raises DrawingError."""
+    draw = partial(drawing.draw_text, colours=colours, unicode_lines=unicode_lines, width=width)
     blocks = []
     for captions, named in captioned(sentences, numbered):
-        lines = [NO_PARSE]
-        if named.tree is not None:
-            try:
-                lines = draw_text(
-                    named.tree, named.marks, colours=colours, unicode_lines=unicode_lines, width=width
-                )
-            except RecursionError:
-                raise _too_deep(named) from None
+        try:
+            lines = [NO_PARSE] if named.tree is None else draw(named.tree, named.marks)
+        except RecursionError:
+            raise _too_deep(named) from None
         blocks.append("\n".join([*map(visible, captions), *lines]) + "\n")
-    meaning = legend(sentences)
-    return "\n".join([*blocks, *([] if meaning is None else [visible(meaning) + "\n"])])
+    return "\n".join([*blocks, *(visible(text) + "\n" for text in legend(sentences))])
 
 
 def svg_of(sentences: Sequence[Sentence], numbered: bool = False) -> str:
     """The trees as an SVG image, one below the other, with captions; raises DrawingError."""
     parts = []
     for captions, (_, tree, marks, _) in captioned(sentences, numbered):
-        parts += [heading(visible(caption)) for caption in captions]
-        parts.append(heading(NO_PARSE, bold=False) if tree is None else drawing(tree, marks))
-    meaning = legend(sentences)
-    return svg([*parts, *([] if meaning is None else [heading(visible(meaning), bold=False)])])
+        parts += [drawing.heading(visible(caption)) for caption in captions]
+        no_parse = drawing.heading(NO_PARSE, bold=False)
+        parts.append(no_parse if tree is None else drawing.drawing(tree, marks))
+    return drawing.svg([*parts, *(drawing.heading(visible(text), bold=False) for text in legend(sentences))])
 
 
 def latex_of(sentences: Sequence[Sentence], numbered: bool = False) -> str:
@@ -303,5 +300,5 @@ def latex_of(sentences: Sequence[Sentence], numbered: bool = False) -> str:
     lines = ["% needs \\usepackage{forest}"]
     for captions, (_, tree, marks, _) in captioned(sentences, numbered):
         lines += [f"% {visible(caption)}" for caption in captions]
-        lines.append(f"% {NO_PARSE}" if tree is None else forest(tree, marks))
+        lines.append(f"% {NO_PARSE}" if tree is None else drawing.forest(tree, marks))
     return "\n".join(lines)

@@ -147,15 +147,14 @@ def csv_of(table: pd.DataFrame) -> str:
 #: Of more files than these, marks tell only which beat the baseline.
 PAIRED = 6
 _TEST = f"(approximate randomization, p < {LEVEL}, two-sided, each pair by itself)."
-#: What the marks mean.
-LEGEND = f"Letters behind a figure: the files that it beats {_TEST}"
 
 
 def legend(found: Significance) -> str:
     """What the marks mean among as many files."""
+    if len(found.names) <= PAIRED:
+        return f"Letters behind a figure: the files that it beats {_TEST}"
     letter = letters(found, len(found.names))[found.names.index(found.baseline)]
-    of_many = f"{letter} behind a figure: it beats the baseline {_TEST}"
-    return LEGEND if len(found.names) <= PAIRED else of_many
+    return f"{letter} behind a figure: it beats the baseline {_TEST}"
 
 
 def letters(found: Significance | None, files: int) -> list[str]:
@@ -169,10 +168,10 @@ def letters(found: Significance | None, files: int) -> list[str]:
     return [chr(ord("a") + place) if place < 26 else f"({place + 1})" for place in range(files)]
 
 
-def mark(found: Significance | None, file: int, criterion: Criterion, paired: int = PAIRED) -> str:
+def mark(found: Significance | None, file: int, criterion: Criterion) -> str:
     """The letters of the files that a file beats by a criterion, by more than chance.
 
-    Of more than ``paired`` files that is the baseline alone.
+    Of more than ``PAIRED`` files that is the baseline alone.
     """
     if found is None or criterion not in found.criteria:
         return ""
@@ -180,28 +179,19 @@ def mark(found: Significance | None, file: int, criterion: Criterion, paired: in
     return "".join(
         letter
         for letter, name, beaten in zip(letters(found, len(beats)), found.names, beats, strict=True)
-        if beaten and (len(beats) <= paired or name == found.baseline)
+        if beaten and (len(beats) <= PAIRED or name == found.baseline)
     )
-
-
-def method(found: Significance) -> str:
-    """The method of the tests, for a signature."""
-    return f"bootstrap+randomization,resamples={found.resamples},seed={found.seed},level={LEVEL}"
 
 
 def difference_lines(found: Significance, criterion: Criterion) -> Grid:
     """By one criterion, a line for each file but the baseline: its difference, interval and p-value."""
     place = found.criteria.index(criterion)
-    rows = [
-        [
-            name,
-            *difference_texts(found, (file, place), criterion),
-            p_value_text(found.p_randomization[file, place]),
-        ]
-        for file, name in enumerate(found.names)
-        if name != found.baseline
-    ]
-    return [[criterion.heading, f"difference to {found.baseline}", "95% interval", "p"], *rows]
+    grid = [[criterion.heading, f"difference to {found.baseline}", "95% interval", "p"]]
+    for file, name in enumerate(found.names):
+        if name != found.baseline:
+            p_value = p_value_text(found.p_randomization[file, place])
+            grid.append([name, *difference_texts(found, (file, place), criterion), p_value])
+    return grid
 
 
 def pairs(found: Significance) -> Grid:
@@ -251,38 +241,21 @@ def p_value_text(value: float) -> str:
     return DASH if math.isnan(value) else f"{value:.4f}"
 
 
-def as_columns(found: Significance) -> dict[str, Any]:
-    """Columns for CSV: for each criterion the interval, and the p-values against the baseline."""
-    names = ("low", "high", "p_bootstrap", "p_randomization")
-    return {
-        f"{criterion.name}_{name}": getattr(found, name)[:, place]
-        for place, criterion in enumerate(found.criteria)
-        for name in names
-    }
-
-
 def as_data(found: Significance) -> dict[str, Any]:
     """All of it for JSON; what is not a number is null."""
-    arrays = [field.name for field in fields(Differences)]
+    arrays = [*(field.name for field in fields(Differences)), "p_randomization"]
     rows = []
     for file, name in enumerate(found.names):
         others = [(rival, other) for rival, other in enumerate(found.names) if rival != file]
         by_criterion = {}
         for place, criterion in enumerate(found.criteria):
-            at = file, place
-            entry: dict[str, Any] = {array: number(getattr(found, array)[at]) for array in arrays}
-            entry["p_randomization"] = number(found.p_randomization[at])
+            entry: dict[str, Any] = {array: number(getattr(found, array)[file, place]) for array in arrays}
             entry["p_against"] = {other: number(found.pairs[file, rival, place]) for rival, other in others}
             entry["beats"] = [other for rival, other in others if found.beats[file, rival, place]]
             by_criterion[criterion.name] = entry
         rows.append({"name": name, "criteria": by_criterion})
-    return {
-        "baseline": found.baseline,
-        "resamples": found.resamples,
-        "seed": found.seed,
-        "level": LEVEL,
-        "rows": rows,
-    }
+    settings = {name: getattr(found, name) for name in ("baseline", "resamples", "seed")}
+    return {**settings, "level": LEVEL, "rows": rows}
 
 
 def number(value: Any) -> float | None:
@@ -322,11 +295,15 @@ def summarize(
         "criteria": ",".join(criterion.name for criterion in criteria if not criterion.context),
         "gold": "stdin" if str(gold) == "-" else Path(gold).name,
         **conventions,
-        **({} if "average" in conventions else {"average": average}),
-        "sentences": str(sums["sentences"].max()),
-        **{criterion.name: _range(found, criterion) for criterion in criteria if criterion.context},
-        **({} if significance is None else {"significance": method(significance)}),
     }
+    parts.setdefault("average", average)
+    parts["sentences"] = str(sums["sentences"].max())
+    for criterion in (one for one in criteria if one.context):
+        column = found[criterion.name].to_numpy()
+        parts[criterion.name] = "..".join(dict.fromkeys(map(criterion.show, (column.min(), column.max()))))
+    if significance is not None:
+        of_tests = f"resamples={significance.resamples},seed={significance.seed},level={LEVEL}"
+        parts["significance"] = f"bootstrap+randomization,{of_tests}"
     return Summary(tuple(criteria), found, sums, signed(parts), significance, shown)
 
 
@@ -343,27 +320,20 @@ def render(
     return _json(summary) if format == "json" else _printed(summary, format, columns, below)
 
 
-def cells(summary: Summary, columns: Sequence[str] = (), paired: int = PAIRED) -> list[list[TableCell]]:
-    """The printed table, heading first: names (and letters for marks), then rates, the best marked.
-
-    For ``paired`` see ``mark``.
-    """
-    found = summary.significance
-    names = letters(found, len(summary.rates))
+def cells(summary: Summary, columns: Sequence[str] = ()) -> list[list[TableCell]]:
+    """The printed table, heading first: names (and letters for marks), then rates, the best marked."""
+    found, table = summary.significance, summary.rates
+    names = letters(found, len(table))
     criteria = chosen(columns, {criterion.name: criterion for criterion in summary.criteria})
     heading = ["", *[""] * bool(found), *(criterion.heading for criterion in criteria)]
     grid = [list(map(TableCell, heading))]
-    for file, row in enumerate(summary.rates.to_dict("records")):
-        who = [TableCell(row["name"]), TableCell(names[file])] if found else [TableCell(row["name"])]
-        figures = [
-            TableCell(
-                criterion.show(row[criterion.name]),
-                mark(found, file, criterion, paired),
-                criterion.is_best(row[criterion.name], summary.rates[criterion.name].to_numpy()),
-            )
-            for criterion in criteria
-        ]
-        grid.append([*who, *figures])
+    for file, row in enumerate(table.to_dict("records")):
+        who = [TableCell(row["name"]), TableCell(names[file])]
+        grid.append(who if found else who[:1])
+        for criterion in criteria:
+            rate = row[criterion.name]
+            best = criterion.is_best(rate, table[criterion.name].to_numpy())
+            grid[-1].append(TableCell(criterion.show(rate), mark(found, file, criterion), best))
     return grid
 
 
@@ -382,12 +352,9 @@ def prose(text: str, format: PrintFormat) -> str:
 
 def signature_line(text: str, format: PrintFormat) -> str:
     """A signature below a table, as the format has it."""
-    return {
-        "text": text,
-        "markdown": f"`{text}`",
-        "latex": f"% {text}",
-        "html": f"<p><code>{escape(text)}</code></p>",
-    }[format]
+    if format == "html":
+        return f"<p><code>{escape(text)}</code></p>"
+    return f"`{text}`" if format == "markdown" else prose(text, format)
 
 
 def _printed(summary: Summary, format: PrintFormat, columns: Sequence[str], below: Sequence[str]) -> str:
@@ -410,8 +377,11 @@ def _csv(summary: Summary) -> str:
     sums = summary.totals.drop(columns="name").rename(
         columns={name: f"{name}_count" for name in summary.totals if name in summary.rates}
     )
-    intervals = {} if summary.significance is None else as_columns(summary.significance)
-    return csv_of(summary.rates.join(sums).assign(**intervals))
+    table, tested = summary.rates.join(sums), summary.significance
+    for place, criterion in enumerate(tested.criteria if tested else ()):
+        for name in ("low", "high", "p_bootstrap", "p_randomization"):
+            table[f"{criterion.name}_{name}"] = getattr(tested, name)[:, place]
+    return csv_of(table)
 
 
 def _json(summary: Summary) -> str:
@@ -419,17 +389,13 @@ def _json(summary: Summary) -> str:
     tables = (table.to_dict("records") for table in (summary.rates, summary.totals))
     for found, counts in zip(*tables, strict=True):
         name = counts.pop("name")
-        shares = {c.name: number(found[c.name]) for c in summary.criteria if not c.context}
         sums = {column: int(count) if count == int(count) else count for column, count in counts.items()}
-        context = {c.name: number(found[c.name]) for c in summary.criteria if c.context}
+        shares, context = (
+            {one.name: number(found[one.name]) for one in summary.criteria if one.context == is_context}
+            for is_context in (False, True)
+        )
         rows.append({"name": name, "rates": shares, "counts": sums, **context})
     report: dict[str, Any] = {"rows": rows, "signature": summary.signature}
     if summary.significance is not None:
         report["significance"] = as_data(summary.significance)
     return json.dumps(report, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-
-
-def _range(rates: pd.DataFrame, criterion: Criterion) -> str:
-    column = rates[criterion.name].to_numpy()
-    lowest, highest = criterion.show(column.min()), criterion.show(column.max())
-    return lowest if lowest == highest else f"{lowest}..{highest}"
