@@ -137,7 +137,7 @@ def crosses(one: Constituent, other: Constituent) -> bool:
     return a < c < b < d or c < a < d < b
 
 
-def judged(gold: Sequence[Constituent], guess: Sequence[Constituent]) -> list[str]:
+def marked(gold: Sequence[Constituent], guess: Sequence[Constituent]) -> list[str]:
     """Of each constituent of a guess: right, the gold's label, crossing or extra.
 
     ``gold`` and ``guess`` hold no span twice, which makes it simple.

@@ -41,7 +41,7 @@ def runs_of(systems: dict[str, Table], baseline: str, **options: Any) -> pd.Data
     names = {name: [f"{name}/{run}" for run in range(len(table))] for name, table in systems.items()}
     criteria = options.pop("criteria", [RATE])
     average = options.pop("average", "pooled")
-    return Runs(counts, names, criteria, average, baseline, **options).tables(None)[0].table
+    return Runs(counts, names, criteria, average, baseline, **options).breakdowns(None)[0].table
 
 
 def pooled(sentences: list[tuple[int, int]]) -> float:

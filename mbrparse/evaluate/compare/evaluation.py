@@ -114,7 +114,7 @@ class Runs:
         tested = f"bootstrap-of-sentences-and-runs+wilcoxon,resamples={self.resamples},seed={self.seed}"
         return {"runs": several, "significance": tested}
 
-    def tables(self, shown: Criterion | None) -> list[Breakdown]:
+    def breakdowns(self, shown: Criterion | None) -> list[Breakdown]:
         """The runs by every criterion, and the means alone.
 
         Printed are the means with their standard deviations, as rates of parses are, and then the intervals
@@ -380,7 +380,7 @@ def evaluate(
     if runs:
         of_each = {name: [source.name for source in sources] for name, sources in systems.items()}
         means = Runs(counts, of_each, criteria, average, baseline, resamples, settings.seed)
-        of_runs = means.tables(shown)
+        of_runs = means.breakdowns(shown)
         printed = printed or of_runs
         conventions |= means.signature()
     elif len(names) > 1 and resamples and settings.by is None and settings.tested():

@@ -196,16 +196,30 @@ PARTS = 100
 
 
 class SpanArrays(Protocol):
-    """Posteriors of the spans of all sentences; the entries of sentence s are first[s] up to first[s + 1]."""
+    """Posteriors of the spans of all sentences; the entries of sentence s are first[s] up to first[s + 1].
 
-    source: str
-    labels: Sequence[str]
-    lengths: npt.NDArray[Any]  #: [sentences]
-    first: npt.NDArray[Any]  #: [sentences + 1]
-    starts: npt.NDArray[Any]  #: [entries]
-    ends: npt.NDArray[Any]
-    label_ids: npt.NDArray[Any]  #: positions in ``labels``
-    g: npt.NDArray[Any]
+    lengths          [sentences]
+    first            [sentences + 1]
+    starts, ends     [entries], and label_ids, positions in ``labels``
+    g                [entries]
+    """
+
+    @property
+    def source(self) -> str: ...
+    @property
+    def labels(self) -> Sequence[str]: ...
+    @property
+    def lengths(self) -> npt.NDArray[Any]: ...
+    @property
+    def first(self) -> npt.NDArray[Any]: ...
+    @property
+    def starts(self) -> npt.NDArray[Any]: ...
+    @property
+    def ends(self) -> npt.NDArray[Any]: ...
+    @property
+    def label_ids(self) -> npt.NDArray[Any]: ...
+    @property
+    def g(self) -> npt.NDArray[Any]: ...
 
 
 def check_lengths(arrays: SpanArrays, lengths: Sequence[int]) -> None:
