@@ -16,9 +16,9 @@ from mbrparse.evaluate.report.marked_trees import (
     CROSSING,
     EXTRA,
     RIGHT,
-    MarkedTrees,
     KeptComparison,
     LabelNumbers,
+    MarkedTrees,
     compare_sources,
 )
 from mbrparse.log import no_log
