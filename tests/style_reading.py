@@ -7,14 +7,13 @@ from mbrparse.treebank.formats.conventions import (
     ErrorHandler,
     Reading,
     Removals,
-    StyleName,
     conformed,
 )
 from mbrparse.treebank.formats.styles import STYLES
 
 
 def read_style(
-    style: StyleName, text: str, own: CorpusReading = AS_USUAL, on_error: ErrorHandler = None
+    style: str, text: str, own: CorpusReading = AS_USUAL, on_error: ErrorHandler = None
 ) -> tuple[list[ReadTree], Removals]:
     """The trees of a file called a.psd, and what was removed."""
     reading = Reading(STYLES[style].joined(own), on_error)

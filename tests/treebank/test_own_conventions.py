@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from style_reading import read_style
 
-from mbrparse.treebank.formats.conventions import AS_USUAL, CorpusReading, Leaves, StyleName
+from mbrparse.treebank.formats.conventions import AS_USUAL, CorpusReading, Leaves
 from mbrparse.treebank.tree import Tree
 
 GREYNIR = r"""( (META (ID-CORPUS a7c9.2)
@@ -29,7 +29,7 @@ GREYNIR = r"""( (META (ID-CORPUS a7c9.2)
 
 
 def read(
-    text: str, own: CorpusReading = AS_USUAL, style: StyleName = "penn"
+    text: str, own: CorpusReading = AS_USUAL, style: str = "penn"
 ) -> tuple[list[str], dict[str, int]]:
     found, removed = read_style(style, text, own)
     return [str(tree) for _, tree, _ in found], dict(removed)
@@ -138,7 +138,7 @@ def test_whatever_is_put_in_comes_out(tree: Tree, leaves: Leaves, form: bool, da
 
 
 def read_historical(text: str, leaves: Leaves | None = "word") -> tuple[list[str], Counter[str]]:
-    style: StyleName = "icepahc" if leaves else "penn-historical"
+    style: str = "icepahc" if leaves else "penn-historical"
     found, removed = read_style(style, text, CorpusReading(leaves=leaves))
     return [str(tree) for _, tree, _ in found], removed
 

@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from style_reading import read_style
 
-from mbrparse.treebank.formats.conventions import CorpusReading, Leaves, StyleName
+from mbrparse.treebank.formats.conventions import CorpusReading, Leaves
 from mbrparse.treebank.formats.styles import LOWERED, RAISED
 from mbrparse.treebank.tree import Tree
 
 
 def read(
-    style: StyleName, text: str, leaves: Leaves | None = None
+    style: str, text: str, leaves: Leaves | None = None
 ) -> tuple[list[tuple[int, str]], Counter[str]]:
     found, removed = read_style(style, text, CorpusReading(leaves=leaves))
     return [(line, str(tree)) for line, tree, _ in found], removed

@@ -40,7 +40,6 @@ from mbrparse.treebank.formats.conventions import (
     ErrorHandler,
     Reading,
     Removals,
-    StyleName,
     conformed,
 )
 from mbrparse.treebank.formats.styles import STYLES, is_plain, nltk_corpus, nltk_files, nltk_trees
@@ -255,7 +254,7 @@ def read_corpus(
     Raises CorpusError if there is no such corpus.
     """
     corpus = known_corpus(spec)
-    style: StyleName = "penn" if corpus is None else corpus.style
+    style = "penn" if corpus is None else corpus.style
     if corpus is None and spec.startswith("nltk:") and not is_plain(nltk_corpus(spec)):
         style = "nltk"
     conventions = STYLES[style].joined(how)

@@ -26,9 +26,6 @@ from mbrparse.treebank.brackets import ReadTree, read_trees
 from mbrparse.treebank.clean import PENN_CATEGORIES, WRAPPERS, LabelMap
 from mbrparse.treebank.tree import Tree
 
-#: The styles in which corpora are written (``styles.STYLES``).
-StyleName = Literal["penn", "icepahc", "penn-historical", "greynir", "cess", "floresta", "alpino", "nltk"]
-
 #: What is no part of the text, whole: numbers of tokens, codes, line breaks, descriptions of the file.
 NO_TEXT = ("CODE", "CODING", "COMMENT", "LB", "METADATA", "VERSION", "FORMAT")
 #: *T*-1, *con*-D, *ICH*-2, *-1, *; 0, and 0-0 but for numbers. An asterisk that begins a word (a conjecture)

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from mbrparse.errors import BracketError, CorpusError
 from mbrparse.treebank.brackets import ReadTree, read_trees
-from mbrparse.treebank.formats.conventions import EMPTY, NO_TEXT, Conventions, Reading, StyleName, leaf_word
+from mbrparse.treebank.formats.conventions import EMPTY, NO_TEXT, Conventions, Reading, leaf_word
 from mbrparse.treebank.tree import Tree
 
 if TYPE_CHECKING:
@@ -267,7 +267,7 @@ _HISTORICAL = Conventions(
 )
 
 #: How each style is written.
-STYLES: dict[StyleName, Conventions] = {
+STYLES: dict[Conventions] = {
     "penn": Conventions(),
     "nltk": Conventions(read=nltk_trees),
     "penn-historical": _HISTORICAL,
