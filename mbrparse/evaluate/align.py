@@ -16,16 +16,8 @@ from typing import Literal, NamedTuple, TypeVar
 from mbrparse.errors import CorpusError, InputMismatchError, MbrparseError
 from mbrparse.files import STANDARD, read_lines, source_name
 from mbrparse.log import Log
+from mbrparse.treebank import brackets
 from mbrparse.treebank.binarize import our_trees, watched
-from mbrparse.treebank.brackets import (
-    EMPTY_PARSE,
-    AnyTree,
-    ReadTree,
-    any_trees,
-    read_parse_file,
-    read_tree,
-    without_mark,
-)
 from mbrparse.treebank.labels import LabelMarks, is_continuation_label
 from mbrparse.treebank.outlines import Outline, first_difference, outline, tree_digest, yields_agree
 from mbrparse.treebank.tree import Tree
@@ -127,7 +119,7 @@ class TreeSource:
     name: str  #: in tables and signatures
     source: str  #: in messages
     unit: Unit  #: what its trees are counted by
-    trees: Callable[[], Iterator[ReadTree]]
+    trees: Callable[[], Iterator[brackets.ReadTree]]
     file_lines: Callable[[], Iterator[str]] | None = None
     chosen: bool = False  #: among candidates
 
@@ -135,7 +127,7 @@ class TreeSource:
         """The lines of the file, or of one that would hold these trees."""
         if self.file_lines is not None:
             return self.file_lines()
-        return (f"{EMPTY_PARSE if tree is None else tree}\n" for _, tree, _ in self.trees())
+        return (f"{brackets.EMPTY_PARSE if tree is None else tree}\n" for _, tree, _ in self.trees())
 
     def place(self, number: int) -> Place:
         """The position of the tree with this line or number."""
@@ -151,7 +143,7 @@ def tree_file(name: str, path: str | Path, encoding: str = "utf-8") -> TreeSourc
         name,
         source_name(path),
         "line",
-        lambda: map(without_mark, read_parse_file(path, encoding)),
+        lambda: map(brackets.without_mark, brackets.read_parse_file(path, encoding)),
         lambda: read_lines(path, encoding),
     )
 
@@ -165,7 +157,7 @@ def seen(
     be one for EVALB, and is shown as none.
     """
 
-    def trees() -> Iterator[ReadTree]:
+    def trees() -> Iterator[brackets.ReadTree]:
         for read in source.trees():
             see(read.tree)
             yield read
@@ -196,7 +188,7 @@ class Digest:
             self.trees.append(tree_digest(tree))
 
     def _add(self, line: str) -> None:
-        self._digest.update(f"{line.strip() or EMPTY_PARSE}\n".encode("utf-8", "surrogatepass"))
+        self._digest.update(f"{line.strip() or brackets.EMPTY_PARSE}\n".encode("utf-8", "surrogatepass"))
 
     def __str__(self) -> str:
         return f"{self.name}={self._digest.hexdigest()[:10]}"
@@ -204,7 +196,7 @@ class Digest:
 
 def _tree(line: str) -> Tree | None:
     try:
-        return read_tree(line) if line.strip() else None
+        return brackets.read_tree(line) if line.strip() else None
     except MbrparseError:
         return None
 
@@ -212,7 +204,7 @@ def _tree(line: str) -> Tree | None:
 def with_our_labels(source: TreeSource, marks: LabelMarks | None, nary: bool, log: Log) -> TreeSource:
     """The same with ``translated_trees``; labels that still look like another program's are logged."""
 
-    def trees() -> Iterator[ReadTree]:
+    def trees() -> Iterator[brackets.ReadTree]:
         return our_trees(source.trees(), marks, nary, source.source, log)
 
     def lines() -> Iterator[str]:
@@ -221,14 +213,17 @@ def with_our_labels(source: TreeSource, marks: LabelMarks | None, nary: bool, lo
     return replace(source, trees=trees, file_lines=lines if marks is None else None)
 
 
-def trees_in_memory(name: str, source: str, sentences: Sequence[AnyTree | None]) -> TreeSource:
+def trees_in_memory(name: str, source: str, sentences: Sequence[brackets.AnyTree | None]) -> TreeSource:
     """Trees (None: no parse), one for each sentence; ``source`` is their name in messages.
 
     Trees are of any kind (``any_tree``). Reading raises InputMismatchError at an object that is none.
     """
 
-    def trees() -> Iterator[ReadTree]:
-        return (ReadTree(number, tree) for number, tree in enumerate(any_trees(sentences, source), start=1))
+    def trees() -> Iterator[brackets.ReadTree]:
+        return (
+            brackets.ReadTree(number, tree)
+            for number, tree in enumerate(brackets.any_trees(sentences, source), start=1)
+        )
 
     return TreeSource(name, source, "sentence", trees)
 
@@ -287,7 +282,7 @@ class Alignment:
         self,
         gold: TreeSource,
         parses: Sequence[TreeSource],
-        read: Callable[[TreeSource], Iterator[ReadTree]],
+        read: Callable[[TreeSource], Iterator[brackets.ReadTree]],
     ) -> None:
         """``read`` gives the trees of a source in the form that is compared."""
         self._gold, self._trees = gold, read(gold)
@@ -324,7 +319,7 @@ class Alignment:
         """
         here = self._gold.place(self._line)
         for position, (source, trees) in enumerate(self._parses):
-            line, tree, _ = next(trees, ReadTree(0, None))
+            line, tree, _ = next(trees, brackets.ReadTree(0, None))
             if line == 0:
                 raise self._ends_early(source, self._parse_lines[position], here)
             self._parse_lines[position] = line
@@ -361,5 +356,5 @@ def _mismatch(source: TreeSource, message: str, line: int) -> InputMismatchError
     )
 
 
-def _count(trees: Iterator[ReadTree]) -> int:
+def _count(trees: Iterator[brackets.ReadTree]) -> int:
     return sum(1 for _ in trees)

@@ -129,11 +129,8 @@ CONJUNCTIONS = frozenset({"CC", "CCONJ", "CONJ", "KON"})
 PP = "PP"
 
 
-class Attachment(NamedTuple):
-    """What is counted: a PP's parent, or a coordination's own label."""
-
-    kind: str
-    label: str
+#: What is counted: "PP" and the label of its parent, or "coordination" and its own label.
+Attachment = tuple[str, str]
 
 
 class AttachmentTally:
@@ -158,13 +155,12 @@ class AttachmentTally:
         gold, guess = _Tree(trees.gold), _Tree(trees.guess)
         for place, label in enumerate(gold.labels):
             if label == PP:
-                what = Attachment(PP, gold.parent(place)[0])
-                found = place in partner
-                self._count(what, found, found and guess.parent(partner[place]) == gold.parent(place))
+                above, there = gold.parent(place), place in partner
+                self._count((PP, above[0]), there, there and guess.parent(partner[place]) == above)
         for place in dict.fromkeys(_coordinations(gold, trees.gold_tags)):
-            what = Attachment("coordination", gold.labels[place])
             joined = all(child in partner for child in gold.children[place])
-            self._count(what, place in partner, place in partner and joined)
+            there = place in partner
+            self._count(("coordination", gold.labels[place]), there, there and joined)
 
     def _count(self, what: Attachment, found: bool, right: bool) -> None:
         self.gold[what] += 1
@@ -248,11 +244,11 @@ def by_key(
     """Precision, recall and F of constituents: the most frequent label, or the least number, first."""
     rows = []
     for name, tally in tallies.items():
+        counters = (tally.gold, tally.guess, tally.found, tally.right)
         keys = sorted(tally.gold.keys() | tally.guess.keys())
         if column == "label":
             keys.sort(key=lambda key: -tally.gold[key])
         for key in keys:
-            counters = (tally.gold, tally.guess, tally.found, tally.right)
             gold, guess, found, right = (counter[key] for counter in counters)
             shares = (right, guess), (found, gold), (found + right, gold + guess)
             rows.append((name, name_of(key), gold, guess, found, *(_quotient(*share) for share in shares)))
@@ -264,7 +260,7 @@ def by_attachment(tallies: Mapping[str, AttachmentTally]) -> Breakdown:
     """How many PPs and coordinations are found, and how many are attached or joined right."""
     rows = []
     for name, tally in tallies.items():
-        for what in sorted(tally.gold, key=lambda key: (key.kind != PP, -tally.gold[key], key.label)):
+        for what in sorted(tally.gold, key=lambda key: (key[0] != PP, -tally.gold[key], key[1])):
             gold, found, right = (counter[what] for counter in (tally.gold, tally.found, tally.right))
             rows.append((name, *what, gold, found, right, _quotient(found, gold), _quotient(right, gold)))
     columns = ["name", "attachment", "label", "gold", "found", "right", "found_share", "right_share"]
@@ -283,20 +279,13 @@ def confusions(tallies: Mapping[str, LabelTally]) -> Breakdown:
     )
 
 
-class Tables(NamedTuple):
-    """A breakdown: its tally of each parser's sentences, and the tables made of the tallies."""
-
-    tally: Callable[[], Tally]
-    make: Callable[[Mapping[str, Any]], list[Breakdown]]
-
-
-#: All but the one by length, which uses the table of counts.
-TABLES: dict[By, Tables] = {
-    "label": Tables(LabelTally, lambda tallies: [by_key("label", tallies), confusions(tallies)]),
-    "confusions": Tables(LabelTally, lambda tallies: [confusions(tallies)]),
-    "depth": Tables(lambda: ConstituentTally(depths), lambda tallies: [by_key("depth", tallies, depth_name)]),
-    "width": Tables(lambda: ConstituentTally(widths), lambda tallies: [by_key("width", tallies, width_name)]),
-    "attachment": Tables(AttachmentTally, lambda tallies: [by_attachment(tallies)]),
+#: The tally of each parser's sentences, and the tables made of the tallies; that by length uses the counts.
+TABLES: dict[By, tuple[Callable[[], Tally], Callable[[Mapping[str, Any]], list[Breakdown]]]] = {
+    "label": (LabelTally, lambda tallies: [by_key("label", tallies), confusions(tallies)]),
+    "confusions": (LabelTally, lambda tallies: [confusions(tallies)]),
+    "depth": (lambda: ConstituentTally(depths), lambda tallies: [by_key("depth", tallies, depth_name)]),
+    "width": (lambda: ConstituentTally(widths), lambda tallies: [by_key("width", tallies, width_name)]),
+    "attachment": (AttachmentTally, lambda tallies: [by_attachment(tallies)]),
 }
 
 
@@ -305,14 +294,14 @@ Tallies = dict[By, dict[str, Tally]]
 
 def new_tallies(wanted: Iterable[By], names: Sequence[str]) -> Tallies:
     """The tallies of each breakdown, by the parsers' names; none by length."""
-    return {by: {name: TABLES[by].tally() for name in names} for by in wanted if by != "length"}
+    return {by: {name: TABLES[by][0]() for name in names} for by in wanted if by != "length"}
 
 
 def tables_of(
     by: By, tallies: Tallies, counts: pd.DataFrame, criteria: Sequence[Criterion], average: Average
 ) -> list[Breakdown]:
     """The tables of a breakdown; the first is the one that CSV holds."""
-    return [by_length(counts, criteria, average)] if by == "length" else TABLES[by].make(tallies[by])
+    return [by_length(counts, criteria, average)] if by == "length" else TABLES[by][1](tallies[by])
 
 
 def render_breakdowns(

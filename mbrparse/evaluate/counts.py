@@ -386,8 +386,8 @@ def count_matches(
     gold: TreeSource,
     parses: Sequence[TreeSource],
     how: Comparison = PAPER_FORM,
-    tallies: Mapping[str, Sequence[Tally]] | None = None,
     log: Log = no_log,
+    tallies: Mapping[str, Sequence[Tally]] | None = None,
 ) -> Iterator[list[SentenceCounts]]:
     """Yield, for each gold sentence, its counts in each parser's parses.
 

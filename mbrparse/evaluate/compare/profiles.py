@@ -30,44 +30,19 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from itertools import accumulate
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, get_args
+from typing import Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 
 from mbrparse.errors import CorpusError, MbrparseError
+from mbrparse.evaluate import counts, criteria
 from mbrparse.evaluate.align import Alignment, TreeSource
-from mbrparse.evaluate.counts import (
-    PAPER_FORM,
-    Brackets,
-    ComparedTrees,
-    Comparison,
-    Tally,
-    count_matches,
-    debinarized,
-    equal_places,
-    trees_in,
-)
-from mbrparse.evaluate.criteria import (
-    COVERAGE,
-    MORE,
-    PAPER,
-    Column,
-    Counts,
-    Criterion,
-    exact,
-    f_score,
-    ratio,
-    tree,
-)
+from mbrparse.evaluate.criteria import COVERAGE, MORE, PAPER, Column, Counts, Criterion, f_score, ratio
 from mbrparse.evaluate.evalb.parameters import COLLINS, SPMRL, EvalbParameters
 from mbrparse.evaluate.evalb.summary import EVALB, EVALB_COVERAGE, count_as_evalb
 from mbrparse.log import Log
 from mbrparse.treebank.outlines import outline
 from mbrparse.treebank.tree import Tree
-
-if TYPE_CHECKING:
-    pass
-
 
 Words = Literal["penn", "all"]
 Whole = Literal["no", "below-root", "yes"]
@@ -118,7 +93,7 @@ class SpanConventions:
         """Whether a sentence with this number of words counts."""
         return max(self.shortest, 1) <= words and (self.longest is None or words <= self.longest)
 
-    def brackets(self, tree: Tree, kept: Sequence[bool]) -> Brackets:
+    def brackets(self, tree: Tree, kept: Sequence[bool]) -> counts.Brackets:
         """The constituents of a tree that count, parents before children.
 
         Of constituents over one span that count once, the topmost is there, for its label.
@@ -150,7 +125,7 @@ class SpanConventions:
             seen.add(span)
             spans.append(span)
             labels.append(label)
-        return Brackets(spans, labels)
+        return counts.Brackets(spans, labels)
 
 
 class SpanCounts(NamedTuple):
@@ -172,15 +147,15 @@ def count_spans(
     gold: TreeSource,
     parses: Sequence[TreeSource],
     how: SpanConventions,
-    tallies: Mapping[str, Sequence[Tally]] | None,
     log: Log,
+    tallies: Mapping[str, Sequence[counts.Tally]] | None,
 ) -> Iterator[list[SpanCounts]]:
     """Yield, for each gold sentence, its counts in each parser's parses.
 
     ``tallies`` (by each name) get the gold's and the parses' labels of spans that match without
     them. Raises as ``count_matches`` does, and CorpusError where no sentence counts.
     """
-    alignment = Alignment(gold, parses, trees_in("original", log))
+    alignment = Alignment(gold, parses, counts.trees_in("original", log))
     counted = 0
     for number, line, correct_tree in alignment.gold_trees():
         leaves = correct_tree.leaves()
@@ -189,22 +164,19 @@ def count_spans(
         takes = how.takes(words)
         counted += takes
         correct = how.brackets(correct_tree, kept)
+        tags = [leaf.label for leaf, keeps in zip(leaves, kept, strict=True) if keeps]
         rows = []
         for source, parse in zip(parses, alignment.parses(leaves), strict=True):
-            guess = Brackets([], [])
-            if parse.tree is not None:
-                guess = how.brackets(parse.tree, kept)
-                if how.bare_word and parse.tree.is_leaf and words:
-                    guess = Brackets([(0, 1)], [""])
-            pairs = equal_places(correct.spans, guess.spans)
+            guess = counts.Brackets([], []) if parse.tree is None else how.brackets(parse.tree, kept)
+            if how.bare_word and parse.tree is not None and parse.tree.is_leaf and words:
+                guess = counts.Brackets([(0, 1)], [""])
+            pairs = counts.equal_places(correct.spans, guess.spans)
             parsed = takes and parse.tree is not None
-            sizes = [takes * len(found) for found in (correct.spans, guess.spans, pairs)]
+            sizes = [takes * len(each) for each in (correct.spans, guess.spans, pairs)]
             places = (source.name, number, line, parse.line)
             rows.append(SpanCounts(*places, words, int(takes), int(parsed), *sizes))
-            if tallies is not None and takes:
-                tags = [leaf.label for leaf, keeps in zip(leaves, kept, strict=True) if keeps]
-                for tally in tallies[source.name]:
-                    tally.add(ComparedTrees(correct, guess, pairs, tags))
+            for tally in tallies[source.name] if tallies is not None and takes else ():
+                tally.add(counts.ComparedTrees(correct, guess, pairs, tags))
         yield rows
     if not counted:
         raise CorpusError(
@@ -216,59 +188,60 @@ def count_spans(
 
 def _mean(name: str, heading: str, rate: Callable[[Counts], Column]) -> Criterion:
     """The mean of a rate of the sentences that count."""
-    return Criterion(
-        name, heading, lambda counts: np.where(counts["parsed"] > 0, rate(counts), 0.0), _counted
-    )
+    return Criterion(name, heading, lambda table: np.where(table["parsed"] > 0, rate(table), 0.0), _counted)
 
 
-def _counted(counts: Counts) -> Column:
-    return counts["counted"]
+def _counted(table: Counts) -> Column:
+    return table["counted"]
 
 
 def _quotient(above: Column, below: Column, otherwise: Column | float) -> Column:
     return np.where(below > 0, above / np.where(below > 0, below, 1), otherwise)
 
 
-def _precision(counts: Counts) -> Column:
-    nothing_to_find = (counts["gold"] == 0).astype(float)
-    return _quotient(counts["matched"], counts["guess"], nothing_to_find)
+def _precision(table: Counts) -> Column:
+    nothing_to_find = (table["gold"] == 0).astype(float)
+    return _quotient(table["matched"], table["guess"], nothing_to_find)
 
 
-def _recall(counts: Counts) -> Column:
-    return _quotient(counts["matched"], counts["gold"], 1.0)
+def _recall(table: Counts) -> Column:
+    return _quotient(table["matched"], table["gold"], 1.0)
 
 
-def _f(counts: Counts) -> Column:
-    return _quotient(2 * counts["matched"], counts["gold"] + counts["guess"], 1.0)
+def _f(table: Counts) -> Column:
+    return _quotient(2 * table["matched"], table["gold"] + table["guess"], 1.0)
 
 
 def _with_whole(column: str) -> Callable[[Counts], Column]:
     """A count with one span more in each tree of two words at least: the whole sentence."""
-    parsed = column != "gold"
-    return lambda counts: (
-        counts[column] + ((counts["terminals"] > 1) & (counts["parsed" if parsed else "counted"] > 0))
-    )
+    there = "counted" if column == "gold" else "parsed"
+    return lambda table: table[column] + ((table["terminals"] > 1) & (table[there] > 0))
 
 
-SENTENCE_F = _mean("sentence_f", "sent. F", _f)
-SENTENCE_PRECISION = _mean("sentence_precision", "sent. prec.", _precision)
-SENTENCE_RECALL = _mean("sentence_recall", "sent. recall", _recall)
-CORPUS_F = f_score("corpus_f", "corpus F", "matched")
-CORPUS_PRECISION = ratio("corpus_precision", "corpus prec.", "matched", "guess")
-CORPUS_RECALL = ratio("corpus_recall", "corpus recall", "matched", "gold")
-COMPLETE = replace(tree("complete_match", "complete", exact("matched")), denominator=_counted)
+SENTENCE = (
+    _mean("sentence_f", "sent. F", _f),
+    _mean("sentence_precision", "sent. prec.", _precision),
+    _mean("sentence_recall", "sent. recall", _recall),
+)
+CORPUS = (
+    f_score("corpus_f", "corpus F", "matched"),
+    ratio("corpus_precision", "corpus prec.", "matched", "guess"),
+    ratio("corpus_recall", "corpus recall", "matched", "gold"),
+)
+COMPLETE = replace(
+    criteria.tree("complete_match", "complete", criteria.exact("matched")), denominator=_counted
+)
 
 _matched, _gold, _guess = _with_whole("matched"), _with_whole("gold"), _with_whole("guess")
 #: EVALB's figures of the same spans and the whole sentences.
-WHOLE_F = Criterion(
-    "whole_f", "EVALB F", lambda counts: 2 * _matched(counts), lambda counts: _gold(counts) + _guess(counts)
+WHOLE = (
+    Criterion(
+        "whole_f", "EVALB F", lambda table: 2 * _matched(table), lambda table: _gold(table) + _guess(table)
+    ),
+    Criterion("whole_precision", "EVALB prec.", _matched, _guess),
+    Criterion("whole_recall", "EVALB recall", _matched, _gold),
 )
-WHOLE_PRECISION = Criterion("whole_precision", "EVALB prec.", _matched, _guess)
-WHOLE_RECALL = Criterion("whole_recall", "EVALB recall", _matched, _gold)
 
-SENTENCE = (SENTENCE_F, SENTENCE_PRECISION, SENTENCE_RECALL)
-CORPUS = (CORPUS_F, CORPUS_PRECISION, CORPUS_RECALL)
-WHOLE = (WHOLE_F, WHOLE_PRECISION, WHOLE_RECALL)
 
 #: The share of the sentences that count that have a parse.
 SPAN_COVERAGE = replace(COVERAGE, denominator=_counted)
@@ -288,9 +261,9 @@ class WordTally:
         self.lineages: list[float] = []
         self.correct_tags: list[int] = []
 
-    def add(self, trees: ComparedTrees) -> None:
+    def add(self, trees: counts.ComparedTrees) -> None:
         """Add a sentence."""
-        trees = debinarized(trees)
+        trees = counts.debinarized(trees)
         words = len(trees.gold_tags)
         alike = 0.0
         if trees.guess_tags:
@@ -299,7 +272,7 @@ class WordTally:
         self.correct_tags.append(sum(map(str.__eq__, trees.gold_tags, trees.guess_tags)))
 
 
-def lineages(tree: Brackets, words: int) -> list[Lineage]:
+def lineages(tree: counts.Brackets, words: int) -> list[Lineage]:
     """The lineage of each word.
 
     >>> tree = Brackets([(0, 5), (0, 3), (1, 3)], ["S", "N1", "N1"])
@@ -360,7 +333,7 @@ TAGGING = ratio("tagging_accuracy", "tags", "correct_tags", "terminals")
 OF_WORDS: tuple[Criterion, ...] = (LEAF_ANCESTOR, TAGGING)
 
 
-How: TypeAlias = Comparison | EvalbParameters | SpanConventions
+How: TypeAlias = counts.Comparison | EvalbParameters | SpanConventions
 
 
 @dataclass(frozen=True)
@@ -406,7 +379,7 @@ def _of_spans(name: str, source: str, how: SpanConventions, criteria: tuple[Crit
 PROFILES = {
     profile.name: profile
     for profile in (
-        Profile("goodman", "Goodman 1996, section 2", PAPER_FORM, PAPER, MORE, further=OF_WORDS),
+        Profile("goodman", "Goodman 1996, section 2", counts.PAPER_FORM, PAPER, MORE, further=OF_WORDS),
         Profile("evalb", "EVALB 2013, COLLINS.prm", COLLINS, EVALB, (), (EVALB_COVERAGE,)),
         Profile("spmrl", "evalb_spmrl2013, spmrl.prm, -X", SPMRL, EVALB, (), (EVALB_COVERAGE,)),
         _of_spans(
@@ -433,20 +406,22 @@ PROFILES = {
             "compound-pcfg",
             "harvardnlp/compound-pcfg 4af1eb0, compare_trees.py, utils.py and process_ptb.py",
             SpanConventions(whole="below-root", shortest=2, longest=150),
-            (CORPUS_F, SENTENCE_F),
+            (CORPUS[0], SENTENCE[0]),
         ),
     )
 }
 
 
 def chosen_profile(
-    profile: Profile | str | None, comparison: Comparison = PAPER_FORM, evalb: EvalbParameters | None = None
+    profile: Profile | str | None,
+    comparison: counts.Comparison = counts.PAPER_FORM,
+    evalb: EvalbParameters | None = None,
 ) -> Profile:
     """The profile of this name; without one Goodman's (in that form), or EVALB's by its parameters.
 
     Raises MbrparseError where the arguments do not go together.
     """
-    if evalb is not None and (profile is not None or comparison != PAPER_FORM):
+    if evalb is not None and (profile is not None or comparison != counts.PAPER_FORM):
         raise MbrparseError("a profile, form, unaries and crossing_reference mean nothing with evalb")
     if evalb is not None:
         return replace(PROFILES["evalb"], how=evalb)
@@ -455,9 +430,9 @@ def chosen_profile(
         if name not in PROFILES:
             raise MbrparseError(f"no profile is called {name!r}", remedy=f"there are {', '.join(PROFILES)}")
         profile = PROFILES[name]
-    if comparison == PAPER_FORM:
+    if comparison == counts.PAPER_FORM:
         return profile
-    if not isinstance(profile.how, Comparison):
+    if not isinstance(profile.how, counts.Comparison):
         raise MbrparseError(
             f"form, unaries and crossing_reference mean nothing with the profile {profile.name}",
             remedy="they are goodman's",
@@ -470,13 +445,11 @@ def counted_rows(
     parses: Sequence[TreeSource],
     how: How,
     log: Callable[[str], None],
-    tallies: Mapping[str, Sequence[Tally]],
+    tallies: Mapping[str, Sequence[counts.Tally]],
 ) -> Iterator[Sequence[NamedTuple]]:
     """Yield, for each gold sentence, its counts in each parser's parses; ``tallies`` get the trees."""
-    match how:
-        case EvalbParameters():
-            yield from count_as_evalb(gold, parses, how, log, tallies)
-        case SpanConventions():
-            yield from count_spans(gold, parses, how, tallies, log)
-        case _:
-            yield from count_matches(gold, parses, how, tallies, log)
+    if isinstance(how, EvalbParameters):
+        return count_as_evalb(gold, parses, how, log, tallies)
+    if isinstance(how, SpanConventions):
+        return count_spans(gold, parses, how, log, tallies)
+    return counts.count_matches(gold, parses, how, log, tallies)

@@ -86,7 +86,7 @@ class MarkedTrees:
         for pair, count in labels.items():
             self.confused[pair].append((sentence, count))
         for by, name_of in GROUPS.items():
-            tally = breakdowns.TABLES[by].tally()
+            tally = breakdowns.TABLES[by][0]()
             tally.add(trees)
             missed, extra = Counter[Any](), Counter[Any]()
             if isinstance(tally, breakdowns.AttachmentTally):

@@ -187,17 +187,14 @@ def _page(
     names, gold = compared.names, summary.signature.partition("gold:")[2].partition("|")[0].rpartition("=")[0]
     frames = compared.evaluation.frames
     labelled = compared.settings.labelled
+    meanings = dict(line.split(": ", 1) for line in text("meanings.txt").splitlines())
     context = {
         "title": options.title or f"{len(names)} parser{'s' * (len(names) > 1)} on {gold}",
         "facts": facts(compared, options.about),
         "results": figures.results(summary),
         "tested": summary.significance is not None,
         "legend": "" if summary.significance is None else legend(summary.significance),
-        "meanings": [
-            (criterion.heading, figures.MEANINGS[criterion.name])
-            for criterion in summary.criteria
-            if criterion.name in figures.MEANINGS
-        ],
+        "meanings": [(one.heading, meanings[one.name]) for one in summary.criteria if one.name in meanings],
         "baseline": None if summary.significance is None else summary.significance.baseline,
         "differences": figures.differences(summary),
         "criterion": shown,
