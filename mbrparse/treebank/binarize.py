@@ -15,28 +15,10 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeVar
 
 from mbrparse.log import Log
+from mbrparse.treebank import labels as codec
 from mbrparse.treebank.brackets import AnyTree, ReadTree, any_tree
 from mbrparse.treebank.clean import unwrap
 from mbrparse.treebank.heads import HeadChoice, HeadRules, choose_heads
-from mbrparse.treebank.labels import (
-    CONTINUATION,
-    HEAD_TAG,
-    JOIN,
-    PARENT,
-    SIBLING,
-    TAG_JOIN,
-    LabelMarks,
-    continuation_of,
-    escape,
-    foreign_note,
-    frame,
-    is_continuation,
-    join_chain,
-    join_tag,
-    parse_label,
-    split_chain,
-    split_tag,
-)
 from mbrparse.treebank.tree import Tree
 
 
@@ -161,9 +143,9 @@ def debinarize(tree: AnyTree) -> Tree:
 
     def inner(node: Tree, groups: list[list[Tree]]) -> list[Tree]:
         children = [child for group in groups for child in group]
-        if is_continuation(node.label) and node is not tree:
+        if codec.is_continuation(node.label) and node is not tree:
             return children
-        labels = split_chain(parse_label(node.label).base)
+        labels = codec.split_chain(codec.parse_label(node.label).base)
         for label in reversed(labels):
             children = [Tree(label, children)]
         return children
@@ -173,9 +155,9 @@ def debinarize(tree: AnyTree) -> Tree:
 
 def expanded(leaf: Tree) -> Tree:
     """The word under its treebank's tag, and under the constituents that are joined with it."""
-    if leaf.word is None or TAG_JOIN not in leaf.label:
+    if leaf.word is None or codec.TAG_JOIN not in leaf.label:
         return leaf
-    labels, tag = split_tag(leaf.label)
+    labels, tag = codec.split_tag(leaf.label)
     tree = Tree(tag, word=leaf.word)
     for label in reversed(labels):
         tree = Tree(label, [tree])
@@ -188,9 +170,9 @@ def _tags_joined(node: Tree, chains: ChainPolicy) -> Tree:
     while chains == "join-tags" and len(below.children) == 1:
         labels.append(below.label)
         below = below.children[0]
-    if below.word is None or not (labels or TAG_JOIN in below.label):
+    if below.word is None or not (labels or codec.TAG_JOIN in below.label):
         return node
-    return Tree(join_tag(labels, below.label), word=below.word)
+    return Tree(codec.join_tag(labels, below.label), word=below.word)
 
 
 class _Constituent:
@@ -203,7 +185,7 @@ class _Constituent:
         while chains != "keep" and len(node.children) == 1 and not node.children[0].is_leaf:
             node = node.children[0]
             labels.append(node.label)
-        self.base = join_chain(tuple(labels))
+        self.base = codec.join_chain(tuple(labels))
         self.children = [_tags_joined(child, chains) for child in node.children]
         self.ancestors = ancestors
         self.choice: HeadChoice | None = None
@@ -234,18 +216,18 @@ def _constituents(tree: Tree, how: Binarization) -> list[_Constituent]:
 
 
 def _built_leaf(leaf: Tree) -> _Built:
-    labels, tag = ((), leaf.label) if leaf.word is None else split_tag(leaf.label)
-    return _Built(leaf, JOIN.join(map(escape, (*labels, tag))), escape(tag))
+    labels, tag = ((), leaf.label) if leaf.word is None else codec.split_tag(leaf.label)
+    return _Built(leaf, codec.JOIN.join(map(codec.escape, (*labels, tag))), codec.escape(tag))
 
 
 def _build(node: _Constituent, children: Sequence[_Built], how: Binarization) -> _Built:
     choice, count = node.choice, len(children)
     head = choice.head if choice else count - 1 if how.direction == "right" else 0
     head_tag = children[head].head_tag
-    annotations = "".join([PARENT + name for name in node.ancestors])
+    annotations = "".join([codec.PARENT + name for name in node.ancestors])
     if how.heads is not None and how.heads.tags:
-        annotations += HEAD_TAG + head_tag
-    continuation = node.base + CONTINUATION
+        annotations += codec.HEAD_TAG + head_tag
+    continuation = node.base + codec.CONTINUATION
     named = count if how.hmarkov == math.inf else int(how.hmarkov)
     complements = choice.complements if choice and how.heads and how.heads.frames else None
 
@@ -254,9 +236,9 @@ def _build(node: _Constituent, children: Sequence[_Built], how: Binarization) ->
         siblings = frames = ""
         if named:
             to_come = children[start:end] if how.direction == "right" else children[start:end][::-1]
-            siblings = "".join([SIBLING + child.name for child in to_come[:named]])
+            siblings = "".join([codec.SIBLING + child.name for child in to_come[:named]])
         if complements:
-            frames = frame(complements[start:head]) + frame(complements[head:end])
+            frames = codec.frame(complements[start:head]) + codec.frame(complements[head:end])
         return continuation + siblings + annotations + frames
 
     trees = [child.tree for child in children]
@@ -268,7 +250,7 @@ Item = TypeVar("Item")
 _LOOKED_AT = 1000  # trees: a binarizer's labels are in every few
 
 
-def translated(tree: Tree, marks: LabelMarks) -> Tree:
+def translated(tree: Tree, marks: codec.LabelMarks) -> Tree:
     """A tree of another program with its constituents' labels as binarized trees have them here.
 
     A null label becomes the continuation of the label above, but at the root.
@@ -284,7 +266,7 @@ def translated(tree: Tree, marks: LabelMarks) -> Tree:
         node, above = stack.pop()
         label = node.label
         if node.children:
-            label = continuation_of(above) if above and label in marks.null else marks.translate(label)
+            label = codec.continuation_of(above) if above and label in marks.null else marks.translate(label)
         found.append((node, label))
         stack.extend((child, label) for child in reversed(node.children))
     built: list[Tree] = []
@@ -293,7 +275,7 @@ def translated(tree: Tree, marks: LabelMarks) -> Tree:
     return built[0]
 
 
-def translated_trees(trees: Iterable[ReadTree], marks: LabelMarks, nary: bool) -> Iterator[ReadTree]:
+def translated_trees(trees: Iterable[ReadTree], marks: codec.LabelMarks, nary: bool) -> Iterator[ReadTree]:
     """Trees, those with ``marks`` in their labels ``translated``, and with ``nary`` debinarized."""
     for line, tree, name in trees:
         if tree is not None and any(map(marks.in_label, phrase_labels(tree))):
@@ -304,7 +286,7 @@ def translated_trees(trees: Iterable[ReadTree], marks: LabelMarks, nary: bool) -
 
 
 def our_trees(
-    trees: Iterable[ReadTree], marks: LabelMarks | None, nary: bool, source: str, log: Log
+    trees: Iterable[ReadTree], marks: codec.LabelMarks | None, nary: bool, source: str, log: Log
 ) -> Iterator[ReadTree]:
     """The same, or without marks trees as they are; labels that still look foreign are logged."""
     found = trees if marks is None else translated_trees(trees, marks, nary)
@@ -322,7 +304,7 @@ def watched(
     """Trees or lines as they are; labels that look like another program's are logged, once."""
     logged = False
     for number, item in enumerate(items):
-        if not logged and number < _LOOKED_AT and (found := foreign_note(labels_of(item))):
+        if not logged and number < _LOOKED_AT and (found := codec.foreign_note(labels_of(item))):
             logged = True
             log(f"{source}: {found}")
         yield item

@@ -14,19 +14,9 @@ from typing import Literal, get_args
 from mbrparse.errors import CorpusError, MbrparseError
 from mbrparse.files import source_name
 from mbrparse.log import counted
+from mbrparse.treebank import clean
 from mbrparse.treebank.binarize import RIGHT_LINEAR, Binarization, binarize
 from mbrparse.treebank.brackets import read_parse_file
-from mbrparse.treebank.clean import (
-    PENN,
-    STRIP,
-    Categories,
-    LabelMap,
-    UnaryPolicy,
-    categories,
-    read_label_map,
-    simplify,
-    without_traces,
-)
 from mbrparse.treebank.corpora.known_corpora import known_corpus
 from mbrparse.treebank.corpora.reading import SourceTree, no_trees, read_corpus
 from mbrparse.treebank.formats.conventions import AS_USUAL, CorpusReading, Removals
@@ -112,22 +102,22 @@ class Preparation:
     ``functions`` is strip, keep or a convention of ``categories``; strip uses the corpus's own.
     """
 
-    unary: UnaryPolicy = "top"
-    functions: str = STRIP
+    unary: clean.UnaryPolicy = "top"
+    functions: str = clean.STRIP
     binarization: Binarization = RIGHT_LINEAR
     max_length: int | None = None
-    label_map: LabelMap | None = None
+    label_map: clean.LabelMap | None = None
     min_length: int = 1
 
     def __post_init__(self) -> None:
-        if self.unary not in get_args(UnaryPolicy):
-            known = ", ".join(get_args(UnaryPolicy))
+        if self.unary not in get_args(clean.UnaryPolicy):
+            known = ", ".join(get_args(clean.UnaryPolicy))
             raise MbrparseError(f"unary is one of {known}, not {self.unary!r}")
         self.categories()
 
-    def categories(self, convention: str = PENN) -> Categories:
+    def categories(self, convention: str = clean.PENN) -> clean.Categories:
         """How the labels of a corpus of this convention are read."""
-        return categories(self.functions, convention, self.label_map)
+        return clean.categories(self.functions, convention, self.label_map)
 
 
 @dataclass(slots=True)
@@ -192,7 +182,7 @@ def prepare(
     Heads are chosen before function tags and unary productions go. Raises CorpusError if nothing was
     there to read.
     """
-    yield from _prepared(trees, how, statistics, PENN)
+    yield from _prepared(trees, how, statistics, clean.PENN)
     statistics.check()
 
 
@@ -216,7 +206,7 @@ def prepare_corpora(
             on_error=statistics.skip if on_error == "skip" else None,
             removed=statistics.removed,
         )
-        yield from _prepared(trees, how, statistics, PENN if corpus is None else corpus.functions)
+        yield from _prepared(trees, how, statistics, clean.PENN if corpus is None else corpus.functions)
     statistics.unmatched = reading.unmatched(statistics.removed)
     statistics.check()
 
@@ -229,12 +219,12 @@ def _prepared(
     if how.unary in {"keep", "join-tags"}:
         binarization = replace(binarization, chains=how.unary)
     for placed in trees:
-        bare = without_traces(placed.tree)
+        bare = clean.without_traces(placed.tree)
         if bare is None:
             statistics.dropped["empty"] += 1
             continue
         statistics.sanity.see(bare)
-        cleaned = simplify(bare, how.unary, categories)
+        cleaned = clean.simplify(bare, how.unary, categories)
         if cleaned.is_leaf or (how.unary == "join-tags" and len(cleaned.leaves()) == 1):
             statistics.dropped["single terminal"] += 1
         elif how.max_length is not None and len(cleaned.leaves()) > how.max_length:
@@ -252,8 +242,8 @@ def read_trees(
     corpus: str | Path,
     *,
     binarize: bool | Binarization = True,
-    unary: UnaryPolicy = "top",
-    functions: str = STRIP,
+    unary: clean.UnaryPolicy = "top",
+    functions: str = clean.STRIP,
     label_map: str | Path | None = None,
     reading: CorpusReading = AS_USUAL,
     max_length: int | None = None,
@@ -313,7 +303,7 @@ def read_trees(
         functions,
         RIGHT_LINEAR if binarize is True else binarize,
         max_length,
-        None if label_map is None else read_label_map(label_map),
+        None if label_map is None else clean.read_label_map(label_map),
     )
     prepared = prepare_corpora([corpus], how, statistics, reading, sections=sections, on_error=on_error)
     return [one.tree for one in prepared]

@@ -9,19 +9,18 @@ bracket, whatever they are called. They come in the order of their paths.
 
 from __future__ import annotations
 
-import collections
-import contextlib
 import glob
 import io
 import os
 import re
 import zipfile
 from bisect import bisect_left, bisect_right
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, NoReturn
+from typing import Any, BinaryIO, NamedTuple, NoReturn
 
 from mbrparse.errors import CorpusError, FileError, MbrparseError
 from mbrparse.files import (
@@ -34,19 +33,9 @@ from mbrparse.files import (
     source_name,
 )
 from mbrparse.treebank.corpora.known_corpora import CORPORA, Corpus, corpus_path, known_corpus
-from mbrparse.treebank.formats.conventions import (
-    AS_USUAL,
-    CorpusReading,
-    ErrorHandler,
-    Reading,
-    Removals,
-    conformed,
-)
+from mbrparse.treebank.formats.conventions import AS_USUAL, CorpusReading, Reading, Removals, conformed
 from mbrparse.treebank.formats.styles import STYLES, is_plain, nltk_corpus, nltk_files, nltk_trees
 from mbrparse.treebank.tree import Tree
-
-if TYPE_CHECKING:
-    import zipfile
 
 TREE_SUFFIXES = (".mrg", ".ptb", ".tree", ".psd", ".parse", ".tbf")
 
@@ -88,7 +77,7 @@ class TreeFile:
             raise FileError("standard input is read once, in one encoding", source=self.source)
         for name in names:
             try:
-                collections.deque(self.lines(name), maxlen=0)
+                deque(self.lines(name), maxlen=0)
                 return name
             except FileError as error:
                 if error.source is None:  # no encoding of that name
@@ -189,26 +178,23 @@ def _of_trees(
         within = [file for file in found if folder in file.inner_path.parts[:-1]]
         if within:
             return within
-    found = found or [
-        file for file in inside if not file.inner_path.name.startswith(".") and begins_with_bracket(file)
-    ]
+    visible = (file for file in inside if not file.inner_path.name.startswith("."))
+    found = found or list(filter(begins_with_bracket, visible))
     if not found:
-        kinds = {f"*{file.inner_path.suffix or file.inner_path.name}" for file in inside}
-        held = ", ".join(sorted(kinds)[:5])
-        raise CorpusError(
-            f"{kind} holds no file of trees",
-            source=spec,
-            remedy=f"none of its files ({held}) begins with a bracket"
-            if held
-            else "it holds no file at all: name another",
+        kinds = ", ".join(
+            sorted({f"*{file.inner_path.suffix or file.inner_path.name}" for file in inside})[:5]
         )
+        remedy = (
+            f"none of its files ({kinds}) begins with a bracket"
+            if kinds
+            else "it holds no file at all: name another"
+        )
+        raise CorpusError(f"{kind} holds no file of trees", source=spec, remedy=remedy)
     return found
 
 
 @contextmanager
 def _zip(path: str) -> Iterator[zipfile.ZipFile]:
-    import zipfile
-
     try:
         archive = zipfile.ZipFile(path)
     except PermissionError as error:
@@ -239,7 +225,7 @@ def read_corpus(
     how: CorpusReading = AS_USUAL,
     *,
     sections: str | None = None,
-    on_error: ErrorHandler = None,
+    on_error: Callable[[MbrparseError], None] | None = None,
     on_empty: Callable[[str, int], None] | None = None,
     removed: Removals | None = None,
 ) -> Iterator[SourceTree]:
@@ -257,14 +243,14 @@ def read_corpus(
     style = "penn" if corpus is None else corpus.style
     if corpus is None and spec.startswith("nltk:") and not is_plain(nltk_corpus(spec)):
         style = "nltk"
-    conventions = STYLES[style].joined(how)
-    reading = Reading(conventions, on_error, on_empty, Removals() if removed is None else removed)
-    if how.leaves is not None and not conventions.has_lemmas:
+    written = STYLES[style].joined(how)
+    if how.leaves is not None and not written.has_lemmas:
         names = ", ".join(known.spec for known in CORPORA if STYLES[known.style].has_lemmas)
         raise CorpusError(
             f"{spec} gives no lemmas that leaves could hold",
             remedy=f"these do: {names}; elsewhere `terminals_below` says where they are",
         )
+    reading = Reading(written, on_error, on_empty, Removals() if removed is None else removed)
     if spec.startswith("embedded:"):
         lines = io.StringIO(_embedded(spec, ".mrg").read_text("utf-8"))
         return _read_lines(lines, spec, reading)
@@ -375,7 +361,8 @@ def _read_nltk(spec: str, reading: Reading) -> Iterator[SourceTree]:
         return
     for file, encoding, stream in nltk_files(spec):
         source, bad = f"{spec}/{file}", reading.bad_lines()
-        yield from _read_lines(decode_lines(stream, source, encoding, bad), source, reading, bad, encoding)
+        lines = decode_lines(stream, source, encoding, bad)
+        yield from _read_lines(lines, source, reading, bad, encoding)
 
 
 def read_inputs(specs: Sequence[str], encoding: str = "utf-8") -> Iterator[SourceTree]:
@@ -417,13 +404,10 @@ def find_corpora(paths: Iterable[str]) -> dict[str, list[str]]:
 
 
 def _found(corpus: Corpus, places: Iterable[str]) -> Iterator[str]:
-    if not corpus.takes_path:
-        if corpus.name.startswith("embedded:") or _is_installed(corpus.name.partition(":")[2]):
-            yield corpus.name
-        return
-    for place in places:
-        if _is_at(corpus, place):
-            yield f"{corpus.name}:{place}"
+    if corpus.takes_path:
+        yield from (f"{corpus.name}:{place}" for place in places if _is_at(corpus, place))
+    elif corpus.name.startswith("embedded:") or _is_installed(corpus.name.partition(":")[2]):
+        yield corpus.name
 
 
 def _is_at(corpus: Corpus, place: str) -> bool:
@@ -441,7 +425,7 @@ def _is_installed(name: str) -> bool:
     import nltk.data
 
     for resource in (f"corpora/{name}", f"corpora/{name}.zip"):
-        with contextlib.suppress(LookupError):
+        with suppress(LookupError):
             nltk.data.find(resource)
             return True
     return False

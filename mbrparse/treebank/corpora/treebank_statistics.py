@@ -15,16 +15,7 @@ from typing import Any, NamedTuple
 
 from mbrparse.errors import CorpusError, MbrparseError
 from mbrparse.files import source_name
-from mbrparse.treebank.clean import (
-    PENN,
-    STRIP,
-    TRACE,
-    WRAPPERS,
-    Categories,
-    categories,
-    prune,
-    without_traces,
-)
+from mbrparse.treebank import clean
 from mbrparse.treebank.corpora.known_corpora import CORPORA, corpus_path, known_corpus
 from mbrparse.treebank.corpora.prepare import OnError, Sanity
 from mbrparse.treebank.corpora.reading import SourceTree, find_corpora, no_trees, read_corpus
@@ -53,11 +44,11 @@ class TreebankStatistics:
     word, it has its tag. Rules and chains have categories, as ``functions`` of ``Preparation`` says.
     """
 
-    functions: str = STRIP
+    functions: str = clean.STRIP
     no_traces: bool = False
     malformed: list[MbrparseError] = field(default_factory=list)
     files: dict[str, Counter[str]] = field(default_factory=dict)  #: ``FILE_FIGURES``
-    labels: Counter[tuple[Categories, str]] = field(default_factory=Counter)  #: whole
+    labels: Counter[tuple[clean.Categories, str]] = field(default_factory=Counter)  #: whole
     leaves: Counter[tuple[str, str]] = field(default_factory=Counter)  #: tags and words
     rules: Counter[tuple[str, ...]] = field(default_factory=Counter)
     removed: Removals = field(default_factory=Removals)
@@ -65,20 +56,22 @@ class TreebankStatistics:
     _trees: set[int] = field(default_factory=set)  # hashes of 64 bits
     _sentences: set[int] = field(default_factory=set)
 
-    def watch(self, trees: Iterable[SourceTree], convention: str = PENN) -> Iterator[SourceTree]:
+    def watch(self, trees: Iterable[SourceTree], convention: str = clean.PENN) -> Iterator[SourceTree]:
         """Pass trees whose labels follow a convention (``categories``) through, and count them."""
-        how = categories(self.functions, convention)
+        how = clean.categories(self.functions, convention)
         category, tag = lru_cache(None)(how.category), lru_cache(None)(how.tag)
 
         def name(node: Tree) -> str:
             return category(node.label) if node.children else tag(node.label)
 
         for one in trees:
-            tree = prune(one.tree, lambda leaf: leaf.label == TRACE) if self.no_traces else one.tree
+            tree = (
+                clean.prune(one.tree, lambda leaf: leaf.label == clean.TRACE) if self.no_traces else one.tree
+            )
             if tree is None:
                 continue
             self._trees.add(hash(str(tree)))
-            while len(tree.children) == 1 and tree.label in WRAPPERS:
+            while len(tree.children) == 1 and tree.label in clean.WRAPPERS:
                 self._tables["wrappers"][tree.label or _UNLABELLED] += 1
                 tree = tree.children[0]
             nodes = list(tree.preorder())
@@ -88,7 +81,7 @@ class TreebankStatistics:
                 for node in nodes
                 if not node.children
             ]
-            words = [word for tag, word in leaves if tag != TRACE]
+            words = [word for tag, word in leaves if tag != clean.TRACE]
             self._sentences.add(hash(tuple(words)))
             self.labels.update((how, node.label) for node in inner)
             self.leaves.update(leaves)
@@ -145,7 +138,7 @@ class TreebankStatistics:
             found["functions"].update(dict.fromkeys(filter(_IS_NAMED, how.functions(label)), count))
         for (tag, word), count in self.leaves.items():
             found["tags"][tag] += count
-            is_trace = tag == TRACE
+            is_trace = tag == clean.TRACE
             found["traces" if is_trace else "words"][_INDEX.sub("", word) if is_trace else word] += count
         for (parent, *children), count in self.rules.items():
             found["rules"][f"{parent or _UNLABELLED} -> {' '.join(children)}"] += count
@@ -157,7 +150,7 @@ class TreebankStatistics:
 
 def treebank_statistics(
     *specs: str,
-    functions: str = STRIP,
+    functions: str = clean.STRIP,
     no_traces: bool = False,
     reading: CorpusReading = AS_USUAL,
     on_error: OnError = "stop",
@@ -174,7 +167,7 @@ def treebank_statistics(
     for spec in specs:
         corpus = known_corpus(spec)
         trees = read_corpus(spec, reading, on_error=skip, removed=found.removed)
-        deque(progress(found.watch(trees, PENN if corpus is None else corpus.functions)), maxlen=0)
+        deque(progress(found.watch(trees, clean.PENN if corpus is None else corpus.functions)), maxlen=0)
     if not found.files:
         raise next(iter(found.malformed), no_trees(", ".join(map(source_name, specs))))
     return found
@@ -218,7 +211,7 @@ def check_treebank(
             removed.place = suspicious.place = there
             _see(one.tree, suspicious, removed)
             removed.place = read  # where the reader goes on, which may be far behind the tree
-            sanity.see(without_traces(one.tree) or one.tree)
+            sanity.see(clean.without_traces(one.tree) or one.tree)
     if not wrong and not sanity.trees:
         raise no_trees(spec)
     suspicious[_PHRASE] *= sanity.same < sanity.words  # or there are no tags
@@ -230,7 +223,7 @@ def check_treebank(
 
 def _see(tree: Tree, suspicious: Removals, removed: Removals) -> None:
     """Count what is suspicious in a tree, and its wrappers."""
-    while len(tree.children) == 1 and tree.label in WRAPPERS:
+    while len(tree.children) == 1 and tree.label in clean.WRAPPERS:
         removed[f"wrapper {tree.label or '( )'}"] += 1
         tree = tree.children[0]
     for node in tree.preorder():
