@@ -58,25 +58,6 @@ def test_the_command_lines_table(command: Command, options: str, arguments: dict
     assert f"{found}\n" == f"{found!r}\n" == found.render("text")
 
 
-def test_frame_and_counts() -> None:
-    found = compare(trees(GOLD), {"viterbi": parses(PARSE)})
-    assert found.frame.loc["viterbi"].to_dict() == pytest.approx(
-        {
-            "labelled_tree": 0,
-            "labelled_recall": 3 / 7,
-            "bracketed_recall": 4 / 7,
-            "consistent_brackets_recall": 1,
-            "consistent_brackets_tree": 2 / 3,
-            "coverage": 2 / 3,
-        }
-    )
-    assert found.counts["labelled"].tolist() == [2, 1, 0]
-    assert found.counts["gold_line"].tolist() == found.counts["sentence"].tolist() == [1, 2, 3]
-    frame = found.frame
-    frame["coverage"] = 0.0
-    assert "66.67" in str(found)
-
-
 def test_where_parses_may_come_from() -> None:
     plain = compare(trees(GOLD), parses(PARSE))
     assert list(plain.frame.index) == ["parses"]

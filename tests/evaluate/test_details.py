@@ -22,51 +22,6 @@ from mbrparse.treebank.labels import is_continuation_label
 from mbrparse.treebank.outlines import tree_digest
 from mbrparse.treebank.tree import Tree
 
-OBJECTIVES = "--objective labelled-tree --objective bracketed-recall"
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two runs on the same sentences: by grammars of many trees, and of few."""
-    at = tmp_path_factory.mktemp("runs")
-    run("binarize embedded:flights -o", at / "all.mrg")
-    lines = (at / "all.mrg").read_text("utf-8").splitlines(keepends=True)
-    parts = {"gold": lines[:60], "many": lines[300:700], "few": lines[300:400]}
-    for name, part in parts.items():
-        (at / f"{name}.mrg").write_text("".join(part), "utf-8")
-    for name in ("many", "few"):
-        run("train", at / f"{name}.mrg", "-o", at / f"{name}.txt")
-        files = at / "gold.mrg", "-g", at / f"{name}.txt", "--details", at / f"{name}.jsonl"
-        assert run(f"parse {OBJECTIVES}", *files, "-o", at / f"{name}-{{objective}}.mrg").code == 0
-    return at
-
-
-@pytest.fixture
-def runs(made: Path, folder: Path) -> None:
-    shutil.copytree(made, folder, dirs_exist_ok=True)
-
-
-PARSES = {name: f"{name}-labelled-tree.mrg {name}-bracketed-recall.mrg" for name in ("many", "few")}
-
-
-@pytest.mark.usefixtures("runs")
-@pytest.mark.parametrize(
-    "form",
-    [
-        "",
-        "--evalb COLLINS.prm",
-    ],
-)
-def test_another_runs_details_are_refused(command: Command, form: str) -> None:
-    done = command(f"evaluate {form} --resamples 0 gold.mrg {PARSES['few']} --details few.jsonl")
-    rows = [json.loads(line) for line in Path("few.jsonl").read_text("utf-8").splitlines()]
-    fell = sum(row["status"] == "fallback" for row in rows)
-    assert f"{100 * fell / 60:.2f}" in done.output.splitlines()[1]
-    assert "details" not in done.err
-    refused = command(f"evaluate {form} gold.mrg {PARSES['few']} --details many.jsonl").error
-    line = int(refused.split(":")[1])
-    assert refused.startswith(f"many.jsonl:{line}: details of another tree than few-")
-
 
 def naive(tree: Tree) -> object:
     """What a digest tells apart: words, and the spans of more than one that are no continuations'."""
@@ -99,6 +54,7 @@ def test_digests_tell_trees_apart_and_stay_when_trees_are_binarized(one: Tree, o
 
 
 NAMES = ("labelled-tree", "labelled-recall")
+PARSES = " ".join(f"{name}.4.mrg" for name in NAMES)
 
 
 @pytest.fixture(scope="module")
@@ -138,16 +94,26 @@ def on_page() -> list[list[Any]]:
 
 
 @pytest.mark.usefixtures("parsed")
+@pytest.mark.parametrize("form", ["", "--evalb COLLINS.prm"])
+def test_details_of_other_trees_are_refused(command: Command, form: str) -> None:
+    evaluate = f"evaluate {form} --resamples 0 gold.mrg {PARSES} --details"
+    done = command(f"{evaluate} both.jsonl")
+    rows = [json.loads(line) for line in Path("both.jsonl").read_text("utf-8").splitlines()]
+    fell = sum(row["status"] == "fallback" for row in rows)
+    assert f"{100 * fell / len(rows):.2f}" in done.output.splitlines()[1]
+    assert "details" not in done.err
+    refused = command(f"{evaluate} labelled-tree.jsonl").error
+    line = int(refused.split(":")[1])
+    assert refused.startswith(f"labelled-tree.jsonl:{line}: details of another tree than labelled-recall.4")
+
+
+@pytest.mark.usefixtures("parsed")
 @pytest.mark.parametrize(
     "details",
-    [
-        "--details both.jsonl",
-        "--details labelled-recall.jsonl --details labelled-tree.jsonl",
-    ],
+    ["--details both.jsonl", "--details labelled-recall.jsonl --details labelled-tree.jsonl"],
 )
 def test_whatever_files_are_called(command: Command, details: str) -> None:
-    parses = " ".join(f"{name}.4.mrg" for name in NAMES)
-    done = command(f"report gold.mrg {parses} {details} -o page.html")
+    done = command(f"report gold.mrg {PARSES} {details} -o page.html")
     assert done.err == "mbrparse: page.html: open it in a browser\n"
     for found, known in zip(on_page(), expected(), strict=True):
         assert found == pytest.approx(known, rel=1e-4)
@@ -167,16 +133,3 @@ def test_what_cannot_be_paired_is_said(command: Command) -> None:
     Path("changed.mrg").write_text("".join(lines), "utf-8")
     done = command("report gold.mrg changed.mrg --details labelled-tree.jsonl -o page.html")
     assert "changed.mrg: 1 of 40 trees differ from those of labelled-tree.jsonl" in done.err
-
-
-@st.composite
-def numbered_trees(draw: st.DrawFn, length: int, marks: list[str]) -> Tree:
-    """A binary tree in which each label tells its node: ``x3_Cont``, ``x4+y4``; ``marks`` gets the labels."""
-    if length == 1:
-        return Tree("w")
-    number = len(marks)
-    label = draw(st.sampled_from([f"x{number}", f"x{number}_Cont", f"x{number}+y{number}"]))
-    marks.append(label)
-    split = draw(st.integers(1, length - 1))
-    parts = [draw(numbered_trees(split, marks)), draw(numbered_trees(length - split, marks))]
-    return Tree(label, parts)

@@ -63,11 +63,6 @@ def test_wsj(command: Command) -> None:
     assert "coverage 99.72: 361 of 362" in done.err
 
 
-def test_our_copies_are_the_originals() -> None:
-    for name in ("sample.prm", "new.prm", "COLLINS.prm", "sample.gld", "bug.tst"):
-        assert (DATA / name).read_bytes() == (wsj() / name).read_bytes()
-
-
 def test_strict(command: Command) -> None:
     gold, sample = DATA / "sample.gld", [DATA / "sample.gld", DATA / "sample.tst"]
     done = command("evaluate --strict --evalb", DATA / "sample.prm", *sample)
@@ -178,14 +173,6 @@ def test_different_numbers_of_lines(command: Command, more: str) -> None:
     assert f"2 : Number of lines unmatch (too many lines in {more} file)\n" in done.err
     table = evalb(command, "", texts["gold"], texts["test"], "--format json")
     assert "test.txt:2: " in table.error
-
-
-def test_no_lines_of_parses(command: Command) -> None:
-    done = evalb(command, "", f"{GOLD}\n", "", "--per-sentence counts.csv")
-    assert (done.code, rows(done)) == (0, [])
-    assert done.out.count("Number of sentence        =      0\n") == 2
-    assert Path("counts.csv").read_text("utf-8").startswith("name,sentence,")
-    assert len(Path("counts.csv").read_text("utf-8").splitlines()) == 1
 
 
 def test_quotes_are_mended(command: Command) -> None:

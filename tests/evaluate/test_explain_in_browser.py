@@ -47,16 +47,6 @@ def test_a_cell_is_clicked_and_its_splits_stepped_through(page: Page) -> None:
     assert page.messages() == []
 
 
-def test_the_chart_is_walked_in_the_order_of_filling(page: Page) -> None:
-    page.one("[data-span='0-1']").click()
-    assert not page.one("#earlier").is_enabled()
-    seen = []
-    for _ in range(4):
-        page.one("#later").click()
-        seen.append(page.one("[aria-current]").get_attribute("data-span"))
-    assert seen == ["1-2", "2-3", "3-4", "2-4"]
-
-
 def test_nothing_overflows_in_any_width_and_both_colours(page: Page) -> None:
     for width in (1600, 1280, 420):
         page.resize(width)

@@ -192,22 +192,6 @@ def test_randomization_agrees_with_enumeration(average: Average, seed: int) -> N
         assert found.p_randomization[1, place] == pytest.approx(exact, abs=error)
 
 
-def test_bootstrap_agrees_with_enumeration() -> None:
-    """Four sentences have 4^4 resamples: intervals and p-values can be had exactly."""
-    counts = random_table(2, 4, 5)
-    found = check(counts, "pooled", 20_000)
-    labelled, gold = (counts[column].to_numpy().reshape(2, 4) for column in ("labelled", "gold"))
-    drawn = np.array(list(itertools.product(range(4), repeat=4)))
-    recalls = labelled[:, drawn].sum(axis=-1) / gold[:, drawn].sum(axis=-1)
-    differences = recalls[1] - recalls[0]
-    observed = labelled[1].sum() / gold[1].sum() - labelled[0].sum() / gold[0].sum()
-    exact = np.mean(np.abs(differences - observed) >= abs(observed) - 1e-9)
-    assert found.difference[1, RECALL] == pytest.approx(observed)
-    assert found.p_bootstrap[1, RECALL] == pytest.approx(exact, abs=0.02)
-    for bound, share in ((found.low, 2.5), (found.high, 97.5)):
-        assert bound[1, RECALL] == pytest.approx(np.percentile(recalls[1], share), abs=0.01)
-
-
 def test_command(command: Command) -> None:
     """Ten times the sentences of the worked example: the perfect parses beat the others."""
     write(gold=GOLD * 10, viterbi=PARSE * 10, perfect=GOLD * 10)

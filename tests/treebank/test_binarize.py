@@ -5,7 +5,6 @@ Linearizing around heads, with all that labels then name; and back, whatever the
 
 from __future__ import annotations
 
-import itertools
 import math
 from dataclasses import replace
 
@@ -15,7 +14,7 @@ from hypothesis import strategies as st
 from tree_strategies import is_binary, labels, trees
 
 from mbrparse.errors import LabelError
-from mbrparse.treebank.binarize import Binarization, ChainPolicy, Direction, HeadDriven, binarize, debinarize
+from mbrparse.treebank.binarize import Binarization, HeadDriven, binarize, debinarize
 from mbrparse.treebank.brackets import read_tree
 from mbrparse.treebank.clean import UnaryPolicy, clean
 from mbrparse.treebank.corpora.prepare import Preparation, PreparationStatistics, prepare
@@ -48,19 +47,6 @@ def binarized(text: str, how: Binarization) -> str:
 )
 def test_siblings_still_to_come_the_nearest_first(how: Binarization, expected: str) -> None:
     assert binarized("(S a b c d e)", how) == expected
-
-
-@pytest.mark.parametrize(
-    ("how", "expected"),
-    [
-        (Binarization(vmarkov=2), "(S a (VP^S b (NP^VP c (NP_Cont^VP d (PP^NP e f)))))"),
-        (Binarization(hmarkov=2, vmarkov=2), "(S a (VP^S b (NP^VP c (NP_Cont>d>PP^VP d (PP^NP e f)))))"),
-    ],
-    ids=str,
-)
-def test_levels_that_a_label_speaks_of(how: Binarization, expected: str) -> None:
-    """Parents are the treebank's, not continuations, and siblings are named without their parents."""
-    assert binarized("(S a (VP b (NP c d (PP e f))))", how) == expected
 
 
 def test_a_chain_over_a_word_is_part_of_its_tag() -> None:
@@ -120,22 +106,6 @@ def test_debinarize_inverts_at_any_depth() -> None:
     assert debinarize(binarize(tree, Binarization("left", INF, 2))) == tree
 
 
-@pytest.mark.parametrize(("unary", "direction"), [("bottom", "right"), ("join-tags", "left")])
-def test_round_trip_of_the_sample(
-    unary: UnaryPolicy, direction: Direction, treebank_sample: tuple[Tree, ...]
-) -> None:
-    """Each tree meets one of the twelve combinations of the other options, and each of these 25 trees."""
-    assert len(treebank_sample) == 300
-    orders = itertools.product(("strip", "keep"), (0, 1, INF), (1, 2))
-    for tree, (functions, hmarkov, vmarkov) in zip(treebank_sample, itertools.cycle(orders), strict=False):
-        cleaned = clean(tree, unary, functions)
-        assert cleaned is not None
-        chains: ChainPolicy = "join-tags" if unary == "join-tags" else "join"
-        binary = binarize(cleaned, Binarization(direction, hmarkov, vmarkov, chains))
-        assert is_binary(binary)
-        assert debinarize(binary) == cleaned
-
-
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
@@ -156,9 +126,8 @@ def test_a_label_that_no_codec_wrote() -> None:
 
 
 COLLINS = head_rules("collins")
-PLAIN = Binarization(heads=HeadDriven(COLLINS))
 SIMAAN = Binarization(vmarkov=2, heads=HeadDriven(COLLINS, tags=True, frames=True))
-"""The parser M_H of Sima'an (2003)."""
+# The parser M_H of Sima'an (2003).
 
 
 def prepared(tree: Tree, how: Preparation) -> Tree | None:
@@ -172,14 +141,6 @@ def head_binarized(text: str, how: Binarization, unary: UnaryPolicy = "top") -> 
 
 SENTENCE = """( (S (NP-SBJ (PRP he)) (ADVP-TMP (RB now)) (VP (VBZ gives) (NP (DT the) (JJ old) (NN dog))
     (NP (DT a) (NN bone)) (PP-LOC (IN in) (NP (NNS gardens))) (NP-TMP (NN today))) (. .)) )"""
-
-
-def test_head_driven() -> None:
-    assert head_binarized(SENTENCE, PLAIN) == (
-        "(S (PRP he) (S_Cont (RB now) (S_Cont (VP (VP_Cont (VP_Cont (VP_Cont (VBZ gives) "
-        "(NP (DT the) (NP_Cont (JJ old) (NN dog)))) (NP (DT a) (NN bone))) "
-        "(PP (IN in) (NNS gardens))) (NN today)) (. .))))"
-    )
 
 
 def test_parent_head_tag_and_frames() -> None:

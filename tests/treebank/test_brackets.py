@@ -73,22 +73,12 @@ def test_indented_trees_and_the_lines_they_begin_on() -> None:
             ["(S (N a\u3000b) (N c\u00a0d) (N \u0085\u2028))"],
         ),
         ("(S\r\r\n\t(N\r a) \r x\r)\r", ["(S (N a) x)"]),
+        ("(\n) ()", ["None", "None"]),
         ("\f(S x y)\n\f\n\v (S y z)", ["(S x y)", "(S y z)"]),
     ],
 )
 def test_brackets_as_they_come(source: str, expected: list[str]) -> None:
     assert texts(source) == expected
-
-
-@pytest.mark.parametrize(
-    "source",
-    [
-        "()",
-        "(\n)",
-    ],
-)
-def test_empty_parse(source: str) -> None:
-    assert [found.tree for found in read_trees(source.splitlines())] == [None]
 
 
 @pytest.mark.parametrize(
@@ -136,6 +126,7 @@ def test_read_tree_wants_exactly_one(text: str) -> None:
     ("source", "expected"),
     [
         ("(S x y)\n\n(())\n(S y z)\n", ["(S x y)", None, None, "(S y z)"]),
+        ("# (no parse\n(S a b)\n# (S x y)\n\n(S c d)\n", ["(S a b)", None, "(S c d)"]),
         ("\n\n", [None, None]),
         ("\n(S\n  x\n\n  y)\n\n(S y z)\n\n", ["(S x y)", "(S y z)"]),
     ],
@@ -143,17 +134,6 @@ def test_read_tree_wants_exactly_one(text: str) -> None:
 def test_empty_lines_of_a_parse_file(source: str, expected: list[str | None]) -> None:
     Path("parses").write_text(source)
     assert [tree and str(tree) for _, tree, _ in read_parse_file("parses")] == expected
-
-
-def texts_of(text: str) -> list[str]:
-    return [str(tree) for _, tree, _ in read_trees(text.split("\n"))]
-
-
-def test_comments_between_trees_are_skipped() -> None:
-    text = "# from (the web\n\n(S a\n b)\n  # two )\n(S c d)\n#\n"
-    assert texts_of(text) == ["(S a b)", "(S c d)"]
-    Path("parses").write_text("# a comment is no parse\n(S a b)\n# (S x y)\n\n(S c d)\n")
-    assert [str(tree) for _, tree, _ in read_parse_file("parses")] == ["(S a b)", "None", "(S c d)"]
 
 
 def test_comments_among_sentences(command: Command) -> None:

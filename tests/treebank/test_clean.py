@@ -38,10 +38,6 @@ def test_traces_go_with_all_that_they_leave_empty() -> None:
     assert cleaned(text) == "(S (V go) (NP (N home) (N now)))"
 
 
-def test_a_tree_of_traces_is_nothing() -> None:
-    assert clean(read_tree("(S (NP (-NONE- *)) (VP (-NONE- *?*)))")) is None
-
-
 def test_function_tags_of_constituents_only() -> None:
     text = "(S-TPC-1 (NP-SBJ=2 (PRP-X I) b-c) (-LRB- (=A b c) (=A-B d e)))"
     assert cleaned(text) == "(S (NP (PRP-X I) b-c) (-LRB- (=A b c) (=A-B d e)))"

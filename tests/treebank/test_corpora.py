@@ -143,12 +143,6 @@ def test_missing_corpus_names_the_command_that_fetches_it() -> None:
 # --- our own -----------------------------------------------------------------------------
 
 
-def test_flights_is_read() -> None:
-    found = list(read_corpus("embedded:flights"))
-    assert len(found) == 1500
-    assert (found[-1].source, found[-1].line) == ("embedded:flights", 1500)
-
-
 # --- bytes that are no text ----------------------------------------------------------------
 
 

@@ -10,7 +10,7 @@ from tree_strategies import labels, trees
 
 from mbrparse.errors import visible
 from mbrparse.treebank.brackets import read_tree
-from mbrparse.treebank.drawing import MAX_DEPTH, draw_text
+from mbrparse.treebank.drawing import MAX_DEPTH
 from mbrparse.treebank.tree import Tree
 
 HOSTILE = Tree(
@@ -62,8 +62,3 @@ def test_words_stand_in_a_row_in_their_order(tree: Tree) -> None:
     assert row == [visible(word) for word in tree.words()]
     for (x1, y1, text1), (x2, y2, text2) in itertools.combinations(found, 2):
         assert abs(y1 - y2) > 16 or abs(x1 - x2) > 0.6 * 16 * (len(text1) + len(text2)) / 2
-
-
-def test_leaves_beside_phrases_stay_in_order() -> None:
-    """NLTK by itself draws "barks . the dog"."""
-    assert draw_text(read_tree("(S (NP the dog) barks .)"))[-1].split() == ["the", "dog", "barks", "."]

@@ -28,9 +28,7 @@ GREYNIR = r"""( (META (ID-CORPUS a7c9.2)
 """
 
 
-def read(
-    text: str, own: CorpusReading = AS_USUAL, style: str = "penn"
-) -> tuple[list[str], dict[str, int]]:
+def read(text: str, own: CorpusReading = AS_USUAL, style: str = "penn") -> tuple[list[str], dict[str, int]]:
     found, removed = read_style(style, text, own)
     return [str(tree) for _, tree, _ in found], dict(removed)
 
@@ -138,7 +136,7 @@ def test_whatever_is_put_in_comes_out(tree: Tree, leaves: Leaves, form: bool, da
 
 
 def read_historical(text: str, leaves: Leaves | None = "word") -> tuple[list[str], Counter[str]]:
-    style: str = "icepahc" if leaves else "penn-historical"
+    style = "icepahc" if leaves else "penn-historical"
     found, removed = read_style(style, text, CorpusReading(leaves=leaves))
     return [str(tree) for _, tree, _ in found], removed
 
@@ -186,26 +184,3 @@ def test_what_is_taken_out(text: str, tree: str, what: str, count: int) -> None:
     trees, removed = read_historical(text)
     assert trees == [tree]
     assert removed[what] == count
-
-
-EMPTY = ["(NP-SBJ *con*)", "(C 0)", "(CP (WNP-1 0) (IP *T*-1))", "*-1", "(X )"]
-NOISE = st.sampled_from([*EMPTY, "(CODE {COM:x})", "(ID A,.1)", "(LB |)"])
-BARE = st.recursive(
-    st.builds(lambda tag, word: Tree(tag, word=word), st.sampled_from(["N", "V"]), st.sampled_from("abc")),
-    lambda below: st.builds(Tree, st.sampled_from(["IP", "NP"]), st.lists(below, min_size=1, max_size=3)),
-    max_leaves=10,
-).filter(lambda tree: bool(tree.children))
-
-
-@given(tree=BARE, data=st.data())
-def test_whatever_noise_is_put_in_comes_out(tree: Tree, data: st.DataObject) -> None:
-    """Text written with noise before and after any child is read_historical as the tree without it."""
-
-    def noise() -> str:
-        return " ".join(data.draw(st.lists(NOISE, max_size=2)))
-
-    def inner(node: Tree, children: list[str]) -> str:
-        return f"({node.label} {' '.join(f'{noise()} {child}' for child in children)} {noise()})"
-
-    text = f"( {tree.fold(str, inner)} (ID A,.1))"
-    assert read_historical(text)[0] == [str(tree)]

@@ -14,9 +14,7 @@ from mbrparse.treebank.formats.styles import LOWERED, RAISED
 from mbrparse.treebank.tree import Tree
 
 
-def read(
-    style: str, text: str, leaves: Leaves | None = None
-) -> tuple[list[tuple[int, str]], Counter[str]]:
+def read(style: str, text: str, leaves: Leaves | None = None) -> tuple[list[tuple[int, str]], Counter[str]]:
     found, removed = read_style(style, text, CorpusReading(leaves=leaves))
     return [(line, str(tree)) for line, tree, _ in found], removed
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import pickle
 
-import nltk
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -27,8 +26,6 @@ from mbrparse.treebank.labels import (
     unescape,
 )
 from mbrparse.treebank.tree import Tree
-
-DOG = Tree("S", [Tree("NP", [Tree("DT", word="the"), Tree("NN", word="dog")]), Tree("x")])
 
 
 def right_branching(depth: int, last: str = "x") -> Tree:
@@ -65,12 +62,6 @@ def test_depth_is_no_problem(depth: int) -> None:
     assert tree.fold(lambda _: 0, lambda _, depths: 1 + max(depths)) == depth
     assert len(tree.leaves()) == depth + 1
     assert Tree.from_nltk(tree.to_nltk()) == tree
-
-
-def test_nltk_tree_and_back() -> None:
-    theirs = nltk.Tree("S", [nltk.Tree("NP", [nltk.Tree("DT", ["the"]), nltk.Tree("NN", ["dog"])]), "x"])
-    assert DOG.to_nltk() == theirs
-    assert Tree.from_nltk(theirs) == DOG
 
 
 @pytest.mark.parametrize(
@@ -114,16 +105,3 @@ def test_parts_of_a_binarized_label(
     assert continuation_of(text) == continuation_of(project(text)) == base + "_Cont"
     assert is_continuation(text) is continuation
     assert not is_terminal(text)
-
-
-@pytest.mark.parametrize(
-    ("label", "text"),
-    [
-        ("", "%00"),
-        ("X_Cont", "X%5FCont"),
-        ("S+VP", "S%2BVP"),
-        ("a (b)", "a%20%28b%29"),
-    ],
-)
-def test_reserved_marks(label: str, text: str) -> None:
-    assert escape(label) == text

@@ -147,23 +147,6 @@ def corpus(working_folder: None) -> None:  # noqa: ARG001
 
 
 @pytest.mark.usefixtures("corpus")
-def test_a_folder(command: Command) -> None:
-    lines = command("stats bank").output.splitlines()
-    figures = dict(line.rsplit(maxsplit=1) for line in lines[1 : lines.index("")])
-    assert figures["files"] == "2"
-    assert (figures["trees"], figures["words"], figures["words a tree"]) == ("4", "8", "2.00")
-    assert (figures["repeated trees"], figures["repeated sentences"]) == ("1", "1")
-    for line in (
-        "file        trees  words  constituents",
-        "total           4      8            11",
-        "FRAG NP N      1   100.00",
-        "( )           1   100.00",
-        "1-10         4   100.00",
-    ):
-        assert line in lines, line
-
-
-@pytest.mark.usefixtures("corpus")
 def test_one_table_in_each_format(command: Command) -> None:
     assert command("stats bank --table rules --top 2").output.splitlines() == [
         "rules       count  percent",
