@@ -228,7 +228,7 @@ def differences(summary: Summary) -> list[dict[str, Any]]:
             where = address(view="sentences", system=name, versus=found.baseline, criterion=criterion.name)
             rows.append(
                 {"criterion": criterion.heading, "name": visible(name), "address": where}
-                | {"text": text, "interval": f"{left} to {right}", "p": f"{p:.4f}", "clear": p < LEVEL}
+                | {"text": text, "interval": f"{left} to {right}", "p": f"{p:.4f}", "certain": p < LEVEL}
                 | {"low": start, "at": middle, "high": end}
             )
         placed = [(text, 100 * (tick - low) / (high - low)) for text, tick in ticks]
