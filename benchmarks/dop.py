@@ -18,7 +18,7 @@ from typing import cast
 from mbrparse.charts.chart import Chart
 from mbrparse.charts.dop.dop_charts import DopCharts
 from mbrparse.charts.exhaustive.factory import ChartFactory
-from mbrparse.decode.bracketing import best_bracketing
+from mbrparse.decode.span_decoders import best_bracketing
 from mbrparse.grammar.dop_grammar import DopGrammar, reduced_grammar
 from mbrparse.grammar.dop_treebank import Weighting, address_trees
 from mbrparse.grammar.pcfg import IntArray

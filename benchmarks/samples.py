@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from mbrparse.decode.parser.sentences import Sentence, read_sentences
+from mbrparse.decode.parser.sentences import Sentence, read_input
 from mbrparse.errors import CorpusError
 from mbrparse.grammar.grammar_files import read_rules, write_rules
 from mbrparse.grammar.pcfg import PCFG, IntArray
@@ -85,7 +85,7 @@ def write_sample(corpus: str, setting: Setting, folder: Path) -> tuple[Path, Pat
 def read_sample(folder: Path, name: str) -> Sample:
     """What was written under a setting's name."""
     grammar = PCFG.from_rules(read_rules(folder / f"{name}.txt"))
-    return Sample(grammar, list(read_sentences(folder / f"{name}.mrg")))
+    return Sample(grammar, [line.sentence for line in read_input([folder / f"{name}.mrg"])])
 
 
 def encoded(sample: Sample) -> list[IntArray]:

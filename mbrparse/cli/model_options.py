@@ -27,7 +27,7 @@ from mbrparse.cli.options import (
     option,
     refuse_options,
 )
-from mbrparse.decode.objectives import OBJECTIVES, UNARY_COST, FScore, Item, Objective, Space
+from mbrparse.decode.objectives import ALIASES, OBJECTIVES, UNARY_COST, FScore, Item, Objective, Space
 from mbrparse.errors import ObjectiveError, OptionsError
 from mbrparse.files import STANDARD, is_file, source_name
 from mbrparse.log import counted
@@ -72,8 +72,6 @@ class LabelOptions:
 LABEL_OPTIONS = tuple(field.name for field in fields(LabelOptions))
 GENERAL = "general-recall"
 WEIGHTS = {"labelled": Item.LABELLED_SPAN, "bracketed": Item.SPAN}
-#: Other names of objectives.
-ALIASES = {"viterbi": "labelled-tree"}
 _WHICH_RISK = (
     "'mbr' names no single objective: all objectives but labelled-tree (Viterbi) minimize a Bayes risk. "
     "Choose labelled-recall for constituents with their labels, bracketed-recall for constituents without "

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, TypedDict, get_args
+from typing import Any, Literal, TypedDict, get_args
 
-from mbrparse.decode.objectives import OBJECTIVES, Item, Kind, Objective, Space
+from mbrparse.decode.objectives import ALIASES, OBJECTIVES, Item, Kind, Objective, Space
 from mbrparse.decode.trees import Fallback
 from mbrparse.errors import ObjectiveError, OptionsError
 from mbrparse.grammar.pcfg import FloatArray
@@ -125,13 +125,12 @@ class ParserOptions:
             value = getattr(self, option)
             if value is not None and not (least <= value and (end is None or value < end)):
                 raise OptionsError(f"`{option}` is {allowed}, not {value:g}")
-        for row in _RULES:
-            if row.asked(self) and not row.holds(self):
-                raise OptionsError(f"{_named(self, row.option)} {row.message}")
+        _check_rules(self)
 
-    def asks_for(self, *kinds: Kind) -> bool:
-        """Whether an objective is of one of these kinds."""
-        return any(objective.kind in kinds for objective in self.objectives)
+    @property
+    def kinds(self) -> set[Kind]:
+        """The kinds of its objectives."""
+        return {objective.kind for objective in self.objectives}
 
     @property
     def has_candidates(self) -> bool:
@@ -141,7 +140,7 @@ class ParserOptions:
     @property
     def draws(self) -> bool:
         """Whether a DOP grammar's derivations are drawn, candidates aside."""
-        return self.asks_for(Kind.WHOLE) or self.needs_consistency or self.sampled_posteriors
+        return self.sampled_posteriors or self.needs_consistency or Kind.WHOLE in self.kinds
 
     @property
     def needs_consistency(self) -> bool:
@@ -151,7 +150,7 @@ class ParserOptions:
     @property
     def needs_forest(self) -> bool:
         """Whether an option or objective needs forests rather than charts of sums."""
-        return self.items == "symbol" or self.asks_for(Kind.FOREST, Kind.EXACT_F)
+        return self.items == "symbol" or not self.kinds.isdisjoint((Kind.FOREST, Kind.EXACT_F))
 
 
 class ParserSettings(TypedDict, total=False):
@@ -185,101 +184,69 @@ _RANGES: Mapping[str, tuple[str, float, float | None]] = {
 }
 
 
-class _Rule(NamedTuple):
-    """What an option needs of the others, where it is asked for."""
-
-    option: str
-    asked: Callable[[ParserOptions], bool]
-    holds: Callable[[ParserOptions], bool]
-    message: str
-
-
 _TOGETHER = "and `objective=minimum-risk` go together"
 
 
-def _exhaustive(options: ParserOptions) -> bool:
-    return options.best_first is None
-
-
-_RULES = (
-    _Rule(
-        "unlabelled",
-        lambda options: options.unlabelled,
-        lambda options: any(o.kind is Kind.FREE and not o.labels_matter for o in options.objectives),
-        "needs an objective that does not look at labels, in the free space: bracketed-recall",
-    ),
-    _Rule(
-        "items",
-        lambda options: options.items == "symbol",
-        lambda options: any(o.kind is not Kind.DERIVATION for o in options.objectives),
-        "needs another objective: labelled-tree has rules for items",
-    ),
-    _Rule(
-        "k_best",
-        lambda options: options.k_best is not None,
-        lambda options: options.samples is None,
-        "and `samples` are two ways to the candidates: give one",
-    ),
-    _Rule(
-        "best_first",
-        lambda options: not _exhaustive(options),
-        lambda options: not options.has_candidates,
-        "lists no candidates: these need an exhaustive chart",
-    ),
-    _Rule(
-        "risk",
-        lambda options: options.asks_for(Kind.RISK),
-        lambda options: options.has_candidates,
-        "needs candidates: `k_best` or `samples`",
-    ),
-    _Rule(
-        "risk",
-        lambda options: options.asks_for(Kind.RISK) or options.risk is not None,
-        lambda options: options.asks_for(Kind.RISK) and options.risk is not None,
-        _TOGETHER,
-    ),
-    _Rule(
-        "best_first",
-        lambda options: not _exhaustive(options),
-        lambda options: not (options.needs_consistency or options.asks_for(Kind.WHOLE)),
-        "does not know what crosses a span: that needs an exhaustive chart",
-    ),
-    _Rule(
-        "best_first",
-        lambda options: not _exhaustive(options),
-        lambda options: options.items == "projected" and not options.needs_forest,
-        "has no forest, which symbols as items and this objective need: they need an exhaustive chart",
-    ),
-)
-
-#: What options need of the others where the source is of a kind.
-_RULES_OF_SOURCES: Mapping[SourceKind, tuple[_Rule, ...]] = {
-    "pcfg": (
-        _Rule(
+def _check_rules(options: ParserOptions, source: SourceKind | None = None) -> None:
+    """Raise OptionsError for options that others, or a source of this kind, leave no meaning."""
+    rows, kinds, best_first = options.objectives, options.kinds, options.best_first is not None
+    rules: list[tuple[str, bool, str]] = [
+        (
+            "unlabelled",
+            options.unlabelled and all(row.kind is not Kind.FREE or row.labels_matter for row in rows),
+            "needs an objective that does not look at labels, in the free space: bracketed-recall",
+        ),
+        (
+            "items",
+            options.items == "symbol" and kinds == {Kind.DERIVATION},
+            "needs another objective: labelled-tree has rules for items",
+        ),
+        (
+            "k_best",
+            options.k_best is not None and options.samples is not None,
+            "and `samples` are two ways to the candidates: give one",
+        ),
+        (
+            "best_first",
+            best_first and options.has_candidates,
+            "lists no candidates: these need an exhaustive chart",
+        ),
+        (
+            "risk",
+            Kind.RISK in kinds and not options.has_candidates,
+            "needs candidates: `k_best` or `samples`",
+        ),
+        ("risk", (Kind.RISK in kinds) is (options.risk is None), _TOGETHER),
+        (
+            "best_first",
+            best_first and (Kind.WHOLE in kinds or options.needs_consistency),
+            "does not know what crosses a span: that needs an exhaustive chart",
+        ),
+        (
+            "best_first",
+            best_first and options.needs_forest,
+            "has no forest, which symbols as items and this objective need: they need an exhaustive chart",
+        ),
+        (
             "prune",
-            lambda options: options.prune > 0,
-            _exhaustive,
+            source == "pcfg" and best_first and options.prune > 0,
             "is for exhaustive charts, not for best-first search",
         ),
-    ),
-    "dop": (
-        _Rule(
+        (
             "max_error",
-            lambda options: options.max_error is not None,
-            lambda options: options.asks_for(Kind.WHOLE),
+            source == "dop" and options.max_error is not None and Kind.WHOLE not in kinds,
             "needs `objective=most-probable-tree`",
         ),
-        _Rule(
+        (
             "max_samples",
-            lambda options: options.max_samples is not None,
-            lambda options: options.draws,
+            source == "dop" and options.max_samples is not None and not options.draws,
             "needs something that is estimated from samples: `sampled_posteriors`, or an objective such as "
             "most-probable-tree or consistent-brackets",
         ),
-    ),
-    "several": (),
-    "posteriors": (),
-}
+    ]
+    for option, is_wrong, message in rules:
+        if is_wrong:
+            raise OptionsError(f"{_named(options, option)} {message}")
 
 
 def serves(source: SourceKind, objective: Objective) -> bool:
@@ -325,12 +292,10 @@ def check(source: SourceKind, options: ParserOptions, consistent: bool = True) -
                 "--write-posteriors writes it with this objective), or a grammar"
             )
     for option, kinds in OPTIONS.items():
-        if source not in kinds and _is_given(options, option):
+        if source not in kinds and getattr(options, option) != _default(option):
             how = " (mbrparse train --method dop)" if kinds == ("dop",) else ""
             raise OptionsError(f"{_named(options, option)} needs {_listed(kinds)}{how}, not {here}")
-    for row in _RULES_OF_SOURCES[source]:
-        if row.asked(options) and not row.holds(options):
-            raise OptionsError(f"{_named(options, row.option)} {row.message}")
+    _check_rules(options, source)
 
 
 def check_expectation(
@@ -367,12 +332,12 @@ def objective_of(name: str | Objective, unaries: bool = False) -> Objective:
 
     With ``unaries``, of a grammar, as it is by default for such a one.
 
-    >>> objective_of("labelled-recall").name
-    'labelled-recall'
+    >>> objective_of("labeled-recall").name, objective_of("viterbi").name
+    ('labelled-recall', 'labelled-tree')
     """
     if isinstance(name, Objective):
         return name
-    row = OBJECTIVES.get(str(name).replace("labeled", "labelled"))
+    row = OBJECTIVES.get(ALIASES.get(name, str(name).replace("labeled", "labelled")))
     if row is None:
         raise ObjectiveError(
             f"there is no objective {name!r}", remedy=f"it is one of {', '.join(OBJECTIVES)}"
@@ -380,15 +345,14 @@ def objective_of(name: str | Objective, unaries: bool = False) -> Objective:
     return row.for_unaries() if unaries else row
 
 
-def _is_given(options: ParserOptions, option: str) -> bool:
-    """Whether an option is not at its default."""
-    return bool(getattr(options, option) != ParserOptions.__dataclass_fields__[option].default)
+def _default(option: str) -> Any:
+    return ParserOptions.__dataclass_fields__[option].default
 
 
 def _named(options: ParserOptions, option: str) -> str:
     """An option as errors name it, with its value where that is a word."""
     value = getattr(options, option)
-    return f"`{option}={value}`" if isinstance(value, str) and _is_given(options, option) else f"`{option}`"
+    return f"`{option}={value}`" if isinstance(value, str) and value != _default(option) else f"`{option}`"
 
 
 def _listed(kinds: Sequence[SourceKind]) -> str:

@@ -14,7 +14,6 @@ unit circle no value is larger than for z = 1: what is added up rounds as the ch
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -25,10 +24,9 @@ from mbrparse.charts.kernel import kernel
 from mbrparse.charts.packed_forest import ONE, Forest, Index, forest_cell
 from mbrparse.charts.rule_tables import Ints, SparseTables
 from mbrparse.charts.spans import cell_of
-from mbrparse.decode.bracketing import TIE
 from mbrparse.decode.decoders import Decoded
-from mbrparse.decode.free import best_preterminals
 from mbrparse.decode.objectives import Item, Objective
+from mbrparse.decode.span_decoders import TIE, best_preterminals
 from mbrparse.decode.span_posteriors import Posteriors, continuations
 from mbrparse.errors import ObjectiveError
 from mbrparse.grammar.pcfg import FloatArray
@@ -37,19 +35,13 @@ Complex = npt.NDArray[np.complex128]
 Flags = npt.NDArray[np.bool_]
 
 
-class SizePosteriors(NamedTuple):
-    """Labelled spans in the order of start, end, label id, and [span, m]: its probability with |G| = m."""
+def size_posteriors(
+    chart: Chart, charts: ForestCharts, counted: Flags
+) -> tuple[Ints, Ints, Ints, FloatArray]:
+    """Starts, ends and label ids of labelled spans, in this order, and [span, m]: each one's g with |G| = m.
 
-    starts: Ints
-    ends: Ints
-    label_ids: Ints
-    g: FloatArray
-
-
-def size_posteriors(chart: Chart, charts: ForestCharts, counted: Flags) -> SizePosteriors:
-    """Those of a sentence of two terminals or more, by a grammar without unary rules.
-
-    ``counted`` says which symbols are constituents. Raises ChartOverflowError if memory does not suffice.
+    The sentence has two terminals or more, the grammar no unary rules; ``counted`` says which symbols are
+    constituents. Raises ChartOverflowError if memory does not suffice.
     """
     forest, tables, n = chart.forest(), charts.forests.tables, chart.length
     nodes = int(forest.node_first[n * (n + 1) // 2])
@@ -71,7 +63,7 @@ def size_posteriors(chart: Chart, charts: ForestCharts, counted: Flags) -> SizeP
             part[power] = np.bincount(number.reshape(-1), weights, len(distinct))
     g = np.fft.irfft(values, n, axis=0).T
     columns = distinct.astype(np.int32)
-    return SizePosteriors(columns[:, 0].copy(), columns[:, 1].copy(), columns[:, 2].copy(), g)
+    return columns[:, 0].copy(), columns[:, 1].copy(), columns[:, 2].copy(), g
 
 
 def best_of_any_size(gains: FloatArray, length: int, tie: float = TIE) -> tuple[float, list[tuple[int, int]]]:
@@ -148,49 +140,34 @@ class ExactFDecoder:
         if chart.length == 1:
             # No constituent on either side: all agrees.
             return [Decoded([], preterminals, 1.0, constituents=expected) for _ in self._objectives]
-        sizes = np.arange(1, chart.length)
-        known = size_posteriors(chart, self._charts, self._counted)
+        sizes, length = np.arange(1, chart.length), chart.length
+        starts, ends, label_ids, g = size_posteriors(chart, self._charts, self._counted)
         # [span, |T| - 1]: what a labelled span gains in trees of that size.
-        gains = known.g @ (2 / (sizes + np.arange(chart.length)[:, None]))
-        return [
-            self._best(objective, chart.length, known, gains, preterminals, expected)
-            for objective in self._objectives
-        ]
-
-    def _best(
-        self,
-        objective: Objective,
-        length: int,
-        known: SizePosteriors,
-        gains: FloatArray,
-        preterminals: Sequence[str | None],
-        expected: float,
-    ) -> Decoded:
-        by_label, by_span = objective.weight(Item.LABELLED_SPAN), objective.weight(Item.SPAN)
-        cells = cell_of(length, known.starts, known.ends)
+        gains = g @ (2 / (sizes + np.arange(length)[:, None]))
         # Labels of one cell stand together.
-        cell, first = np.unique(cells, return_index=True)
-        earned = np.zeros((length - 1, length * (length + 1) // 2))
-        if len(cell):
-            earned[:, cell] = (
-                by_label * np.maximum.reduceat(gains, first) + by_span * np.add.reduceat(gains, first)
-            ).T
-        score, tree = best_of_any_size(earned, length, TIE)
-        # The best label depends on the size; for brackets alone it is the most probable one.
-        worth = gains[:, len(tree) - 1] if by_label else known.g.sum(axis=1)
-        spans = []
-        last = np.append(first[1:], len(cells))
-        place_of = {int(one): place for place, one in enumerate(cell)}
-        for start, end in tree:
-            place = place_of.get(int(cell_of(length, start, end)))
-            label = self._root
-            if place is not None:
-                here = worth[first[place] : last[place]]
-                # The first label within tolerance of the largest.
-                chosen = first[place] + int(np.argmax(here >= here.max() * (1 - TIE)))
-                label = self._charts.labels[known.label_ids[chosen]]
-            spans.append((start, end, label))
-        return Decoded(spans, preterminals, score, constituents=expected)
+        cell, first = np.unique(cell_of(length, starts, ends), return_index=True)
+        last = np.append(first[1:], len(starts))
+        places = {int(one): slice(*place) for *place, one in zip(first, last, cell, strict=True)}
+        decoded = []
+        for objective in self._objectives:
+            by_label, by_span = objective.weight(Item.LABELLED_SPAN), objective.weight(Item.SPAN)
+            earned = np.zeros((length - 1, length * (length + 1) // 2))
+            if len(cell):
+                best, total = np.maximum.reduceat(gains, first), np.add.reduceat(gains, first)
+                earned[:, cell] = (by_label * best + by_span * total).T
+            score, tree = best_of_any_size(earned, length, TIE)
+            # The best label depends on the size; for brackets alone it is the most probable one.
+            worth = gains[:, len(tree) - 1] if by_label else g.sum(axis=1)
+            spans = []
+            for start, end in tree:
+                label, here = self._root, places.get(cell_of(length, start, end))
+                if here is not None:
+                    # The first label within tolerance of the largest.
+                    chosen = int(np.argmax(worth[here] >= worth[here].max() * (1 - TIE)))
+                    label = self._charts.labels[label_ids[here][chosen]]
+                spans.append((start, end, label))
+            decoded.append(Decoded(spans, preterminals, score, constituents=expected))
+        return decoded
 
 
 @kernel

@@ -246,3 +246,6 @@ OBJECTIVES = {
         Objective("minimum-risk", Space.CANDIDATES, ()),
     )
 }
+
+#: Other names of objectives.
+ALIASES = {"viterbi": "labelled-tree"}

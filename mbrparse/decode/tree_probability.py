@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Sequence
-from typing import Any, Protocol, cast
+from typing import Protocol
 
 from mbrparse.charts.spans import rows
 from mbrparse.decode.trees import LabelledSpans
-from mbrparse.grammar.pcfg import PCFG, Grammar, IntArray
+from mbrparse.grammar.pcfg import PCFG, IntArray
 from mbrparse.grammar.rules import quote
 from mbrparse.training.count import rule_name
 from mbrparse.treebank.labels import continuation_of, escape, is_continuation_label
@@ -25,15 +25,6 @@ class Probability(Protocol):
     serves_nary: bool
 
     def log_prob(self, spans: LabelledSpans, terminal_ids: IntArray, nary: bool = False) -> float: ...
-
-
-def probability_of(grammar: Grammar) -> Probability:
-    """What probability a grammar of any kind gives to trees."""
-    if isinstance(grammar, PCFG):
-        return TreeProbability(grammar)
-    from mbrparse.charts.dop.dop_charts import DopTreeProbability
-
-    return DopTreeProbability(cast("Any", grammar))
 
 
 class TreeProbability:
@@ -66,15 +57,6 @@ class TreeProbability:
         chained = {*grammar.unary_parent.tolist(), *grammar.unary_child.tolist()}
         self.serves_nary = not any(self._continues[self._label_of[symbol]] for symbol in chained)
 
-    def log_prob(self, spans: LabelledSpans, terminal_ids: IntArray, nary: bool = False) -> float:
-        """The log probability of a tree of (start, end, label) spans in preorder; -inf if it has none.
-
-        Terminals may have any preterminal; where the tree has no span there is nothing to derive, but
-        for a single terminal, which is no constituent: its preterminal is then the root. With ``nary`` a
-        node of three children or more stands for all ways to binarize it (``serves_nary`` must hold).
-        """
-        return self._log_prob(spans, terminal_ids, nary)
-
     def scored(
         self, spans: LabelledSpans, terminal_ids: IntArray, leaves: Sequence[Tree], nary: bool = False
     ) -> tuple[float, list[str]]:
@@ -85,7 +67,7 @@ class TreeProbability:
         the sum is over all tags; ``start X`` is a label that begins no tree.
         """
         found: list[tuple[int, str]] = []
-        log_prob = self._log_prob(spans, terminal_ids, nary, found, leaves)
+        log_prob = self.log_prob(spans, terminal_ids, nary, found, leaves)
         log_prob = -math.inf if found else log_prob
         for place, (leaf, terminal) in enumerate(zip(leaves, terminal_ids.tolist(), strict=True)):
             if leaf.word is not None and self._words:
@@ -94,15 +76,21 @@ class TreeProbability:
                     found.append((len(spans) + place, f"{tag} -> {quote(leaf.word)}"))
         return log_prob, [rule for _, rule in sorted(found)]
 
-    def _log_prob(
+    def log_prob(
         self,
         spans: LabelledSpans,
         terminal_ids: IntArray,
-        nary: bool,
+        nary: bool = False,
         lacking: list[tuple[int, str]] | None = None,
         leaves: Sequence[Tree] = (),
     ) -> float:
-        """The same; adds to ``lacking`` rules and their nodes' places (None: ends at the first)."""
+        """The log probability of a tree of (start, end, label) spans in preorder; -inf if it has none.
+
+        Terminals may have any preterminal; where the tree has no span there is nothing to derive, but
+        for a single terminal, which is no constituent: its preterminal is then the root. With ``nary`` a
+        node of three children or more stands for all ways to binarize it (``serves_nary`` must hold). Adds to
+        ``lacking``, if given, rules and their nodes' places, and then goes on where there is no derivation.
+        """
         if not spans and len(terminal_ids) != 1:
             return -math.inf
         tree: list[Tree | str] = list(leaves)  # the tops' leaves or labels

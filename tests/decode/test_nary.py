@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from unary_strategies import unary_cases
 
 from mbrparse.charts.spans import SpanEntries
-from mbrparse.decode.nary import NaryDecoder
 from mbrparse.decode.objectives import OBJECTIVES, Item, Objective, Space
 from mbrparse.decode.parser.parser import Parser
+from mbrparse.decode.span_decoders import NaryDecoder
 from mbrparse.decode.span_posteriors import Posteriors
 from mbrparse.treebank.binarize import debinarize
 from mbrparse.treebank.brackets import read_tree

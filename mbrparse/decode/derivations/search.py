@@ -20,7 +20,7 @@ import numpy as np
 from mbrparse.charts.kernel import kernel
 from mbrparse.charts.packed_forest import ONE, Forest, Index, forest_cell
 from mbrparse.charts.rule_tables import Floats, Ints
-from mbrparse.decode.bracketing import TIE
+from mbrparse.decode.span_decoders import TIE
 from mbrparse.grammar.unaries import components
 
 

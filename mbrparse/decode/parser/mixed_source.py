@@ -1,29 +1,24 @@
-"""Several grammars as the source of evidence: charts of each, and the mixture of their posteriors.
-
-``source_of`` makes the source of anything that a parser takes.
-"""
+"""Several grammars as the source of evidence: charts of each, and the mixture of their posteriors."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
-from typing import Any, Literal
+from functools import cache, cached_property
+from typing import Any, Literal, NamedTuple, cast
 
 import numpy as np
 
 from mbrparse.charts.exhaustive.factory import TIE
-from mbrparse.charts.spans import SpanEntries, SpanSummary, no_entries
+from mbrparse.charts.spans import SpanSummary, no_entries
 from mbrparse.decode.answers import DecoderName, ParserOptions, SourceKind, check
 from mbrparse.decode.decoders import Decoder
-from mbrparse.decode.label_order import LabelOrder
-from mbrparse.decode.nary import NaryDecoder
 from mbrparse.decode.objectives import Objective
 from mbrparse.decode.parser.sentences import Line, Sentence
-from mbrparse.decode.parser.sources import Evidence, GrammarSource, PosteriorsSource, check_fit, decoders_of
+from mbrparse.decode.parser.sources import Evidence, GrammarSource, check_fit, decoders_of, source_of
 from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors, checked_weights, mix_posteriors
-from mbrparse.decode.span_posteriors import Posteriors
+from mbrparse.decode.span_posteriors import Posteriors, SentenceChart
 from mbrparse.errors import GrammarError
-from mbrparse.grammar.pcfg import FloatArray, Grammar
+from mbrparse.grammar.pcfg import FloatArray, Grammar, IntArray
 from mbrparse.log import Log
 
 
@@ -77,50 +72,18 @@ class Grammars:
         return any(one.pcfg.has_unaries for one in self.members)
 
 
-class MixedChart:
-    """The charts of a sentence by grammar (None: it has no parse), and the mixture of their posteriors."""
+class MixedChart(NamedTuple):
+    """The charts of a sentence by grammar (None: it has no parse), and the shares of those that have one."""
 
-    has_parse, failure = True, ""
+    members: Sequence[Any]
+    shares: FloatArray
+    terminal_ids: IntArray
+    log_prob: float
 
-    def __init__(self, found: Sequence[Evidence], grammars: Grammars) -> None:
-        """At least one has a parse."""
-        self._found, self._grammars = found, grammars
-        self.members: list[Any] = [one.chart for one in found]
-        known = [chart for chart in self.members if chart is not None]
-        weights = grammars.weights[[chart is not None for chart in self.members]]
-        self.shares: FloatArray = weights / weights.sum()
-        self.length, self.terminal_ids = len(found[0].sentence), found[0].terminal_ids
-        self.log_prob = float(np.logaddexp.reduce(np.log(weights) + [chart.log_prob for chart in known]))
-
-    def span_posteriors(self) -> SpanEntries:
-        """The weighted means over the grammars that have a parse."""
-        return self._mixed.entries(0)
-
-    def span_summary(self) -> SpanSummary:
-        """The same by span (``SpanChart``)."""
-        mixed = self._mixed
-        return Posteriors.of_entries(self.length, mixed.labels, mixed.entries(0), mixed.tie).spans
-
-    @cached_property
-    def _mixed(self) -> GivenPosteriors:
-        given = map(self._given, self._found, self._grammars.members)
-        return mix_posteriors(list(given), self._grammars.weights.tolist())
-
-    def _given(self, one: Evidence, grammar: Grammar) -> GivenPosteriors:
-        entries = no_entries() if one.posteriors is None else one.posteriors.entries
-        # What stands over a word may be a constituent, a preterminal, or now the one and now the other.
-        return GivenPosteriors.of_columns(
-            np.zeros(2 * len(entries.g), np.int64),
-            np.tile(entries.starts, 2),
-            np.tile(entries.ends, 2),
-            np.tile(entries.label_ids, 2),
-            np.repeat([True, False], len(entries.g)),
-            np.concatenate((entries.constituents, entries.lexical)),
-            lengths=np.array([self.length]),
-            source="",
-            labels=grammar.pcfg.labels,
-            tie=TIE,
-        )
+    @property
+    def length(self) -> int:
+        """The number of words."""
+        return len(self.terminal_ids)
 
 
 class MixedSource(GrammarSource):
@@ -133,7 +96,7 @@ class MixedSource(GrammarSource):
 
     def __init__(self, grammars: Grammars, options: ParserOptions) -> None:
         check(self.kind, options)
-        self._grammars, self.options = grammars, options
+        self.origin, self._grammars, self.options = grammars, grammars, options
         self._members = [source_of(one, options) for one in grammars.members]
         first = self._members[0]
         self.grammar, self.charts, self.candidates = first.grammar, first.charts, None
@@ -151,32 +114,46 @@ class MixedSource(GrammarSource):
     def evidence(self, line: Line) -> Evidence:
         """What is known of a sentence; raises ChartOverflowError, NumberRangeError."""
         found = [one.evidence(line) for one in self._members]
-        if all(one.chart is None for one in found):
+        known = np.array([one.chart is not None for one in found])
+        if not known.any():
             return self.refused(line.sentence, found[0].reason or "")
-        chart = MixedChart(found, self._grammars)
-        labels = self._grammars.labels
-        posteriors = Posteriors(chart.length, labels, chart.span_summary, chart.span_posteriors)
-        return Evidence(line.sentence, chart.terminal_ids, posteriors, chart)
+        weights, length = self._grammars.weights[known], len(line.sentence)
+        log_probs = [one.chart.log_prob for one in found if one.chart is not None]
+        total, ids = float(np.logaddexp.reduce(np.log(weights) + log_probs)), found[0].terminal_ids
+        chart = MixedChart([one.chart for one in found], weights / weights.sum(), ids, total)
+        entries = cache(lambda: self._mixed(found, length).entries(0))
+
+        def spans() -> SpanSummary:
+            return Posteriors.of_entries(length, self._grammars.labels, entries(), TIE).spans
+
+        posteriors = Posteriors(length, self._grammars.labels, spans, entries)
+        return Evidence(line.sentence, ids, posteriors, cast("SentenceChart", chart))
+
+    def _mixed(self, found: Sequence[Evidence], length: int) -> GivenPosteriors:
+        """The weighted means of a sentence's posteriors over the grammars that have a parse."""
+        given = []
+        for one, grammar in zip(found, self._grammars.members, strict=True):
+            entries = no_entries() if one.posteriors is None else one.posteriors.entries
+            # What stands over a word may be a constituent, a preterminal, or now the one and now the other.
+            mass = GivenPosteriors.of_columns(
+                np.zeros(2 * len(entries.g), np.int64),
+                np.tile(entries.starts, 2),
+                np.tile(entries.ends, 2),
+                np.tile(entries.label_ids, 2),
+                np.repeat([True, False], len(entries.g)),
+                np.concatenate((entries.constituents, entries.lexical)),
+                lengths=np.array([length]),
+                source="",
+                labels=grammar.pcfg.labels,
+                tie=TIE,
+            )
+            given.append(mass)
+        return mix_posteriors(given, self._grammars.weights.tolist())
 
     def decoder(self, name: DecoderName, objectives: list[Objective]) -> Decoder[Any]:
         """The decoder of this name."""
-        if name == "nary":
-            order = LabelOrder.of(self._grammars)
-            return NaryDecoder(objectives, TIE, self.grammar.start_label, order=order)
         if name != "joint":
             return super().decoder(name, objectives)
         from mbrparse.decode.derivations.joint_decoder import JointDecoder
 
         return JointDecoder([one.charts for one in self._members], objectives)
-
-
-def source_of(origin: Any, options: ParserOptions) -> Any:
-    """The source of a grammar, of several, or of given posteriors; raises OptionsError."""
-    kind = getattr(origin, "kind", None)
-    if kind == "dop":
-        from mbrparse.decode.parser.dop_source import DopSource
-
-        return DopSource(origin, options)
-    if kind == "several":
-        return MixedSource(origin, options)
-    return (GrammarSource if kind == "pcfg" else PosteriorsSource)(origin, options)

@@ -8,16 +8,21 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, Unpack, cast, overload
 
-from mbrparse.charts.chart import TOO_LARGE
 from mbrparse.decode.answers import ParserOptions, ParserSettings, objective_of
 from mbrparse.decode.decoders import Decoded
 from mbrparse.decode.objectives import Kind, Objective
-from mbrparse.decode.parser.mixed_source import source_of
 from mbrparse.decode.parser.sentences import Line, Sentence, sentences_from
-from mbrparse.decode.parser.sources import Evidence, GrammarSource, PosteriorsSource
+from mbrparse.decode.parser.sources import (
+    FAILURES,
+    Evidence,
+    GrammarSource,
+    PosteriorsSource,
+    failure,
+    source_of,
+)
 from mbrparse.decode.span_posteriors import Posteriors, SentenceChart
 from mbrparse.decode.trees import LabelledSpans, TreeForm, fallback_spans
-from mbrparse.errors import ChartOverflowError, NumberRangeError, ObjectiveError, OptionsError
+from mbrparse.errors import ObjectiveError, OptionsError
 from mbrparse.grammar.pcfg import Grammar, IntArray
 from mbrparse.treebank.brackets import AnyTree
 from mbrparse.treebank.tree import Tree
@@ -25,9 +30,6 @@ from mbrparse.treebank.tree import Tree
 if TYPE_CHECKING:
     from mbrparse.decode.candidates.candidate_trees import Candidate
     from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors
-
-#: Of one sentence, which then falls back.
-_FAILURES = (ChartOverflowError, MemoryError, NumberRangeError)
 
 
 class ScoredTree(NamedTuple):
@@ -225,22 +227,21 @@ class Parser:
         evidence = self.evidence(line)
         try:
             return self._parse(evidence, began)
-        except _FAILURES as error:
+        except FAILURES as error:
             return self._parse(self._refused(line.sentence, error), began)
 
     def evidence(self, line: Line) -> Evidence:
         """The chart of a sentence and its posteriors, or the reason why it has none; as ``parse_one``."""
         try:
             return self.source.evidence(line)
-        except _FAILURES as error:
+        except FAILURES as error:
             return self._refused(line.sentence, error)
 
     def _refused(self, sentence: Sentence, error: Exception) -> Evidence:
-        reason = error.message if isinstance(error, NumberRangeError) else TOO_LARGE
         if isinstance(error, MemoryError):
             # A kernel may have left its arrays half-way.
             self.source = source_of(self._origin, self.options)
-        return self.source.refused(sentence, reason)
+        return self.source.refused(sentence, failure(error))
 
     def fallen_back(self, sentence: Sentence, reason: str) -> Parse:
         """Return the fall-back of a sentence."""

@@ -9,13 +9,13 @@ import itertools
 import json
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar, cast
 
 from mbrparse.charts.chart import TOO_LARGE
 from mbrparse.charts.spans import SpanEntries
@@ -26,10 +26,11 @@ from mbrparse.decode.parser.sentences import GivenTree, Line
 from mbrparse.decode.parser.sources import FIRST, GrammarSource, PosteriorsSource
 from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors
 from mbrparse.decode.span_posteriors import Posteriors
+from mbrparse.decode.tree_probability import Probability, TreeProbability
 from mbrparse.decode.trees import LabelledSpans
 from mbrparse.errors import ChartOverflowError, OptionsError
 from mbrparse.files import atomic_outputs, open_output, open_output_bytes
-from mbrparse.grammar.pcfg import FloatArray, Grammar
+from mbrparse.grammar.pcfg import PCFG, FloatArray, Grammar
 from mbrparse.jobs import Jobs, Scheduler, WorkerDied, WorkerFunction, in_order, open_executor
 from mbrparse.log import Log, counted, no_log
 from mbrparse.treebank.brackets import EMPTY_PARSE, marked_fallback, read_trees
@@ -37,6 +38,7 @@ from mbrparse.treebank.outlines import tree_digest
 
 if TYPE_CHECKING:
     from mbrparse.decode.posteriors.posteriors_file import PosteriorsWriter
+    from mbrparse.grammar.dop_grammar import DopGrammar
 
 Item = TypeVar("Item", bound=Line | GivenTree)
 Result = TypeVar("Result")
@@ -343,10 +345,13 @@ class Details:
     """
 
     def __init__(self, grammar: Grammar | None) -> None:
-        from mbrparse.decode.tree_probability import probability_of
+        self._probability: Probability | None = None
+        if isinstance(grammar, PCFG):
+            self._probability = TreeProbability(grammar)
+        elif grammar is not None and grammar.kind == "dop":
+            from mbrparse.charts.dop.dop_charts import DopTreeProbability
 
-        several = grammar is None or grammar.kind == "several"
-        self._probability = None if grammar is None or several else probability_of(grammar)
+            self._probability = DopTreeProbability(cast("DopGrammar", grammar))
         self._unaries = grammar is not None and grammar.pcfg.has_unaries
 
     def row(self, parse: Parse) -> dict[str, Any]:
@@ -384,25 +389,18 @@ class Details:
         """
         if posteriors is None:
             return None
-        nodes = [[*span, posteriors.labelled(*span)] for span in spans]
-        if decoded is not None and decoded.constituents is not None:
-            # Many derivations look like an n-ary tree, so it has no posterior; continuations do not count.
-            return {
-                "nary": True,
-                "constituents": decoded.constituents,
-                **posteriors.expected_recalls(spans, decoded.constituents, nary=True),
-                "posterior": None,
-                "expected_score": decoded.score,
-                "nodes": nodes,
-            }
-        posterior = None
-        if self._probability is not None:
-            posterior = math.exp(self._probability.log_prob(spans, parse.terminal_ids) - parse.log_prob)
+        # Many derivations look like an n-ary tree, so it has no posterior; continuations do not count.
+        nary = decoded is not None and decoded.constituents is not None
+        posterior = score = bound = consistent = None
         constituents = posteriors.expected_constituents() if self._unaries else max(parse.length - 1, 0)
-        score = None if decoded is None else posterior if decoded.log_prob is not None else decoded.score
-        items = {} if decoded is None or decoded.expected is None else decoded.expected
-        bound = None if decoded is None else decoded.certificate or decoded.estimate
-        consistent = None if decoded is None else decoded.consistent
+        items: Mapping[str, float] = {}
+        if self._probability is not None and not nary:
+            posterior = math.exp(self._probability.log_prob(spans, parse.terminal_ids) - parse.log_prob)
+        if decoded is not None:
+            constituents = constituents if decoded.constituents is None else decoded.constituents
+            score = posterior if decoded.log_prob is not None else decoded.score
+            items, consistent = decoded.expected or {}, decoded.consistent
+            bound = decoded.certificate or decoded.estimate
         crossing: dict[str, Any] = {}
         if consistent is not None:
             total = math.fsum(consistent)
@@ -410,12 +408,13 @@ class Details:
             crossing = {"expected_consistent": total, "expected_consistent_recall": recall}
             crossing["consistent"] = list(consistent)
         return {
+            **({"nary": True} if nary else {}),
             "constituents": constituents,
-            **posteriors.expected_recalls(spans, constituents),
+            **posteriors.expected_recalls(spans, constituents, nary),
             "posterior": posterior,
             "expected_score": score if score is None or math.isfinite(score) else None,
             **{f"expected_{name}": mass for name, mass in items.items()},
             **crossing,
             **({} if bound is None else bound._asdict()),
-            "nodes": nodes,
+            "nodes": [[*span, posteriors.labelled(*span)] for span in spans],
         }

@@ -11,14 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mbrparse.charts.exhaustive.factory import TIE
-from mbrparse.decode.answers import (
-    EXPECTATIONS,
-    PRODUCTION_ITEMS,
-    Risk,
-    check_expectation,
-    check_risk,
-    objective_of,
-)
+from mbrparse.decode import answers
 from mbrparse.decode.candidates.candidate_trees import expected_scores, first_best, shares
 from mbrparse.decode.objectives import Item, Kind, Objective
 from mbrparse.decode.parser.parsing import Output
@@ -66,19 +59,19 @@ class Reranker:
         objectives: Sequence[Objective],
         known: PCFG | GivenPosteriors | None = None,
         form: Form = "original",
-        risk: Risk | None = None,
-        **limits: Any,
+        risk: answers.Risk | None = None,
+        max_length: int | None = None,
     ) -> None:
-        """``limits`` is max_length of a ``Scorer``."""
+        """``max_length`` is that of a ``Scorer``."""
         asked = {item for row in objectives for item, weight in row.gains if weight}
         crossing = Item.CONSISTENT_SPAN in asked
-        self._options = {"items": bool(asked & PRODUCTION_ITEMS), "consistent": crossing, **limits}
-        self._scorer = None if known is None else Scorer(known, form, **self._options)
+        self._options = bool(asked & answers.PRODUCTION_ITEMS), max_length, crossing
+        self._scorer = None if known is None else Scorer(known, form, *self._options)
         kind = None if known is None else known.kind
         consistent = not isinstance(known, GivenPosteriors) or known.consistent is not None
         for row in objectives:
-            check_expectation(row, kind, form == "binarized", consistent)
-        check_risk(objectives, risk)
+            answers.check_expectation(row, kind, form == "binarized", consistent)
+        answers.check_risk(objectives, risk)
         self._objectives, self._form, self._risk = objectives, form, risk
 
     def choices(self, sentences: Iterable[Sequence[CandidateLine]], source: str) -> Iterator[list[Reranked]]:
@@ -94,7 +87,7 @@ class Reranker:
         scorer = self._scorer
         if scorer is None:
             own = Votes.of_candidates(listed, source, self._form == "binarized").posteriors()
-            scorer = Scorer(own, self._form, **self._options)
+            scorer = Scorer(own, self._form, *self._options)
         scorer.check_fit([trees[0] for trees in given])
         for candidates, trees in zip(listed, given, strict=True):
             rows = scorer.rows(trees)
@@ -131,7 +124,9 @@ def _log_probs(candidates: Sequence[CandidateLine]) -> FloatArray:
 
 def _expected(objective: Objective, row: Row) -> float:
     """What a tree is expected to score, by its row of ``score``."""
-    gained = sum(weight * (row[EXPECTATIONS[item]] or 0.0) for item, weight in objective.gains if weight)
+    gained = sum(
+        weight * (row[answers.EXPECTATIONS[item]] or 0.0) for item, weight in objective.gains if weight
+    )
     if objective.f_score:
         both = row["tree_constituents"] + row["constituents"]
         return 2 * gained / both if both else 1.0
@@ -169,7 +164,7 @@ def rerank(
     objective: str | Objective = "labelled-recall",
     *,
     form: Form | None = None,
-    risk: Risk | None = None,
+    risk: answers.Risk | None = None,
 ) -> list[Reranked]:
     """Choose among the candidates of each sentence as ``mbrparse rerank`` does.
 
@@ -210,7 +205,7 @@ def rerank(
     # A sentence without any has one that is no tree.
     block = [lines or [CandidateLine(n, n, -np.inf, None)] for n, lines in enumerate(block, 1)]
     given = [GivenTree(one.tree, one.sentence - 1, source, one.line) for one in chain.from_iterable(block)]
-    reranker = Reranker([objective_of(objective)], known, find_form(given, form).form, risk)
+    reranker = Reranker([answers.objective_of(objective)], known, find_form(given, form).form, risk)
     return [choice for [choice] in reranker.choices(block, source)]
 
 

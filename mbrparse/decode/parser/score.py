@@ -14,33 +14,21 @@ from functools import lru_cache
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
-from mbrparse.charts.chart import TOO_LARGE
 from mbrparse.charts.spans import cell_of
 from mbrparse.decode.answers import ParserOptions
 from mbrparse.decode.objectives import OBJECTIVES
+from mbrparse.decode.parser import sources
 from mbrparse.decode.parser.sentences import GivenTree, Line
-from mbrparse.decode.parser.sources import FIRST, Evidence, GrammarSource, PosteriorsSource
 from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors
 from mbrparse.decode.span_posteriors import Posteriors
 from mbrparse.decode.tree_probability import TreeProbability
 from mbrparse.decode.trees import LabelledSpans
-from mbrparse.errors import ChartOverflowError, LabelError, NumberRangeError
 from mbrparse.files import source_name
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import TerminalKind
 from mbrparse.log import Log, Progress, no_log, no_progress
-from mbrparse.treebank.binarize import phrase_labels, translated_trees, watched
-from mbrparse.treebank.brackets import AnyTree, any_trees, parse_lines, read_trees
-from mbrparse.treebank.clean import TRACE, WRAPPERS, unwrap
+from mbrparse.treebank import binarize, brackets, clean, labels
 from mbrparse.treebank.corpora.reading import SourceTree, no_trees
-from mbrparse.treebank.labels import (
-    LabelMarks,
-    escape,
-    is_continuation_label,
-    join_chain,
-    project,
-    unescape,
-)
 from mbrparse.treebank.outlines import constituents
 from mbrparse.treebank.tree import Tree
 
@@ -55,14 +43,16 @@ Form = Literal["binarized", "original"]
 
 
 def read_given_trees(
-    path: str, marks: LabelMarks, form: Form | None, lines: Iterable[str]
+    path: str, marks: labels.LabelMarks, form: Form | None, lines: Iterable[str]
 ) -> Iterator[GivenTree]:
     """Yield the trees of a parser's output, those with ``marks`` translated; unless binarized debinarized.
 
     ``lines`` are those of the file.
     """
     source = source_name(path)
-    read = translated_trees(read_trees(parse_lines(lines), source), marks, form != "binarized")
+    read = binarize.translated_trees(
+        brackets.read_trees(brackets.parse_lines(lines), source), marks, form != "binarized"
+    )
     for place, one in enumerate(read):
         yield GivenTree(one.tree, place, source, one.line)
 
@@ -73,7 +63,7 @@ def look_at(trees: Iterable[GivenTree], source: str, form: Form | None, log: Log
     Raises CorpusError where there are no trees.
     """
     spoken = (one for one in trees if one.tree is not None)
-    there = watched(spoken, lambda one: phrase_labels(one.tree), source, log)
+    there = binarize.watched(spoken, lambda one: binarize.phrase_labels(one.tree), source, log)
     if (first := next(there, None)) is None:
         raise no_trees(source)
     return find_form(itertools.chain([first], there), form)
@@ -99,7 +89,7 @@ def find_form(trees: Iterable[GivenTree], wanted: Form | None = None) -> FoundFo
     nary: tuple[GivenTree, Tree] | None = None
     for given in trees:
         for node in () if given.tree is None else given.tree.preorder():
-            if node.children and is_continuation_label(node.label):
+            if node.children and labels.is_continuation_label(node.label):
                 if wanted == "original":
                     raise given.error(
                         f"a binarized tree (label {node.label!r}), where original ones are wanted",
@@ -121,19 +111,19 @@ def find_form(trees: Iterable[GivenTree], wanted: Form | None = None) -> FoundFo
 
 
 def labelled_spans(
-    given: GivenTree, form: Form, labels: frozenset[str], unaries: bool, joined: bool
+    given: GivenTree, form: Form, known: frozenset[str], unaries: bool, joined: bool
 ) -> LabelledSpans:
     """The constituents of a tree in preorder, with labels as a grammar's charts have them.
 
-    ``labels`` are the grammar's or of given posteriors, ``unaries`` says whether there are constituents over
-    one word, ``joined`` whether labels may stand for chains. A wrapper (treebank.outlines) with none of the
-    labels is left out. Raises InputMismatchError for a tree with traces, LabelError for a label that no
+    ``known`` are those of the grammar or of given posteriors, ``unaries`` says whether there are constituents
+    over one word, ``joined`` whether labels may stand for chains. A wrapper (treebank.outlines) with none of
+    the labels is left out. Raises InputMismatchError for a tree with traces, LabelError for a label that no
     binarizing wrote.
     """
     tree = given.tree
     assert tree is not None
-    tree = unwrap(tree, WRAPPERS - labels)
-    if any(leaf.label == TRACE for leaf in tree.leaves()):
+    tree = clean.unwrap(tree, clean.WRAPPERS - known)
+    if any(leaf.label == clean.TRACE for leaf in tree.leaves()):
         remedy = "clean it: mbrparse binarize, and for original trees mbrparse debinarize after it"
         raise given.error("a tree with traces", remedy)
     found = constituents(tree)
@@ -144,19 +134,11 @@ def labelled_spans(
         spans: list[tuple[int, int, str]] = []
         for (start, end), chain in itertools.groupby(found, key=lambda one: one[:2]):
             names = tuple(one.label for one in chain)
-            whole = join_chain(names)
-            written = [whole] if joined and len(names) > 1 and whole in labels else map(escape, names)
+            whole = labels.join_chain(names)
+            written = [whole] if joined and len(names) > 1 and whole in known else map(labels.escape, names)
             spans.extend((start, end, label) for label in written)
         return spans
-    try:
-        return [(start, end, project(label)) for start, end, label in found]
-    except LabelError as error:
-        raise LabelError(
-            error.message,
-            source=given.source,
-            line=given.line,
-            remedy="is this tree binarized? For others say `form=original`",
-        ) from None
+    return [(start, end, given.projected(label)) for start, end, label in found]
 
 
 Row = dict[str, Any]
@@ -211,22 +193,22 @@ class Scorer:
         forests = items and form == "binarized" and isinstance(known, PCFG)
         asked = OBJECTIVES["productions" if forests else "labelled-recall"]
         options = ParserOptions((asked,), max_length=max_length, expectations=True)
-        self.source: GrammarSource | PosteriorsSource
+        self.source: sources.GrammarSource | sources.PosteriorsSource
         self._form = form
         self._probability: TreeProbability | None = None
         self._items: ExpectedItems | None = None
         if not isinstance(known, PCFG):
-            self.source = PosteriorsSource(known, options)
+            self.source = sources.PosteriorsSource(known, options)
             self._unaries = bool(known.phrase[known.ends - known.starts == 1].any())
             self._joined, self._crossing = True, known.consistent is not None
             self._lengths = known.lengths.tolist()
             return
-        self.source = GrammarSource(known, options)
+        self.source = sources.GrammarSource(known, options)
         self._unaries, self._joined, self._crossing = known.has_unaries, not known.has_unaries, consistent
         self._probability = TreeProbability(known)
         self._words = known.terminal_kind == "words"
         # As trees show them; what is written alike is a treebank's label first, which binarizing escapes.
-        self._tags = {unescape(label): label for label in sorted(known.labels, reverse=True)}
+        self._tags = {labels.unescape(label): label for label in sorted(known.labels, reverse=True)}
         if forests:
             from mbrparse.decode.derivations.items import ExpectedItems
 
@@ -237,12 +219,12 @@ class Scorer:
 
         Or where given posteriors are of more sentences than these, which are all, a tree of each.
         """
-        if isinstance(self.source, PosteriorsSource):
+        if isinstance(self.source, sources.PosteriorsSource):
             for one in trees:
                 if one.tree is not None:
                     self.source.check_sentence(one.place, one.sentence, one.source)
         sentences = [one.sentence for one in trees if one.tree is not None]
-        self.source.check_beginning(sentences[:FIRST], False, no_log)
+        self.source.check_beginning(sentences[: sources.FIRST], False, no_log)
         self.source.check_end(len(trees), trees[0].source if trees else "")
 
     def rows(self, trees: Sequence[GivenTree]) -> list[Row]:
@@ -258,17 +240,21 @@ class Scorer:
             for one in trees
         ]
         sentence = next((one.sentence for one in trees if one.tree is not None), ())
-        if isinstance(self.source, PosteriorsSource) and not sentence and first.place < len(self._lengths):
+        if (
+            isinstance(self.source, sources.PosteriorsSource)
+            and not sentence
+            and first.place < len(self._lengths)
+        ):
             # Given posteriors know how long a sentence without a tree is.
             sentence = (Tree("x"),) * self._lengths[first.place]
         try:
             evidence = self.source.evidence(Line(sentence, first.place, False, first.source))
-        except (ChartOverflowError, MemoryError, NumberRangeError) as error:
-            evidence = self.source.refused(sentence, _reason(error))
+        except sources.FAILURES as error:
+            evidence = self.source.refused(sentence, sources.failure(error))
         rows = (self._row(evidence, one.tree, found) for one, found in zip(trees, spans, strict=True))
         return [{"sentence": first.place + 1, **row} for row in rows]
 
-    def _row(self, evidence: Evidence, tree: Tree | None, spans: LabelledSpans | None) -> Row:
+    def _row(self, evidence: sources.Evidence, tree: Tree | None, spans: LabelledSpans | None) -> Row:
         reason = evidence.reason
         row: Row = dict.fromkeys(COLUMNS[1:])
         row |= {"length": len(evidence.sentence), "nodes": None}
@@ -284,11 +270,13 @@ class Scorer:
             try:
                 scores = self._scores(evidence, evidence.posteriors, tree, spans)
                 return row | self._probabilities(evidence, spans, log_prob) | scores
-            except (ChartOverflowError, MemoryError, NumberRangeError) as error:
-                reason = _reason(error)
+            except sources.FAILURES as error:
+                reason = sources.failure(error)
         return row | {"reason": reason}
 
-    def _scores(self, evidence: Evidence, posteriors: Posteriors, tree: Tree, spans: LabelledSpans) -> Row:
+    def _scores(
+        self, evidence: sources.Evidence, posteriors: Posteriors, tree: Tree, spans: LabelledSpans
+    ) -> Row:
         nary = self._form == "original"
         constituents = self._constituents(posteriors)
         row: Row = {
@@ -328,7 +316,7 @@ class Scorer:
             return posteriors.expected_constituents()
         return float(posteriors.length - 1)
 
-    def _probabilities(self, evidence: Evidence, spans: LabelledSpans, found: float) -> Row:
+    def _probabilities(self, evidence: sources.Evidence, spans: LabelledSpans, found: float) -> Row:
         """The tree's probability, or the reason why it has none."""
         if evidence.chart is None or self._probability is None:
             return {}
@@ -346,10 +334,6 @@ class Scorer:
         elif unaries and not self._unaries:
             reason = "a unary node, but the grammar has no unary rules"
         return {"tree_reason": reason, "posterior": 0.0}
-
-
-def _reason(error: Exception) -> str:
-    return error.message if isinstance(error, NumberRangeError) else TOO_LARGE
 
 
 def jackknife_parts(
@@ -390,7 +374,7 @@ class ScoreWorker:
         # Of one part at a time.
         self._scorer = lru_cache(1)(lambda part: Scorer(known[part], form, **options))
         self._borders = borders
-        self.source: GrammarSource | PosteriorsSource = self._scorer(0).source
+        self.source: sources.GrammarSource | sources.PosteriorsSource = self._scorer(0).source
 
     def __call__(self, trees: Sequence[GivenTree], /) -> list[Row]:
         """The row of each tree."""
@@ -408,7 +392,7 @@ class ScoreWorker:
 
 def score(
     grammar: PCFG | GivenPosteriors,
-    trees: AnyTree | Iterable[AnyTree | None],
+    trees: brackets.AnyTree | Iterable[brackets.AnyTree | None],
     *,
     form: Form | None = None,
     items: bool = False,
@@ -451,7 +435,7 @@ def score(
     """
     import pandas as pd
 
-    given = [GivenTree(tree, place, line=place + 1) for place, tree in enumerate(any_trees(trees))]
+    given = [GivenTree(tree, place, line=place + 1) for place, tree in enumerate(brackets.any_trees(trees))]
     scorer = Scorer(grammar, find_form(given, form).form, items, None, consistent)
     scorer.check_fit(given)
     table = pd.DataFrame([row for one in given for row in scorer.rows([one])], columns=list(COLUMNS))

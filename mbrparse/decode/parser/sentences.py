@@ -7,19 +7,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from mbrparse.errors import CorpusError, InputMismatchError, shortened
+from mbrparse.errors import CorpusError, InputMismatchError, LabelError, shortened
 from mbrparse.files import read_lines, source_name
 from mbrparse.grammar.pcfg import PCFG
-from mbrparse.treebank.brackets import (
-    WHITE,
-    AnyTree,
-    any_trees,
-    is_comment,
-    is_tree,
-    read_trees,
-    without_carriages,
-)
+from mbrparse.treebank import brackets
 from mbrparse.treebank.clean import TRACE
+from mbrparse.treebank.labels import project
 from mbrparse.treebank.tree import Tree, bracket_free
 
 InputForm = Literal["trees", "tokens", "text"]
@@ -57,13 +50,22 @@ class GivenTree(NamedTuple):
         """Its leaves."""
         return () if self.tree is None else self.tree.leaves()
 
+    def projected(self, label: str) -> str:
+        """A label of a binarized tree without its annotations; raises LabelError for one that is none."""
+        try:
+            return project(label)
+        except LabelError as error:
+            remedy = "is this tree binarized? For others say `form=original`"
+            line = self.line or None
+            raise LabelError(error.message, source=self.source, line=line, remedy=remedy) from None
+
     def error(self, message: str, remedy: str) -> InputMismatchError:
         """An error that names the tree's place."""
         return InputMismatchError(message, source=self.source, line=self.line or None, remedy=remedy)
 
 
 def sentences_from(
-    sentences: AnyTree | Iterable[AnyTree | Sequence[str | Tree]],
+    sentences: brackets.AnyTree | Iterable[brackets.AnyTree | Sequence[str | Tree]],
 ) -> tuple[list[Sentence], bool]:
     """Sentences as a program has them: trees (of which the terminals are taken), strings of words, or lists.
 
@@ -73,9 +75,9 @@ def sentences_from(
     >>> [len(sentence) for sentence in sentences_from(["the dog barks", "it sleeps"])[0]]
     [3, 2]
     """
-    if isinstance(sentences, str) and not is_tree(sentences):
+    if isinstance(sentences, str) and not brackets.is_tree(sentences):
         sentences = sentences.removesuffix("\n").split("\n") if sentences else []
-    listed = ["" if one is None else one for one in any_trees(sentences, "<sentences>", words=True)]
+    listed = ["" if one is None else one for one in brackets.any_trees(sentences, "<sentences>", words=True)]
     found = [_sentence(one) for one in listed]
     has_trees = any(isinstance(one, Tree) for one in listed) or any(
         isinstance(part, Tree) for one in listed if not isinstance(one, str) for part in one
@@ -98,7 +100,8 @@ def _terminals(leaves: Sequence[Tree]) -> Sentence:
 
 def _tokens(line: str) -> list[str]:
     """The words of a line: what stands between blanks and tabs, whatever else it holds."""
-    return [token for token in without_carriages(line).rstrip("\n").replace("\t", " ").split(" ") if token]
+    text = brackets.without_carriages(line).rstrip("\n").replace("\t", " ")
+    return [token for token in text.split(" ") if token]
 
 
 def read_input(
@@ -116,7 +119,8 @@ def read_input(
         sentences: Iterable[Sentence]
         if here == "trees":
             sentences = (
-                _terminals(() if one.tree is None else one.tree.leaves()) for one in read_trees(lines, source)
+                _terminals(() if one.tree is None else one.tree.leaves())
+                for one in brackets.read_trees(lines, source)
             )
         elif here == "text":
             sentences = (tuple(map(Tree, tokenize(line))) for line in lines)
@@ -136,7 +140,7 @@ def count_sentences(
         depth = 0
         for line in lines:
             if here == "trees":
-                if depth == 0 and (is_comment(line) or not line.strip(WHITE)):
+                if depth == 0 and (brackets.is_comment(line) or not line.strip(brackets.WHITE)):
                     continue
                 depth += line.count("(") - line.count(")")
             count += depth == 0
@@ -149,21 +153,14 @@ def _lines_of(path: str | Path, form: InputForm | None, encoding: str) -> tuple[
     head: list[str] = []
     for line in lines:
         head.append(line)
-        if line.strip(WHITE) and not (is_comment(line) and form in (None, "trees")):
+        if line.strip(brackets.WHITE) and not (brackets.is_comment(line) and form in (None, "trees")):
             break
     else:
-        if form == "trees" or not any(line.strip(WHITE) for line in head):
+        if form == "trees" or not any(line.strip(brackets.WHITE) for line in head):
             raise CorpusError("no sentences in the input", source=source_name(path))
     if form is None:
-        form = "trees" if head[-1].lstrip(WHITE).startswith("(") else "tokens"
+        form = "trees" if head[-1].lstrip(brackets.WHITE).startswith("(") else "tokens"
     return itertools.chain(head, lines), form
-
-
-def read_sentences(
-    path: str | Path, form: InputForm | None = None, encoding: str = "utf-8"
-) -> Iterator[Sentence]:
-    """Yield the sentences of a file one by one; see ``read_input``."""
-    return (line.sentence for line in read_input([path], form, encoding))
 
 
 def sentence_of_line(

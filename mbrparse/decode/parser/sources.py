@@ -13,26 +13,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from mbrparse.charts.exhaustive.factory import (
-    TIE,
-    ChartFactory,
-    ForestCharts,
-    PrunedCharts,
-    Pruning,
-    default_max_length,
-)
+from mbrparse import errors
+from mbrparse.charts.chart import TOO_LARGE
+from mbrparse.charts.exhaustive import factory
 from mbrparse.charts.spans import NO_LABEL, Labels, Spans, cell_of
 from mbrparse.decode.answers import DecoderName, ParserOptions, SourceKind, check, decoder_of
 from mbrparse.decode.decoders import Decoded, Decoder
-from mbrparse.decode.free import UNLABELLED, FreeDecoder, best_preterminals
 from mbrparse.decode.label_order import LabelOrder
-from mbrparse.decode.nary import NaryDecoder
 from mbrparse.decode.objectives import Kind, Objective
 from mbrparse.decode.parser.sentences import Line, Sentence, untokenized
 from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors
+from mbrparse.decode.span_decoders import UNLABELLED, FreeDecoder, NaryDecoder, best_preterminals
 from mbrparse.decode.span_posteriors import Posteriors, SentenceChart
 from mbrparse.decode.trees import tagged
-from mbrparse.errors import InputMismatchError, OptionsError, shortened
 from mbrparse.grammar.pcfg import PCFG, UNKNOWN_TERMINAL, FloatArray, IntArray
 from mbrparse.grammar.rules import is_terminal, unquote
 from mbrparse.log import Log
@@ -46,6 +39,8 @@ if TYPE_CHECKING:
     from mbrparse.decode.candidates.candidate_trees import CandidateTrees
     from mbrparse.grammar.pcfg import Grammar
 
+#: What a chart may fail of; its sentence then falls back.
+FAILURES = (errors.ChartOverflowError, MemoryError, errors.NumberRangeError)
 #: The first sentences of an input, of which a grammar must know a terminal.
 FIRST = 100
 
@@ -93,7 +88,8 @@ class GrammarSource:
 
     def __init__(self, source: Grammar, options: ParserOptions) -> None:
         check(self.kind, options)
-        self.grammar = grammar = source.pcfg
+        self.origin, self.grammar = source, source.pcfg
+        grammar = self.grammar
         self.options = options
         #: The labels by the ids of posteriors.
         self.chart_labels = grammar.labels
@@ -105,8 +101,9 @@ class GrammarSource:
         self.root = grammar.start_label
         self.labels = frozenset(grammar.labels)
         self.retags = grammar.terminal_kind == "words"
-        self.bare = frozenset(unquote(name) for name in grammar.symbols if is_terminal(name))
-        self._max_length = options.max_length or default_max_length(grammar)
+        quoted = [name for name in grammar.symbols if name.startswith("'")]
+        self.bare = frozenset(map(unquote, filter(is_terminal, quoted)))
+        self._max_length = options.max_length or factory.default_max_length(grammar)
 
     def evidence(self, line: Line) -> Evidence:
         """What is known of a sentence; nothing but its words matters.
@@ -121,7 +118,7 @@ class GrammarSource:
         elif len(terminals) > self._max_length:
             reason = f"longer than {self._max_length} terminals"
         elif (unknown := np.flatnonzero(ids == UNKNOWN_TERMINAL)).size:
-            reason = f"unknown terminal {shortened(terminals[unknown[0]])}"
+            reason = f"unknown terminal {errors.shortened(terminals[unknown[0]])}"
         if reason is not None:
             return Evidence(sentence, ids, reason=reason)
         made = self.charts.chart(ids)
@@ -189,7 +186,7 @@ class GrammarSource:
         """What fills charts for the options and objectives."""
         options = self.options
         if options.needs_forest:
-            forests = ForestCharts(self.grammar, options.items, pruning=self._pruning)
+            forests = factory.ForestCharts(self.grammar, options.items, pruning=self._pruning)
             self.chart_labels = forests.labels
             return forests
         if options.best_first is not None:
@@ -197,34 +194,34 @@ class GrammarSource:
 
             return BestFirstCharts(self.grammar, options.best_first)
         if self._pruning is not None:
-            return PrunedCharts(self.grammar, self._pruning)
-        return ChartFactory(self.grammar)
+            return factory.PrunedCharts(self.grammar, self._pruning)
+        return factory.ChartFactory(self.grammar)
 
     @cached_property
-    def _pruning(self) -> Pruning | None:
+    def _pruning(self) -> factory.Pruning | None:
         """What prunes charts, if anything does."""
         if not self.options.prune:
             return None
         from mbrparse.grammar.projection import has_annotations
 
         if not has_annotations(self.grammar):
-            raise OptionsError(
+            raise errors.OptionsError(
                 "`prune` has nothing to project: no labels of this grammar differ in annotations alone",
                 remedy="leave it out, or train on trees of mbrparse binarize --vmarkov 2 or --hmarkov 1",
             )
-        whole = self.options.needs_consistency or self.options.asks_for(Kind.WHOLE)
+        whole = self.options.needs_consistency or Kind.WHOLE in self.options.kinds
         if whole and self.grammar.has_unaries:
-            raise OptionsError(
+            raise errors.OptionsError(
                 "`prune` cannot tell what crosses a span where there are unary rules: leave it out"
             )
-        return Pruning(self.grammar, self.options.prune)
+        return factory.Pruning(self.grammar, self.options.prune)
 
     @cached_property
-    def forests(self) -> ForestCharts:
+    def forests(self) -> factory.ForestCharts:
         """The charts, if they are forests, or others."""
-        if isinstance(self.charts, ForestCharts):
+        if isinstance(self.charts, factory.ForestCharts):
             return self.charts
-        return ForestCharts(self.grammar, pruning=self._pruning)
+        return factory.ForestCharts(self.grammar, pruning=self._pruning)
 
     def make_candidates(self) -> CandidateTrees:
         """What lists the candidates of sentences."""
@@ -237,9 +234,9 @@ class GrammarSource:
         root, options = self.grammar.start_label, self.options
         match name:
             case "free":
-                return FreeDecoder(objectives, TIE, root if options.unlabelled else None)
+                return FreeDecoder(objectives, factory.TIE, root if options.unlabelled else None)
             case "nary":
-                return NaryDecoder(objectives, TIE, root, order=LabelOrder.of(self.grammar))
+                return NaryDecoder(objectives, factory.TIE, root, order=LabelOrder.of(self.origin))
             case "viterbi":
                 return ViterbiDecoder(self.grammar, objectives)
             case "forest":
@@ -258,7 +255,7 @@ class GrammarSource:
 
         assert self.candidates is not None
         assert options.risk is not None
-        return RiskDecoder(self.candidates, options, options.risk, TIE)
+        return RiskDecoder(self.candidates, options, options.risk, factory.TIE)
 
 
 def decoders_of(
@@ -271,10 +268,15 @@ def decoders_of(
     return [(make(name, [options.objectives[one] for one in mine]), mine) for name, mine in places.items()]
 
 
+def failure(error: Exception) -> str:
+    """Why a sentence falls back, of one of these errors."""
+    return error.message if isinstance(error, errors.NumberRangeError) else TOO_LARGE
+
+
 def terminals_of(grammar: PCFG, sentence: Sentence) -> list[str]:
     """The terminals of a sentence: its tags, or its words with unknown ones mapped."""
     if grammar.terminal_kind == "tags":
-        return [leaf.tag for leaf in sentence]
+        return [leaf.label if leaf.word is None else leaf.tag for leaf in sentence]
     return grammar.terminals_of([leaf.label if leaf.word is None else leaf.word for leaf in sentence])
 
 
@@ -283,7 +285,7 @@ def check_fit(grammar: PCFG, sentences: Sequence[Sentence]) -> None:
     known = frozenset(grammar.terminals)
     if not sentences or any(known.intersection(terminals_of(grammar, sentence)) for sentence in sentences):
         return
-    raise InputMismatchError(
+    raise errors.InputMismatchError(
         f"grammar and input do not fit: the grammar's terminals are {grammar.terminal_kind} (such as "
         f"{', '.join(grammar.terminals[:3])}), and none of the first {len(sentences)} sentences "
         f"holds one (they begin with {terminals_of(grammar, sentences[0])[0]!r})",
@@ -309,7 +311,7 @@ class PosteriorsSource:
     def __init__(self, given: GivenPosteriors, options: ParserOptions) -> None:
         """Raises OptionsError for objectives and options that need a grammar."""
         if not isinstance(given, GivenPosteriors):
-            raise OptionsError(
+            raise errors.OptionsError(
                 f"a parser needs a grammar or posteriors, not a {type(given).__name__}",
                 remedy="grammar, train or read_grammar make the one, posteriors or read_posteriors the other",
             )
@@ -389,8 +391,8 @@ class PosteriorsSource:
                 f"sentence {number} has {lengths[place]} words here, but {len(sentence)} in {source}"
             )
 
-    def _mismatch(self, message: str) -> InputMismatchError:
-        return InputMismatchError(message, source=self._given.source, remedy=_REMEDY)
+    def _mismatch(self, message: str) -> errors.InputMismatchError:
+        return errors.InputMismatchError(message, source=self._given.source, remedy=_REMEDY)
 
 
 def _no_ids(sentence: Sentence) -> IntArray:
@@ -404,3 +406,17 @@ def _with_tags(sentence: Sentence, tags: Sequence[str | None]) -> Sentence:
     if all(tag is None or unescape(tag) == word for tag, word in zip(tags, words, strict=True)):
         return sentence
     return tagged(sentence, tags)
+
+
+def source_of(origin: Any, options: ParserOptions) -> Any:
+    """The source of a grammar, of several, or of given posteriors; raises OptionsError."""
+    kind = getattr(origin, "kind", None)
+    if kind == "dop":
+        from mbrparse.decode.parser.dop_source import DopSource
+
+        return DopSource(origin, options)
+    if kind == "several":
+        from mbrparse.decode.parser.mixed_source import MixedSource
+
+        return MixedSource(origin, options)
+    return (GrammarSource if kind == "pcfg" else PosteriorsSource)(origin, options)

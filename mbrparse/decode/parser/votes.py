@@ -30,12 +30,12 @@ from mbrparse.decode.objectives import Objective
 from mbrparse.decode.parser.parsing import Output, ParseWorker
 from mbrparse.decode.parser.sentences import GivenTree, Line
 from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors, checked_weights
-from mbrparse.errors import CorpusError, InputMismatchError, LabelError
+from mbrparse.errors import CorpusError, InputMismatchError
 from mbrparse.grammar.pcfg import FloatArray
 from mbrparse.log import Progress, no_progress
 from mbrparse.treebank.brackets import EMPTY_PARSE, AnyTree, ReadTree, any_trees, read_trees
 from mbrparse.treebank.candidate_files import CandidateLine
-from mbrparse.treebank.labels import escape, is_continuation_label, project
+from mbrparse.treebank.labels import escape, is_continuation_label
 from mbrparse.treebank.outlines import first_difference, outline, yields_agree
 from mbrparse.treebank.tree import Tree
 
@@ -168,18 +168,14 @@ class Votes:
         return items + [(at, at + 1, self._label(one, tag, True), False, 0) for at, tag in tags if tag]
 
     def _label(self, one: GivenTree, label: str, tag: bool = False) -> str:
-        if not self._binarized:
-            if is_continuation_label(label):
-                raise one.error(
-                    f"trees are binarized: {label} is a continuation",
-                    "votes are of n-ary trees: mbrparse debinarize, or parse --debinarize",
-                )
-            return escape(label)
-        try:
-            return escape(label) if tag else project(label)
-        except LabelError as error:
-            remedy = "is this tree binarized? For others say `form=original`"
-            raise LabelError(error.message, source=one.source, line=one.line, remedy=remedy) from None
+        if self._binarized:
+            return escape(label) if tag else one.projected(label)
+        if is_continuation_label(label):
+            raise one.error(
+                f"trees are binarized: {label} is a continuation",
+                "votes are of n-ary trees: mbrparse debinarize, or parse --debinarize",
+            )
+        return escape(label)
 
     def lines(
         self,

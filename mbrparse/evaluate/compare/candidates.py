@@ -54,6 +54,9 @@ class TreeRates:
     def __repr__(self) -> str:
         return f"TreeRates({self._criterion.name!r}, {self.form!r})"
 
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (self._criterion.name, self.form)
+
     def __call__(self, trees: Sequence[Tree]) -> Iterator[FloatArray]:
         """Yield the rates of each tree [correct], 0 to 1; 1 where there is nothing to count.
 
