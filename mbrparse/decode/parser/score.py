@@ -197,6 +197,7 @@ class Scorer:
         self._form = form
         self._probability: TreeProbability | None = None
         self._items: ExpectedItems | None = None
+        self._lengths: list[int] = []
         if not isinstance(known, PCFG):
             self.source = sources.PosteriorsSource(known, options)
             self._unaries = bool(known.phrase[known.ends - known.starts == 1].any())
@@ -240,11 +241,7 @@ class Scorer:
             for one in trees
         ]
         sentence = next((one.sentence for one in trees if one.tree is not None), ())
-        if (
-            isinstance(self.source, sources.PosteriorsSource)
-            and not sentence
-            and first.place < len(self._lengths)
-        ):
+        if not sentence and first.place < len(self._lengths):
             # Given posteriors know how long a sentence without a tree is.
             sentence = (Tree("x"),) * self._lengths[first.place]
         try:
@@ -277,8 +274,11 @@ class Scorer:
     def _scores(
         self, evidence: sources.Evidence, posteriors: Posteriors, tree: Tree, spans: LabelledSpans
     ) -> Row:
-        nary = self._form == "original"
-        constituents = self._constituents(posteriors)
+        nary, constituents = self._form == "original", float(posteriors.length - 1)
+        if nary:
+            constituents = posteriors.expected_nary_constituents()
+        elif self._unaries or self._probability is None:
+            constituents = posteriors.expected_constituents()
         row: Row = {
             "log_probability": None if evidence.chart is None else evidence.chart.log_prob,
             "constituents": constituents,
@@ -307,14 +307,6 @@ class Scorer:
             least = min(nodes, key=itemgetter(-1))
             row |= dict(zip((name for name in COLUMNS if name.startswith("least")), least, strict=True))
         return row
-
-    def _constituents(self, posteriors: Posteriors) -> float:
-        """The expected number of constituents of the true tree."""
-        if self._form == "original":
-            return posteriors.expected_nary_constituents()
-        if self._unaries or self._probability is None:
-            return posteriors.expected_constituents()
-        return float(posteriors.length - 1)
 
     def _probabilities(self, evidence: sources.Evidence, spans: LabelledSpans, found: float) -> Row:
         """The tree's probability, or the reason why it has none."""
