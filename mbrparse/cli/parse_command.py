@@ -211,7 +211,7 @@ def parse(
     """
     from mbrparse.decode.answers import ParserOptions
     from mbrparse.decode.parser.parsing import ParseWorker, write_parses
-    from mbrparse.decode.parser.sentences import count_sentences, read_input
+    from mbrparse.decode.parser.sentences import read_input
 
     trees.check(machines.resume)
     source.check(*inputs, labels=trees.write_posteriors is not None)
@@ -258,7 +258,7 @@ def parse(
     details, marked = trees.details is not None, trees.mark_fallback
     make = partial(ParseWorker, known, options, details, collected is not None, marked)
     how = inputs, source.read_form, source.encoding
-    count = None if STANDARD in inputs else partial(count_sentences, *how)
+    count = None if STANDARD in inputs else lambda: sum(1 for _ in read_input(*how))
     written = [*paths, *filter(None, [trees.details])]
     others = [name for name, path in files[1:3] if path is not None]
     with (

@@ -21,23 +21,18 @@ if TYPE_CHECKING:
     from mbrparse.decode.chart_picture import ChartPicture
 
 
-class SpanChart(Protocol):
-    """A chart that knows the posteriors of labelled spans."""
-
-    length: int
-
-    def span_summary(self) -> SpanSummary: ...
-
-    def span_posteriors(self) -> SpanEntries: ...
-
-
-class SentenceChart(SpanChart, Protocol):
+class SentenceChart(Protocol):
     """The protocol of all charts of a sentence: exhaustive, best-first or a forest.
 
     Decoders have protocols of their own for what only some charts can do.
     """
 
+    length: int
     terminal_ids: IntArray
+
+    def span_summary(self) -> SpanSummary: ...
+
+    def span_posteriors(self) -> SpanEntries: ...
 
     @property
     def log_prob(self) -> float: ...

@@ -130,23 +130,6 @@ def read_input(
             yield Line(sentence, next(places), here != "trees", source)
 
 
-def count_sentences(
-    paths: Iterable[str | Path], form: InputForm | None = None, encoding: str = "utf-8"
-) -> int:
-    """About how many sentences ``read_input`` would yield: two trees on one line count as one."""
-    count = 0
-    for path in paths:
-        lines, here = _lines_of(path, form, encoding)
-        depth = 0
-        for line in lines:
-            if here == "trees":
-                if depth == 0 and (brackets.is_comment(line) or not line.strip(brackets.WHITE)):
-                    continue
-                depth += line.count("(") - line.count(")")
-            count += depth == 0
-    return count
-
-
 def _lines_of(path: str | Path, form: InputForm | None, encoding: str) -> tuple[Iterator[str], InputForm]:
     """The lines of a file and its form; raises CorpusError where there is no sentence."""
     lines = read_lines(path, encoding)
