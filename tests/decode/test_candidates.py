@@ -1,6 +1,7 @@
 """Candidates: the different trees with their exact probabilities, and the choice of least risk among them."""
 
 import math
+import pickle
 from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
@@ -16,6 +17,7 @@ from strategies import derived
 from test_sampler_of_derivations import AMBIGUOUS
 from unary_strategies import unary_cases
 
+import mbrparse as mp
 from mbrparse.charts.exhaustive.factory import ForestCharts
 from mbrparse.decode.answers import ParserOptions
 from mbrparse.decode.candidates.candidate_trees import Candidate, CandidateTrees
@@ -127,6 +129,9 @@ def test_minimum_risk(case: tuple[naive.Grammar, list[str]], nary: bool) -> None
 
 def test_candidates_of_a_parse() -> None:
     grammar = to_pcfg(AMBIGUOUS)
+    # The rates of trees go to other processes.
+    rates = pickle.loads(pickle.dumps(mp.TreeRates("labelled_f", "original")))
+    assert str(rates) == "TreeRates('labelled_f', 'original')"
     [parse, lost] = Parser(grammar, k_best=5).parse(["x x x", "x y"])
     assert len({str(one.tree) for one in parse.candidates}) == len(parse.candidates) > 1
     assert all(one.log_prob < parse.log_prob for one in parse.candidates)

@@ -58,6 +58,7 @@ def test_answers() -> None:
     assert unknown.expected_scores == dict.fromkeys(scores)
     assert str(parses.trees("productions")[0]) == "(S x (S x x))"
     assert list(parses.by_objective()) == ["labelled-tree", "labelled-recall", "productions"]
+    assert Parser(GRAMMAR, "viterbi").parse("x x x").trees() == parses.trees()[:1]
     assert repr(parses) == "<3 parses for labelled-tree, labelled-recall, productions; 2 fell back>"
     assert len(parses[1:]) == 2
     with pytest.raises(ObjectiveError, match="'max-rule-sum' was not among the objectives; they were label"):

@@ -150,11 +150,6 @@ def test_a_grammar_without_a_parse_is_left_out(command: Command) -> None:
 @pytest.mark.usefixtures("known")
 def test_what_several_grammars_cannot_serve(command: Command) -> None:
     for options, message in (
-        (
-            "--objective labelled-tree",
-            "--objective labelled-tree needs a PCFG or a DOP grammar, not several grammars",
-        ),
-        ("--objective consistent-brackets", "--objective consistent-brackets"),
         ("--k-best 3 --candidates x", "--k-best needs a PCFG or a DOP grammar, not several grammars"),
         ("--engine best-first --merit beta", "--engine best-first needs a PCFG, not several grammars"),
         ("--mix 1", "1 weights, where there are 2 grammars"),

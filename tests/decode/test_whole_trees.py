@@ -91,10 +91,3 @@ def test_details_and_the_count_of_the_certified(toy_folder: Path) -> None:
         assert tree["bound"] == pytest.approx(tree["expected_score"])
     # Of the binary tree more has to be right than of the n-ary one.
     assert rows[0]["bracketed-tree"]["bound"] <= rows[0]["consistent-brackets-tree"]["bound"] + 1e-9
-
-
-def test_a_posteriors_file_does_not_know_whole_trees(toy_folder: Path) -> None:
-    assert run("parse -g grammar.txt tags.txt --write-posteriors p.npz -o out.mrg").code == 0
-    result = run("parse --posteriors p.npz tags.txt --objective bracketed-tree")
-    assert "not given posteriors" in result.usage_error
-    assert (toy_folder / "out.mrg").read_text().count("\n") == 4
