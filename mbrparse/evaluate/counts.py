@@ -29,7 +29,7 @@ from array import array
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import chain
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeVar, get_args
 
@@ -218,7 +218,7 @@ class Comparison:
 
     In binarized form labels are projected: annotations are dropped, continuations stay what they are;
     with ``unaries``, constituents may have a single child that is one too. In original form binarized
-    files are un-binarized first (``OriginalForms``).
+    files are un-binarized first (``trees_in``).
 
     Consistent brackets are judged against the debinarized gold, which has no continuations, or against
     the binarized gold itself. The former must be what Goodman (1996) did: for two binary trees B/N_C
@@ -288,59 +288,51 @@ def crossing_reference(spans: list[Span], labels: list[str], how: Comparison) ->
     return spans[:1] + [span for span, label in rest if not is_continuation(label)]
 
 
-class OriginalForms:
-    """The sources of one comparison, each in original form; what a user should know is logged once."""
+def trees_in(form: Form, log: Log) -> Callable[[TreeSource], Iterator[ReadTree]]:
+    """How the trees of one comparison's sources are read in a form; notes for the user are logged once."""
+    joined: set[str] = set()
 
-    def __init__(self, log: Log) -> None:
-        self._log = log
-        self._chains_told = False
+    def note(tree: Tree) -> None:
+        if not joined and (chain := _first_chain(tree)) is not None:
+            joined.add(chain)
+            log(f"joined chains are expanded, and {chain} counts as {len(split_chain(chain))} constituents")
 
-    def trees(self, source: TreeSource) -> Iterator[ReadTree]:
-        """The trees of a source, un-binarized if they were binarized; raises as ``source.trees`` does.
+    return partial(_original, note, log) if form == "original" else lambda source: source.trees()
 
-        Until a continuation is found, trees that would be changed wait, and what follows them: few, but
-        where original labels look like those of a binarization. Raises LabelError.
-        """
-        trees = source.trees()
-        waiting: list[ReadTree] = []
-        for read in trees:
-            if read.tree is not None and any(map(_is_binarized, read.tree.preorder())):
-                break
-            if waiting or (read.tree is not None and any(map(_would_change, _labels(read.tree)))):
-                waiting.append(read)
-            else:
-                yield read
+
+def _original(note: Callable[[Tree], None], log: Log, source: TreeSource) -> Iterator[ReadTree]:
+    """The trees of a source, un-binarized if they were binarized; raises as ``source.trees`` does.
+
+    Until a continuation is found, trees that would be changed wait, and what follows them: few, but
+    where original labels look like those of a binarization. Raises LabelError.
+    """
+    trees = source.trees()
+    waiting: list[ReadTree] = []
+    for read in trees:
+        if read.tree is not None and any(map(_is_binarized, read.tree.preorder())):
+            break
+        if waiting or (read.tree is not None and any(map(_would_change, _labels(read.tree)))):
+            waiting.append(read)
         else:
-            yield from self._as_they_are(waiting, source)
-            return
-        for line, tree, name in chain(waiting, [read], trees):
-            yield ReadTree(line, None if tree is None else self._unbinarized(tree, line, source), name)
-
-    def _as_they_are(self, waiting: list[ReadTree], source: TreeSource) -> list[ReadTree]:
-        trees = [tree for _, tree, _ in waiting if tree is not None]
-        if trees and not any(len(node.children) > 2 for tree in trees for node in tree.preorder()):
-            label = next(filter(_would_change, _labels(trees[0])))
-            self._log(
-                f"{source.source}: no label is a continuation, so labels such as {label} stay as they are"
-            )
-        return waiting
-
-    def _unbinarized(self, tree: Tree, line: int, source: TreeSource) -> Tree:
+            yield read
+    else:
+        kept = [tree for _, tree, _ in waiting if tree is not None]
+        if kept and not any(len(node.children) > 2 for tree in kept for node in tree.preorder()):
+            label = next(filter(_would_change, _labels(kept[0])))
+            log(f"{source.source}: no label is a continuation, so labels such as {label} stay as they are")
+        yield from waiting
+        return
+    for line, tree, name in chain(waiting, [read], trees):
+        if tree is None:
+            yield ReadTree(line, None, name)
+            continue
         try:
             original = debinarize(unwrap(tree))
         except LabelError as error:
             remedy = "other labels here are continuations: is this tree in binarized form?"
             raise source.place(line).error(LabelError, error.message, remedy) from None
-        if not self._chains_told and (joined := _first_chain(tree)) is not None:
-            self._chains_told = True
-            count = len(split_chain(joined))
-            self._log(f"joined chains are expanded, and {joined} counts as {count} constituents")
-        return original
-
-
-def trees_in(form: Form, log: Log) -> Callable[[TreeSource], Iterator[ReadTree]]:
-    """How the trees of a comparison's sources are read in a form."""
-    return OriginalForms(log).trees if form == "original" else lambda source: source.trees()
+        note(tree)
+        yield ReadTree(line, original, name)
 
 
 def _is_binarized(node: Tree) -> bool:

@@ -18,6 +18,7 @@ from typing import Any
 
 from mbrparse.errors import FileError, shortened
 from mbrparse.files import read_lines, source_name
+from mbrparse.log import no_log
 
 #: White space as EVALB (C's isspace) knows it. Words may hold other kinds (U+3000, no-break space).
 WHITE = " \t\n\v\f\r"
@@ -171,9 +172,4 @@ def _number(key: str, value: str, source: str, line: int) -> int:
     return int(found.group())
 
 
-COLLINS = EvalbParameters(
-    name="COLLINS.prm",
-    deleted=frozenset({"TOP", "-NONE-", ",", ":", "``", "''", "."}),
-    deleted_for_length=frozenset({"-NONE-"}),
-    equal_labels=frozenset({("ADVP", "PRT"), ("PRT", "ADVP")}),
-)
+COLLINS = read_parameters(Path(__file__).parent / "data" / "COLLINS.prm", no_log)

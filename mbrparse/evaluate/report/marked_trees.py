@@ -171,20 +171,13 @@ class Shown(NamedTuple):
     nodes: array[int]
 
 
-class KeptTrees:
-    """Keeps the trees that are read from a source, one for each sentence (None: no parse)."""
+def kept_trees(source: TreeSource, labels: LabelNumbers) -> tuple[TreeSource, list[Shown | None]]:
+    """The source, and its trees (None: no parse), one for each sentence, once they are read."""
+    kept: list[Shown | None] = []
 
-    def __init__(self, labels: LabelNumbers) -> None:
-        self._labels = labels
-        self.kept: list[Shown | None] = []
-
-    def of(self, source: TreeSource) -> TreeSource:
-        """The source, its trees kept as they are read."""
-        return seen(source, self._keep)
-
-    def _keep(self, tree: Tree | None) -> None:
+    def keep(tree: Tree | None) -> None:
         if tree is None:
-            self.kept.append(None)
+            kept.append(None)
             return
         read = outline(tree)
         words = tuple(intern(leaf.label if leaf.word is None else leaf.word) for leaf in read.leaves)
@@ -192,8 +185,10 @@ class KeptTrees:
         tags = None if bare else tuple(intern(leaf.label) for leaf in read.leaves)
         nodes = array("i")
         for (start, end), label in zip(read.spans, read.labels, strict=True):
-            nodes.extend((self._labels.number(label), start, end))
-        self.kept.append(Shown(words, tags, nodes))
+            nodes.extend((labels.number(label), start, end))
+        kept.append(Shown(words, tags, nodes))
+
+    return seen(source, keep), kept
 
 
 @dataclass(frozen=True)
@@ -252,36 +247,32 @@ def compare_sources(
     """Evaluate, and keep what a page shows; raises what ``evaluate`` and ``paired`` raise."""
     labels = LabelNumbers()
     names = [source.name for source in parses]
-    correct, kept = KeptTrees(labels), {name: KeptTrees(labels) for name in names}
+    correct, gold_trees = kept_trees(gold, labels)
+    read, trees = zip(*(kept_trees(source, labels) for source in parses), strict=True)
+    parsed = dict(zip(names, trees, strict=True))
     how = settings.how if isinstance(settings.how, counts.Comparison) else None
     marked = {name: MarkedTrees(labels, how) for name in names}
     pairs: list[Pair | None] = [None] * len(names)
 
     def of_details(_: object) -> Mapping[str, Sequence[bool]]:
         """The fall-backs, once the trees are read that say which details are theirs."""
-        trees = {
-            name: [shown and labels.named(shown.nodes, 3) for shown in one.kept] for name, one in kept.items()
+        nodes = {
+            name: [shown and labels.named(shown.nodes, 3) for shown in kept] for name, kept in parsed.items()
         }
-        pairs[:] = paired({source.name: source.source for source in parses}, details, trees, log)
+        pairs[:] = paired({source.name: source.source for source in parses}, details, nodes, log)
         usual = in_order(names, details)
         return read_fallbacks(names, [pair or own for pair, own in zip(pairs, usual, strict=True)], {})
 
     kinds = [by for by in GROUPS if by not in breakdowns.OF_LABELS or settings.labelled]
     settings = replace(settings, frames=("length", *kinds))
-    read = [kept[source.name].of(source) for source in parses]
     fell = of_details if details else fell_back
-    result = evaluate(correct.of(gold), read, settings, log, progress, fell, marked)
-    parsed, counted = {name: trees.kept for name, trees in kept.items()}, _counted(result, names)
-    exact = how is not None
-    return KeptComparison(settings, result, labels, correct.kept, parsed, marked, counted, exact, pairs)
-
-
-def _counted(result: Evaluation, names: Sequence[str]) -> dict[str, list[int]]:
-    """The sentences that count, by parser: some profiles leave sentences out."""
+    result = evaluate(correct, read, settings, log, progress, fell, marked)
     table = result.counts
-    if "status" in table:
+    if "status" in table:  # some profiles leave sentences out
         table = table[table["status"] == 0]
     elif "counted" in table:
         table = table[table["counted"] > 0]
     blocks = blocks_of(table)
-    return {name: (table["sentence"].iloc[blocks.get(name, slice(0))] - 1).tolist() for name in names}
+    counted = {name: (table["sentence"].iloc[blocks.get(name, slice(0))] - 1).tolist() for name in names}
+    exact = how is not None
+    return KeptComparison(settings, result, labels, gold_trees, parsed, marked, counted, exact, pairs)

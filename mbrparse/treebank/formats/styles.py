@@ -267,7 +267,7 @@ _HISTORICAL = Conventions(
 )
 
 #: How each style is written.
-STYLES: dict[Conventions] = {
+STYLES: dict[str, Conventions] = {
     "penn": Conventions(),
     "nltk": Conventions(read=nltk_trees),
     "penn-historical": _HISTORICAL,
