@@ -24,10 +24,10 @@ from mbrparse.charts.kernel import kernel
 from mbrparse.charts.packed_forest import ONE, Forest, Index, forest_cell
 from mbrparse.charts.rule_tables import Ints, SparseTables
 from mbrparse.charts.spans import cell_of
-from mbrparse.decode.decoders import Decoded
 from mbrparse.decode.objectives import Item, Objective
 from mbrparse.decode.span_decoders import TIE, best_preterminals
 from mbrparse.decode.span_posteriors import Posteriors, continuations
+from mbrparse.decode.trees import Decoded
 from mbrparse.errors import ObjectiveError
 from mbrparse.grammar.pcfg import FloatArray
 

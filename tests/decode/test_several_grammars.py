@@ -16,10 +16,10 @@ from strategies import grammars, sentences
 from unary_strategies import FEW_LABELS, unary_cases, unary_grammars
 
 import mbrparse as mp
-from mbrparse.decode.decoders import Decoded
 from mbrparse.decode.derivations.items import item_nodes
 from mbrparse.decode.derivations.joint_decoder import FLOOR
 from mbrparse.decode.parser.parser import Parser
+from mbrparse.decode.trees import Decoded
 
 Case = tuple[naive.Grammar, list[str]]
 Cases = st.SearchStrategy[Case]

@@ -11,10 +11,9 @@ from mbrparse.charts.exhaustive.factory import ForestCharts
 from mbrparse.decode.answers import ParserOptions, Risk
 from mbrparse.decode.candidates.k_best import KBest, KBestSearch
 from mbrparse.decode.candidates.samples import DerivationSampler, Samples
-from mbrparse.decode.decoders import Decoded
 from mbrparse.decode.span_posteriors import Posteriors, SentenceChart
 from mbrparse.decode.tree_probability import Probability, TreeProbability
-from mbrparse.decode.trees import LabelledSpans, TreeForm
+from mbrparse.decode.trees import Decoded, LabelledSpans, TreeForm
 from mbrparse.grammar.pcfg import PCFG, FloatArray, IntArray
 from mbrparse.treebank.labels import is_continuation_label, parse_label
 from mbrparse.treebank.tree import Tree

@@ -36,10 +36,10 @@ from mbrparse.charts.kernel import kernel
 from mbrparse.charts.rule_tables import Floats, Ints
 from mbrparse.charts.spans import cell_of
 from mbrparse.decode.candidates.samples import DerivationSampler, SampledTree, Samples
-from mbrparse.decode.decoders import Certificate, Decoded
 from mbrparse.decode.objectives import Item, Objective
 from mbrparse.decode.span_decoders import LEAST, best_preterminals, bracketing, spans_of
 from mbrparse.decode.span_posteriors import Posteriors
+from mbrparse.decode.trees import Certificate, Decoded
 from mbrparse.errors import GrammarError
 from mbrparse.grammar.pcfg import PCFG, FloatArray
 

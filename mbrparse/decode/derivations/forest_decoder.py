@@ -9,7 +9,6 @@ import numpy as np
 from mbrparse.charts.chart import Chart
 from mbrparse.charts.exhaustive.factory import ForestCharts
 from mbrparse.charts.rule_tables import Ints
-from mbrparse.decode.decoders import Decoded
 from mbrparse.decode.derivations.items import (
     ITEM_KINDS,
     ForestItems,
@@ -22,6 +21,7 @@ from mbrparse.decode.derivations.items import (
 from mbrparse.decode.derivations.label_forest import LabelForest, project_forest
 from mbrparse.decode.derivations.search import DerivationSearch, GrammarTree, graph_of
 from mbrparse.decode.objectives import Item, Kind, Objective, Space
+from mbrparse.decode.trees import Decoded
 from mbrparse.grammar.pcfg import PCFG
 
 

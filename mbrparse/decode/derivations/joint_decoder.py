@@ -9,12 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from mbrparse.charts.exhaustive.factory import ForestCharts
-from mbrparse.decode.decoders import Decoded
 from mbrparse.decode.derivations.forest_decoder import LabelSearch
 from mbrparse.decode.derivations.items import ITEM_KINDS, ItemTables, item_tables, numbered_rows
 from mbrparse.decode.derivations.label_forest import LabelForest, project_forest
 from mbrparse.decode.derivations.search import Graph
 from mbrparse.decode.objectives import Objective
+from mbrparse.decode.trees import Decoded
 from mbrparse.grammar.pcfg import FloatArray
 from mbrparse.grammar.projection import projected_names
 from mbrparse.grammar.rules import is_terminal, unquote

@@ -35,11 +35,11 @@ from mbrparse.decode.candidates.candidate_trees import CandidateTrees
 from mbrparse.decode.candidates.k_best import SCALE, Alternative, KBest, LazySearch, Order
 from mbrparse.decode.candidates.samples import Samples, generator
 from mbrparse.decode.candidates.whole_tree_decoder import completions
-from mbrparse.decode.decoders import Decoded, Decoder, Estimate
 from mbrparse.decode.objectives import Item, Objective
 from mbrparse.decode.parser.sources import GrammarSource
 from mbrparse.decode.span_decoders import LEAST, best_preterminals, bracketing, spans_of
 from mbrparse.decode.span_posteriors import Posteriors, SentenceChart, continuations
+from mbrparse.decode.trees import Decoded, Decoder, Estimate
 from mbrparse.grammar.dop_grammar import DopGrammar
 from mbrparse.grammar.pcfg import FloatArray, Grammar, IntArray
 

@@ -11,12 +11,12 @@ import numpy as np
 from mbrparse.charts.exhaustive.factory import TIE
 from mbrparse.charts.spans import SpanSummary, no_entries
 from mbrparse.decode.answers import DecoderName, ParserOptions, SourceKind, check
-from mbrparse.decode.decoders import Decoder
 from mbrparse.decode.objectives import Objective
 from mbrparse.decode.parser.sentences import Line, Sentence
 from mbrparse.decode.parser.sources import Evidence, GrammarSource, check_fit, decoders_of, source_of
 from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors, checked_weights, mix_posteriors
 from mbrparse.decode.span_posteriors import Posteriors, SentenceChart
+from mbrparse.decode.trees import Decoder
 from mbrparse.errors import GrammarError
 from mbrparse.grammar.pcfg import FloatArray, Grammar, IntArray
 from mbrparse.log import Log

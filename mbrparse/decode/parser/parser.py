@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, Unpack, cast, overload
 
 from mbrparse.decode.answers import ParserOptions, ParserSettings, objective_of
-from mbrparse.decode.decoders import Decoded
 from mbrparse.decode.objectives import Kind, Objective
 from mbrparse.decode.parser.sentences import Line, Sentence, sentences_from
 from mbrparse.decode.parser.sources import (
@@ -21,7 +20,7 @@ from mbrparse.decode.parser.sources import (
     source_of,
 )
 from mbrparse.decode.span_posteriors import Posteriors, SentenceChart
-from mbrparse.decode.trees import LabelledSpans, TreeForm, fallback_spans
+from mbrparse.decode.trees import Decoded, LabelledSpans, TreeForm, fallback_spans
 from mbrparse.errors import ObjectiveError, OptionsError
 from mbrparse.grammar.pcfg import Grammar, IntArray
 from mbrparse.treebank.brackets import AnyTree

@@ -20,14 +20,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar, cast
 from mbrparse.charts.chart import TOO_LARGE
 from mbrparse.charts.spans import SpanEntries
 from mbrparse.decode.answers import ParserOptions
-from mbrparse.decode.decoders import Decoded
 from mbrparse.decode.parser.parser import Parse, Parser
 from mbrparse.decode.parser.sentences import GivenTree, Line
 from mbrparse.decode.parser.sources import FIRST, GrammarSource, PosteriorsSource
 from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors
 from mbrparse.decode.span_posteriors import Posteriors
 from mbrparse.decode.tree_probability import Probability, TreeProbability
-from mbrparse.decode.trees import LabelledSpans
+from mbrparse.decode.trees import Decoded, LabelledSpans
 from mbrparse.errors import ChartOverflowError, OptionsError
 from mbrparse.files import atomic_outputs, open_output, open_output_bytes
 from mbrparse.grammar.pcfg import PCFG, FloatArray, Grammar
@@ -384,7 +383,7 @@ class Details:
         ``consistent`` is, for each of the ``nodes``, the probability that no constituent of the n-ary tree
         crosses it, for objectives that use it. ``bound`` is an upper bound of all trees' scores, and the tree
         is ``certified`` if it reaches that. The most frequent tree of samples has an ``estimate`` of its
-        posterior, the ``standard_error``, the ``leader_error`` (see decoders.Estimate) and the number of
+        posterior, the ``standard_error``, the ``leader_error`` (see trees.Estimate) and the number of
         ``samples``. ``nodes`` are (start, end, label, g).
         """
         if posteriors is None:
