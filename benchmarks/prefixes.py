@@ -30,7 +30,7 @@ from samples import SMALL, default_corpus, encoded, read_sample, write_sample
 
 from mbrparse.charts.exhaustive.factory import ChartFactory
 from mbrparse.grammar.pcfg import PCFG, FloatArray, IntArray
-from mbrparse.decode.words.surprisal import Prefixes
+from mbrparse.decode.words.prefixes import Prefixes
 
 CHARTS, KINDS = "the forests alone", ("prefixes", "next words")
 
@@ -58,7 +58,7 @@ def main() -> None:
 
 def ours(prefixes: Prefixes, kind: str, sentences: Sequence[IntArray]) -> list[FloatArray]:
     """Logarithms of prefixes' probabilities, or the distributions of next words."""
-    return [one.log_prefix if kind == KINDS[0] else one.next_words() for one in prefixes.read(sentences)]
+    return [one.log_prefix if kind == KINDS[0] else one.next_words() for one in map(prefixes.read, sentences)]
 
 
 def charts_alone(grammar: PCFG, sentences: Sequence[IntArray]) -> Callable[[], object]:

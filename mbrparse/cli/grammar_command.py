@@ -118,7 +118,7 @@ def _states(files: Sequence[str], label: str, top: int, format: str, images: dic
 def _entropy(file: str, longest: int, format: str) -> None:
     import pandas as pd
 
-    from mbrparse.decode.words.surprisal import length_masses
+    from mbrparse.decode.words.conditioned import length_masses
     from mbrparse.grammar.grammar_files import read_grammar
     from mbrparse.grammar.tree_statistics import MEANS, tree_statistics
 

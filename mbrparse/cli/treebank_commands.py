@@ -288,7 +288,7 @@ def sample(
     rules = read_rules(embedded_grammar(grammar), normalize=normalize, log=note)
     sampler = Sampler(rules, seed)
     if conditioned or lengths:
-        from mbrparse.decode.words.surprisal import ConditionedSampler
+        from mbrparse.decode.words.conditioned import ConditionedSampler
 
         sampler = ConditionedSampler(rules, seed, conditioned or (), lengths)
     with open_output(output) as stream:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from naive_prefixes import Words
 from prefix_strategies import derived, finite_grammars
 
-from mbrparse.decode.words.surprisal import ConditionedSampler
+from mbrparse.decode.words.conditioned import ConditionedSampler
 from mbrparse.errors import InputMismatchError
 from mbrparse.grammar.rules import Rule, RuleSet, Weight, unquote
 from mbrparse.grammar.sample import Sampler

@@ -14,7 +14,7 @@ from mpmath import log
 from naive_digits import Digits, Number
 from naive_prefix_digits import PrefixDigits
 
-from mbrparse.decode.words.surprisal import Prefixes, PrefixValues
+from mbrparse.decode.words.prefixes import Prefixes, PrefixValues
 from mbrparse.errors import GrammarError
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import Weight
@@ -71,7 +71,7 @@ def check(pcfg: PCFG, words: list[str], found: PrefixValues) -> None:
 def test_prefixes_are_exact_or_have_a_reason(data: st.DataObject, pcfg: PCFG) -> None:
     words = data.draw(st.lists(st.sampled_from(pcfg.terminals), max_size=7))
     try:
-        (found,) = Prefixes(pcfg).read([pcfg.encode(words)])
+        found = Prefixes(pcfg).read(pcfg.encode(words))
     except GrammarError:  # a chain of unary rules that no number can say
         assert pcfg.has_unaries
         return
@@ -86,15 +86,15 @@ def test_prefixes_are_exact_or_have_a_reason(data: st.DataObject, pcfg: PCFG) ->
 def test_gaps_are_exact_or_have_a_reason(data: st.DataObject, pcfg: PCFG) -> None:
     words = data.draw(st.lists(st.sampled_from([*pcfg.terminals, "?"]), min_size=1, max_size=6))
     try:
-        (found,) = Prefixes(pcfg).masked([pcfg.encode(words)])
+        distributions, reason = Prefixes(pcfg).masked(pcfg.encode(words))
     except GrammarError:
         assert pcfg.has_unaries
         return
-    if found.reason is not None:
-        assert found.reason == IMPROBABLE
+    if reason is not None:
+        assert reason == IMPROBABLE
         return
     grammar = to_naive(pcfg)
-    for position, row in enumerate(found.distributions.tolist()):
+    for position, row in enumerate(distributions.tolist()):
         before, after = words[:position], words[position + 1 :]
         joint = [Digits(grammar, [*before, word, *after]).total for word in pcfg.terminals]
         wanted = [float(p / sum(joint)) if sum(joint) else math.nan for p in joint]
@@ -107,8 +107,7 @@ def test_what_left_corners_lost_is_noticed() -> None:
     lost = ["N0 -> N2 z", "N0 -> N3 z", "N2 -> N4 z", "N3 -> N0 z", "N4 -> N0 z", "N4 -> N1 z"]
     rules = rules_of(words | dict.fromkeys(lost, 1e-170))
     pcfg = PCFG.from_rules(replace(rules, start={"N0": Weight(1.0)}))
-    for found in Prefixes(pcfg).read([pcfg.encode(["b"])]):
-        assert found.reason == IMPROBABLE
+    assert Prefixes(pcfg).read(pcfg.encode(["b"])).reason == IMPROBABLE
 
 
 @pytest.mark.parametrize("loop", [0.0, 0.5])
@@ -122,13 +121,13 @@ def test_long_sentences(loop: float, length: int) -> None:
         left -= twin.catalan_string(F(3, 10), k - 1)
         prefixes.append(math.log(left) + k * math.log(1e-5))
     sentence = math.log(twin.catalan_string(F(3, 10), length)) + length * math.log(1e-5)
-    for found in Prefixes(pcfg).read([pcfg.encode(["a"] * length)]):
-        assert found.reason is None
-        assert np.isfinite(found.surprisal).all()
-        assert found.log_prefix.tolist() == pytest.approx(prefixes, rel=1e-9)
-        assert found.log_prob == pytest.approx(sentence, rel=1e-9)
-        assert found.surprisal.sum() == pytest.approx(-sentence / math.log(2), rel=1e-9)
-        assert found.next_words().sum(axis=1).tolist() == pytest.approx([1] * (length + 1), abs=1e-9)
+    found = Prefixes(pcfg).read(pcfg.encode(["a"] * length))
+    assert found.reason is None
+    assert np.isfinite(found.surprisal).all()
+    assert found.log_prefix.tolist() == pytest.approx(prefixes, rel=1e-9)
+    assert found.log_prob == pytest.approx(sentence, rel=1e-9)
+    assert found.surprisal.sum() == pytest.approx(-sentence / math.log(2), rel=1e-9)
+    assert found.next_words().sum(axis=1).tolist() == pytest.approx([1] * (length + 1), abs=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -142,11 +141,11 @@ def test_long_sentences(loop: float, length: int) -> None:
 def test_left_recursion_that_is_never_left(rules: dict[str, float]) -> None:
     pcfg = PCFG.from_rules(rules_of(rules))
     with pytest.raises(GrammarError, match="never left") as caught:
-        list(Prefixes(pcfg).read([pcfg.encode(["a", "b", "a"])]))
+        Prefixes(pcfg).read(pcfg.encode(["a", "b", "a"]))
     assert caught.value.remedy == REMEDY
 
 
 def test_limits() -> None:
     pcfg = PCFG.from_rules(twin.catalan_grammar(F(1, 4)))
-    reasons = [one.reason for one in Prefixes(pcfg, 5).read([pcfg.encode(["a"] * n) for n in range(4, 7)])]
+    reasons = [Prefixes(pcfg, 5).read(pcfg.encode(["a"] * n)).reason for n in range(4, 7)]
     assert reasons == [None, None, "longer than 5 terminals"]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from naive_prefixes import Words
 from prefix_strategies import any_words, consistent_grammars, derived, finite_grammars
 
-from mbrparse.decode.words.surprisal import Prefixes, PrefixValues
+from mbrparse.decode.words.prefixes import Prefixes, PrefixValues
 from mbrparse.grammar.pcfg import PCFG, FloatArray
 from mbrparse.grammar.rules import RuleSet
 
@@ -24,7 +24,8 @@ INF = math.inf
 
 def read(rules: RuleSet, sentences: Sequence[Words]) -> list[PrefixValues]:
     pcfg = PCFG.from_rules(rules)
-    return list(Prefixes(pcfg).read([pcfg.encode(words) for words in sentences]))
+    prefixes = Prefixes(pcfg)
+    return [prefixes.read(pcfg.encode(words)) for words in sentences]
 
 
 def log(p: float | Fraction) -> float:

@@ -12,7 +12,7 @@ from hypothesis import given
 from strategies import grammars
 from unary_strategies import unary_grammars
 
-from mbrparse.decode.words.surprisal import length_masses
+from mbrparse.decode.words.conditioned import length_masses
 from mbrparse.grammar.grammar_files import grammar as read
 from mbrparse.grammar.tree_statistics import (
     MEANS,

@@ -12,6 +12,7 @@ from mbrparse.charts.dense.dense_passes import dense_inside, dense_outside
 from mbrparse.charts.dense.dense_tables import (
     DenseSentence,
     DenseTables,
+    WordEntries,
     dense_sentence,
     dense_tables,
 )
@@ -148,7 +149,7 @@ class DenseAnswers:
         words = int(np.diff(tables.words.start)[terminal_ids].sum())
         size, power = cells * tables.n_wide + words, np.append(0, sentence.power.cumsum()).astype(np.int32)
         nodes = InsideNodes(np.empty(cells + 1, np.int32), np.empty(size, np.int32), np.empty(size), power)
-        _list_nodes(tables, sentence, self._inside, nodes)
+        _list_nodes(tables.words, tables.symbol, tables.n_wide, sentence, self._inside, nodes)
         return nodes
 
     def _sentence(self, terminal_ids: IntArray) -> DenseSentence:
@@ -314,25 +315,32 @@ def _summarize(
 
 
 @kernel
-def _list_nodes(tables: DenseTables, sentence: DenseSentence, inside: Floats, nodes: InsideNodes) -> None:
+def _list_nodes(
+    words: WordEntries,
+    symbols: Ints,
+    n_wide: int,
+    sentence: DenseSentence,
+    inside: Floats,
+    nodes: InsideNodes,
+) -> None:
     """List the inside values above zero, cells in the order of ``forest_cell``."""
     cell = count = 0
     for end in range(1, sentence.length + 1):
         for start in range(end - 1, -1, -1):
             nodes.cell_first[cell] = count
             place = (end - start) * sentence.pitch + sentence.pad + end
-            for slot in range(tables.n_wide):
+            for slot in range(n_wide):
                 if inside[sentence.base[slot] + place] > 0:
-                    nodes.symbol[count] = tables.symbol[slot]
+                    nodes.symbol[count] = symbols[slot]
                     nodes.inside[count] = inside[sentence.base[slot] + place]
                     count += 1
             if start == end - 1:
                 token = sentence.tokens[start]
-                for entry in range(tables.words.start[token], tables.words.start[token + 1]):
-                    slot = tables.words.slot[entry]
-                    if slot >= tables.n_wide and tables.words.prob[entry] > 0:
-                        nodes.symbol[count] = tables.symbol[slot]
-                        nodes.inside[count] = tables.words.prob[entry]
+                for entry in range(words.start[token], words.start[token + 1]):
+                    slot = words.slot[entry]
+                    if slot >= n_wide and words.prob[entry] > 0:
+                        nodes.symbol[count] = symbols[slot]
+                        nodes.inside[count] = words.prob[entry]
                         count += 1
             cell += 1
     nodes.cell_first[cell] = count
