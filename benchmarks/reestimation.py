@@ -26,14 +26,9 @@ import numpy as np
 
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.training import reestimation as expectation
-from mbrparse.training.reestimation import (
-    BracketedCorpus,
-    BracketedSentence,
-    encode_corpus,
-    expect,
-    probabilities,
-    random_grammar,
-)
+from mbrparse.training.bracketed_text import BracketedSentence, encode_corpus
+from mbrparse.training.expectation_kernels import BracketedCorpus
+from mbrparse.training.reestimation import EStep, probabilities, random_grammar
 
 TAGS = [f"t{number:02}" for number in range(48)]
 SENTENCES = 700
@@ -65,8 +60,8 @@ def least(work: Callable[[], object], repeats: int = 7) -> float:
 
 def iteration(grammar: PCFG, corpus: BracketedCorpus, repeats: int = 7) -> float:
     """Seconds of one E step (the M step takes less than a thousandth)."""
-    rules = probabilities(grammar)
-    return least(lambda: expect(grammar, rules, corpus), repeats)
+    step, rules = EStep(grammar, corpus), probabilities(grammar)
+    return least(lambda: step.expect(rules), repeats)
 
 
 def floor(cells: int, symbols: int) -> float:

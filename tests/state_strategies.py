@@ -11,8 +11,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from mbrparse.grammar.rules import TerminalKind, is_terminal
-from mbrparse.training.e_step import ObservedTrees, observe
-from mbrparse.training.states import Layout, StateGrammar
+from mbrparse.training.states import Layout, ObservedTrees, StateGrammar, observe
 from mbrparse.treebank.corpora.reading import SourceTree
 from mbrparse.treebank.tree import Tree
 

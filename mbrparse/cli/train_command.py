@@ -314,13 +314,12 @@ def _inside_outside(
     runs: IterationOptions,
     statistics: str | None,
 ) -> None:
-    from mbrparse.training.reestimation import InsideOutside, Interrupted, train_files
+    from mbrparse.training.reestimation import InsideOutside, train_files
 
     how = InsideOutside(statistics=statistics, **vars(estimation), **vars(runs))
-    try:
-        trained = train_files(inputs, output, how, terminals, encoding, with_progress, note)
-    except Interrupted as interruption:
+    trained = train_files(inputs, output, how, terminals, encoding, with_progress, note)
+    if trained.interrupted:
         kept = f": {output} keeps the last, --resume goes on" if is_file(output) else ""
-        raise KeyboardInterrupt(f"after {interruption.result.iterations} iterations{kept}") from None
+        raise KeyboardInterrupt(f"after {trained.iterations} iterations{kept}")
     sizes = counted(trained.sentences, "sentence"), counted(trained.iterations, "iteration")
     note(", ".join((*sizes, counted(len(trained.rules.rules), "rule"))))

@@ -9,14 +9,16 @@ from __future__ import annotations
 import itertools
 import math
 from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from mbrparse.errors import GrammarError, LabelError
+from mbrparse.errors import GrammarError, LabelError, shortened
 from mbrparse.grammar.unaries import check_unary_rules
 from mbrparse.grammar.unknown_words import UnknownWords
 from mbrparse.log import Log, no_log
@@ -61,9 +63,9 @@ class RuleSet:
     rules: dict[Rule, Weight]
     unknown: UnknownWords | None = None
 
-    def check(self, source: str | None = None) -> None:
+    def check(self, source: str | None = None, lines: Mapping[str, int] | None = None) -> None:
         """Raise GrammarError for a grammar that charts cannot be computed with (``RuleTable.check``)."""
-        RuleTable.of_rules(self).check(source)
+        RuleTable.of_rules(self).check(source, lines or {})
 
     def normalized(self, source: str, log: Log = no_log) -> RuleSet:
         """The same with the probabilities of each left-hand side divided by their sum, which is logged."""
@@ -128,11 +130,11 @@ class RuleTable:
         """Whether a name is a terminal's [names]."""
         return np.array([is_terminal(name) for name in self.names], np.bool_)
 
-    def check(self, source: str | None = None) -> None:
+    def check(self, source: str | None = None, lines: Mapping[str, int] = MappingProxyType({})) -> None:
         """Raise GrammarError for a grammar that charts cannot be computed with.
 
         Checks that nonterminals are labels, that probabilities sum to one, that each nonterminal has a rule,
-        and that each cycle of unary rules can be left.
+        and that each cycle of unary rules can be left. ``lines`` are those of symbols in the source.
         """
         names, parent, probability = self.names, self.parent, self.probability
         sizes = np.bincount(parent, minlength=len(names))
@@ -141,19 +143,23 @@ class RuleTable:
                 parse_label(names[place])
             except LabelError as error:
                 remedy = f"call it otherwise: {escape(names[place])}, say"
-                raise GrammarError(error.message, source=source, remedy=remedy) from None
+                raise GrammarError(
+                    error.message, source=source, line=lines.get(names[place]), remedy=remedy
+                ) from None
         start = [weight.probability for weight in self.header.start.values()]
-        _check_sum("the start distribution", start, source)
+        _check_sum("the start distribution", start, source, None)
         off = ~(np.abs(np.bincount(parent, probability, len(names)) - 1) <= SUM_TOLERANCE / 2)
         off[parent[(probability < 0) | (probability > 1)]] = True
         for place in np.flatnonzero(off & (sizes > 0)).tolist():
-            _check_sum(f"the rules of {names[place]}", probability[parent == place].tolist(), source)
+            name, own = names[place], probability[parent == place].tolist()
+            _check_sum(f"the rules of {name}", own, source, lines.get(name))
         for name in sorted(name for name, size in zip(names, sizes, strict=True) if not size):
             if not is_terminal(name) or name in self.header.start:
                 raise GrammarError(
-                    f"nonterminal {name} has no rule",
+                    f"nonterminal {shortened(name)} has no rule",
                     source=source,
-                    remedy=f"give it one, or write it as a terminal: {quote(name)}",
+                    line=lines.get(name),
+                    remedy=f"give it one, or write it as a terminal: {quote(shortened(name))}",
                 )
         single = (self.children[:, 1] == NO_CHILD) & ~self.terminal[self.children[:, 0]]
         others = np.bincount(parent[~single], probability[~single], len(names)).tolist()
@@ -183,15 +189,16 @@ def row_keys(*columns: Integers) -> npt.NDArray[np.int64]:
     return key
 
 
-def _check_sum(what: str, probabilities: list[float], source: str | None) -> None:
+def _check_sum(what: str, probabilities: list[float], source: str | None, line: int | None) -> None:
     total = math.fsum(probabilities)
     if any(not 0 <= probability <= 1 + SUM_TOLERANCE for probability in probabilities):
-        raise GrammarError(f"{what} have a probability outside of 0 to 1", source=source)
+        raise GrammarError(f"{what} have a probability outside of 0 to 1", source=source, line=line)
     if not abs(total - 1) <= SUM_TOLERANCE:
         raise GrammarError(
             f"{what} have probabilities that sum to {total:.6g}, not 1",
             source=source,
-            remedy="mend the numbers, or write - for the probabilities and give counts",
+            line=line,
+            remedy="mend the numbers, or rescale them: `normalize`",
         )
 
 

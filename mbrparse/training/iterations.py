@@ -8,9 +8,8 @@ on from it gives the identical result.
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 
@@ -18,24 +17,9 @@ from mbrparse.errors import FileError
 from mbrparse.files import is_file, open_output
 from mbrparse.settings import Settings, load
 
-Estimate = TypeVar("Estimate")
-Expected = TypeVar("Expected")
 #: The figures of an iteration.
 Row = dict[str, Any]
 BEGIN_ANEW = "leave `resume` out to begin anew"
-
-
-def alternate(
-    begin: Estimate,
-    expect: Callable[[Estimate], Expected],
-    maximize: Callable[[Estimate, Expected], Estimate],
-) -> Iterator[tuple[Estimate, Expected]]:
-    """Yield estimates, each with what is expected under it: E step, M step, E step, and so on."""
-    estimate = begin
-    while True:
-        expected = expect(estimate)
-        yield estimate, expected
-        estimate = maximize(estimate, expected)
 
 
 class Checkpoint(msgspec.Struct):

@@ -1,20 +1,12 @@
-"""Inside-outside training from treebank files to a grammar file, its checkpoint and its curve.
-
-A random initial grammar has all binary and lexical rules. Pereira & Schabes (1992) begin with 15 nonterminals
-and 48 tags: all 15**3 + 15 * 48 rules of Chomsky normal form.
-
-Bracketed sentences, the training text of re-estimation (Pereira & Schabes 1992), and their arrays.
-
-Positions are 0-based and half-open. A span is *allowed* by a bracketing if it crosses none of its
-brackets. So each allowed span lies inside one bracket, as a run of that bracket's neighbouring children;
-a bracket with k children is a small chart over k positions, and a sentence is a tree of such charts.
-
-Expectation maximization: a grammar's probabilities from bracketed sentences (Pereira & Schabes 1992).
+"""Inside-outside re-estimation (Pereira & Schabes 1992): a grammar's probabilities from bracketed sentences.
 
 The E step sums inside and outside probabilities of the spans that the brackets allow over the corpus, with
 1 / P(sentence, bracketing). The M step divides each rule's expected count by its parent's. Any grammar of
 binary and lexical rules can be re-estimated; its start distribution is too. Rules with the probability zero
 keep it. Units: log likelihoods are natural, cross-entropies in bits per terminal.
+
+A random initial grammar has all binary and lexical rules. Pereira & Schabes (1992) begin with 15 nonterminals
+and 48 tags: all 15**3 + 15 * 48 rules of Chomsky normal form.
 """
 
 from __future__ import annotations
@@ -24,13 +16,12 @@ import random
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
-from mbrparse.errors import BracketError, CorpusError, FileError, GrammarError, InputMismatchError
+from mbrparse.errors import CorpusError, FileError, GrammarError, InputMismatchError
 from mbrparse.files import atomic_outputs
 from mbrparse.grammar.grammar_files import read_rules, write_rules
 from mbrparse.grammar.pcfg import PCFG, FloatArray, IntArray
@@ -38,21 +29,16 @@ from mbrparse.grammar.rules import Rule, RuleSet, TerminalKind, Weight, is_termi
 from mbrparse.jobs import Inline, Jobs, open_executor, share
 from mbrparse.log import Log, Progress, counted, no_log, no_progress
 from mbrparse.settings import Settings, digest, save
-from mbrparse.training.expectation_kernels import BracketedCorpus, RuleTables, expect_sentences
-from mbrparse.training.iterations import (
-    BEGIN_ANEW,
-    Checkpoint,
-    Row,
-    alternate,
-    checkpoint_path,
-    read_checkpoint,
-    write_curve,
+from mbrparse.training import iterations
+from mbrparse.training.bracketed_text import (
+    BracketedSentence,
+    bracketed_sentences,
+    encode_corpus,
+    listed_places,
 )
+from mbrparse.training.expectation_kernels import BracketedCorpus, RuleTables, expect_sentences
 from mbrparse.training.tag_statistics import expect_statistics, write_statistics
-from mbrparse.treebank.clean import clean
-from mbrparse.treebank.corpora.reading import SourceTree, read_inputs
-from mbrparse.treebank.labels import is_continuation_label
-from mbrparse.treebank.outlines import constituents
+from mbrparse.treebank.corpora.reading import read_inputs
 
 #: Sentences per block. Blocks are added in order, so that sums are bitwise the same for any number of jobs.
 BLOCK = 32
@@ -71,13 +57,6 @@ class RuleValues(NamedTuple):
     start: FloatArray
 
 
-class RuleEstimate(NamedTuple):
-    """Probabilities, and the expected counts that they are shares of (None: those of a first grammar)."""
-
-    rules: RuleValues
-    counts: RuleValues | None = None
-
-
 class Expectations(NamedTuple):
     """Expected counts, and each sentence's natural log probability with its brackets.
 
@@ -86,19 +65,6 @@ class Expectations(NamedTuple):
 
     counts: RuleValues
     log_probs: FloatArray
-
-
-class Fit(NamedTuple):
-    """How well a grammar fits sentences; those that it cannot derive are left out."""
-
-    log_likelihood: float
-    terminals: int
-    left_out: tuple[int, ...]
-
-    @property
-    def cross_entropy(self) -> float | None:
-        """Bits per terminal; None where no sentence can be derived."""
-        return -self.log_likelihood / math.log(2) / self.terminals if self.terminals else None
 
 
 def probabilities(grammar: PCFG) -> RuleValues:
@@ -131,19 +97,16 @@ class EStep:
             log_probs.append(more)
         return Expectations(total, np.concatenate(log_probs))
 
-    def fit(self, expectations: Expectations) -> Fit:
-        """The sum of the sentences' log probabilities."""
-        derived = np.isfinite(expectations.log_probs)
-        return Fit(
-            math.fsum(expectations.log_probs[derived].tolist()),
-            int(self._corpus.lengths[derived].sum()),
-            tuple(np.flatnonzero(~derived).tolist()),
-        )
-
-
-def expect(grammar: PCFG, rules: RuleValues, corpus: BracketedCorpus) -> Expectations:
-    """The expected counts of a corpus under a grammar with the probabilities ``rules``."""
-    return EStep(grammar, corpus).expect(rules)
+    def figures(self, log_probs: FloatArray) -> iterations.Row:
+        """How well a grammar fits the sentences that it derives; without any it has no cross-entropy."""
+        derived = np.isfinite(log_probs)
+        log_likelihood = math.fsum(log_probs[derived].tolist())
+        terminals = int(self._corpus.lengths[derived].sum())
+        return {
+            "log_likelihood": log_likelihood,
+            "cross_entropy": -log_likelihood / math.log(2) / terminals if terminals else None,
+            "left_out": int(np.count_nonzero(~derived)),
+        }
 
 
 def maximize(grammar: PCFG, counts: RuleValues, old: RuleValues) -> RuleValues:
@@ -158,13 +121,17 @@ def maximize(grammar: PCFG, counts: RuleValues, old: RuleValues) -> RuleValues:
     )
 
 
-def reestimate(step: EStep, begin: RuleEstimate) -> Iterator[tuple[RuleEstimate, Expectations]]:
-    """Yield an estimate, and each later one, with what is expected under it; the likelihood never falls."""
+def reestimate(
+    step: EStep, rules: RuleValues, counts: RuleValues | None = None
+) -> Iterator[tuple[RuleValues, RuleValues | None, Expectations]]:
+    """Yield probabilities, the counts that they are shares of, and what is expected under them, without end.
 
-    def improved(estimate: RuleEstimate, expected: Expectations) -> RuleEstimate:
-        return RuleEstimate(maximize(step.grammar, expected.counts, estimate.rules), expected.counts)
-
-    return alternate(begin, lambda estimate: step.expect(estimate.rules), improved)
+    First those given, then re-estimated ones; the likelihood never falls.
+    """
+    while True:
+        expected = step.expect(rules)
+        yield rules, counts, expected
+        rules, counts = maximize(step.grammar, expected.counts, rules), expected.counts
 
 
 def totals_by_parent(grammar: PCFG, values: RuleValues) -> FloatArray:
@@ -252,118 +219,6 @@ def _sums(shared: tuple[PCFG, BracketedCorpus], tables: RuleTables, first: int) 
     return Expectations(RuleValues(counts, lexical, start), log_probs)
 
 
-Span = tuple[int, int]
-
-# How many of the sentences that are left out are named.
-_NAMED = 5
-
-
-class BracketedSentence(NamedTuple):
-    """Terminals, brackets (none: any structure is allowed), and the place in a file."""
-
-    terminals: tuple[str, ...]
-    brackets: frozenset[Span] = frozenset()
-    source: str = "<sentence>"
-    line: int = 1
-
-
-def bracketed_sentences(
-    trees: Iterable[SourceTree], terminal_kind: TerminalKind, brackets: bool = True
-) -> Iterator[BracketedSentence]:
-    """Yield the sentences of trees with their brackets, or without; empty trees are passed over.
-
-    Traces and wrappers are removed. Labels are ignored, except that continuations are no brackets: a
-    binarized tree and its n-ary original have the same bracketing.
-
-    >>> from mbrparse.treebank.brackets import read_tree
-    >>> tree = SourceTree("", 1, read_tree("(S a (S_Cont (NP b c) d))"))
-    >>> sorted(next(bracketed_sentences([tree], "tags")).brackets)
-    [(0, 4), (1, 3)]
-    """
-    for source, line, tree, _ in trees:
-        cleaned = clean(tree, unary="join", functions="keep")
-        if cleaned is not None:
-            terminals = cleaned.tags() if terminal_kind == "tags" else cleaned.words()
-            spans = frozenset(
-                (start, end)
-                for start, end, label in constituents(cleaned)
-                if brackets and end - start > 1 and not is_continuation_label(label)
-            )
-            yield BracketedSentence(terminals, spans, source, line)
-
-
-def local_charts(sentence: BracketedSentence) -> list[tuple[int, list[int]]]:
-    """The charts of a sentence's brackets, the whole sentence included, children before parents.
-
-    Cells are numbered: 0 to n - 1 are the terminals; then come, chart after chart, its spans of two or
-    more children, by width and start. Each chart is the number of its first cell and the cells of its
-    children. The last cell is the sentence's.
-
-    Raises BracketError where brackets cross or leave the sentence.
-
-    >>> local_charts(BracketedSentence(("a", "b", "c", "d"), frozenset({(1, 3)})))
-    [(4, [1, 2]), (5, [0, 4, 3])]
-    """
-    wrong = partial(
-        BracketError,
-        source=sentence.source,
-        line=sentence.line,
-        remedy="brackets must nest, as positions between terminals, 0-based and half-open",
-    )
-    length = len(sentence.terminals)
-    charts: list[tuple[int, list[int]]] = []
-    if length < 2:
-        return charts
-    cells = length
-    # Start, end and cell of each bracket that lies in no other so far, from left to right.
-    done: list[tuple[int, int, int]] = []
-    spans = {span for span in sentence.brackets if span[1] - span[0] > 1} | {(0, length)}
-    for start, end in sorted(spans, key=lambda span: (span[1], -span[0])):
-        if start < 0 or end > length:
-            raise wrong(f"bracket {(start, end)} leaves the sentence of {length} terminals")
-        children: list[int] = []
-        reached = end
-        while done and done[-1][1] > start:
-            child_start, child_end, cell = done.pop()
-            if child_start < start:
-                raise wrong(f"brackets {(child_start, child_end)} and {(start, end)} cross")
-            children[:0] = [cell, *range(child_end, reached)]
-            reached = child_start
-        children[:0] = range(start, reached)
-        charts.append((cells, children))
-        cells += len(children) * (len(children) - 1) // 2
-        done.append((start, end, cells - 1))
-    return charts
-
-
-def listed_places(sentences: Sequence[BracketedSentence]) -> str:
-    """The file and line of the first few sentences."""
-    places = ", ".join(f"{sentence.source}:{sentence.line}" for sentence in sentences[:_NAMED])
-    return places + (", ..." if len(sentences) > _NAMED else "")
-
-
-def encode_corpus(grammar: PCFG, sentences: Sequence[BracketedSentence]) -> BracketedCorpus:
-    """The arrays of sentences; raises BracketError where brackets cross."""
-    words: list[IntArray] = [np.zeros(0, np.int32)]
-    chart_first, child_first, child_cell, first_cell, cells = [0], [0], [], [], []
-    for sentence in sentences:
-        words.append(grammar.encode(sentence.terminals))
-        count = len(sentence.terminals)
-        for first, children in local_charts(sentence):
-            first_cell.append(first)
-            child_cell.extend(children)
-            child_first.append(len(child_cell))
-            count += len(children) * (len(children) - 1) // 2
-        chart_first.append(len(first_cell))
-        cells.append(count)
-    columns = chart_first, child_first, child_cell, first_cell, cells
-    return BracketedCorpus(
-        np.concatenate(words),
-        np.cumsum([*map(len, words)], dtype=np.int32),
-        *(np.array(column, np.int32) for column in columns),
-    )
-
-
 #: Rules of a lower re-estimated probability are left out of trained grammars: products of such numbers would
 #: leave the range of floating point.
 SMALLEST_PROBABILITY = 1e-30
@@ -398,21 +253,15 @@ class InsideOutside:
 class Trained:
     """The trained grammar, and a row of figures for each iteration from 0 on.
 
-    ``sentences`` counts those that the grammar cannot derive too.
+    ``sentences`` counts those that the grammar cannot derive too. A run that Ctrl-C ``interrupted`` has its
+    last complete estimate.
     """
 
     rules: RuleSet
-    curve: list[Row]
+    curve: list[iterations.Row]
     iterations: int
     sentences: int
-
-
-class Interrupted(Exception):  # noqa: N818  # nothing went wrong
-    """Training was interrupted; ``result`` is its last complete estimate."""
-
-    def __init__(self, result: Trained) -> None:
-        super().__init__("interrupted")
-        self.result = result
+    interrupted: bool
 
 
 def train_files(
@@ -426,14 +275,12 @@ def train_files(
 ) -> Trained:
     """Train on treebanks and write the grammar, and the checkpoint OUTPUT.checkpoint on the way.
 
-    ``terminals``: by default the initial grammar's, or tags.
+    ``terminals``: by default the initial grammar's, or tags. After Ctrl-C only a file gets the grammar.
 
     Raises
     ------
     GrammarError, InputMismatchError
         The initial grammar does not fit; and what ``train`` raises.
-    Interrupted
-        On Ctrl-C, after the last complete estimate was written (only a file gets it).
     """
     given = None if how.init is None else _initial(how.init, terminals)
     kind: TerminalKind = given.terminal_kind if given is not None else terminals or "tags"
@@ -461,23 +308,15 @@ def train_files(
         "training text": digest_of_text(sentences),
         "held-out text": digest_of_text(heldout) if heldout else None,
     }
-    checkpoint = checkpoint_path(output)
-
-    def write(trained: Trained) -> None:
-        with atomic_outputs():
-            write_rules(trained.rules, output)
-            if how.curve is not None:
-                write_curve(trained.curve, how.curve)
-
-    try:
-        trained = train(initial, sentences, how, heldout, checkpoint, settings, log)
-    except Interrupted as interruption:
-        if checkpoint is not None:
-            write(interruption.result)
-        raise
+    checkpoint = iterations.checkpoint_path(output)
+    trained = train(initial, sentences, how, heldout, checkpoint, settings, log)
+    if trained.interrupted and checkpoint is None:
+        return trained
     with atomic_outputs():
-        write(trained)
-        if how.statistics is not None:
+        write_rules(trained.rules, output)
+        if how.curve is not None:
+            iterations.write_curve(trained.curve, how.curve)
+        if how.statistics is not None and not trained.interrupted:
             texts = (sentence.terminals for sentence in sentences)
             statistics = expect_statistics(PCFG.from_rules(trained.rules), progress(texts, "statistics"))
             write_statistics(statistics, how.statistics)
@@ -513,8 +352,6 @@ def train(
         There are no sentences, or none can be derived.
     GrammarError
         The grammar has unary rules.
-    Interrupted
-        On Ctrl-C, with the last complete estimate.
     """
     if not sentences:
         raise CorpusError("no sentences to train on", remedy="give trees: mbrparse train TREES ...")
@@ -525,40 +362,38 @@ def train(
             remedy="count one from trees without (mbrparse binarize --unary top, bottom or join), or leave "
             "`init` out",
         )
-    settings, begin = settings or {}, Checkpoint(0, [])
+    settings, begin = settings or {}, iterations.Checkpoint(0, [])
     if checkpoint is not None and how.resume:
-        begin = read_checkpoint(checkpoint, settings)
+        begin = iterations.read_checkpoint(checkpoint, settings)
     elif checkpoint is not None:  # the file there may be an older run's
         save(checkpoint, begin, settings)
-    curve, step = begin.curve, begin.step
-    estimate = _estimate(grammar, begin.numbers, checkpoint)
-    left_out: tuple[int, ...] = ()
+    curve, step, interrupted = begin.curve, begin.step, False
+    rules, counts = _estimate(grammar, begin.numbers, checkpoint)
+    left_out = np.zeros(len(sentences), np.bool_)
     try:
         with open_executor(how.jobs) as executor:
             training = EStep(grammar, encode_corpus(grammar, sentences), executor)
             strings = EStep(grammar, encode_corpus(grammar, heldout), executor)
-            steps = reestimate(training, estimate)
-            for step, (estimate, expected) in enumerate(steps, begin.step):
+            steps = reestimate(training, rules, counts)
+            for step, (rules, counts, expected) in enumerate(steps, begin.step):
                 if checkpoint is not None:
-                    numbers = [values.tolist() for part in estimate if part is not None for values in part]
-                    save(checkpoint, Checkpoint(step, curve, numbers), settings)
-                fit = training.fit(expected)
-                if fit.left_out != left_out:
-                    lost = [sentences[place] for place in fit.left_out if place not in left_out]
+                    numbers = [values.tolist() for values in (*rules, *(counts or ()))]
+                    save(checkpoint, iterations.Checkpoint(step, curve, numbers), settings)
+                before, left_out = left_out, ~np.isfinite(expected.log_probs)
+                if lost := [sentences[place] for place in np.flatnonzero(left_out & ~before)]:
                     log(
                         f"left out {counted(len(lost), 'sentence')}, which the grammar cannot derive "
                         f"with their brackets: {listed_places(lost)}"
                     )
-                    left_out = fit.left_out
-                if not fit.terminals:
+                row: iterations.Row = {"iteration": step, **training.figures(expected.log_probs)}
+                if row["cross_entropy"] is None:
                     raise CorpusError(
                         "the grammar can derive none of the bracketed sentences",
                         remedy="do its terminals fit, and its rules the brackets? (`no_brackets` ignores "
                         "them)",
                     )
-                row: Row = {"iteration": step, **_figures(fit)}
                 if heldout:
-                    figures = _figures(strings.fit(strings.expect(estimate.rules)))
+                    figures = strings.figures(strings.expect(rules).log_probs)
                     row |= {f"heldout_{name}": value for name, value in figures.items()}
                 log(_line(row))
                 change = abs(curve[-1]["cross_entropy"] - row["cross_entropy"]) if curve else math.inf
@@ -566,47 +401,32 @@ def train(
                 if step >= how.iterations or (how.tolerance is not None and change < how.tolerance):
                     break
     except KeyboardInterrupt:
-        raise Interrupted(_trained(grammar, estimate, curve, step, len(sentences), log)) from None
-    return _trained(grammar, estimate, curve, step, len(sentences), log)
-
-
-def _trained(
-    grammar: PCFG, estimate: RuleEstimate, curve: list[Row], iterations: int, sentences: int, log: Log
-) -> Trained:
-    """An estimate as rules, without improbable ones if it is a trained one."""
-    rules, counts = estimate
+        interrupted = True
     if counts is not None:
-        rules = RuleValues(*(np.where(values < SMALLEST_PROBABILITY, 0.0, values) for values in rules))
+        kept = RuleValues(*(np.where(values < SMALLEST_PROBABILITY, 0.0, values) for values in rules))
         dropped = sum(
-            int(np.count_nonzero(old) - np.count_nonzero(new))
-            for old, new in zip(estimate.rules, rules, strict=True)
+            np.count_nonzero(old) - np.count_nonzero(new) for old, new in zip(rules, kept, strict=True)
         )
         if dropped:
-            few = f"whose probability fell below {SMALLEST_PROBABILITY:g}"
-            log(f"{counted(dropped, 'rule')} {few} dropped")
-    return Trained(to_rules(grammar, rules, counts), curve, iterations, sentences)
+            log(f"{counted(dropped, 'rule')} whose probability fell below {SMALLEST_PROBABILITY:g} dropped")
+        rules = kept
+    return Trained(to_rules(grammar, rules, counts), curve, step, len(sentences), interrupted)
 
 
-def _estimate(grammar: PCFG, numbers: list[list[float]], checkpoint: Path | None) -> RuleEstimate:
-    """The estimate of a checkpoint; of one without numbers it is the grammar itself."""
+def _estimate(
+    grammar: PCFG, numbers: list[list[float]], checkpoint: Path | None
+) -> tuple[RuleValues, RuleValues | None]:
+    """The probabilities and counts of a checkpoint; without numbers they are the grammar's own."""
     first = probabilities(grammar)
     if not numbers:
-        return RuleEstimate(first)
+        return first, None
     arrays = [np.array(values, np.float64) for values in numbers]
     if [len(values) for values in arrays] not in ([*map(len, first)], 2 * [*map(len, first)]):
-        raise FileError("a checkpoint of other rules", source=str(checkpoint), remedy=BEGIN_ANEW)
-    return RuleEstimate(RuleValues(*arrays[:3]), RuleValues(*arrays[3:]) if arrays[3:] else None)
+        raise FileError("a checkpoint of other rules", source=str(checkpoint), remedy=iterations.BEGIN_ANEW)
+    return RuleValues(*arrays[:3]), RuleValues(*arrays[3:]) if arrays[3:] else None
 
 
-def _figures(fit: Fit) -> Row:
-    return {
-        "log_likelihood": fit.log_likelihood,
-        "cross_entropy": fit.cross_entropy,
-        "left_out": len(fit.left_out),
-    }
-
-
-def _line(row: Row) -> str:
+def _line(row: iterations.Row) -> str:
     line = (
         f"iteration {row['iteration']:3}  log likelihood {row['log_likelihood']:.4f}  "
         f"cross-entropy {row['cross_entropy']:.4f} bits a terminal"

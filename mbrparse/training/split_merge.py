@@ -47,7 +47,6 @@ from mbrparse.grammar.unknown_words import (
 from mbrparse.jobs import Jobs, open_executor
 from mbrparse.log import Log, Progress, no_log, no_progress
 from mbrparse.settings import digest, save
-from mbrparse.training.e_step import Change, ObservedEStep, ObservedTrees, maximized, observe
 from mbrparse.training.iterations import (
     Checkpoint,
     Row,
@@ -58,9 +57,14 @@ from mbrparse.training.iterations import (
 from mbrparse.training.state_kernels import Pairs
 from mbrparse.training.states import (
     ROOT,
+    Change,
     Layout,
+    ObservedEStep,
+    ObservedTrees,
     StateGrammar,
     inner_children,
+    maximized,
+    observe,
     rounded,
     split_state,
 )

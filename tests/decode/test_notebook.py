@@ -54,7 +54,7 @@ def test_errors_of_grammars() -> None:
     for source, says in (
         (
             thirds,
-            "^<grammar>:1: the rules of S sum to 0.99, 0.01 too little; .* rescale them: `normalize`$",
+            "^<grammar>:1: the rules of S have probabilities that sum to 0.99, not 1; .*: `normalize`$",
         ),
         (3, "a int, not a grammar; give a text of rules, a path, or an nltk.PCFG"),
         ("missing.nltk", "^missing.nltk: no such file"),

@@ -102,7 +102,7 @@ def test_root_rules_are_the_start_distribution(text: str, start: dict[str, float
     [
         ("", "grammar.txt: no rules"),
         ("S -> A [0.5] | B", ":1: a rule without its probability"),
-        ("S -> [1.0]", ":1: an empty right-hand side"),
+        ("S -> [1.0]", r":1: .1.0. is not the probability of a right-hand side"),
         ("S -> A A [1.0]\nA -> B [1.0]\nB -> A [1.0]\n", "the unary rules A -> B -> A are a cycle"),
     ],
 )

@@ -15,8 +15,8 @@ from tree_strategies import tokens
 from mbrparse.grammar.grammar_files import read_rules, write_rules
 from mbrparse.grammar.rules import Rule, RuleSet, is_terminal, unquote
 from mbrparse.grammar.unknown_words import Signatures, classes
-from mbrparse.training.e_step import ObservedEStep, observe
 from mbrparse.training.split_merge import RareWords, SplitMerge, cycle, first_grammar, train_trees
+from mbrparse.training.states import ObservedEStep, observe
 from mbrparse.treebank.corpora.reading import SourceTree
 from mbrparse.treebank.labels import escape
 from mbrparse.treebank.tree import Tree

@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 from state_strategies import Drawn, counts_of, drawn, sourced, table
 
 from mbrparse.jobs import open_executor
-from mbrparse.training.e_step import ObservedEStep, ObservedTrees, maximized, observe
 from mbrparse.training.split_merge import SplitMerge, cycle, first_grammar, merge_losses, split
-from mbrparse.training.states import Layout
+from mbrparse.training.states import Layout, ObservedEStep, ObservedTrees, maximized, observe
 from mbrparse.treebank.corpora.prepare import read_trees
 
 

@@ -18,7 +18,6 @@ from mbrparse.grammar.grammar_files import read_rules, write_rules
 from mbrparse.grammar.rules import RuleSet, TerminalKind, is_terminal
 from mbrparse.training import split_merge as splits
 from mbrparse.training.count import induce
-from mbrparse.training.e_step import ObservedEStep, observe
 from mbrparse.training.split_merge import (
     Merger,
     SplitMerge,
@@ -30,7 +29,7 @@ from mbrparse.training.split_merge import (
     smoothing,
     split,
 )
-from mbrparse.training.states import Layout, StateGrammar
+from mbrparse.training.states import Layout, ObservedEStep, StateGrammar, observe
 from mbrparse.treebank.corpora.reading import SourceTree
 from mbrparse.treebank.tree import Tree
 

@@ -17,16 +17,8 @@ from mbrparse.errors import BracketError
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import is_terminal, unquote
 from mbrparse.training import reestimation as expectation
-from mbrparse.training.reestimation import (
-    BracketedSentence,
-    EStep,
-    Expectations,
-    RuleEstimate,
-    encode_corpus,
-    expect,
-    probabilities,
-    reestimate,
-)
+from mbrparse.training.bracketed_text import BracketedSentence, encode_corpus
+from mbrparse.training.reestimation import EStep, Expectations, probabilities, reestimate
 
 Corpus = list[BracketedSentence]
 dense = pytest.mark.parametrize("dense", [True, False])
@@ -56,7 +48,7 @@ def expectations(grammar: naive.Grammar, corpus: Corpus, dense: bool) -> tuple[P
     pcfg = PCFG.from_rules(to_rules(grammar))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(expectation, "is_dense", lambda _: dense)
-        return pcfg, expect(pcfg, probabilities(pcfg), encode_corpus(pcfg, corpus))
+        return pcfg, EStep(pcfg, encode_corpus(pcfg, corpus)).expect(probabilities(pcfg))
 
 
 def by_name(pcfg: PCFG, found: Expectations) -> dict[tuple[str, ...], float]:
@@ -98,11 +90,11 @@ def test_likelihood_never_falls(dense: bool, data: tuple[naive.Grammar, Corpus])
     step = EStep(pcfg, encode_corpus(pcfg, data[1]))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(expectation, "is_dense", lambda _: dense)
-        steps = itertools.islice(reestimate(step, RuleEstimate(probabilities(pcfg))), 8)
-        fits = [step.fit(expected) for _, expected in steps]
-    assert {fit.left_out for fit in fits} == {fits[0].left_out}
+        steps = itertools.islice(reestimate(step, probabilities(pcfg)), 8)
+        fits = [step.figures(expected.log_probs) for _, _, expected in steps]
+    assert {fit["left_out"] for fit in fits} == {fits[0]["left_out"]}
     for earlier, later in itertools.pairwise(fits):
-        assert later.log_likelihood >= earlier.log_likelihood - 1e-9
+        assert later["log_likelihood"] >= earlier["log_likelihood"] - 1e-9
 
 
 CATALAN = naive.Grammar({"S": 1.0}, {("S", "S", "S"): 0.4}, {("S", "x"): 0.6})

@@ -14,14 +14,9 @@ from mbrparse.errors import CorpusError, GrammarError
 from mbrparse.grammar.grammar_files import read_rules, write_rules
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import TerminalKind
+from mbrparse.training.bracketed_text import BracketedSentence, bracketed_sentences
 from mbrparse.training.count import induce
-from mbrparse.training.reestimation import (
-    BracketedSentence,
-    InsideOutside,
-    bracketed_sentences,
-    random_grammar,
-    train,
-)
+from mbrparse.training.reestimation import InsideOutside, random_grammar, train
 from mbrparse.treebank.binarize import binarize
 from mbrparse.treebank.brackets import read_tree
 from mbrparse.treebank.corpora.reading import SourceTree

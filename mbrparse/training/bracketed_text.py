@@ -1,0 +1,134 @@
+"""Bracketed sentences, the training text of re-estimation (Pereira & Schabes 1992), and their arrays.
+
+Positions are 0-based and half-open. A span is *allowed* by a bracketing if it crosses none of its
+brackets. So each allowed span lies inside one bracket, as a run of that bracket's neighbouring children;
+a bracket with k children is a small chart over k positions, and a sentence is a tree of such charts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from mbrparse.errors import BracketError
+from mbrparse.grammar.pcfg import PCFG, IntArray
+from mbrparse.grammar.rules import TerminalKind
+from mbrparse.training.expectation_kernels import BracketedCorpus
+from mbrparse.treebank.clean import clean
+from mbrparse.treebank.corpora.reading import SourceTree
+from mbrparse.treebank.labels import is_continuation_label
+from mbrparse.treebank.outlines import constituents
+
+Span = tuple[int, int]
+
+# How many of the sentences that are left out are named.
+_NAMED = 5
+
+
+class BracketedSentence(NamedTuple):
+    """Terminals, brackets (none: any structure is allowed), and the place in a file."""
+
+    terminals: tuple[str, ...]
+    brackets: frozenset[Span] = frozenset()
+    source: str = "<sentence>"
+    line: int = 1
+
+
+def bracketed_sentences(
+    trees: Iterable[SourceTree], terminal_kind: TerminalKind, brackets: bool = True
+) -> Iterator[BracketedSentence]:
+    """Yield the sentences of trees with their brackets, or without; empty trees are passed over.
+
+    Traces and wrappers are removed. Labels are ignored, except that continuations are no brackets: a
+    binarized tree and its n-ary original have the same bracketing.
+
+    >>> from mbrparse.treebank.brackets import read_tree
+    >>> tree = SourceTree("", 1, read_tree("(S a (S_Cont (NP b c) d))"))
+    >>> sorted(next(bracketed_sentences([tree], "tags")).brackets)
+    [(0, 4), (1, 3)]
+    """
+    for source, line, tree, _ in trees:
+        cleaned = clean(tree, unary="join", functions="keep")
+        if cleaned is not None:
+            terminals = cleaned.tags() if terminal_kind == "tags" else cleaned.words()
+            spans = frozenset(
+                (start, end)
+                for start, end, label in constituents(cleaned)
+                if brackets and end - start > 1 and not is_continuation_label(label)
+            )
+            yield BracketedSentence(terminals, spans, source, line)
+
+
+def local_charts(sentence: BracketedSentence) -> list[tuple[int, list[int]]]:
+    """The charts of a sentence's brackets, the whole sentence included, children before parents.
+
+    Cells are numbered: 0 to n - 1 are the terminals; then come, chart after chart, its spans of two or
+    more children, by width and start. Each chart is the number of its first cell and the cells of its
+    children. The last cell is the sentence's.
+
+    Raises BracketError where brackets cross or leave the sentence.
+
+    >>> local_charts(BracketedSentence(("a", "b", "c", "d"), frozenset({(1, 3)})))
+    [(4, [1, 2]), (5, [0, 4, 3])]
+    """
+    wrong = partial(
+        BracketError,
+        source=sentence.source,
+        line=sentence.line,
+        remedy="brackets must nest, as positions between terminals, 0-based and half-open",
+    )
+    length = len(sentence.terminals)
+    charts: list[tuple[int, list[int]]] = []
+    if length < 2:
+        return charts
+    cells = length
+    # Start, end and cell of each bracket that lies in no other so far, from left to right.
+    done: list[tuple[int, int, int]] = []
+    spans = {span for span in sentence.brackets if span[1] - span[0] > 1} | {(0, length)}
+    for start, end in sorted(spans, key=lambda span: (span[1], -span[0])):
+        if start < 0 or end > length:
+            raise wrong(f"bracket {(start, end)} leaves the sentence of {length} terminals")
+        children: list[int] = []
+        reached = end
+        while done and done[-1][1] > start:
+            child_start, child_end, cell = done.pop()
+            if child_start < start:
+                raise wrong(f"brackets {(child_start, child_end)} and {(start, end)} cross")
+            children[:0] = [cell, *range(child_end, reached)]
+            reached = child_start
+        children[:0] = range(start, reached)
+        charts.append((cells, children))
+        cells += len(children) * (len(children) - 1) // 2
+        done.append((start, end, cells - 1))
+    return charts
+
+
+def listed_places(sentences: Sequence[BracketedSentence]) -> str:
+    """The file and line of the first few sentences."""
+    places = ", ".join(f"{sentence.source}:{sentence.line}" for sentence in sentences[:_NAMED])
+    return places + (", ..." if len(sentences) > _NAMED else "")
+
+
+def encode_corpus(grammar: PCFG, sentences: Sequence[BracketedSentence]) -> BracketedCorpus:
+    """The arrays of sentences; raises BracketError where brackets cross."""
+    words: list[IntArray] = [np.zeros(0, np.int32)]
+    chart_first, child_first, child_cell, first_cell, cells = [0], [0], [], [], []
+    for sentence in sentences:
+        words.append(grammar.encode(sentence.terminals))
+        count = len(sentence.terminals)
+        for first, children in local_charts(sentence):
+            first_cell.append(first)
+            child_cell.extend(children)
+            child_first.append(len(child_cell))
+            count += len(children) * (len(children) - 1) // 2
+        chart_first.append(len(first_cell))
+        cells.append(count)
+    columns = chart_first, child_first, child_cell, first_cell, cells
+    return BracketedCorpus(
+        np.concatenate(words),
+        np.cumsum([*map(len, words)], dtype=np.int32),
+        *(np.array(column, np.int32) for column in columns),
+    )
