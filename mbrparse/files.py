@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import codecs
 import errno
-import fcntl
 import io
 import os
 import re
@@ -192,17 +191,25 @@ def _write_errors(path: str | Path) -> Iterator[None]:
 @contextmanager
 def _descriptor(path: str | Path) -> Iterator[int]:
     """Where to write what is meant for a path."""
-    if not is_written_in_place(path):
-        with replacing(path) as handle:
+    if is_written_in_place(path):
+        there = open_descriptor(path)
+        with as_file_errors(path):
+            handle = os.open(path, os.O_WRONLY | os.O_APPEND) if there is None else os.dup(there)
+        try:
             yield handle
+        finally:
+            os.close(handle)
         return
-    there = open_descriptor(path)
-    with as_file_errors(path):
-        handle = os.open(path, os.O_WRONLY | os.O_APPEND) if there is None else os.dup(there)
-    try:
-        yield handle
-    finally:
-        os.close(handle)
+    with atomic_outputs() as files:
+        batch = _batch.get()
+        file = _Replacement(path, None if batch is None else batch[1])
+        files.append(file)
+        handle = file.open()
+        try:
+            yield handle
+        finally:
+            os.close(handle)
+        file.complete = True
 
 
 def check_output(path: str | Path) -> None:
@@ -288,10 +295,6 @@ class _Replacement:
             if self._mode is not None:
                 os.fchmod(handle, self._mode)
         if self._kept is not None:
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                raise FileError("another run writes it", source=self._beside) from None
             with open(self._beside, "rb") as lines:
                 size = sum(len(line) for line, _ in zip(lines, range(self._kept), strict=False))
             os.ftruncate(handle, size)
@@ -349,21 +352,6 @@ def atomic_outputs(kept: int | None = None) -> Iterator[list[_Replacement]]:
             file.remove()
 
 
-@contextmanager
-def replacing(path: str | Path) -> Iterator[int]:
-    """A descriptor for a file's new content, which replaces the file if the context succeeds."""
-    with atomic_outputs() as files:
-        batch = _batch.get()
-        file = _Replacement(path, None if batch is None else batch[1])
-        files.append(file)
-        handle = file.open()
-        try:
-            yield handle
-        finally:
-            os.close(handle)
-        file.complete = True
-
-
 def _mode(path: str) -> int | None:
     """The permissions of a file, if there is one."""
     try:
@@ -392,23 +380,13 @@ def _place(files: list[_Replacement]) -> None:
 
 
 def open_descriptor(path: str | Path) -> int | None:
-    """The open descriptor that a path leads to: by name (/dev/stdout, /dev/fd/5), or 1 or 2 by its file.
-
-    A file that standard output or error was redirected to must not be replaced: what others write to the
-    same stream, before and after, would be lost.
-    """
-    found = _named_descriptor(path)
-    if found is not None:
-        return found
+    """The open descriptor that a path names (/dev/stdout, /dev/fd/5), if it names one."""
     try:
-        status = os.stat(path)
-    except OSError:
+        name = os.path.abspath(path)
+    except OSError:  # the working folder was deleted
         return None
-    for descriptor in (1, 2) if stat.S_ISREG(status.st_mode) else ():
-        with suppress(OSError):
-            if os.path.samestat(status, os.fstat(descriptor)):
-                return descriptor
-    return None
+    found = _DESCRIPTOR.fullmatch(name)
+    return _STREAMS.get(name) if found is None else int(found[1])
 
 
 def is_written_in_place(path: str | Path) -> bool:
@@ -435,7 +413,7 @@ def output_identity(path: str) -> tuple[object, ...] | None:
 
     None for a device, which takes any number of outputs; standard output takes one.
     """
-    descriptor = 1 if path == STANDARD else _named_descriptor(path)
+    descriptor = 1 if path == STANDARD else open_descriptor(path)
     try:
         status = os.stat(path) if descriptor is None else os.fstat(descriptor)
     except OSError:
@@ -458,15 +436,6 @@ def input_identity(path: str) -> tuple[object, ...] | None:
     except OSError:
         return None
     return (status.st_dev, status.st_ino) if stat.S_ISREG(status.st_mode) else None
-
-
-def _named_descriptor(path: str | Path) -> int | None:
-    try:
-        name = os.path.abspath(path)
-    except OSError:  # the working folder was deleted
-        return None
-    found = _DESCRIPTOR.fullmatch(name)
-    return _STREAMS.get(name) if found is None else int(found[1])
 
 
 # Arrays that grow in temporary files.

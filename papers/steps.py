@@ -11,6 +11,7 @@ import functools
 import hashlib
 import json
 import multiprocessing
+import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -22,20 +23,21 @@ import click
 import pandas as pd
 
 import mbrparse as mp
-from mbrparse.cli.main import cli
 
 #: Options of commands that name files they write.
 OUTPUTS = ("output", "train_output", "test_output", "details", "candidates", "statistics_output")
 
 
 def mbrparse(command: str, *inputs: object, **options: object) -> None:
-    """Call a command: ``mbrparse("train", trees, method="dop", output=grammar)``.
+    """Call a command: ``mbrparse("train", trees, method="dop", output=grammar)``; exit where it fails.
 
     A list repeats its option, True is a flag, and None or False leaves the option out. ``statistics_output``
     is ``train --statistics``.
     """
     words = [*command.split(), *_words(options), *(["--"] if inputs else []), *map(str, inputs)]
-    cli.main(["--no-config", *words], prog_name="mbrparse", standalone_mode=False)
+    done = subprocess.run([sys.executable, "-m", "mbrparse", "--no-config", *words], check=False)
+    if done.returncode:
+        sys.exit(done.returncode)
 
 
 def _words(options: Mapping[str, object]) -> list[str]:

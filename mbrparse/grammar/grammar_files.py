@@ -27,9 +27,10 @@ import io
 import math
 import re
 from collections import Counter, defaultdict
+from contextlib import suppress
 from dataclasses import replace
 from decimal import Decimal
-from itertools import compress, count
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -44,6 +45,7 @@ from mbrparse.grammar.fields import (
     fields_of,
     format_number,
     is_whole,
+    split_at_blanks,
 )
 from mbrparse.grammar.grammar_formats import is_nltk, read_nltk, rules_of_nltk
 from mbrparse.grammar.pcfg import PCFG, FloatArray, Grammar
@@ -51,7 +53,6 @@ from mbrparse.grammar.rules import (
     NO_CHILD,
     SUM_TOLERANCE,
     TERMINAL_KINDS,
-    Integers,
     RuleSet,
     RuleTable,
     TerminalKind,
@@ -71,6 +72,8 @@ if TYPE_CHECKING:
 
 MAGIC = "mbrparse-grammar"
 VERSION = 1
+# What numbers are written with.
+_NUMERALS = str.maketrans("", "", "0123456789.eE+-")
 
 
 def read_grammar(path: str | Path, *, normalize: bool = False, log: Log = no_log) -> PCFG:
@@ -156,14 +159,14 @@ def _read_text(path: str | Path) -> str:
 def _content(text: str, path: str | Path, normalize: bool, log: Log) -> RuleTable | AddressedTreebank:
     """What the text of a grammar file holds, checked."""
     first = next(filter(fields_of, io.StringIO(text)), "")
-    magic, source = fields_of(first)[:1], source_name(path)
-    if magic == [DOP_MAGIC]:
+    begin, source = fields_of(first), source_name(path)
+    if begin[:1] == [DOP_MAGIC]:
         from mbrparse.grammar.dop_treebank import read_treebank
 
         return read_treebank(io.StringIO(text), path)
-    if is_nltk(first) or (Path(path).suffix in (".nltk", ".pcfg") and magic != [MAGIC]):
+    if is_nltk(first) or (Path(path).suffix in (".nltk", ".pcfg") and begin[:1] != [MAGIC]):
         return RuleTable.of_rules(read_nltk(io.StringIO(text), source, normalize=normalize, log=log))
-    table = _GrammarReader(source).read(text)
+    table = _GrammarReader(source).read(text, begin)
     if normalize:
         table = RuleTable.of_rules(table.rules().normalized(source, log))
     table.check(source)
@@ -232,79 +235,79 @@ def _numbers(weight: Weight) -> str:
 
 
 class _GrammarReader(FieldsReader):
-    """Reads a grammar in mbrparse's format: header lines one by one, the rules all at once."""
+    """Reads a grammar in mbrparse's format."""
 
     def __init__(self, source: str) -> None:
         super().__init__(source)
         self._kind: TerminalKind | None = None
         self._unknown: UnknownWords | None = None
         self._words: dict[str, str] = {}
-        self._announced: int | None = None
-        # Of each line "start": the name, the probability, the count, and the line's number.
-        self._start: list[tuple[bytes, bytes, bytes, int]] = []
+        self._announced = -1
+        self._start: list[str] = []
+        # Probabilities and counts, first those of start symbols, and their lines.
+        self._numbers: tuple[list[str], list[str]] = [], []
+        self._lines: list[int] = []
 
-    def read(self, text: str) -> RuleTable:
-        """The rules of a file's text."""
-        fields, first, size, lines = _rows(text)
-        ends = (row for row in np.flatnonzero(size == 1).tolist() if fields[first[row]] == b"end")
-        end = next(ends, len(size))
-        is_rule = (size > 4) & (np.arange(len(size)) < end)
-        is_rule[is_rule] = [fields[place] == b"->" for place in (first[is_rule] + 3).tolist()]
-        self.line = 1
-        self._check_magic([field.decode() for field in fields[: size[:1].sum()]])
-        for row in np.flatnonzero(~is_rule[:end]).tolist()[1:]:
-            self.line = int(lines[row])
-            self._header_line(fields[first[row] : first[row] + size[row]])
-
-        begin = first[is_rule]
-        numbers = ([fields[place] for place in (begin + at).tolist()] for at in (0, 1))
-        rules = zip(*numbers, lines[is_rule].tolist(), strict=True)
-        probability, counts = self._numbers([*(row[1:] for row in self._start), *rules])
-        self.line = int(lines[-1])
-        if end == len(size):
+    def read(self, text: str, begin: list[str]) -> RuleTable:
+        """The rules of a text, whose first fields are ``begin``."""
+        self._check_begin(begin)
+        # A word may hold white space that str.split would take for a blank.
+        split = split_at_blanks if re.search(r"[^\S \t\n]", text) else str.split
+        probabilities, counts = self._numbers
+        names: list[str] = []  # a parent, its children, the next parent, ...
+        width: list[int] = []
+        ended = False
+        for self.line, line in enumerate(text.rstrip(" \t\r\n").split("\n"), start=1):
+            fields = split(line)
+            if not fields or fields[0][0] == "#":
+                continue
+            if ended:
+                raise self.error("text after the line 'end'")
+            if len(fields) > 4 and fields[3] == "->":
+                probabilities.append(fields[0])
+                counts.append(fields[1])
+                self._lines.append(self.line)
+                width.append(len(fields) - 4)
+                names.append(fields[2])
+                names += fields[4:]
+            elif fields == ["end"]:
+                ended = True
+            elif fields != begin:
+                self._header_line(fields)
+        if not ended:
             raise self.error("the file ends before its line 'end'", "it was cut off: write it again")
-        if end < len(size) - 1:
-            raise self.error("text after the line 'end'")
-        if self._kind is None or not self._start or self._announced is None:
-            raise self.error("the header lacks 'terminals', 'start' or 'rules'")
-        if self._unknown is not None and self._kind != "words":
-            raise self.error("a model of unknown words, but terminals are tags", "remove the line 'unknown'")
-        self.check_announced(self._announced, len(begin), "rules")
-
+        header = self._header()
+        self.check_announced(self._announced, len(width), "rules")
         # A start symbol is the child of a rule that has no parent.
-        place = defaultdict[bytes, int](count().__next__)
-        starts = [number for name, *_ in self._start for number in (NO_CHILD, place[name])]
-        is_symbol = np.repeat(is_rule, size)
-        is_symbol[np.concatenate((begin, begin + 1, begin + 3))] = False
-        places = np.fromiter(map(place.__getitem__, compress(fields, is_symbol.tobytes())), np.int64)
-        width = np.append(np.ones(len(self._start), np.int64), size[is_rule] - 4)
-        parent, children = rows_of_places(np.append(starts, places), width)
-        unknown = self._unknown
-        if isinstance(unknown, Signatures):
-            unknown = replace(unknown, words=self._words)
-        header = RuleSet(self._kind, {}, {}, unknown)
-        names = [name.decode() for name in place]
-        return self._completed(RuleTable(header, names, parent, children, probability, counts))
+        place = defaultdict[str, int](count().__next__)
+        starts = [number for name in self._start for number in (NO_CHILD, place[name])]
+        places = np.array([*starts, *map(place.__getitem__, names)], np.int64)
+        parent, children = rows_of_places(places, np.array([1] * len(self._start) + width))
+        last = self.line
+        mass, number = (self._column(texts) for texts in self._numbers)
+        for row in np.flatnonzero(np.isnan(mass) & np.isnan(number)).tolist():
+            self.line = self._lines[row]
+            raise self.error("neither a probability nor a count")
+        self.line = last
+        return self._completed(RuleTable(header, list(place), parent, children, mass, number))
 
-    def _check_magic(self, fields: list[str]) -> None:
-        if fields[:1] != [MAGIC]:
+    def _check_begin(self, begin: list[str]) -> None:
+        if begin[:1] != [MAGIC]:
             raise self.error(
                 f"not a grammar file (its first line is not '{MAGIC} {VERSION}')",
                 "other formats are read by: mbrparse grammar convert",
             )
-        if fields != [MAGIC, str(VERSION)]:
+        if begin != [MAGIC, str(VERSION)]:
             raise self.error(
-                f"grammar file version {' '.join(fields[1:])}, but this program reads {VERSION}",
+                f"grammar file version {' '.join(begin[1:])}, but this program reads {VERSION}",
                 "a newer mbrparse wrote it: update this one",
             )
 
-    def _header_line(self, fields: list[bytes]) -> None:
-        match [field.decode() for field in fields]:
+    def _header_line(self, fields: list[str]) -> None:
+        match fields:
             case ["terminals", name] if name in TERMINAL_KINDS:
                 self._kind = TERMINAL_KINDS[name]
             case ["unknown", *model]:
-                if self._unknown is not None:
-                    raise self.error("a second line 'unknown'")
                 self._unknown = read_fields(model)
                 if self._unknown is None:
                     raise self.error(
@@ -314,8 +317,12 @@ class _GrammarReader(FieldsReader):
                     )
             case ["word", word, terminal] if isinstance(self._unknown, Signatures):
                 self._words[word] = terminal
-            case ["start", _, _, _]:
-                self._start.append((fields[1], fields[2], fields[3], self.line))
+            case ["start", name, probability, number]:
+                place = len(self._start)
+                self._numbers[0].insert(place, probability)
+                self._numbers[1].insert(place, number)
+                self._lines.insert(place, self.line)
+                self._start.append(name)
             case ["rules", number] if is_whole(number):
                 self._announced = int(number)
             case _:
@@ -323,29 +330,29 @@ class _GrammarReader(FieldsReader):
                     "not a line of a grammar file", "rules read: PROBABILITY COUNT PARENT -> CHILDREN"
                 )
 
-    def _numbers(self, rows: list[tuple[bytes, bytes, int]]) -> tuple[FloatArray, FloatArray]:
-        """Probabilities and counts; NaN for ``-``."""
-        *texts, lines = zip(*rows, strict=True) if rows else ((), (), ())
-        columns = []
-        for column in texts:
-            try:
-                known = (
-                    column if b"-" not in column else [b"nan" if text == b"-" else text for text in column]
-                )
-                values = np.fromiter(map(float, known), np.float64, len(known)) + 0.0  # -0
-            except ValueError:
-                values = np.full(len(column), -1.0)
-            # Python reads 1_000 and "nan", too.
-            odd = b" ".join(column).translate(None, b"0123456789.eE+- ")
-            if odd or (values < 0).any() or (values > LARGEST_NUMBER).any():
-                for text, self.line in zip(column, lines, strict=True):
-                    if text != b"-":
-                        self.number(text.decode())
-            columns.append(values)
-        for row in np.flatnonzero(np.isnan(columns[0]) & np.isnan(columns[1])).tolist():
-            self.line = lines[row]
-            raise self.error("neither a probability nor a count")
-        return columns[0], columns[1]
+    def _header(self) -> RuleSet:
+        unknown = self._unknown
+        if self._kind is None or not self._start or self._announced < 0:
+            raise self.error("the header lacks 'terminals', 'start' or 'rules'")
+        if unknown is not None and self._kind != "words":
+            raise self.error("a model of unknown words, but terminals are tags", "remove the line 'unknown'")
+        if isinstance(unknown, Signatures):
+            unknown = replace(unknown, words=self._words)
+        return RuleSet(self._kind, {}, {}, unknown)
+
+    def _column(self, texts: list[str]) -> FloatArray:
+        """Numbers of 0 or more, by line; NaN for ``-``."""
+        # Python reads 1_000 and "nan", too.
+        if not "".join(texts).translate(_NUMERALS):
+            with suppress(ValueError):
+                values = np.array([math.nan if text == "-" else float(text) for text in texts]) + 0.0  # -0
+                if not ((values < 0) | (values > LARGEST_NUMBER)).any():
+                    return values
+        lines = self._lines
+        for text, self.line in zip(texts, lines, strict=True):
+            if text != "-":
+                self.number(text)
+        raise self.error("a number that cannot be read")
 
     def _completed(self, rules: RuleTable) -> RuleTable:
         """Compute missing probabilities from counts, add equal rules up; start symbols go to the header."""
@@ -381,27 +388,6 @@ class _GrammarReader(FieldsReader):
         }
         header = replace(rules.header, start=start)
         return RuleTable(header, names, parent[roots:], children[roots:], mass[roots:], counts[roots:])
-
-
-def _rows(text: str) -> tuple[list[bytes], Integers, Integers, Integers]:
-    """The fields of a text, and by line that has some: the first of them, how many, and the line's number."""
-    data = text.encode()
-    if b"\r" in data:
-        data = re.sub(rb"\r+(?=\n|\Z)", b"", data)
-    codes = np.frombuffer(data, np.uint8)
-    newline = codes == ord("\n")
-    blank = newline | (codes == ord(" ")) | (codes == ord("\t"))
-    begin = np.flatnonzero(~blank & np.append(True, blank[:-1])[: len(blank)])
-    bounds = np.concatenate(([0], np.searchsorted(begin, np.flatnonzero(newline)), [len(begin)]))
-    # A word may hold other white space.
-    plain = not any(other in data for other in (b"\r", b"\v", b"\f"))
-    fields = data.split() if plain else re.split(rb"[ \t\n]+", data.strip(b" \t\n"))
-    size = np.diff(bounds)
-    kept = size > 0
-    kept[kept] = codes[begin[bounds[:-1][kept]]] != ord("#")
-    fields = list(compress(fields, np.repeat(kept, size).tobytes()))  # no comments
-    size = size[kept]
-    return fields, np.cumsum(size) - size, size, np.flatnonzero(kept) + 1
 
 
 def write_grammar(grammar: PCFG, path: str | Path) -> None:

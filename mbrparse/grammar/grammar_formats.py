@@ -96,7 +96,7 @@ def write_bitpar(rules: RuleSet, rules_path: str | Path, lexicon_path: str | Pat
             lexicon_stream.write("\t".join((word, *(f"{tag} {number}" for tag, number in entries))) + "\n")
 
 
-_NO_NAME = re.compile("[ \t\n\ud800-\udfff]|^\ufeff|^\r|\r$")
+_NO_NAME = re.compile("[ \t\n\ud800-\udfff]|^\ufeff|^\r|\r$|^'.+'$")
 
 
 def fold_root(
@@ -132,7 +132,7 @@ def _unfold_root(rules: RuleSet, root: str) -> list[tuple[Rule, str]]:
 
 def is_name(name: str) -> bool:
     """Whether grammar files, in any format, can hold a symbol of this name."""
-    return bool(name) and not _NO_NAME.search(name) and not is_terminal(name)
+    return bool(name) and not _NO_NAME.search(name)
 
 
 # NLTK's text: S -> NP VP [0.9] | 'x' [0.1]
@@ -251,11 +251,9 @@ def _rule_set(
         direct = any(len(rule.children) > 1 and any(map(is_terminal, rule.children)) for rule in totals)
         kind = "tags" if direct else "words"
     # NLTK's numbers are probabilities, not counts.
-    starts, rules = (
-        {key: Weight(probability) for key, probability in part.items()}
-        for part in fold_root(totals, root, start)
-    )
-    rule_set = RuleSet(kind, starts, rules)
+    starts, rules = fold_root(totals, root, start)
+    start_weights = {name: Weight(probability) for name, probability in starts.items()}
+    rule_set = RuleSet(kind, start_weights, {rule: Weight(p) for rule, p in rules.items()})
     rule_set = rule_set.normalized(source, log) if normalize else rule_set
     rule_set.check(source, lines)
     return rule_set

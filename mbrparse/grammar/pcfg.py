@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise, repeat
 from typing import Any, Literal, Protocol, runtime_checkable
@@ -21,9 +21,8 @@ from mbrparse.grammar.rules import (
     RuleSet,
     RuleTable,
     TerminalKind,
-    is_terminal,
+    projected_labels,
     row_keys,
-    unquote,
 )
 from mbrparse.grammar.unknown_words import UnknownWords
 from mbrparse.treebank.labels import project
@@ -85,7 +84,7 @@ class PCFG:
     root_log_prob: FloatArray
     unknown: UnknownWords | None = None
     usual_tags: tuple[str | None, ...] = ()
-    source: RuleSet | RuleTable | None = field(default=None, repr=False)
+    source: RuleTable | None = field(default=None, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
         """Worker processes need the arrays only."""
@@ -94,7 +93,7 @@ class PCFG:
     @cached_property
     def rules(self) -> RuleSet | None:
         """The rules that it was made from, if they are known."""
-        return self.source.rules() if isinstance(self.source, RuleTable) else self.source
+        return None if self.source is None else self.source.rules()
 
     @property
     def kind(self) -> Literal["pcfg"]:
@@ -124,7 +123,7 @@ class PCFG:
 
     @cached_property
     def _projected(self) -> list[str]:
-        return [unquote(name) if is_terminal(name) else project(name) for name in self.symbols]
+        return projected_labels(self.symbols)
 
     @cached_property
     def start_label(self) -> str:
@@ -153,7 +152,7 @@ class PCFG:
     @classmethod
     def from_rules(cls, rules: RuleSet) -> PCFG:
         """Build the arrays; raises GrammarError for rules of three children or more."""
-        return replace(cls.from_table(RuleTable.of_rules(rules)), source=rules)
+        return cls.from_table(RuleTable.of_rules(rules))
 
     @classmethod
     def from_table(cls, rules: RuleTable) -> PCFG:
@@ -171,7 +170,7 @@ class PCFG:
                 remedy="train on binarized trees (mbrparse binarize), or binarize the rules: mbrparse "
                 "grammar convert",
             )
-        names, over, (first, second) = rules.names, rules.parent, rules.children.T[:2]
+        over, texts, (first, second) = rules.parent, rules.texts, rules.children.T[:2]
         mass = _masses(rules)
         possible, single = rules.probability != 0, second == NO_CHILD
         over_terminal = single & rules.terminal[first]
@@ -180,11 +179,11 @@ class PCFG:
         )
         start = [weight.probability for weight in rules.header.start.values()]
         used = np.arange(len(start)), over[possible], first[possible & ~over_terminal], second[binary]
-        symbols = sorted(_distinct(*used), key=lambda place: text_order(names[place]))
+        symbols = sorted(_distinct(*used), key=lambda place: (texts[place], rules.terminal[place]))
         tags = np.array([place for place in symbols if rules.terminal[place]], np.int64)
         leaves = np.append(first[lexical], tags)
-        terminals = sorted(_distinct(leaves), key=lambda place: unquote(names[place]))
-        ids, terminal_ids = np.zeros((2, len(names)), np.int32)
+        terminals = sorted(_distinct(leaves), key=texts.__getitem__)
+        ids, terminal_ids = np.zeros((2, len(texts)), np.int32)
         ids[symbols], terminal_ids[terminals] = np.arange(len(symbols)), np.arange(len(terminals))
         root = np.zeros(len(symbols))
         root[ids[: len(start)]] = np.array(start) / _sum(start)
@@ -200,8 +199,8 @@ class PCFG:
         usual = _usual_tags(rules, np.flatnonzero(over_terminal))
         return cls(
             rules.header.terminal_kind,
-            tuple(names[place] for place in symbols),
-            tuple(unquote(names[place]) for place in terminals),
+            tuple(rules.names[place] for place in symbols),
+            tuple(texts[place] for place in terminals),
             *(parent, left, right, log_prob),
             *(unary_parent, unary_child, unary_log_prob),
             *(lexical_symbol, lexical_terminal, lexical_log_prob),
@@ -247,11 +246,6 @@ def _sum(probabilities: list[float]) -> float:
     total = math.fsum(probabilities)
     exact = abs(total - 1) <= (len(probabilities) + 1) * sys.float_info.epsilon
     return 1.0 if exact or not abs(total - 1) <= SUM_TOLERANCE else total
-
-
-def text_order(name: str) -> tuple[str, bool]:
-    """The key that sorts symbols by their text; a terminal comes after a nonterminal of its name."""
-    return (unquote(name), True) if is_terminal(name) else (name, False)
 
 
 def _columns(probability: FloatArray, *ids: Integers) -> list[Any]:

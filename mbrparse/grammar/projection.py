@@ -16,8 +16,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mbrparse.grammar.pcfg import PCFG, FloatArray, IntArray, text_order
-from mbrparse.grammar.rules import is_terminal
+from mbrparse.grammar.pcfg import PCFG, FloatArray, IntArray
+from mbrparse.grammar.rules import is_terminal, text_order
 from mbrparse.treebank.labels import project, state_of
 
 # Expected numbers of symbols are summed over this number of generations at most, until the next one is at

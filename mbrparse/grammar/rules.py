@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
@@ -22,7 +22,7 @@ from mbrparse.errors import GrammarError, LabelError, shortened
 from mbrparse.grammar.unaries import check_unary_rules
 from mbrparse.grammar.unknown_words import UnknownWords
 from mbrparse.log import Log, no_log
-from mbrparse.treebank.labels import SIBLING, Symbol, escape, parse_label
+from mbrparse.treebank.labels import SIBLING, Symbol, escape, parse_label, project
 
 TerminalKind = Literal["tags", "words"]
 #: The kinds by their names in files.
@@ -130,6 +130,11 @@ class RuleTable:
         """Whether a name is a terminal's [names]."""
         return np.array([is_terminal(name) for name in self.names], np.bool_)
 
+    @cached_property
+    def texts(self) -> list[str]:
+        """The names, terminals without their quotes [names]."""
+        return [name[1:-1] if is_terminal(name) else name for name in self.names]
+
     def check(self, source: str | None = None, lines: Mapping[str, int] = MappingProxyType({})) -> None:
         """Raise GrammarError for a grammar that charts cannot be computed with.
 
@@ -140,7 +145,7 @@ class RuleTable:
         sizes = np.bincount(parent, minlength=len(names))
         for place in np.flatnonzero(sizes).tolist():
             try:
-                parse_label(names[place])
+                project(names[place])
             except LabelError as error:
                 remedy = f"call it otherwise: {escape(names[place])}, say"
                 raise GrammarError(
@@ -153,14 +158,16 @@ class RuleTable:
         for place in np.flatnonzero(off & (sizes > 0)).tolist():
             name, own = names[place], probability[parent == place].tolist()
             _check_sum(f"the rules of {name}", own, source, lines.get(name))
-        for name in sorted(name for name, size in zip(names, sizes, strict=True) if not size):
-            if not is_terminal(name) or name in self.header.start:
-                raise GrammarError(
-                    f"nonterminal {shortened(name)} has no rule",
-                    source=source,
-                    line=lines.get(name),
-                    remedy=f"give it one, or write it as a terminal: {quote(shortened(name))}",
-                )
+        roots = np.arange(len(names)) < len(start)
+        lacking = [names[place] for place in np.flatnonzero((sizes == 0) & (roots | ~self.terminal))]
+        if lacking:
+            name = min(lacking)
+            raise GrammarError(
+                f"nonterminal {shortened(name)} has no rule",
+                source=source,
+                line=lines.get(name),
+                remedy=f"give it one, or write it as a terminal: {quote(shortened(name))}",
+            )
         single = (self.children[:, 1] == NO_CHILD) & ~self.terminal[self.children[:, 0]]
         others = np.bincount(parent[~single], probability[~single], len(names)).tolist()
         single &= probability > 0
@@ -233,6 +240,16 @@ def unquote(name: str) -> str:
     'DT'
     """
     return name[1:-1]
+
+
+def text_order(name: str) -> tuple[str, bool]:
+    """The key that sorts symbols by their text; a terminal comes after a nonterminal of its name."""
+    return (unquote(name), True) if is_terminal(name) else (name, False)
+
+
+def projected_labels(names: Iterable[str]) -> list[str]:
+    """The projected label of each symbol; a terminal's is the terminal."""
+    return [unquote(name) if is_terminal(name) else project(name) for name in names]
 
 
 def relative_frequencies(

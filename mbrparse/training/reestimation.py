@@ -380,7 +380,7 @@ def train(
                     numbers = [values.tolist() for values in (*rules, *(counts or ()))]
                     save(checkpoint, iterations.Checkpoint(step, curve, numbers), settings)
                 before, left_out = left_out, ~np.isfinite(expected.log_probs)
-                if lost := [sentences[place] for place in np.flatnonzero(left_out & ~before)]:
+                if lost := [sentences[place] for place in np.flatnonzero(left_out & ~before).tolist()]:
                     log(
                         f"left out {counted(len(lost), 'sentence')}, which the grammar cannot derive "
                         f"with their brackets: {listed_places(lost)}"
@@ -405,7 +405,7 @@ def train(
     if counts is not None:
         kept = RuleValues(*(np.where(values < SMALLEST_PROBABILITY, 0.0, values) for values in rules))
         dropped = sum(
-            np.count_nonzero(old) - np.count_nonzero(new) for old, new in zip(rules, kept, strict=True)
+            int(np.count_nonzero(old) - np.count_nonzero(new)) for old, new in zip(rules, kept, strict=True)
         )
         if dropped:
             log(f"{counted(dropped, 'rule')} whose probability fell below {SMALLEST_PROBABILITY:g} dropped")
