@@ -175,7 +175,7 @@ class Chart:
         return self._entries
 
     def forest(self) -> Forest:
-        """The forest.
+        """The forest, in memory that the forest of another chart of the grammar takes.
 
         Raises NumberRangeError where the values of the sentence leave the range of a forest's numbers.
         """

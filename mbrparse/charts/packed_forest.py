@@ -234,16 +234,16 @@ def empty_forest(
     )
 
 
-def copied_forest(state: ForestState, n: int) -> Forest:
-    """A copy of the forest of a sentence of n words, which nothing overwrites; arrays have no room left."""
+def filled_part(state: ForestState, n: int) -> Forest:
+    """The forest of a sentence of n words: its arrays as far as they are filled, until another one's are."""
     forest, cells = state.forest, n * (n + 1) // 2
     nodes = int(forest.node_first[cells])
     productions, lists, groups = state.columns.counts[:3].tolist()
     unaries = int(forest.unary_first[cells]) if len(state.unary.rule_parent) else 0
     lefts = int(state.partners.first[lists])
     sizes = _sizes(cells + 1, nodes, groups, int(forest.edge_first[nodes]), lefts, productions, unaries)
-    copies: list[Any] = [array[:size].copy() for array, size in zip(forest, sizes, strict=True)]
-    return Forest(*copies)
+    arrays: list[Any] = [array[:size] for array, size in zip(forest, sizes, strict=True)]
+    return Forest(*arrays)
 
 
 _FLOATS = ("inside", "outside", "lexical", "group_sum")

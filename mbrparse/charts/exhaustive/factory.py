@@ -189,21 +189,21 @@ class ForestCharts:
         else:
             self._factory = PrunedCharts(grammar, pruning, self.label)
         self.forests = self._factory.forests
-        self._last: tuple[Chart, Forest] | None = None
+        self._last: Chart | None = None
 
     def chart(self, terminal_ids: IntArray) -> Chart:
-        """The chart of a sentence of known terminals, with its forest; raises as its answers do."""
+        """The chart of a sentence of known terminals that has a forest; raises as its answers do."""
         chart = self._factory.chart(terminal_ids)
         if chart.has_parse:
-            self._last = chart, chart.forest()
+            chart.forest()
+            self._last = chart
         return chart
 
     def forest_of(self, terminal_ids: IntArray) -> Forest:
         """The forest of a sentence, as ``Chart.forest`` has it; raises as that does."""
-        if self._last is None or self._last[0].terminal_ids is not terminal_ids:
-            chart = self._factory.chart(terminal_ids)
-            self._last = chart, chart.forest()
-        return self._last[1]
+        if self._last is None or self._last.terminal_ids is not terminal_ids:
+            self._last = self._factory.chart(terminal_ids)
+        return self._last.forest()
 
 
 Kernel = Literal["dense", "forest"]

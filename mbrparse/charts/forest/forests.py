@@ -42,8 +42,8 @@ from mbrparse.charts.packed_forest import (
     Partners,
     Prediction,
     SpanFilter,
-    copied_forest,
     empty_forest,
+    filled_part,
     forest_cell,
     new_floats,
     new_ints,
@@ -388,11 +388,11 @@ class Forests:
         return self._derivation(chart.terminal_ids, chart.spans)
 
     def forest(self, chart: Chart) -> Forest:
-        """The forest of a chart, which stays; raises NumberRangeError."""
+        """The forest of a chart, until another one is filled; raises NumberRangeError."""
         self._filled(chart)
         if self.lost_values or self.logarithms is not None:
             raise NumberRangeError(TOO_IMPROBABLE)
-        return copied_forest(self._state, chart.length)
+        return filled_part(self._state, chart.length)
 
     def cell(self, chart: Chart, start: int, end: int) -> Cell:
         """Symbols of a span, in some tree or not."""
