@@ -48,8 +48,8 @@ def edges_a_second(corpus: str, count: int) -> None:
     sentences = [ids for ids in test if 15 <= len(ids) <= 25][:count]
     for merit in ("beta", "boundary-trigram"):
         charts = BestFirstCharts(grammar, BestFirst(merit, Until("exhausted"), statistics=statistics))
-        list(charts.charts(sentences[:1]))
-        found = [(chart.edge_count, chart.seconds) for chart in charts.charts(sentences)]
+        charts.chart(sentences[0])
+        found = [(chart.edge_count, chart.seconds) for chart in map(charts.chart, sentences)]
         edges, seconds = (sum(column) for column in zip(*found, strict=True))
         print(f"{merit}: {edges} edges of {len(sentences)} sentences, {edges / seconds:,.0f} edges/s")
 
@@ -61,7 +61,7 @@ def crossing(corpus: str, count: int) -> None:
     search = BestFirstCharts(grammar, BestFirst("boundary-trigram", statistics=statistics))
     exhaustive = ChartFactory(grammar)
     exhaustive.chart(test[0]).viterbi()
-    next(search.charts(test[:1])).viterbi()
+    search.chart(test[0]).viterbi()
     print("median ms a sentence (mean)")
     print(" length  sentences    best-first    exhaustive  ratio   edges  parsed  same tree")
     for low, high in GROUPS:
@@ -73,7 +73,7 @@ def crossing(corpus: str, count: int) -> None:
         parsed = same = 0
         for ids in sentences:
             began = time.process_time()
-            chart = next(search.charts([ids]))
+            chart = search.chart(ids)
             mine = chart.viterbi() if chart.has_parse else None
             middle = time.process_time()
             other = exhaustive.chart(ids)

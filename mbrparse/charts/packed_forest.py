@@ -253,18 +253,23 @@ def _sizes(
     cells: int, nodes: int, groups: int, edges: int, lefts: int, productions: int, unaries: int
 ) -> list[int]:
     """The length of each array of a forest."""
-    by_kind = {
-        "node_first": cells,
-        "cell": cells,
-        "unary_first": cells,
-        "edge_first": nodes + 1,
-        "left_first": nodes,
-        "production_first": groups,
-        "production_last": groups,
-        "edge_group": edges,
-        "left_node": lefts,
-        "group": groups,
-        "production": productions,
-        "unary": unaries,
-    }
-    return [by_kind.get(name, by_kind.get(name.split("_")[0], nodes)) for name in Forest._fields]
+    by_kind = cells, nodes + 1, nodes, groups, edges, lefts, productions, unaries
+    return [by_kind[kind] for kind in _KINDS]
+
+
+# By array, the place of its length in ``_sizes``.
+_KIND_OF = {
+    "node_first": 0,
+    "cell": 0,
+    "unary_first": 0,
+    "edge_first": 1,
+    "left_first": 2,
+    "production_first": 3,
+    "production_last": 3,
+    "edge_group": 4,
+    "left_node": 5,
+    "group": 3,
+    "production": 6,
+    "unary": 7,
+}
+_KINDS = [_KIND_OF.get(name, _KIND_OF.get(name.split("_")[0], 2)) for name in Forest._fields]

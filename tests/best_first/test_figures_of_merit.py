@@ -121,7 +121,7 @@ def test_merit_is_its_formula(name: str, tags: list[str], data: st.DataObject) -
     alpha = data.draw(st.floats(1e-12, 1))
     statistics = TABLES.of_sentence(GRAMMAR.encode(tags))
     table = np.full((len(tags), len(GRAMMAR.symbols)), math.log(alpha))
-    factors = MERITS[name].factors
+    factors = MERITS[name]
     found = figure_of_merit(factors, math.log(beta), statistics, start, end, symbol, 0, table)
     expected = naive_merit(name, beta, tags, start, end, GRAMMAR.symbols[symbol], alpha)
     assert found == pytest.approx(math.log(expected), rel=1e-9, abs=1e-9)

@@ -21,7 +21,7 @@ from mbrparse.charts.chart import Chart
 from mbrparse.charts.exhaustive.factory import ChartFactory, ForestCharts
 from mbrparse.decode.answers import Items
 from mbrparse.decode.derivations.forest_decoder import ForestDecoder
-from mbrparse.decode.derivations.items import item_nodes
+from mbrparse.decode.derivations.items import ForestItems, item_nodes
 from mbrparse.decode.derivations.search import GrammarTree
 from mbrparse.decode.objectives import OBJECTIVES, Item, Objective, Space
 from mbrparse.errors import ObjectiveError
@@ -43,7 +43,11 @@ def decode(grammar: PCFG, words: Sequence[str], items: Items, rows: Sequence[Obj
     charts = ForestCharts(grammar, items)
     chart = charts.chart(grammar.encode(words))
     decoder = ForestDecoder(charts, rows, expectations=True)
-    return Searched(chart, decoder.trees(chart) if chart.has_parse else [])
+    return Searched(chart, trees_of(decoder, chart) if chart.has_parse else [])
+
+
+def trees_of(decoder: ForestDecoder, chart: Chart) -> list[GrammarTree | None]:
+    return decoder.trees(ForestItems(chart.forest(), decoder.items, chart.length))
 
 
 def tree_of(searched: Searched, index: int) -> GrammarTree:
@@ -159,7 +163,7 @@ def test_long_sentences_neither_underflow_nor_depend_on_those_before() -> None:
     forests = ForestCharts(grammar)
     decoder = ForestDecoder(forests, ROWS, expectations=True)
     charts = list(map(forests.chart, sentences))  # each is asked when others have taken its memory
-    trees = [decoder.trees(chart) for chart in charts]
+    trees = [trees_of(decoder, chart) for chart in charts]
     exhaustive = list(map(ChartFactory(grammar).chart, sentences))
     for chart, other in zip(charts, exhaustive, strict=True):
         assert chart.log_prob == pytest.approx(other.log_prob)

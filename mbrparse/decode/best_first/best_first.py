@@ -5,8 +5,8 @@ t_j..t_{k-1} is taken (Caraballo & Charniak 1998, section 3, and Charniak, Goldw
 boundary estimates). The ideal would be the posterior, alpha beta / p(t_{0,n}); each merit replaces unknown
 factors by estimates.
 
-A merit is a row of MERITS: its name and the factors of its formula. A new factor is a bit and a line of
-``figure_of_merit`` in search_kernels.
+A merit is a row of MERITS: its name and the factors of its formula, which are bits. A new factor is a bit and
+a line of ``figure_of_merit`` in search_kernels.
 """
 
 from __future__ import annotations
@@ -15,57 +15,33 @@ import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from mbrparse.decode.best_first.search_kernels import (
-    BETA,
-    LEFT_BOUNDARY,
-    MEAN_OF_PREFIX,
-    MEAN_OF_SPAN,
-    PREFIX,
-    PREFIX_TAGS,
-    PRIOR,
-    RIGHT_BOUNDARY,
-    SERIAL,
-    TAG_BIGRAMS,
-    TAG_TRIGRAMS,
-    TAGS,
-)
+from mbrparse.decode.best_first import search_kernels as factor
 from mbrparse.errors import MbrparseError, OptionsError
 from mbrparse.training.tag_statistics import Statistics
 
-#: Those that are counts from a corpus.
-FROM_STATISTICS = PRIOR | LEFT_BOUNDARY | TAGS | TAG_BIGRAMS | TAG_TRIGRAMS | PREFIX_TAGS | RIGHT_BOUNDARY
-FACTORS = SERIAL | BETA | PREFIX | MEAN_OF_SPAN | MEAN_OF_PREFIX | FROM_STATISTICS
+#: Factors that are counts from a corpus.
+FROM_STATISTICS = (
+    factor.PRIOR
+    | factor.LEFT_BOUNDARY
+    | factor.TAGS
+    | factor.TAG_BIGRAMS
+    | factor.TAG_TRIGRAMS
+    | factor.PREFIX_TAGS
+    | factor.RIGHT_BOUNDARY
+)
 
-
-@dataclass(frozen=True, slots=True)
-class Merit:
-    """A figure of merit: a product of factors, which are bits.
-
-    Raises ValueError for a merit without factors, or with unknown ones.
-    """
-
-    name: str
-    factors: int
-
-    def __post_init__(self) -> None:
-        if not self.factors or self.factors & ~FACTORS:
-            raise ValueError(f"the merit {self.name} has no known formula: factors {self.factors:#x}")
-
-
+#: The factors of each figure of merit.
 MERITS = {
-    merit.name: merit
-    for merit in (
-        Merit("stack", SERIAL),
-        Merit("beta", BETA),
-        Merit("normalized-beta", BETA | MEAN_OF_SPAN),
-        Merit("trigram", PRIOR | BETA | TAGS),
-        Merit("prefix", PREFIX | BETA),
-        Merit("prefix-normalized", PREFIX | BETA | MEAN_OF_PREFIX),
-        Merit("prefix-estimate", PREFIX | BETA | PREFIX_TAGS),
-        Merit("left-boundary", LEFT_BOUNDARY | BETA | TAG_TRIGRAMS),
-        Merit("boundary-bigram", LEFT_BOUNDARY | BETA | TAG_BIGRAMS | RIGHT_BOUNDARY),
-        Merit("boundary-trigram", LEFT_BOUNDARY | BETA | TAG_TRIGRAMS | RIGHT_BOUNDARY),
-    )
+    "stack": factor.SERIAL,
+    "beta": factor.BETA,
+    "normalized-beta": factor.BETA | factor.MEAN_OF_SPAN,
+    "trigram": factor.PRIOR | factor.BETA | factor.TAGS,
+    "prefix": factor.PREFIX | factor.BETA,
+    "prefix-normalized": factor.PREFIX | factor.BETA | factor.MEAN_OF_PREFIX,
+    "prefix-estimate": factor.PREFIX | factor.BETA | factor.PREFIX_TAGS,
+    "left-boundary": factor.LEFT_BOUNDARY | factor.BETA | factor.TAG_TRIGRAMS,
+    "boundary-bigram": factor.LEFT_BOUNDARY | factor.BETA | factor.TAG_BIGRAMS | factor.RIGHT_BOUNDARY,
+    "boundary-trigram": factor.LEFT_BOUNDARY | factor.BETA | factor.TAG_TRIGRAMS | factor.RIGHT_BOUNDARY,
 }
 DEFAULT_MERIT = "boundary-trigram"
 
@@ -121,6 +97,6 @@ class BestFirst:
             raise OptionsError(f"`merit` is one of {', '.join(MERITS)}, not {self.merit!r}")
 
     @property
-    def figure(self) -> Merit:
-        """The merit's row."""
+    def factors(self) -> int:
+        """Those of the merit."""
         return MERITS[self.merit]

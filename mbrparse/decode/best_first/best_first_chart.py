@@ -21,7 +21,7 @@ from __future__ import annotations
 import math
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
@@ -35,22 +35,15 @@ from mbrparse.charts.rule_tables import starts
 from mbrparse.charts.spans import SpanEntries, SpanSummary, entries_without_unaries, summarize_entries
 from mbrparse.decode.best_first import search_kernels as kernels
 from mbrparse.decode.best_first.best_first import FROM_STATISTICS, BestFirst
-from mbrparse.decode.best_first.search_kernels import (
-    BIGRAM,
-    BIGRAM_SUM,
-    NONE,
-    PREFIX,
-    TRIGRAM_SUM,
-    UNIGRAM,
-    Control,
-    MeritTables,
-    Search,
-)
+from mbrparse.decode.best_first.search_kernels import NONE, Control, MeritTables, Search
 from mbrparse.errors import GrammarError, InputMismatchError, MbrparseError
 from mbrparse.grammar.pcfg import PCFG, FloatArray, IntArray
 from mbrparse.grammar.rules import quote
 from mbrparse.training.tag_statistics import BOUNDARY, Statistics
 
+_IDS, _LOGS, _TABLE = np.zeros(0, np.int32), np.zeros(0), np.zeros((0, 0))
+# For merits that need none.
+NO_STATISTICS = MeritTables(_LOGS, _TABLE, _TABLE, _IDS, _IDS, _LOGS, _IDS, _TABLE)
 # Two dense tables of symbols by tags; past this many cells (words as terminals) they would not fit.
 MAX_CELLS = 100_000_000
 
@@ -90,23 +83,17 @@ class StatisticsTables:
         bigram = _log(np.array([self.tags.prob(*padded[m - 1 : m + 1]) for m in steps]))
         trigram = _log(np.array([self.tags.prob(*padded[m - 2 : m + 1]) for m in steps]))
         tag_logs = np.zeros((4, len(padded) - 1))
-        tag_logs[UNIGRAM, :-1] = _log(self._unigram[padded[2:]])
-        tag_logs[BIGRAM, :-1] = bigram
-        np.cumsum(bigram, out=tag_logs[BIGRAM_SUM, 1:])
-        np.cumsum(trigram, out=tag_logs[TRIGRAM_SUM, 1:])
-        return no_statistics()._replace(
+        tag_logs[kernels.UNIGRAM, :-1] = _log(self._unigram[padded[2:]])
+        tag_logs[kernels.BIGRAM, :-1] = bigram
+        np.cumsum(bigram, out=tag_logs[kernels.BIGRAM_SUM, 1:])
+        np.cumsum(trigram, out=tag_logs[kernels.TRIGRAM_SUM, 1:])
+        return NO_STATISTICS._replace(
             log_prior=self.log_prior,
             log_left=self.log_left,
             log_right=self.log_right,
             tags=np.array(padded[1:], np.int32),
             tag_logs=tag_logs,
         )
-
-
-def no_statistics() -> MeritTables:
-    """Empty tables, for merits that need none."""
-    ids, logs, table = np.zeros(0, np.int32), np.zeros(0), np.zeros((0, 0))
-    return MeritTables(logs, table, table, ids, ids, logs, ids, table)
 
 
 def witten_bell(
@@ -219,7 +206,6 @@ class BestFirstChart:
         self.length = len(terminal_ids)
         self.limited = outcome == kernels.LIMIT
         """Whether the search stopped at the limit of edges."""
-        self.spent = 0.0
         self.seconds = seconds
         """CPU seconds of the search, without the passes over its result."""
         self.popped = int(search.counts[kernels.POPPED])
@@ -233,10 +219,10 @@ class BestFirstChart:
         self.estimates = search.logs[:count, kernels.INSIDE].copy()
         """The log inside estimates at the end of the search; ``inside`` has the exact values."""
         widths = self.ends - self.starts
-        # Nothing is ever added to the estimate over a terminal.
-        self._terminal = np.where(widths == 1, self.estimates, -np.inf)
-        # Equally wide ones in the order in which they were made.
-        self._order = np.argsort(widths[self._edges[:, kernels.PARENT]], kind="stable").astype(np.int32)
+        # Edges of equally wide parents in the order in which they were made.
+        width = widths[self._edges[:, kernels.PARENT]]
+        order = np.argsort(width, kind="stable")
+        self._by_width = np.split(order, np.searchsorted(width[order], np.arange(3, self.length + 1)))
         self._root = np.where(widths == self.length, grammar.root_log_prob[self.symbols], -np.inf)
 
     @property
@@ -244,10 +230,20 @@ class BestFirstChart:
         """Why there is no parse, where there is none."""
         return f"no parse within {self.search.control.max_edges} edges" if self.limited else "no parse"
 
+    def _inside(self, plus: np.ufunc, edges: int) -> FloatArray:
+        """By constituent the log inside probability, or that of the best derivation, by the first edges."""
+        # Nothing is ever added to the estimate over a terminal.
+        inside: FloatArray = np.where(self.ends - self.starts == 1, self.estimates, -np.inf)
+        for chosen in self._by_width:
+            mine = chosen[chosen < edges]
+            _, parent, left, right = self._edges[mine, :4].T
+            plus.at(inside, parent, self._log_prob[mine] + inside[left] + inside[right])
+        return inside
+
     @cached_property
     def inside(self) -> FloatArray:
         """The log inside probability of each constituent within the chart, exactly."""
-        return kernels.inside_pass(self._terminal, self._order, self._edges, self._log_prob, False)
+        return self._inside(np.logaddexp, self.edge_count)
 
     @cached_property
     def log_prob(self) -> float:
@@ -261,7 +257,13 @@ class BestFirstChart:
 
     @cached_property
     def _outside(self) -> FloatArray:
-        return kernels.outside_pass(self.inside, self._root, self._order, self._edges, self._log_prob)
+        outside = self._root.copy()
+        for chosen in reversed(self._by_width):
+            _, parent, left, right = self._edges[chosen, :4].T
+            above = self._log_prob[chosen] + outside[parent]
+            np.logaddexp.at(outside, left, above + self.inside[right])
+            np.logaddexp.at(outside, right, above + self.inside[left])
+        return outside
 
     @cached_property
     def useful_edge_count(self) -> int:
@@ -290,8 +292,7 @@ class BestFirstChart:
 
     def viterbi_within(self, edges: int) -> Derivation:
         """The most probable derivation of the first ``edges`` edges; without a parse, no nodes and -inf."""
-        order = self._order if edges == self.edge_count else self._order[self._order < edges]
-        best = kernels.inside_pass(self._terminal, order, self._edges, self._log_prob, True)
+        best = self._inside(np.maximum, edges)
         scores = best + self._root
         top = float(scores.max(initial=-math.inf))
         if top == -math.inf:
@@ -340,25 +341,21 @@ def rules_of(grammar: PCFG) -> tuple[IntArray, IntArray]:
     return first, np.concatenate([grammar.parent[None], rule, partners]).astype(np.int32)
 
 
-def with_more_edges(search: Search) -> Search:
-    """The same search with twice the room for edges, up to its limit."""
-    more = min(len(search.edges), search.control.max_edges - len(search.edges))
-    return search._replace(
-        edges=np.concatenate([search.edges, np.empty((more, kernels.EDGE_COLUMNS), np.int32)])
-    )
-
-
-def with_more_constituents(search: Search) -> Search:
-    """The same search with twice the room for constituents."""
+def larger(search: Search, outcome: int) -> Search:
+    """The same search with twice the room for edges, up to its limit, or for constituents."""
+    if outcome == kernels.FULL_EDGES:
+        more = min(len(search.edges), search.control.max_edges - len(search.edges))
+        edges = np.empty((more, kernels.EDGE_COLUMNS), np.int32)
+        return search._replace(edges=np.concatenate([search.edges, edges]))
     size = len(search.items)
     items, logs = _rows(size)
-    larger = search._replace(
+    search = search._replace(
         items=np.concatenate([search.items, items]),
         logs=np.concatenate([search.logs, logs]),
         slots=np.full(8 * size, NONE, np.int32),
     )
-    kernels.index_all(larger.slots, larger.items, int(search.counts[kernels.CONSTITUENTS]))
-    return larger
+    kernels.index_all(search.slots, search.items, int(search.counts[kernels.CONSTITUENTS]))
+    return search
 
 
 def _rows(size: int) -> tuple[IntArray, FloatArray]:
@@ -387,26 +384,20 @@ def left_corners(grammar: PCFG) -> tuple[FloatArray, dict[str, Any]]:
     }
 
 
-def refuse_unary_rules(grammar: PCFG, source: str | None = None) -> None:
-    """Raise GrammarError if the grammar (from the file ``source``) has unary rules."""
-    if grammar.has_unaries:
-        raise GrammarError(
-            "best-first search takes no grammar with unary rules",
-            source=source,
-            remedy="parse with --engine exhaustive, or train on trees without: mbrparse binarize "
-            "--unary top, bottom or join",
-        )
-
-
 class BestFirstCharts:
     """Makes best-first charts for one grammar, as ChartFactory does exhaustive ones."""
 
     def __init__(self, grammar: PCFG, options: BestFirst) -> None:
         """Raises MbrparseError for unary rules, and for a merit whose statistics are missing."""
-        refuse_unary_rules(grammar)
+        if grammar.has_unaries:
+            raise GrammarError(
+                "best-first search takes no grammar with unary rules",
+                remedy="parse with --engine exhaustive, or train on trees without: mbrparse binarize "
+                "--unary top, bottom or join",
+            )
         self.grammar = grammar
         self.options = options
-        factors = options.figure.factors
+        factors = options.factors
         self._tables: StatisticsTables | None = None
         if factors & FROM_STATISTICS:
             if options.statistics is None:
@@ -416,33 +407,24 @@ class BestFirstCharts:
                     "--statistics FILE (or take a merit without: normalized-beta)",
                 )
             self._tables = StatisticsTables(options.statistics, grammar)
-        self._corners = left_corners(grammar) if factors & PREFIX else None
+        self._corners = left_corners(grammar) if factors & kernels.PREFIX else None
         self._rules = rules_of(grammar)
         self._lexical_first = starts(grammar.lexical_terminal, len(grammar.terminals)).astype(np.int32)
         self._exhaustive = ChartFactory(grammar) if options.until.name == "mass" else None
 
-    def charts(self, sentences: Iterable[IntArray]) -> Iterator[BestFirstChart]:
-        """Yield one chart per sentence of known terminals: one at a time, to save memory."""
-        return map(self.chart, sentences)
-
-    def chart(self, terminal_ids: IntArray, log_mass: float = math.inf) -> BestFirstChart:
-        """One sentence's chart; the search stops when its log probability reaches ``log_mass``.
-
-        That is given by ``until``, if by anything.
-        """
+    def chart(self, terminal_ids: IntArray) -> BestFirstChart:
+        """The chart of a sentence of known terminals, as far as ``until`` says."""
+        log_mass = math.inf
         if self._exhaustive is not None:
             log_prob = self._exhaustive.chart(terminal_ids).log_prob
             log_mass = log_prob + math.log(self.options.until.mass)
         began = time.process_time()
         search, tables = self._begin(terminal_ids, log_mass)
-        while True:
-            outcome = kernels.run_search(search, tables)
-            if outcome == kernels.FULL_EDGES:
-                search = with_more_edges(search)
-            elif outcome == kernels.FULL_CONSTITUENTS:
-                search = with_more_constituents(search)
-            else:
-                break
+        while (outcome := kernels.run_search(search, tables)) in (
+            kernels.FULL_EDGES,
+            kernels.FULL_CONSTITUENTS,
+        ):
+            search = larger(search, outcome)
         seconds = time.process_time() - began
         return BestFirstChart(self.grammar, terminal_ids, search, outcome, seconds)
 
@@ -450,13 +432,13 @@ class BestFirstCharts:
         """A search with the terminals' symbols on its agenda."""
         options, grammar, length = self.options, self.grammar, len(terminal_ids)
         control = Control(
-            options.figure.factors,
+            options.factors,
             math.log(options.beta_threshold) if options.beta_threshold > 0.0 else -math.inf,
             MOST_EDGES if options.edges is None else options.edges,
             options.until.name == "first-parse",
             log_mass,
         )
-        tables = no_statistics() if self._tables is None else self._tables.of_sentence(terminal_ids)
+        tables = NO_STATISTICS if self._tables is None else self._tables.of_sentence(terminal_ids)
         prefix = np.zeros((3, 0, 0))
         if self._corners is not None:
             log_root, closure = self._corners

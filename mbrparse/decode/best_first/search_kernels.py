@@ -388,7 +388,7 @@ def propose_terminals(
 @kernel
 def run_search(search: Search, tables: MeritTables) -> int:
     """Search on until it is over or an array is full; returns why it stopped."""
-    control, counts = search.control, search.counts
+    control, counts, items, heads = search.control, search.counts, search.items, search.heads
     while True:
         if control.first_parse and counts[PARSES] > 0:
             return FOUND
@@ -400,20 +400,35 @@ def run_search(search: Search, tables: MeritTables) -> int:
             continue
         if counts[AGENDA] == 0:
             return EXHAUSTED
-        item = search.items[0, HEAP]
+        item = items[0, HEAP]
         old = counts[EDGES]
         new = list_edges(search, item, min(len(search.edges), control.max_edges))
         if new == NONE:
             return LIMIT if len(search.edges) >= control.max_edges else FULL_EDGES
-        if counts[CONSTITUENTS] + new - old > len(search.items):
+        if counts[CONSTITUENTS] + new - old > len(items):
             return FULL_CONSTITUENTS
-        enter_chart(search, item)
+        # The constituent leaves the agenda for the chart; all of its inside estimate counts as passed.
+        counts[AGENDA] -= 1
+        if counts[AGENDA]:
+            items[0, HEAP] = items[counts[AGENDA], HEAP]
+            settle(items, search.logs, counts[AGENDA], 0)
+        items[item, PLACE] = NONE
+        counts[POPPED] += 1
+        start, end = items[item, START], items[item, END]
+        if end - start == heads.shape[1] - 1 and search.root[items[item, SYMBOL]] > -np.inf:
+            counts[PARSES] += 1
+        search.logs[item, PASSED] = search.logs[item, INSIDE]
+        items[item, NEXT_NEIGHBOURS + LEFT] = heads[NEIGHBOURS + LEFT, start]
+        heads[NEIGHBOURS + LEFT, start] = item
+        items[item, NEXT_NEIGHBOURS + RIGHT] = heads[NEIGHBOURS + RIGHT, end]
+        heads[NEIGHBOURS + RIGHT, end] = item
         counts[EDGES] = new
         link(search, tables, old, new)
         pass_increments(search, tables, False)
         if control.factors & PREFIX:
-            above = search.prefix[PREFIX_PASSED, search.items[item, START]]
-            extend_prefix(search, tables, item, search.logs[item, INSIDE], above)
+            extend_prefix(
+                search, tables, item, search.logs[item, INSIDE], search.prefix[PREFIX_PASSED, start]
+            )
             pass_prefix(search, tables)
 
 
@@ -453,26 +468,6 @@ def list_edges(search: Search, item: int, room: int) -> int:
                 first += 1
             other = items[other, NEXT_NEIGHBOURS + side]
     return size  # type: ignore[no-any-return]
-
-
-@kernel
-def enter_chart(search: Search, item: int) -> None:
-    """Move the best constituent from the agenda to the chart; all of its inside estimate counts as passed."""
-    search.counts[AGENDA] -= 1
-    size = search.counts[AGENDA]
-    if size:
-        search.items[0, HEAP] = search.items[size, HEAP]
-        settle(search.items, search.logs, size, 0)
-    search.items[item, PLACE] = NONE
-    search.counts[POPPED] += 1
-    start, end = search.items[item, START], search.items[item, END]
-    if end - start == search.heads.shape[1] - 1 and search.root[search.items[item, SYMBOL]] > -np.inf:
-        search.counts[PARSES] += 1
-    search.logs[item, PASSED] = search.logs[item, INSIDE]
-    search.items[item, NEXT_NEIGHBOURS + LEFT] = search.heads[NEIGHBOURS + LEFT, start]
-    search.heads[NEIGHBOURS + LEFT, start] = item
-    search.items[item, NEXT_NEIGHBOURS + RIGHT] = search.heads[NEIGHBOURS + RIGHT, end]
-    search.heads[NEIGHBOURS + RIGHT, end] = item
 
 
 @kernel
@@ -542,35 +537,3 @@ def pass_increments(search: Search, tables: MeritTables, everything: bool) -> No
                 extend_prefix(search, tables, item, gain, search.prefix[PREFIX_PASSED, items[item, START]])
             item = following
     search.counts[DRAINING] = 0
-
-
-@kernel
-def inside_pass(
-    terminal: FloatArray, order: IntArray, edges: IntArray, log_prob: FloatArray, maximize: bool
-) -> FloatArray:
-    """Exact inside probabilities within the chart or, to ``maximize``, those of the best derivations.
-
-    ``terminal`` [constituents] holds the lexical probabilities (-inf above terminals), ``log_prob`` the
-    edges' rules'.
-    """
-    inside = terminal.copy()
-    for edge in order:
-        left, right = edges[edge, CHILDREN + LEFT], edges[edge, CHILDREN + RIGHT]
-        gain, parent = log_prob[edge] + inside[left] + inside[right], edges[edge, PARENT]
-        inside[parent] = max(inside[parent], gain) if maximize else np.logaddexp(inside[parent], gain)
-    return inside
-
-
-@kernel
-def outside_pass(
-    inside: FloatArray, root: FloatArray, order: IntArray, edges: IntArray, log_prob: FloatArray
-) -> FloatArray:
-    """Exact outside probabilities within the chart; ``root`` [constituents] is where they start."""
-    outside = root.copy()
-    for edge in order[::-1]:
-        above = outside[edges[edge, PARENT]] + log_prob[edge]
-        if above > -np.inf:
-            left, right = edges[edge, CHILDREN + LEFT], edges[edge, CHILDREN + RIGHT]
-            outside[left] = np.logaddexp(outside[left], above + inside[right])
-            outside[right] = np.logaddexp(outside[right], above + inside[left])
-    return outside

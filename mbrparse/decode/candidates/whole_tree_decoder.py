@@ -23,7 +23,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -77,7 +77,7 @@ class Known(NamedTuple):
     joint: FloatArray
 
 
-class KnownTree(NamedTuple):
+class Anyree(NamedTuple):
     """What is known where some labelled brackets are fixed.
 
     ``alive`` are the nodes that may be there still, ``joint`` has the probability of each bracket together
@@ -88,11 +88,8 @@ class KnownTree(NamedTuple):
     joint: FloatArray
 
 
-KnownT = TypeVar("KnownT", Known, KnownTree)
-
-
-class Agreement(ABC, Generic[KnownT]):
-    """How probably a sentence's true tree agrees with brackets."""
+class Agreement(ABC):
+    """How probably a sentence's true tree agrees with brackets; what is known is of a type of its own."""
 
     def __init__(self, forest: MaskedForest, brackets: Sequence[Bracket]) -> None:
         """``brackets`` are all that there are, in the order of cells (span_summary)."""
@@ -105,30 +102,28 @@ class Agreement(ABC, Generic[KnownT]):
         self._place_of = {bracket: place for place, bracket in enumerate(brackets)}
 
     @abstractmethod
-    def start(self) -> KnownT:
+    def start(self) -> Any:
         """What is known where no bracket is fixed."""
 
     @abstractmethod
-    def within(self, known: KnownT, bracket: Bracket) -> KnownT:
+    def within(self, known: Any, bracket: Bracket) -> Any:
         """What is known where one more is."""
 
     @abstractmethod
-    def mass(self, known: KnownT, tree: Sequence[Bracket]) -> float:
+    def mass(self, known: Any, tree: Sequence[Bracket]) -> float:
         """The probability that the true tree agrees with a binary tree, which has all that is fixed."""
 
-    def bound(self, known: KnownT, forbidden: frozenset[Bracket]) -> float:
+    def bound(self, known: Any, forbidden: frozenset[Bracket]) -> float:
         """What no tree exceeds that has what is fixed and nothing forbidden; 1 if nothing is known."""
         return 1.0
 
-    def masses(self, known: KnownT, forbidden: frozenset[Bracket]) -> FloatArray:
+    def masses(self, known: Any, forbidden: frozenset[Bracket]) -> FloatArray:
         """By cell, the probability of what is fixed and of the cell's best bracket, none of the forbidden."""
         masses = np.zeros(self.length * (self.length + 1) // 2)
         np.maximum.at(masses, self._cell, self._left(known, forbidden))
         return masses
 
-    def brackets(
-        self, known: KnownT, spans: Iterable[Bracket], forbidden: frozenset[Bracket]
-    ) -> list[Bracket]:
+    def brackets(self, known: Any, spans: Iterable[Bracket], forbidden: frozenset[Bracket]) -> list[Bracket]:
         """The best brackets of these spans, in their order."""
         joint = self._left(known, forbidden)
         chosen: list[Bracket] = []
@@ -139,7 +134,7 @@ class Agreement(ABC, Generic[KnownT]):
             chosen.append(self._brackets[best] if best >= 0 else (start, end, NO_LABEL))
         return chosen
 
-    def _left(self, known: KnownT, forbidden: frozenset[Bracket]) -> FloatArray:
+    def _left(self, known: Any, forbidden: frozenset[Bracket]) -> FloatArray:
         """The joint probabilities by bracket, without what is forbidden."""
         if not forbidden:
             return known.joint
@@ -148,7 +143,7 @@ class Agreement(ABC, Generic[KnownT]):
         return joint
 
 
-class Uncrossed(Agreement[Known]):
+class Uncrossed(Agreement):
     """Brackets agree with the true tree where none of its constituents crosses any of them."""
 
     def __init__(self, consistency: Consistency, forest: MaskedForest) -> None:
@@ -192,7 +187,7 @@ class Uncrossed(Agreement[Known]):
         return known.weight * known.forest.mass(known.closed | across)
 
 
-class SameTree(Agreement[KnownTree]):
+class SameTree(Agreement[Anyree]):
     """Labelled brackets (start, end, label id) agree with the true tree where it has them all."""
 
     def __init__(self, masked: MaskedForest, label: Ints) -> None:
@@ -208,16 +203,16 @@ class SameTree(Agreement[KnownTree]):
         self._shows_nothing = distinct[:, 2] == NO_LABEL
         self._edges = _edges_by_look(forest, self._look)
 
-    def start(self) -> KnownTree:
+    def start(self) -> Anyree:
         """What is known where nothing is fixed."""
         return self._known(np.ones(len(self._look), np.bool_))
 
-    def within(self, known: KnownTree, bracket: Bracket) -> KnownTree:
+    def within(self, known: Anyree, bracket: Bracket) -> Anyree:
         """The same with one more bracket fixed."""
         self.work += 2 * self._forest.cost
         return self._known(known.alive & self._allowed([bracket]))
 
-    def bound(self, known: KnownTree, forbidden: frozenset[Bracket]) -> float:
+    def bound(self, known: Anyree, forbidden: frozenset[Bracket]) -> float:
         """How probable a tree of what is left can be at most, if each node may choose what is below it.
 
         U(node) is at least the probability of the node's derivations that look like any one tree over its
@@ -234,15 +229,15 @@ class SameTree(Agreement[KnownTree]):
         roots = slice(forest.node_first[-2], forest.node_first[-1])
         return float(np.bincount(self._look[roots], forest.root[roots] * best[roots], 1).max())
 
-    def mass(self, known: KnownTree, tree: Sequence[Bracket]) -> float:
+    def mass(self, known: Anyree, tree: Sequence[Bracket]) -> float:
         """The probability that the true tree looks so."""
         self.work += self._forest.cost
         return self._forest.mass(self._forest.none, known.alive & self._allowed(tree))
 
-    def _known(self, alive: BoolArray) -> KnownTree:
+    def _known(self, alive: BoolArray) -> Anyree:
         mass, given = self._forest.conditioned(self._forest.none, alive)
         joint = mass * np.bincount(self._look, given.g_bottom, len(self._brackets))
-        return KnownTree(alive, np.where(self._shows_nothing, 0.0, joint))
+        return Anyree(alive, np.where(self._shows_nothing, 0.0, joint))
 
     def _allowed(self, brackets: Sequence[Bracket]) -> BoolArray:
         """The nodes that stand beside these brackets, or are one of them."""
@@ -314,16 +309,12 @@ _NONE = frozenset[Bracket]()
 
 
 class BestTree(NamedTuple):
-    """The best tree found, its mass, and what no tree's mass exceeds."""
+    """The best tree found, its mass, what no tree exceeds, and whether it is certain to be the best."""
 
     tree: list[Bracket]
     mass: float
     bound: float
-
-    @property
-    def certified(self) -> bool:
-        """Whether no tree is better."""
-        return self.mass >= self.bound * (1 - EQUAL)
+    certified: bool
 
 
 class _State(NamedTuple):
@@ -339,31 +330,33 @@ class _State(NamedTuple):
 class _Search:
     """A search for the tree that most probably agrees with the true one."""
 
-    def __init__(self, agreement: Agreement[Any], work: float) -> None:
-        self._agreement, self._work = agreement, work
+    def __init__(self, agreement: Agreement) -> None:
+        self._agreement = agreement
         self._judged: set[tuple[Bracket, ...]] = set()
         self._number = itertools.count()
         self._heap: list[_State] = []
         self.best: list[Bracket] = []
         self.most = -1.0
-        self.bound = math.inf  # which no tree exceeds
 
-    def run(self, candidates: Sequence[list[Bracket]]) -> None:
-        """Judge trees until none can be better, or the work is done."""
+    def run(self, candidates: Sequence[list[Bracket]]) -> BestTree:
+        """The best tree of all that are judged; one candidate at least is given.
+
+        Trees are judged until none can be better, or the work is done.
+        """
         agreement = self._agreement
         known = agreement.start()
         masses = agreement.masses(known, _NONE)
-        self.bound = min(best_bound(masses, agreement.length), agreement.bound(known, _NONE))
+        bound = min(best_bound(masses, agreement.length), agreement.bound(known, _NONE))
         for candidate in candidates:
             self._judge(candidate, known)
-            if self._is_over(self.bound):
-                return
+            if self._is_over(bound):
+                return self._best(bound)
         self._dive(known)
-        self._push(_State((0.0, 0), (), _NONE, known, masses))
+        self._push(_State((0.0, 0), (), _NONE, known, masses), bound)
         while self._heap:
-            self.bound = min(self.bound, -self._heap[0].order[0])
-            if self._is_over(self.bound):
-                return
+            bound = min(bound, -self._heap[0].order[0])
+            if self._is_over(bound):
+                return self._best(bound)
             state = heapq.heappop(self._heap)
             least = best_bound(state.masses, agreement.length)
             tree = self._tree(state.known, state.masses, least, state.forbidden)
@@ -372,20 +365,25 @@ class _Search:
                 continue  # the one tree that is left has been judged
             _, chosen = min(free, key=lambda row: row[0])
             without = state.forbidden | {chosen}
-            self._push(state._replace(forbidden=without, masses=agreement.masses(state.known, without)))
+            masses = agreement.masses(state.known, without)
+            self._push(state._replace(forbidden=without, masses=masses), bound)
             known = agreement.within(state.known, chosen)
             masses = agreement.masses(known, state.forbidden)
-            self._push(state._replace(fixed=(*state.fixed, chosen), known=known, masses=masses))
-        self.bound = self.most
+            self._push(state._replace(fixed=(*state.fixed, chosen), known=known, masses=masses), bound)
+        return self._best(self.most)
 
-    def _push(self, state: _State) -> None:
+    def _best(self, bound: float) -> BestTree:
+        bound = max(bound, self.most)
+        return BestTree(self.best, self.most, bound, self.most >= bound * (1 - EQUAL))
+
+    def _push(self, state: _State, bound: float) -> None:
         nested = self._agreement.bound(state.known, state.forbidden)
-        reached = min(best_bound(state.masses, self._agreement.length), nested, self.bound)
+        reached = min(best_bound(state.masses, self._agreement.length), nested, bound)
         heapq.heappush(self._heap, state._replace(order=(-reached, next(self._number))))
 
     def _is_over(self, bound: float) -> bool:
         """Whether no tree can be better than the best, or the work is done."""
-        return self.most >= bound * (1 - EQUAL) or self._agreement.work >= self._work
+        return self.most >= bound * (1 - EQUAL) or self._agreement.work >= WORK
 
     def _judge(self, tree: list[Bracket], known: Any) -> None:
         """Take a tree if it is better than all before it."""
@@ -421,13 +419,6 @@ class _Search:
             _, chosen = max(doubtful, key=lambda row: row[0])
             fixed.add(chosen)
             known = self._agreement.within(known, chosen)
-
-
-def best_tree(agreement: Agreement[Any], candidates: Sequence[list[Bracket]], work: float = WORK) -> BestTree:
-    """The best tree of all that are judged before so much work is done; one candidate at least is given."""
-    search = _Search(agreement, work)
-    search.run(candidates)
-    return BestTree(search.best, search.most, max(search.bound, search.most))
 
 
 def best_bound(masses: FloatArray, length: int) -> float:
@@ -501,7 +492,7 @@ class WholeTreeDecoder:
                 # What a sampled tree shows of a symbol: continuations are no constituents.
                 shown = np.where(self._of_constituents.continuation, -1, 0).astype(np.int32)
                 candidates += [tree for tree, _ in completions(samples.trees(shown), gains, length)]
-            return best_tree(agreement, candidates)
+            return _Search(agreement).run(candidates)
         label = self._grammar.label_ids if labelled else np.zeros_like(self._grammar.label_ids)
         same = SameTree(self._of_nodes.forest(self._forests, ids), label)
         start = same.start()
@@ -509,7 +500,7 @@ class WholeTreeDecoder:
         candidates = [same.brackets(start, bracketing(gains, length), _NONE)]
         if samples is not None:
             candidates += [list(map(tuple, tree.nodes.tolist())) for tree in samples.trees(label)[:JUDGED]]
-        return best_tree(same, candidates)
+        return _Search(same).run(candidates)
 
 
 @kernel

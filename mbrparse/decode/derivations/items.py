@@ -10,7 +10,7 @@ tests/naive_objectives.py.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -20,14 +20,13 @@ import numpy.typing as npt
 
 from mbrparse.charts.chart import Chart
 from mbrparse.charts.exhaustive.factory import ForestCharts
-from mbrparse.charts.forest.forests import Forests
 from mbrparse.charts.kernel import kernel
-from mbrparse.charts.packed_forest import Forest, forest_cell
+from mbrparse.charts.packed_forest import Forest, Index, forest_cell
 from mbrparse.charts.rule_tables import Floats, Ints
 from mbrparse.decode.derivations.search import Gains
 from mbrparse.decode.objectives import Item, Objective
 from mbrparse.decode.trees import LabelledSpans
-from mbrparse.grammar.pcfg import PCFG, FloatArray
+from mbrparse.grammar.pcfg import FloatArray
 from mbrparse.grammar.rules import is_terminal
 
 LEFT, RIGHT, ONLY = 0, 1, 2
@@ -35,7 +34,8 @@ NO_ITEM = -1
 _SMALL = 1e-300  # in place of zero, whose logarithm would only be in the way
 
 
-class ItemTables(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class ItemTables:
     """Items by symbol, binary rule and unary rule, in the order of the forest's tables.
 
     A child that is a terminal is no item: its number is that of the child items, one more than the last.
@@ -51,20 +51,35 @@ class ItemTables(NamedTuple):
     unary_prob: Floats  # by unary rule
     unary_production: Ints
     only_child: Ints
-    production_labels: Ints  # [production, 3]: parent, left child (-1: none), right or only child
+    production_labels: Ints  # [production, 3]: parent, left child (NO_ITEM: none), right or only child
     child_labels: Ints  # [child item, 3]: side (LEFT, RIGHT, ONLY), parent, child
 
+    @cached_property
+    def logarithms(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Of the probabilities of binary rules, unary rules and roots."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.rule_prob), np.log(self.unary_prob), np.log(self.root)
 
-def item_tables(grammar: PCFG, forests: Forests, label: Ints) -> ItemTables:
-    """The items of a grammar whose symbols have these labels (the symbols' own ids: no projection)."""
-    tables, unaries = forests.tables, forests.unaries
-    count = len(grammar.symbols)
-    pair = np.repeat(np.arange(len(tables.pair_left)), _sizes(tables.rule_start))
-    left_symbols = np.flatnonzero(tables.left_index >= 0)
-    left = left_symbols[tables.pair_left][pair]
-    right = np.repeat(np.arange(count), _sizes(tables.pair_start))[pair]
-    below = np.repeat(np.arange(count), _sizes(unaries.rule_start))
-    nonterminal = np.array([not is_terminal(name) for name in grammar.symbols])
+    @cached_property
+    def production_numbers(self) -> dict[tuple[int, ...], int]:
+        """By the labels of a parent, its left child (NO_ITEM: it has but one), and its last child."""
+        return {tuple(row): number for number, row in enumerate(self.production_labels.tolist())}
+
+    @cached_property
+    def child_numbers(self) -> dict[tuple[int, ...], int]:
+        """By the side of a child, its parent's label and its own."""
+        return {tuple(row): number for number, row in enumerate(self.child_labels.tolist())}
+
+
+def item_tables(charts: ForestCharts) -> ItemTables:
+    """The items of a grammar whose symbols have the charts' labels."""
+    tables, unaries, symbols = charts.forests.tables, charts.forests.unaries, charts.grammar.symbols
+    count, label = len(symbols), charts.label
+    pair = np.repeat(np.arange(len(tables.pair_left)), np.diff(tables.rule_start.astype(np.int64)))
+    left = np.flatnonzero(tables.left_index >= 0)[tables.pair_left][pair]
+    right = np.repeat(np.arange(count), np.diff(tables.pair_start.astype(np.int64)))[pair]
+    below = np.repeat(np.arange(count), np.diff(unaries.rule_start.astype(np.int64)))
+    nonterminal = np.array([not is_terminal(name) for name in symbols])
     # A terminal shares its name with no label.
     label = np.where(nonterminal, label, label.max(initial=0) + 1 + np.arange(count))
     above, parent = label[unaries.rule_parent], label[tables.rule_parent]
@@ -97,11 +112,6 @@ def item_tables(grammar: PCFG, forests: Forests, label: Ints) -> ItemTables:
     )
 
 
-def _sizes(starts: npt.NDArray[np.integer]) -> npt.NDArray[np.int64]:
-    wide = starts.astype(np.int64)
-    return wide[1:] - wide[:-1]
-
-
 def numbered_rows(*columns: npt.NDArray[np.integer]) -> tuple[Ints, Ints]:
     """Number rows from 0 on, equal ones alike; also the distinct rows."""
     rows = np.column_stack([column.astype(np.int64) for column in columns])
@@ -109,109 +119,62 @@ def numbered_rows(*columns: npt.NDArray[np.integer]) -> tuple[Ints, Ints]:
     return number.reshape(-1).astype(np.int32), distinct.astype(np.int32)
 
 
-class _Parts(NamedTuple):
+class Parts(NamedTuple):
     """The nodes, productions or unaries of a forest: where each cell's begin, and their symbols or rules."""
 
     first: Ints
     kind: Ints
     mass: FloatArray  # the expected number of each
 
+    def posterior(self, item: Ints, cell: int, number: int) -> float:
+        """The posterior of an item in a cell, as far as these parts have it; ``item`` is by kind."""
+        here = slice(self.first[cell], self.first[cell + 1])
+        return float(self.mass[here][item[self.kind[here]] == number].sum())
+
 
 class ForestItems:
-    """The items in the forest of one sentence."""
+    """The items in the forest of one sentence, which is read as long as no other takes its memory."""
 
     def __init__(self, forest: Forest, tables: ItemTables, n: int) -> None:
         self.forest, self.tables, self.n = forest, tables, n
-        self._cells = n * (n + 1) // 2
+        self.known = forest.inside * forest.outside > 0
+        masses = [
+            np.empty(len(kind)) for kind in (forest.node_symbol, forest.production_rule, forest.unary_rule)
+        ]
+        expect_parts(forest, tables.rule_prob, tables.unary_prob, *masses)
+        #: The nodes as constituents: over a word only what stands above a preterminal counts.
+        self.nodes = Parts(forest.node_first, forest.node_symbol, masses[0])
+        #: The productions, each with all its splits.
+        self.productions = Parts(forest.cell_production, forest.production_rule, masses[1])
+        #: The uses of unary rules.
+        self.unaries = Parts(forest.unary_first, forest.unary_rule, masses[2])
 
-    @cached_property
-    def nodes(self) -> _Parts:
-        """The nodes as constituents: over a word only what stands above a preterminal counts."""
-        first = self.forest.node_first[: self._cells + 1]
-        return _Parts(first, self.forest.node_symbol, self._masses[0])
-
-    @cached_property
-    def productions(self) -> _Parts:
-        """The productions, each with all its splits."""
-        first = self.forest.cell_production[: self._cells + 1]
-        return _Parts(first, self.forest.production_rule, self._masses[1])
-
-    @cached_property
-    def unaries(self) -> _Parts:
-        """The uses of unary rules."""
-        first = self.forest.unary_first[: self._cells + 1]
-        return _Parts(first, self.forest.unary_rule, self._masses[2])
-
-    @cached_property
-    def _masses(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        forest, cells = self.forest, self._cells
-        firsts = forest.node_first, forest.cell_production, forest.unary_first
-        nodes, productions, unaries = (np.empty(first[cells]) for first in firsts)
-        expect_parts(forest, self.tables.rule_prob, self.tables.unary_prob, nodes, productions, unaries)
-        return nodes, productions, unaries
-
-    @cached_property
-    def spans(self) -> FloatArray:
-        """By cell, the expected number of constituents."""
-        cells = np.repeat(np.arange(self._cells), np.diff(self.nodes.first))
-        return np.bincount(cells, self.nodes.mass, self._cells).astype(np.float64)
-
-    def gains(self, objective: Objective, root_log_prob: FloatArray) -> Gains:
-        """What an objective of the space of derivations weighs; roots have log probabilities by symbol."""
-        forest, nodes = self.forest, slice(self.nodes.first[-1])
-        roots = slice(self.nodes.first[-2], self.nodes.first[-1])
-        inside, lexical = forest.inside[nodes], forest.lexical[nodes]
-        known = inside * forest.outside[nodes] > 0
-        by_rule = objective.weight(Item.RULE)
-        is_root = np.isfinite(root_log_prob)
-        root = np.where(is_root, by_rule * np.where(is_root, root_log_prob, 0.0), -np.inf)
-        root = np.where(inside[roots] > 0, root[forest.node_symbol[roots]], -np.inf)
+    def gains(self, objective: Objective) -> Gains:
+        """What an objective of the space of derivations weighs."""
+        forest, known = self.forest, self.known
+        roots = forest.node_symbol[forest.node_first[-2] :]
         gains = Gains(
-            node=np.full(len(inside), objective.node_constant),
-            word=np.where(known & (lexical > 0), 0.0, -np.inf),
-            production=np.zeros(self.productions.first[-1]),
-            unary=np.zeros(self.unaries.first[-1]),
-            foot=np.zeros(self._cells),
+            node=np.where(known, objective.node_constant, -np.inf),
+            word=np.where(known & (forest.lexical > 0), 0.0, -np.inf),
+            production=np.zeros(len(forest.production_rule)),
+            unary=np.zeros(len(forest.unary_rule)),
+            foot=np.zeros(len(forest.node_first) - 1),
             edge=np.zeros(0),
-            root=root,
+            root=np.where(known[-len(roots) :] & (self.tables.root[roots] > 0), 0.0, -np.inf),
         )
         for item, weight in objective.gains:
             earn = ITEM_KINDS[item].earn
             if weight and earn is not None:
                 earn(self, gains, weight)
-        gains.node[~known] = -np.inf
-        gains.unary[:] += gains.node[forest.unary_parent[: len(gains.unary)]]
+        gains.unary[:] += gains.node[forest.unary_parent]
         return gains
-
-    def add(self, parts: _Parts, item: Ints, count: int, weight: float, gains: FloatArray) -> None:
-        """Add to the gains of parts the posteriors of their items, which are given by symbol or rule.
-
-        There are ``count`` items; what has another number is none.
-        """
-        add_sums(parts.first, parts.kind, item, parts.mass, np.zeros(count), weight, gains)
-
-    def posterior(self, parts: _Parts, item: Ints, cell: int, number: int) -> float:
-        """The posterior of an item in a cell, as far as these parts have it."""
-        here = slice(parts.first[cell], parts.first[cell + 1])
-        return float(parts.mass[here][item[parts.kind[here]] == number].sum())
-
-    @cached_property
-    def production_numbers(self) -> dict[tuple[int, ...], int]:
-        """By the labels of a parent, its left child (NO_ITEM: it has but one), and its last child."""
-        return {tuple(row): number for number, row in enumerate(self.tables.production_labels.tolist())}
-
-    @cached_property
-    def child_numbers(self) -> dict[tuple[int, ...], int]:
-        """By the side of a child, its parent's label and its own."""
-        children = enumerate(self.tables.child_labels.tolist())
-        return {tuple(row): number for number, row in children if not self.tables.terminal[row[2]]}
 
 
 @kernel
 def expect_parts(
     forest: Forest, rule_prob: Floats, unary_prob: Floats, nodes: Floats, productions: Floats, unaries: Floats
 ) -> None:
-    """Fill in the expected numbers of nodes as constituents, of productions and of unaries."""
+    """The expected numbers of the first nodes, productions and unaries of a forest, as many as these are."""
     inside, outside = forest.inside, forest.outside
     for node in range(len(nodes)):
         nodes[node] = outside[node] * (inside[node] - forest.lexical[node])
@@ -224,21 +187,20 @@ def expect_parts(
 
 
 @kernel
-def add_sums(
-    first: Ints, kind: Ints, item: Ints, mass: Floats, sums: Floats, weight: float, gains: Floats
-) -> None:
-    """Add to the gain of each part the weighted mass of all parts of its cell that share its item."""
-    count = len(sums)
+def add_sums(parts: Parts, item: Ints, sums: Floats, weight: float, gains: Floats) -> None:
+    """Add to the gain of each part the weighted mass of all parts of its cell that share its item.
+
+    ``sums`` has a place for each item, and one more for what is none; all are zero between cells.
+    """
+    first, kind, mass, none = parts.first, parts.kind, parts.mass, len(sums) - 1
     for cell in range(len(first) - 1):
-        for part in range(first[cell], first[cell + 1]):
-            if item[kind[part]] < count:
-                sums[item[kind[part]]] += mass[part]
-        for part in range(first[cell], first[cell + 1]):
-            if item[kind[part]] < count:
-                gains[part] += weight * sums[item[kind[part]]]
-        for part in range(first[cell], first[cell + 1]):
-            if item[kind[part]] < count:
-                sums[item[kind[part]]] = 0.0
+        for part in range(Index(first[cell]), Index(first[cell + 1])):
+            sums[Index(item[Index(kind[part])])] += mass[part]
+        sums[none] = 0.0
+        for part in range(Index(first[cell]), Index(first[cell + 1])):
+            gains[part] += weight * sums[Index(item[Index(kind[part])])]
+        for part in range(Index(first[cell]), Index(first[cell + 1])):
+            sums[Index(item[Index(kind[part])])] = 0.0
 
 
 class ItemNode(NamedTuple):
@@ -289,37 +251,39 @@ class ItemKind:
 
 
 def _earn_labels(items: ForestItems, gains: Gains, weight: float) -> None:
-    items.add(items.nodes, items.tables.label, len(items.tables.terminal), weight, gains.node)
+    add_sums(items.nodes, items.tables.label, np.zeros(len(items.tables.terminal) + 1), weight, gains.node)
 
 
 def _earn_spans(items: ForestItems, gains: Gains, weight: float) -> None:
     # A chain of unary rules earns its span once: with the production, or over a word at its foot.
-    gains.production[:] += weight * np.repeat(items.spans, np.diff(items.productions.first))
+    cells = np.arange(len(gains.foot))
+    spans = np.bincount(np.repeat(cells, np.diff(items.nodes.first)), items.nodes.mass, len(cells))
+    gains.production[:] += weight * np.repeat(spans, np.diff(items.productions.first))
     words = np.arange(items.n) * np.arange(1, items.n + 1) // 2
-    gains.foot[words] += weight * items.spans[words]
+    gains.foot[words] += weight * spans[words]
 
 
 def _earn_children(items: ForestItems, gains: Gains, weight: float) -> None:
-    tables, count = items.tables, len(items.tables.child_labels)
-    items.add(items.productions, tables.left_child, count, weight, gains.production)
-    items.add(items.productions, tables.right_child, count, weight, gains.production)
-    items.add(items.unaries, tables.only_child, count, weight, gains.unary)
+    tables, none = items.tables, len(items.tables.child_labels)
+    add_sums(items.productions, tables.left_child, np.zeros(none + 1), weight, gains.production)
+    add_sums(items.productions, tables.right_child, np.zeros(none + 1), weight, gains.production)
+    add_sums(items.unaries, tables.only_child, np.zeros(none + 1), weight, gains.unary)
 
 
 def _earn_productions(items: ForestItems, gains: Gains, weight: float) -> None:
-    tables, count = items.tables, len(items.tables.production_labels)
-    items.add(items.productions, tables.production, count, weight, gains.production)
-    items.add(items.unaries, tables.unary_production, count, weight, gains.unary)
+    tables, none = items.tables, len(items.tables.production_labels)
+    add_sums(items.productions, tables.production, np.zeros(none + 1), weight, gains.production)
+    add_sums(items.unaries, tables.unary_production, np.zeros(none + 1), weight, gains.unary)
 
 
 def _earn_rules(items: ForestItems, gains: Gains, weight: float) -> None:
-    tables, lexical = items.tables, items.forest.lexical[: len(gains.word)]
-    with np.errstate(divide="ignore"):
-        binary, unary = np.log(tables.rule_prob), np.log(tables.unary_prob)
-    gains.production[:] += weight * binary[items.productions.kind[: len(gains.production)]]
-    gains.unary[:] += weight * unary[items.unaries.kind[: len(gains.unary)]]
-    words = np.isfinite(gains.word) & (lexical > 0)
+    binary, unary, root = items.tables.logarithms
+    lexical, roots = items.forest.lexical, slice(items.forest.node_first[-2], None)
+    gains.production[:] += (weight * binary)[items.productions.kind]
+    gains.unary[:] += (weight * unary)[items.unaries.kind]
+    words = gains.word > -np.inf
     gains.word[words] += weight * np.log(lexical[words])
+    gains.root[:] += weight * root[items.nodes.kind[roots]]
 
 
 def _earn_log_splits(items: ForestItems, gains: Gains, weight: float) -> None:
@@ -327,53 +291,62 @@ def _earn_log_splits(items: ForestItems, gains: Gains, weight: float) -> None:
 
     So it does where each label is one symbol's; a root is below no production.
     """
-    forest, nodes = items.forest, slice(len(gains.node))
-    inside, outside, symbol = forest.inside[nodes], forest.outside[nodes], forest.node_symbol[nodes]
+    forest, tables, roots = items.forest, items.tables, slice(items.forest.node_first[-2], None)
+    symbol, is_root = forest.node_symbol, gains.root > -np.inf
     _earn_rules(items, gains, weight)
-    log_posterior = weight * np.log(np.maximum(inside * outside, _SMALL))
+    log_posterior = weight * np.log(np.maximum(forest.inside * forest.outside, _SMALL))
     gains.node[:] += log_posterior
-    gains.word[:] += np.where(items.tables.terminal[items.tables.label[symbol]], 0.0, log_posterior)
-    gains.root[:] -= weight * np.log(np.maximum(inside[-len(gains.root) :], _SMALL))
+    gains.word[:] += np.where(tables.terminal[tables.label[symbol]], 0.0, log_posterior)
+    gains.root[is_root] = -weight * np.log(forest.inside[roots][is_root])
+
+
+_SIDES = (), (ONLY,), (LEFT, RIGHT)  # of children, by their number
 
 
 def _expected_children(nodes: Nodes, items: ForestItems) -> float:
     """The posteriors of a tree's distinct parent-child items."""
-    tables, productions, unaries = items.tables, items.productions, items.unaries
-    sides = {1: (ONLY,), 2: (LEFT, RIGHT)}
+    tables, numbers = items.tables, items.tables.child_numbers
     keys = {
-        (node.cell, items.child_numbers.get((side, node.label, nodes[child].label), NO_ITEM))
-        for node in _inner(nodes)
-        for side, child in zip(sides[len(node.children)], node.children, strict=True)
+        (node.cell, numbers.get((side, node.label, nodes[child].label), NO_ITEM))
+        for node in nodes
+        for side, child in zip(_SIDES[len(node.children)], node.children, strict=True)
     }
     return sum(
-        items.posterior(productions, tables.left_child, *key)
-        + items.posterior(productions, tables.right_child, *key)
-        + items.posterior(unaries, tables.only_child, *key)
+        items.productions.posterior(tables.left_child, *key)
+        + items.productions.posterior(tables.right_child, *key)
+        + items.unaries.posterior(tables.only_child, *key)
         for key in sorted(keys)
         if key[1] != NO_ITEM
     )
 
 
+def _production_keys(nodes: Nodes, items: ForestItems) -> list[tuple[int, int, int]]:
+    """The cell, number and last child's cell of a tree's distinct productions with their splits, in order."""
+    keys = set()
+    for node in nodes:
+        if node.children:
+            labels = [nodes[child].label for child in node.children]
+            left = labels[0] if len(labels) == 2 else NO_ITEM
+            number = items.tables.production_numbers.get((node.label, left, labels[-1]), NO_ITEM)
+            keys.add((node.cell, number, nodes[node.children[-1]].cell))
+    return sorted(key for key in keys if key[1] != NO_ITEM)
+
+
 def _expected_productions(nodes: Nodes, items: ForestItems) -> float:
     """Those of its distinct productions."""
-    keys = {(node.cell, _production(node, nodes, items)) for node in _inner(nodes)}
-    return sum(_production_posterior(items, *key) for key in sorted(keys) if key[1] != NO_ITEM)
+    keys = dict.fromkeys((cell, number) for cell, number, _ in _production_keys(nodes, items))
+    return sum(_production_posterior(items, *key) for key in keys)
 
 
 def _production_posterior(items: ForestItems, cell: int, number: int) -> float:
-    binary = items.posterior(items.productions, items.tables.production, cell, number)
-    return binary + items.posterior(items.unaries, items.tables.unary_production, cell, number)
+    binary = items.productions.posterior(items.tables.production, cell, number)
+    return binary + items.unaries.posterior(items.tables.unary_production, cell, number)
 
 
 def _expected_splits(nodes: Nodes, items: ForestItems) -> float:
     """Those of its distinct productions with their splits, lexical ones too."""
-    keys = {
-        (node.cell, _production(node, nodes, items), nodes[node.children[-1]].cell) for node in _inner(nodes)
-    }
     forest, tables, total = items.forest, items.tables, 0.0
-    for cell, number, right_cell in sorted(keys):
-        if number == NO_ITEM:
-            continue
+    for cell, number, right_cell in _production_keys(nodes, items):
         if cell == right_cell:  # an only child
             total += _production_posterior(items, cell, number)
             continue
@@ -390,24 +363,12 @@ def _expected_splits(nodes: Nodes, items: ForestItems) -> float:
             right = np.searchsorted(edge_first, edges, "right") - 1 + begin
             left = forest.left_node[forest.left_first[right] + edges - forest.edge_first[right]]
             total += weight * float((forest.inside[left] * forest.inside[right]).sum())
-    words = {node[:3] for node in nodes if not node.children and node.label >= 0}
-    for start, end, label in sorted(words):
-        if not tables.terminal[label]:
-            cell = int(forest_cell(start, end))
-            here = slice(forest.node_first[cell], forest.node_first[cell + 1])
-            chosen = tables.label[forest.node_symbol[here]] == label
+    for node in nodes:
+        if not node.children and node.label >= 0 and not tables.terminal[node.label]:
+            here = slice(forest.node_first[node.cell], forest.node_first[node.cell + 1])
+            chosen = tables.label[forest.node_symbol[here]] == node.label
             total += float((forest.lexical[here] * forest.outside[here])[chosen].sum())
     return total
-
-
-def _inner(nodes: Nodes) -> Iterator[ItemNode]:
-    return (node for node in nodes if node.children)
-
-
-def _production(node: ItemNode, nodes: Nodes, items: ForestItems) -> int:
-    labels = [nodes[child].label for child in node.children]
-    left = labels[0] if len(labels) == 2 else NO_ITEM
-    return items.production_numbers.get((node.label, left, labels[-1]), NO_ITEM)
 
 
 ITEM_KINDS = {
@@ -447,24 +408,21 @@ class ExpectedItems:
 
     def __init__(self, charts: ForestCharts) -> None:
         grammar = charts.grammar
-        self._tables = tables = item_tables(grammar, charts.forests, charts.label)
+        self._tables = tables = item_tables(charts)
         label: list[int] = tables.label.tolist()
         self._labels = {
             grammar.labels[grammar.label_ids[symbol]]: label[symbol]
             for symbol, name in enumerate(grammar.symbols)
             if not is_terminal(name)
         }
-        # By terminal id, the labels of what may stand over it: below a node of one child, and of two.
-        self._over: dict[bool, dict[int, set[int]]] = {True: {}, False: {}}
-        below = {
-            True: {*grammar.unary_child.tolist()},
-            False: {*grammar.left.tolist(), *grammar.right.tolist()},
-        }
+        #: By terminal id, and whether it is an only child, the labels of what may stand over it.
+        self._over: dict[tuple[int, bool], set[int]] = {}
+        only, others = {*grammar.unary_child.tolist()}, {*grammar.left.tolist(), *grammar.right.tolist()}
         pairs = zip(grammar.lexical_terminal.tolist(), grammar.lexical_symbol.tolist(), strict=True)
         for terminal, symbol in pairs:
-            for alone, over in self._over.items():
-                if symbol in below[alone]:
-                    over.setdefault(terminal, set()).add(label[symbol])
+            for alone, below in ((True, only), (False, others)):
+                if symbol in below:
+                    self._over.setdefault((terminal, alone), set()).add(label[symbol])
 
     def expected(
         self, chart: Chart, spans: LabelledSpans, tags: Sequence[str | None]
@@ -494,5 +452,5 @@ class ExpectedItems:
         """The item label over a terminal that is an only child, or is not."""
         if tag is not None:
             return self._labels.get(tag, _NO_LABEL)
-        found = self._over[alone].get(terminal, {_NO_LABEL})
+        found = self._over.get((terminal, alone), {_NO_LABEL})
         return min(found) if len(found) == 1 else None

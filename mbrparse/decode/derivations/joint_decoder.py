@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,9 @@ import numpy.typing as npt
 
 from mbrparse.charts.exhaustive.factory import ForestCharts
 from mbrparse.decode.derivations.forest_decoder import LabelSearch
-from mbrparse.decode.derivations.items import ITEM_KINDS, ItemTables, item_tables, numbered_rows
+from mbrparse.decode.derivations.items import ItemTables, item_tables, logarithm_unit, numbered_rows
 from mbrparse.decode.derivations.label_forest import LabelForest, project_forest
-from mbrparse.decode.derivations.search import Graph
+from mbrparse.decode.derivations.search import graph_of
 from mbrparse.decode.objectives import Objective
 from mbrparse.decode.trees import Decoded
 from mbrparse.grammar.pcfg import FloatArray
@@ -34,8 +35,8 @@ class JointDecoder:
         named = [projected_names(one.grammar) for one in charts]
         names = sorted(set().union(*named), key=lambda name: (is_terminal(name), name))
         self._items = _common_items(charts, named, names)
-        own = self._items[0]._replace(label=np.arange(len(names), dtype=np.int32))
-        self._searches = [(_by_logarithm(row), LabelSearch(own, row)) for row in objectives]
+        own = replace(self._items[0], label=np.arange(len(names), dtype=np.int32))
+        self._searches = [(logarithm_unit(row) > 0, LabelSearch(own, row)) for row in objectives]
         self._names = [unquote(name) if is_terminal(name) else name for name in names]
 
     def decode(self, chart: Any, posteriors: object) -> list[Decoded | None]:
@@ -45,7 +46,7 @@ class JointDecoder:
         """
         n, names = chart.length, self._names
         pairs = zip(self._items, chart.members, strict=True)
-        known = [project_forest(one.forest(), items, n) for items, one in pairs if one is not None]
+        known = [project_forest(one.forest(), items) for items, one in pairs if one is not None]
         joined, masses = _joined(known, self._items[0], n)
         decoded: list[Decoded | None] = []
         for by_log, search in self._searches:
@@ -61,17 +62,13 @@ class JointDecoder:
         return decoded
 
 
-def _by_logarithm(objective: Objective) -> bool:
-    return any(weight and ITEM_KINDS[item].is_logarithm for item, weight in objective.gains)
-
-
 def _common_items(
     charts: Sequence[ForestCharts], named: Sequence[Sequence[str]], names: Sequence[str]
 ) -> list[ItemTables]:
     """What each grammar's forests are projected to: labels, by their places in ``names``, and productions."""
     ids = {name: place for place, name in enumerate(names)}
     labels = [np.array([ids[name] for name in mine], np.int32) for mine in named]
-    tables = [item_tables(one.grammar, one.forests, one.label) for one in charts]
+    tables = list(map(item_tables, charts))
     rows = []
     for items, label in zip(tables, labels, strict=True):
         renamed = np.full(len(items.terminal) + 1, -1)  # the last is of the child that is not there
@@ -81,8 +78,8 @@ def _common_items(
     numbers = np.split(number, np.cumsum(list(map(len, rows)))[:-1])
     terminal = np.array(list(map(is_terminal, names)))
     return [
-        one._replace(
-            label=label, terminal=terminal, production=mine[one.production], production_labels=distinct
+        replace(
+            one, label=label, terminal=terminal, production=mine[one.production], production_labels=distinct
         )
         for one, label, mine in zip(tables, labels, numbers, strict=True)
     ]
@@ -103,7 +100,7 @@ def _joined(
     """
     cells, symbols, pairs = n * (n + 1) // 2, len(items.terminal), len(items.production_labels)
     graphs = [one.graph for one in labels]
-    nodes, groups = ([len(column) for column in columns] for columns in zip(*_sizes(labels), strict=True))
+    nodes, groups = [len(one.lexical) for one in labels], [len(one.pair) for one in labels]
 
     def column(name: str, of: Sequence[int] | None = None) -> Any:
         """The numbers of all forests, one's after the other's; where they number parts, ``of`` n parts."""
@@ -149,7 +146,7 @@ def _joined(
         "unary_parent": chained // len(keys),
         "unary_child": chained % len(keys),
     }
-    graph = Graph(**{name: array.astype(np.int32) for name, array in arrays.items()})
+    graph = graph_of(**{name: array.astype(np.int32) for name, array in arrays.items()})
     none = np.zeros(0)
     masses = (
         table([one.lexical for one in labels], node, len(keys)),
@@ -157,11 +154,6 @@ def _joined(
         table([one.unary_mass for one in labels], unary, len(chained)),
     )
     return LabelForest(graph, (made % pairs).astype(np.int32), is_root, none, none, none), masses
-
-
-def _sizes(labels: Sequence[LabelForest]) -> list[tuple[FloatArray, Numbers]]:
-    """By forest, what has one number for each node, and for each group."""
-    return [(one.lexical, one.pair) for one in labels]
 
 
 def _numbered(keys: Numbers) -> tuple[Numbers, Numbers]:

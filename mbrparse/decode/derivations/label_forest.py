@@ -16,7 +16,7 @@ from mbrparse.charts.kernel import kernel
 from mbrparse.charts.packed_forest import ONE, Forest, Index
 from mbrparse.charts.rule_tables import Floats, Ints
 from mbrparse.decode.derivations.items import ITEM_KINDS, ItemTables
-from mbrparse.decode.derivations.search import Gains, Graph
+from mbrparse.decode.derivations.search import Gains, Graph, graph_of
 from mbrparse.decode.objectives import Objective
 from mbrparse.grammar.pcfg import FloatArray
 
@@ -35,7 +35,7 @@ class LabelForest(NamedTuple):
     edge_mass: FloatArray  # that of the production with its split
     unary_mass: FloatArray
 
-    def gains(self, objective: Objective, terminal: npt.NDArray[np.bool_], n: int) -> Gains:
+    def gains(self, objective: Objective, terminal: npt.NDArray[np.bool_]) -> Gains:
         """What an objective of the space of items weighs; ``terminal`` [label] earns nothing over a word."""
         graph, nodes = self.graph, len(self.lexical)
         [(earn, weight)] = [
@@ -44,7 +44,7 @@ class LabelForest(NamedTuple):
             if weight and (earn := ITEM_KINDS[item].by_split) is not None
         ]
         word = np.where(self.lexical > 0, 0.0, -np.inf)
-        earns = (self.lexical > 0) & ~terminal[graph.node_symbol[:nodes]]
+        earns = (self.lexical > 0) & ~terminal[graph.node_symbol]
         word[earns] = weight * earn(self.lexical[earns])
         roots = slice(graph.node_first[-2], graph.node_first[-1])
         return Gains(
@@ -52,22 +52,23 @@ class LabelForest(NamedTuple):
             word=word,
             production=np.zeros(len(self.pair)),
             unary=weight * earn(self.unary_mass),
-            foot=np.zeros(n * (n + 1) // 2),
+            foot=np.zeros(len(graph.node_first) - 1),
             edge=weight * earn(self.edge_mass),
             root=np.where(self.is_root[roots], 0.0, -np.inf),
         )
 
 
 class _Nodes(NamedTuple):
-    """The label node of each node of the forest (-1: none), and the nodes that a label node is made of."""
+    """The label nodes, and the forest's nodes that each is made of."""
 
-    label_node: Ints
-    next_node: Ints  # by node: the next one of its label node, or -1
-    first_node: Ints  # by label node
+    first: Ints  # by cell
     start: Ints
     label: Ints
     is_root: npt.NDArray[np.bool_]
     lexical: Floats
+    first_node: Ints
+    next_node: Ints  # by node of the forest: the next one of its label node, or -1
+    label_node: Ints  # by node of the forest: its label node (-1: none)
 
 
 class _Groups(NamedTuple):
@@ -76,173 +77,154 @@ class _Groups(NamedTuple):
     Each group has shares: label groups, each with the outside * probability of the productions that go there.
     """
 
+    cell_production: Ints
+    pair: Ints  # by label group
+    parent: Ints
     shares: Ints  # [group of the forest, 2]: where its shares begin, and end
     share_group: Ints
     share_weight: Floats
-    pair: Ints  # by label group
-    parent: Ints
 
 
-def project_forest(forest: Forest, items: ItemTables, n: int) -> LabelForest:
+def project_forest(forest: Forest, items: ItemTables) -> LabelForest:
     """The forest of labels of a forest.
 
     Nodes, productions, unaries and edges without a posterior above zero are left out. Raises MemoryError
     where it does not fit.
     """
-    cells = n * (n + 1) // 2
-    size = int(forest.node_first[cells])
-    label_node, next_node, first_node, start, label = np.empty((5, size), np.int32)
-    is_root, lexical = np.zeros(size, np.bool_), np.zeros(size)
-    nodes = _Nodes(label_node, next_node, first_node, start, label, is_root, lexical)
-    node_first = np.zeros(cells + 1, np.int32)
-    count = project_nodes(forest, items, nodes, np.full(len(items.terminal), -1, np.int32), node_first)
-
-    productions = int(forest.cell_production[cells])
-    edges = forest.edge_group[: forest.edge_first[size]]
-    groups = _Groups(
-        np.zeros((int(edges.max(initial=-1)) + 1, 2), np.int32),
-        np.empty(productions, np.int32),
-        np.empty(productions),
-        np.empty(productions, np.int32),
-        np.empty(productions, np.int32),
-    )
-    known = np.full(len(items.production_labels), -1, np.int32)
-    cell_production = np.zeros(cells + 1, np.int32)
-    used = share_productions(forest, items, nodes.label_node, known, groups, cell_production)
-    pair = groups.pair[:used]
-    most = int(np.diff(groups.shares, axis=1)[edges].sum())
-    edge_first, edge_group, left_node = (np.empty(size, np.int32) for size in (count + 1, most, most))
-    mass = np.empty(most)
-    into = edge_first, edge_group, left_node, mass
-    total = project_edges(forest, groups, nodes, np.full(used, -1, np.int32), into)
-
-    unaries = slice(forest.unary_first[cells])
-    parents, children = forest.unary_parent[unaries], forest.unary_child[unaries]
-    above, below = nodes.label_node[parents], nodes.label_node[children]
-    unary_mass = items.unary_prob[forest.unary_rule[unaries]] * forest.outside[parents]
-    unary_mass *= forest.inside[children]
-    kept = (above >= 0) & (below >= 0) & (unary_mass > 0)
-    above, below, unary_mass = above[kept], below[kept], unary_mass[kept]
-    _, first, same = np.unique(above.astype(np.int64) * count + below, return_index=True, return_inverse=True)
-    # They stay in the order in which they come first.
-    order = np.argsort(first)
-    summed = np.bincount(same, unary_mass, len(first)).astype(np.float64)
-    first, unary_mass = first[order], summed[order]
-    above, below = above[first], below[first]
-    graph = Graph(
-        node_first=node_first,
-        node_start=nodes.start[:count],
-        node_symbol=nodes.label[:count],
+    nodes = project_nodes(forest, items.label, items.root, len(items.terminal))
+    rules, count = (items.rule_prob, items.production), len(items.production_labels)
+    groups = share_productions(forest, rules, nodes.label_node, count)
+    edge_first, edge_group, left_node, mass = project_edges(forest, groups, nodes)
+    above, below, unary_mass = _projected_unaries(forest, items, nodes.label_node)
+    graph = graph_of(
+        node_first=nodes.first,
+        node_start=nodes.start,
+        node_symbol=nodes.label,
         edge_first=edge_first,
-        edge_group=edge_group[:total],
+        edge_group=edge_group,
         left_first=edge_first[:-1],
-        left_node=left_node[:total],
-        group_right=items.production_labels[pair, 2],
-        cell_production=cell_production,
-        production_parent=groups.parent[:used],
-        production_group=np.arange(used, dtype=np.int32),
-        unary_first=np.searchsorted(above, node_first).astype(np.int32),
+        left_node=left_node,
+        group_right=items.production_labels[groups.pair, 2],
+        cell_production=groups.cell_production,
+        production_parent=groups.parent,
+        production_group=np.arange(len(groups.pair), dtype=np.int32),
+        unary_first=np.searchsorted(above, nodes.first).astype(np.int32),
         unary_parent=above,
         unary_child=below,
     )
-    return LabelForest(graph, pair, nodes.is_root[:count], nodes.lexical[:count], mass[:total], unary_mass)
+    return LabelForest(graph, groups.pair, nodes.is_root, nodes.lexical, mass, unary_mass)
+
+
+def _projected_unaries(forest: Forest, items: ItemTables, label_node: Ints) -> tuple[Ints, Ints, FloatArray]:
+    """The different unaries between label nodes in the order in which they come first, and their masses."""
+    above, below = label_node[forest.unary_parent], label_node[forest.unary_child]
+    mass = items.unary_prob[forest.unary_rule] * forest.outside[forest.unary_parent]
+    mass *= forest.inside[forest.unary_child]
+    kept = (above >= 0) & (below >= 0) & (mass > 0)
+    above, below, mass = above[kept], below[kept], mass[kept]
+    _, first, same = np.unique(above.astype(np.int64) << 32 | below, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    summed = np.bincount(same, mass, len(first)).astype(np.float64)
+    return above[first[order]], below[first[order]], summed[order]
 
 
 @kernel
-def project_nodes(
-    forest: Forest, items: ItemTables, into: _Nodes, node_of_label: Ints, node_first: Ints
-) -> int:
-    """List the label nodes of all cells, one for each label; returns how many there are.
-
-    ``node_of_label`` is -1 between cells.
-    """
-    inside, outside, label, symbol = forest.inside, forest.outside, items.label, forest.node_symbol
-    count = 0
-    for cell in range(len(node_first) - 1):
-        begin = count
+def project_nodes(forest: Forest, label: Ints, root: Floats, n_labels: int) -> _Nodes:
+    """List the label nodes of all cells, one for each label."""
+    inside, outside, symbol = forest.inside, forest.outside, forest.node_symbol
+    cells, size, count = len(forest.node_first), len(symbol), 0
+    cell_first, start, name_of = np.zeros(cells, np.int32), np.empty(size, np.int32), np.empty(size, np.int32)
+    is_root, lexical, first_node = np.zeros(size, np.bool_), np.zeros(size), np.empty(size, np.int32)
+    next_node, label_node = np.empty(size, np.int32), np.empty(size, np.int32)
+    node_of_label = np.full(n_labels, -1, np.int32)  # -1 between cells
+    for cell in range(cells - 1):
         # Lists of nodes come out in ascending order.
         for node in range(forest.node_first[cell + 1] - 1, forest.node_first[cell] - 1, -1):
-            into.label_node[node] = -1
+            label_node[node] = -1
             if not outside[node] * inside[node] > 0:
                 continue
             name = label[symbol[node]]
             projected = node_of_label[name]
             if projected < 0:
                 projected = node_of_label[name] = count
-                into.label[count], into.start[count], into.first_node[count] = (
-                    name,
-                    forest.node_start[node],
-                    -1,
-                )
+                name_of[count], start[count], first_node[count] = name, forest.node_start[node], -1
                 count += 1
-            into.label_node[node] = projected
-            into.next_node[node], into.first_node[projected] = into.first_node[projected], node
-            into.lexical[projected] += outside[node] * forest.lexical[node]
-            if items.root[symbol[node]] > 0:
-                into.is_root[projected] = True
-        for node in range(begin, count):
-            node_of_label[into.label[node]] = -1
-        node_first[cell + 1] = count
-    return count
+            label_node[node] = projected
+            next_node[node], first_node[projected] = first_node[projected], node
+            lexical[projected] += outside[node] * forest.lexical[node]
+            if root[symbol[node]] > 0:
+                is_root[projected] = True
+        for projected in range(cell_first[cell], count):
+            node_of_label[name_of[projected]] = -1
+        cell_first[cell + 1] = count
+    return _Nodes(
+        cell_first,
+        start[:count],
+        name_of[:count],
+        is_root[:count],
+        lexical[:count],
+        first_node[:count],
+        next_node,
+        label_node,
+    )
 
 
 @kernel
-def share_productions(
-    forest: Forest,
-    items: ItemTables,
-    label_node: Ints,
-    known: Ints,
-    into: _Groups,
-    cell_production: Ints,
-) -> int:
-    """List the productions of all cells, and what the forest's groups share among them.
+def share_productions(forest: Forest, rules: tuple[Floats, Ints], label_node: Ints, n_pairs: int) -> _Groups:
+    """List the productions of labels of all cells, and what the forest's groups share among them.
 
-    ``known`` [production of labels] is -1 between cells. Returns how many there are.
+    ``rules`` are the probabilities of binary rules, and their productions of labels.
     """
-    count, total = 0, 0
-    for cell in range(len(cell_production) - 1):
-        begin, previous, first = count, -1, total
+    rule_prob, production_of = rules
+    cells, most, count, total = len(forest.cell_production), len(forest.production_rule), 0, 0
+    cell_production, shares = np.zeros(cells, np.int32), np.zeros((len(forest.group_sum), 2), np.int32)
+    pairs, parents = np.empty(most, np.int32), np.empty(most, np.int32)
+    share_group, share_weight = np.empty(most, np.int32), np.empty(most)
+    newest_share = np.empty(most, np.int32)  # of a label group
+    known = np.full(n_pairs, -1, np.int32)  # -1 between cells
+    for cell in range(cells - 1):
+        previous, first = -1, total
         for place in range(forest.cell_production[cell], forest.cell_production[cell + 1]):
             group, parent = forest.production_group[place], forest.production_parent[place]
             if group != previous:
                 previous, first = group, total
-                into.shares[group, 0] = into.shares[group, 1] = total
+                shares[group, 0] = shares[group, 1] = total
             rule = forest.production_rule[place]
-            weight, pair = items.rule_prob[rule] * forest.outside[parent], items.production[rule]
+            weight, pair = rule_prob[rule] * forest.outside[parent], production_of[rule]
             if label_node[parent] < 0 or not weight > 0:
                 continue
             chosen = known[pair]
             if chosen < 0:
                 chosen = known[pair] = count
-                into.pair[count], into.parent[count] = pair, label_node[parent]
+                pairs[count], parents[count], newest_share[count] = pair, label_node[parent], -1
                 count += 1
-            share = first
-            while share < total and into.share_group[share] != chosen:
-                share += 1
-            if share == total:
-                into.share_group[share], into.share_weight[share] = chosen, 0.0
+            share = newest_share[chosen]
+            if share < first:  # it is another group's
+                share = newest_share[chosen] = total
+                share_group[share], share_weight[share] = chosen, 0.0
                 total += 1
-                into.shares[group, 1] = total
-            into.share_weight[share] += weight
-        for production in range(begin, count):
-            known[into.pair[production]] = -1
+                shares[group, 1] = total
+            share_weight[share] += weight
+        for production in range(cell_production[cell], count):
+            known[pairs[production]] = -1
         cell_production[cell + 1] = count
-    return count
+    return _Groups(cell_production, pairs[:count], parents[:count], shares, share_group, share_weight)
 
 
 @kernel
-def project_edges(
-    forest: Forest, groups: _Groups, nodes: _Nodes, entry_of: Ints, into: tuple[Ints, Ints, Ints, Floats]
-) -> int:
-    """The edges of all label nodes as right nodes; returns how many there are.
-
-    ``entry_of`` [label group] is the edge that a right node made with it last, or -1.
-    """
-    into_first, into_group, into_left, mass_of = into
+def project_edges(forest: Forest, groups: _Groups, nodes: _Nodes) -> tuple[Ints, Ints, Ints, Floats]:
+    """The edges of label nodes as right nodes: where each one's begin, groups, left nodes and masses."""
+    most, count = 0, len(nodes.label)
+    for group in forest.edge_group:
+        most += groups.shares[group, 1] - groups.shares[group, 0]
+    into_first, into_group = np.empty(count + 1, np.int32), np.empty(most, np.int32)
+    into_left, mass_of = np.empty(most, np.int32), np.empty(most)
+    # By label group, the edge that a right node made with it last, or -1.
+    entry_of = np.full(len(groups.pair), -1, np.int32)
     edge_first, edge_group, inside = forest.edge_first, forest.edge_group, forest.inside
     shares, share_group, share_weight = groups.shares, groups.share_group, groups.share_weight
     label_node, edges = nodes.label_node, 0
-    for right in range(len(into_first) - 1):
+    for right in range(count):
         begin = into_first[right] = edges
         node = nodes.first_node[right]
         while node >= 0:
@@ -267,5 +249,5 @@ def project_edges(
                         edges += 1
                     mass_of[entry] += mass
             node = nodes.next_node[node]
-    into_first[len(into_first) - 1] = edges
-    return edges
+    into_first[count] = edges
+    return into_first, into_group[:edges], into_left[:edges], mass_of[:edges]

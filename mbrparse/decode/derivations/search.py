@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mbrparse.charts.kernel import kernel
-from mbrparse.charts.packed_forest import ONE, Forest, Index, forest_cell
+from mbrparse.charts.packed_forest import ONE, Index, forest_cell
 from mbrparse.charts.rule_tables import Floats, Ints
 from mbrparse.decode.span_decoders import TIE
 from mbrparse.grammar.unaries import components
@@ -41,11 +41,16 @@ class Graph(NamedTuple):
     unary_first: Ints
     unary_parent: Ints
     unary_child: Ints
+    step_first: Ints  # by node: its unaries are ``step[step_first[node]:step_first[node + 1]]``
+    step: Ints  # both empty where there are no unaries
 
 
-def graph_of(forest: Forest) -> Graph:
-    """The graph of a grammar's forest."""
-    return Graph(*(getattr(forest, name) for name in Graph._fields))
+def graph_of(**arrays: Ints) -> Graph:
+    """The graph of arrays that are named as a forest's."""
+    parents, nodes = arrays["unary_parent"], np.arange(len(arrays["node_symbol"]) + 1)
+    step = np.argsort(parents, kind="stable").astype(np.int32)
+    first = np.searchsorted(parents[step], nodes if len(step) else nodes[:0]).astype(np.int32)
+    return Graph(*(arrays[name] for name in Graph._fields[:-2]), first, step)
 
 
 class Gains(NamedTuple):
@@ -83,8 +88,6 @@ class _State(NamedTuple):
     graph: Graph
     gains: Gains
     chains: _Chains
-    step_first: Ints  # by node: its unaries are ``step[step_first[node]:step_first[node + 1]]``
-    step: Ints
     own: Floats  # by node, not rewritten by a unary rule
     best: Floats  # by node (the same array where there are no unary rules)
     split: Floats  # by group: its best two nodes, with what the split earns
@@ -122,27 +125,15 @@ class DerivationSearch:
         Of equal trees that of the lesser root, then of the earlier split, then of the lesser symbols; no
         chain, then the one listed first.
         """
-        cells = n * (n + 1) // 2
-        nodes, unaries = int(graph.node_first[cells]), int(graph.unary_first[cells])
-        parents = graph.unary_parent[:unaries]
-        step = np.argsort(parents, kind="stable").astype(np.int32)
-        step_first = np.searchsorted(parents[step], np.arange(nodes + 1)).astype(np.int32)
-        own = gains.word.copy()
-        best = np.empty_like(own) if unaries else own
-        edges = graph.edge_group[: graph.edge_first[nodes]]
-        split = np.full(int(edges.max(initial=-1)) + 1, -np.inf)
-        state = _State(graph, gains, self._chains, step_first, step, own, best, split, *self._slack)
-        fill_best(state, n)
-        roots = np.arange(graph.node_first[cells - 1], nodes)
-        values = best[roots] + gains.root
-        top = float(values.max(initial=-np.inf))
+        own, has_unaries = gains.word.copy(), len(graph.step) > 0
+        best = np.empty_like(own) if has_unaries else own
+        split = np.full(len(graph.group_right), -np.inf)
+        state = _State(graph, gains, self._chains, own, best, split, *self._slack)
+        depth = max(len(self._chains.path), 1) if has_unaries else 1
+        listed, preterminals = np.empty((3, 2 * n * depth), np.int32), np.empty(n, np.int32)
+        top, count = find_tree(state, n, listed, preterminals)
         if top == -np.inf:
             return None
-        equal = roots[values >= top - self._slack[0] - self._slack[1] * abs(top)]
-        root = int(equal[np.argmin(graph.node_symbol[equal])])
-        depth = max(len(self._chains.path), 1) if unaries else 1
-        listed, preterminals = np.empty((3, 2 * n * depth), np.int32), np.empty(n, np.int32)
-        count = read_tree(state, root, n, listed, preterminals)
         starts, ends, symbols = listed[:, :count].tolist()
         return GrammarTree(top, list(zip(starts, ends, symbols, strict=True)), preterminals.tolist())
 
@@ -171,7 +162,7 @@ def fill_best(state: _State, n: int) -> None:
     left_first, left_node = graph.left_first, graph.left_node
     cell_production, parent_of = graph.cell_production, graph.production_parent
     group_of, production, of_edge = graph.production_group, gains.production, gains.edge
-    has_unaries, has_edges = len(state.step) > 0, len(of_edge) > 0
+    has_unaries, has_edges = len(graph.step) > 0, len(of_edge) > 0
     for end in range(1, n + 1):
         for start in range(end - 1, -1, -1):
             cell = forest_cell(start, end)
@@ -225,8 +216,13 @@ def close_cell(state: _State, cell: int) -> None:
         highest = -np.inf
         for node in order[lower:upper]:
             value = -np.inf
-            for place in range(state.step_first[first + node], state.step_first[first + node + 1]):
-                child, gain = graph.unary_child[state.step[place]], state.gains.unary[state.step[place]]
+            for place in range(
+                state.graph.step_first[first + node], state.graph.step_first[first + node + 1]
+            ):
+                child, gain = (
+                    graph.unary_child[state.graph.step[place]],
+                    state.gains.unary[state.graph.step[place]],
+                )
                 name = label[symbol[child]]
                 if rank[symbol[child]] == component:
                     most[name] = max(most[name], gain)
@@ -255,7 +251,7 @@ def close_cell(state: _State, cell: int) -> None:
 @kernel
 def extend_chain(state: _State, cell: int, top: int) -> None:
     """The best chain of a node that takes steps within its component first."""
-    graph, chains, step_first = state.graph, state.chains, state.step_first
+    graph, chains, step_first = state.graph, state.chains, state.graph.step_first
     first, symbol, label, rank = graph.node_first[cell], graph.node_symbol, chains.label, chains.rank
     used, most, earned, rest = chains.used, chains.most, chains.earned, chains.rest
     path, cursor, chain = chains.path, chains.cursor, chains.chain
@@ -270,7 +266,7 @@ def extend_chain(state: _State, cell: int, top: int) -> None:
             depth -= 1
             continue
         cursor[depth] += 1
-        step = state.step[place]
+        step = state.graph.step[place]
         child = graph.unary_child[step]
         name = label[symbol[child]]
         if used[name] or rank[symbol[child]] != component:
@@ -291,7 +287,7 @@ def read_chain(state: _State, cell: int, top: int, least: float) -> int:
 
     Returns the number of its nodes, which are in ``path``.
     """
-    graph, chains, step_first, best = state.graph, state.chains, state.step_first, state.best
+    graph, chains, step_first, best = state.graph, state.chains, state.graph.step_first, state.best
     symbol, label, used, foot = graph.node_symbol, chains.label, chains.used, state.gains.foot[cell]
     path, cursor, earned = chains.path, chains.cursor, chains.earned
     path[0], cursor[0], earned[0], used[label[symbol[top]]] = top, step_first[top], 0.0, 1
@@ -303,8 +299,8 @@ def read_chain(state: _State, cell: int, top: int, least: float) -> int:
             depth -= 1
             continue
         cursor[depth] += 1
-        child = graph.unary_child[state.step[place]]
-        reached = earned[depth] + state.gains.unary[state.step[place]]
+        child = graph.unary_child[state.graph.step[place]]
+        reached = earned[depth] + state.gains.unary[state.graph.step[place]]
         # No continuation is better than the child's own best chain.
         if used[label[symbol[child]]] or reached + best[child] + max(foot, 0.0) < least:
             continue
@@ -317,9 +313,20 @@ def read_chain(state: _State, cell: int, top: int, least: float) -> int:
 
 
 @kernel
-def read_tree(state: _State, root: int, n: int, listed: Ints, preterminals: Ints) -> int:
-    """List the nodes of a root's best tree; returns their number."""
-    graph, own, best = state.graph, state.own, state.best
+def find_tree(state: _State, n: int, listed: Ints, preterminals: Ints) -> tuple[float, int]:
+    """List the nodes of the best tree; returns its score (-inf: there is none) and their number."""
+    graph, own, best, root_gain = state.graph, state.own, state.best, state.gains.root
+    fill_best(state, n)
+    first, top, root = graph.node_first[-2], -np.inf, -1
+    for place in range(len(root_gain)):
+        top = max(top, best[first + place] + root_gain[place])
+    if top == -np.inf:
+        return top, 0
+    least = top - state.slack - state.share * abs(top)
+    for place in range(len(root_gain)):
+        lesser = root < 0 or graph.node_symbol[first + place] < graph.node_symbol[root]
+        if lesser and best[first + place] + root_gain[place] >= least:
+            root = first + place
     stack = np.empty((n + 1, 2), np.int32)
     stack[0, 0], stack[0, 1] = root, n
     height, count = 1, 0
@@ -348,7 +355,7 @@ def read_tree(state: _State, root: int, n: int, listed: Ints, preterminals: Ints
         stack[height, 0], stack[height, 1] = right, end
         stack[height + 1, 0], stack[height + 1, 1] = left, graph.node_start[right]
         height += 2
-    return count
+    return top, count
 
 
 @kernel
