@@ -77,7 +77,7 @@ class Known(NamedTuple):
     joint: FloatArray
 
 
-class Anyree(NamedTuple):
+class KnownTree(NamedTuple):
     """What is known where some labelled brackets are fixed.
 
     ``alive`` are the nodes that may be there still, ``joint`` has the probability of each bracket together
@@ -187,7 +187,7 @@ class Uncrossed(Agreement):
         return known.weight * known.forest.mass(known.closed | across)
 
 
-class SameTree(Agreement[Anyree]):
+class SameTree(Agreement):
     """Labelled brackets (start, end, label id) agree with the true tree where it has them all."""
 
     def __init__(self, masked: MaskedForest, label: Ints) -> None:
@@ -203,16 +203,16 @@ class SameTree(Agreement[Anyree]):
         self._shows_nothing = distinct[:, 2] == NO_LABEL
         self._edges = _edges_by_look(forest, self._look)
 
-    def start(self) -> Anyree:
+    def start(self) -> KnownTree:
         """What is known where nothing is fixed."""
         return self._known(np.ones(len(self._look), np.bool_))
 
-    def within(self, known: Anyree, bracket: Bracket) -> Anyree:
+    def within(self, known: KnownTree, bracket: Bracket) -> KnownTree:
         """The same with one more bracket fixed."""
         self.work += 2 * self._forest.cost
         return self._known(known.alive & self._allowed([bracket]))
 
-    def bound(self, known: Anyree, forbidden: frozenset[Bracket]) -> float:
+    def bound(self, known: KnownTree, forbidden: frozenset[Bracket]) -> float:
         """How probable a tree of what is left can be at most, if each node may choose what is below it.
 
         U(node) is at least the probability of the node's derivations that look like any one tree over its
@@ -229,15 +229,15 @@ class SameTree(Agreement[Anyree]):
         roots = slice(forest.node_first[-2], forest.node_first[-1])
         return float(np.bincount(self._look[roots], forest.root[roots] * best[roots], 1).max())
 
-    def mass(self, known: Anyree, tree: Sequence[Bracket]) -> float:
+    def mass(self, known: KnownTree, tree: Sequence[Bracket]) -> float:
         """The probability that the true tree looks so."""
         self.work += self._forest.cost
         return self._forest.mass(self._forest.none, known.alive & self._allowed(tree))
 
-    def _known(self, alive: BoolArray) -> Anyree:
+    def _known(self, alive: BoolArray) -> KnownTree:
         mass, given = self._forest.conditioned(self._forest.none, alive)
         joint = mass * np.bincount(self._look, given.g_bottom, len(self._brackets))
-        return Anyree(alive, np.where(self._shows_nothing, 0.0, joint))
+        return KnownTree(alive, np.where(self._shows_nothing, 0.0, joint))
 
     def _allowed(self, brackets: Sequence[Bracket]) -> BoolArray:
         """The nodes that stand beside these brackets, or are one of them."""
