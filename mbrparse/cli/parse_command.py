@@ -233,6 +233,7 @@ def parse(
             trees.debinarize,
             best_first=search,
             items=objectives.items,
+            expectations=trees.details is not None or trees.write_posteriors is not None,
             k_best=candidates.k_best,
             samples=candidates.samples,
             seed=candidates.seed or 0,

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar, cast
@@ -52,9 +52,7 @@ REPORTED = 5
 class Worker(Protocol[Given_contra, Result]):
     """What makes the results of sentences, in each process its own."""
 
-    @property
-    def source(self) -> GrammarSource | PosteriorsSource:
-        """Where its posteriors come from."""
+    source: GrammarSource | PosteriorsSource
 
     def __call__(self, items: Sequence[Given_contra], /) -> list[Result]:
         """The result of each item."""
@@ -186,16 +184,12 @@ class ParseWorker:
         posteriors: bool = False,
         marked: bool = False,
     ) -> None:
-        """With ``marked`` the roots of fall-backs are."""
-        self._parser = Parser(known, options=replace(options, expectations=details or posteriors))
+        """With ``marked`` the roots of fall-backs are; ``details`` need the options' ``expectations``."""
+        self._parser = Parser(known, options=options)
+        self.source: GrammarSource | PosteriorsSource = self._parser.source
         grammar = known if isinstance(known, Grammar) else None
         self._details = Details(grammar) if details else None
         self._posteriors, self._marked = posteriors, marked
-
-    @property
-    def source(self) -> GrammarSource | PosteriorsSource:
-        """Where its posteriors come from."""
-        return self._parser.source
 
     def __call__(self, lines: Sequence[Line], /) -> list[Output]:
         """What is written of each sentence."""
@@ -226,7 +220,7 @@ class ParseWorker:
             tuple(trees),
             None if self._details is None else json.dumps(self._details.row(parse), allow_nan=False),
             parse.reason,
-            parse.length,
+            len(parse.terminal_ids),
             None if known is None else known.entries,
             known.consistent if known is not None and crossing else None,
             tuple(f"{log_prob:.9f}\t{tree or EMPTY_PARSE}" for log_prob, tree in parse.candidates),

@@ -110,37 +110,6 @@ def find_form(trees: Iterable[GivenTree], wanted: Form | None = None) -> FoundFo
     return FoundForm("original", what)
 
 
-def labelled_spans(
-    given: GivenTree, form: Form, known: frozenset[str], unaries: bool, joined: bool
-) -> LabelledSpans:
-    """The constituents of a tree in preorder, with labels as a grammar's charts have them.
-
-    ``known`` are those of the grammar or of given posteriors, ``unaries`` says whether there are constituents
-    over one word, ``joined`` whether labels may stand for chains. A wrapper (treebank.outlines) with none of
-    the labels is left out. Raises InputMismatchError for a tree with traces, LabelError for a label that no
-    binarizing wrote.
-    """
-    tree = given.tree
-    assert tree is not None
-    tree = clean.unwrap(tree, clean.WRAPPERS - known)
-    if any(leaf.label == clean.TRACE for leaf in tree.leaves()):
-        remedy = "clean it: mbrparse binarize, and for original trees mbrparse debinarize after it"
-        raise given.error("a tree with traces", remedy)
-    found = constituents(tree)
-    if len(tree.leaves()) == 1 and not unaries:
-        return []  # a single terminal is no constituent, whatever is written over it
-    if form == "original":
-        # Labels as binarizing writes them; chains of unary nodes joined (--unary join) where that is a label.
-        spans: list[tuple[int, int, str]] = []
-        for (start, end), chain in itertools.groupby(found, key=lambda one: one[:2]):
-            names = tuple(one.label for one in chain)
-            whole = labels.join_chain(names)
-            written = [whole] if joined and len(names) > 1 and whole in known else map(labels.escape, names)
-            spans.extend((start, end, label) for label in written)
-        return spans
-    return [(start, end, given.projected(label)) for start, end, label in found]
-
-
 Row = dict[str, Any]
 
 #: The columns of a row, in order; ``nodes`` comes last, and is not in tables.
@@ -234,12 +203,7 @@ class Scorer:
         Raises InputMismatchError and LabelError for a tree that is not of the form.
         """
         first = trees[0]
-        spans = [
-            None
-            if one.tree is None
-            else labelled_spans(one, self._form, self.source.labels, self._unaries, self._joined)
-            for one in trees
-        ]
+        spans = list(map(self._spans, trees))
         sentence = next((one.sentence for one in trees if one.tree is not None), ())
         if not sentence and first.place < len(self._lengths):
             # Given posteriors know how long a sentence without a tree is.
@@ -250,6 +214,32 @@ class Scorer:
             evidence = self.source.refused(sentence, sources.failure(error))
         rows = (self._row(evidence, one.tree, found) for one, found in zip(trees, spans, strict=True))
         return [{"sentence": first.place + 1, **row} for row in rows]
+
+    def _spans(self, given: GivenTree) -> LabelledSpans | None:
+        """The constituents of a tree in preorder, with labels as charts have them.
+
+        A wrapper (treebank.outlines) whose label the source does not know is left out. Raises
+        InputMismatchError for a tree with traces, LabelError for a label that no binarizing wrote.
+        """
+        if given.tree is None:
+            return None
+        tree, known = clean.unwrap(given.tree, clean.WRAPPERS - self.source.labels), self.source.labels
+        if any(leaf.label == clean.TRACE for leaf in tree.leaves()):
+            remedy = "clean it: mbrparse binarize, and for original trees mbrparse debinarize after it"
+            raise given.error("a tree with traces", remedy)
+        found = constituents(tree)
+        if len(tree.leaves()) == 1 and not self._unaries:
+            return []  # a single terminal is no constituent, whatever is written over it
+        if self._form == "binarized":
+            return [(start, end, given.projected(label)) for start, end, label in found]
+        # Labels as binarizing writes them; chains of unary nodes joined (--unary join) where that is a label.
+        spans: list[tuple[int, int, str]] = []
+        for (start, end), chain in itertools.groupby(found, key=lambda one: one[:2]):
+            names = tuple(one.label for one in chain)
+            whole = labels.join_chain(names)
+            joined = self._joined and len(names) > 1 and whole in known
+            spans += [(start, end, one) for one in ([whole] if joined else map(labels.escape, names))]
+        return spans
 
     def _row(self, evidence: sources.Evidence, tree: Tree | None, spans: LabelledSpans | None) -> Row:
         reason = evidence.reason

@@ -194,7 +194,7 @@ class Votes:
 
     def _decoded(self, objective: Objective, details: bool) -> Iterator[Output]:
         given = self.posteriors()
-        worker = ParseWorker(given, ParserOptions((objective,)), details)
+        worker = ParseWorker(given, ParserOptions((objective,), expectations=details), details)
         # Words get the tags with the most votes, as tokens do.
         lines = (Line(self.words(at), at, True, given.source) for at in range(len(self._sentences)))
         return (_noted(output) for line in lines for output in worker([line]))
