@@ -4,34 +4,29 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
-from click.core import ParameterSource
 
-from mbrparse.cli.commands import option_group
-from mbrparse.cli.messages import note, with_progress
-from mbrparse.cli.model_options import LabelOptions
-from mbrparse.cli.options import (
-    CorpusOptions,
+from mbrparse.cli import corpus_options, options
+from mbrparse.cli.commands import (
     InputFile,
     NearestChoice,
     Text,
-    check_outputs,
+    argument,
+    command,
     count_option,
-    encoding_option,
-    functions_option,
-    inputs_argument,
-    label_map_option,
-    no_ids_option,
-    on_error_option,
+    group,
     option,
-    output_option,
-    with_places,
 )
-
-if TYPE_CHECKING:
-    from mbrparse.treebank.binarize import Binarization
+from mbrparse.cli.corpus_options import CorpusOptions
+from mbrparse.cli.messages import note, with_progress
+from mbrparse.cli.model_options import LabelOptions
+from mbrparse.errors import CorpusError, LabelError
+from mbrparse.files import source_name
+from mbrparse.treebank import binarize as binarizer
+from mbrparse.treebank import brackets, clean, heads
+from mbrparse.treebank.corpora import known_corpora, places, prepare
 
 PARENT, HEAD_TAG = "parent", "head-tag"
 COLLINS = "collins"
@@ -52,14 +47,12 @@ def _annotations(text: str) -> frozenset[str]:
 
 def _is_plain(spec: str) -> bool:
     """Whether an input is a file of trees, which binarized ones may replace: a corpus is more than those."""
-    from mbrparse.treebank.corpora.known_corpora import corpus_path
-
-    return corpus_path(spec) == spec and not spec.lower().endswith(".zip")
+    return known_corpora.corpus_path(spec) == spec and not spec.lower().endswith(".zip")
 
 
 @dataclass(frozen=True)
 class BinarizeOptions:
-    """How trees are cleaned and binarized."""
+    """How trees are cleaned and binarization."""
 
     unary: Any = option(
         choices=["top", "bottom", "join", "join-tags", "keep"],
@@ -68,8 +61,11 @@ class BinarizeOptions:
         "production. Over a preterminal the preterminal stays, or with join-tags is joined too, or with keep "
         "all stay.",
     )
-    functions: str = functions_option()
-    label_map: str | None = label_map_option()
+    functions: str = corpus_options.functions()
+    label_map: str | None = option(
+        type=InputFile(),
+        help="New names for categories and tags: an old and a new one a line, with * and ? in the old.",
+    )
     direction: Any = option(
         choices=["right", "left"], default="right", help="The direction in which continuations branch."
     )
@@ -98,45 +94,31 @@ class BinarizeOptions:
     max_length: int | None = count_option(help="Drop trees with more terminals.")
     min_length: int = count_option(help="Drop trees with fewer terminals.", default=1)
 
-    def binarization(self) -> Binarization:
+    def binarization(self) -> binarizer.Binarization:
         """The binarization; raises UsageError for options that cannot be combined."""
-        from mbrparse.treebank.binarize import Binarization, HeadDriven
-        from mbrparse.treebank.heads import head_rules as read_head_rules
-
-        def given(name: str) -> bool:
-            return click.get_current_context().get_parameter_source(name) is not ParameterSource.DEFAULT
-
         annotate, vmarkov = self.annotate or frozenset(), self.vmarkov
         if PARENT in annotate:
-            if vmarkov != 2 and given("vmarkov"):
-                raise click.UsageError(f"--annotate parent is --vmarkov 2, not {vmarkov}.")
+            options.refuse(["vmarkov"] if vmarkov != 2 else [], "no --annotate parent, which is --vmarkov 2")
             vmarkov = 2
         if self.head_rules is None:
             if self.subcat or HEAD_TAG in annotate:
                 raise click.UsageError("--subcat and --annotate head-tag need --head-rules.")
-            return Binarization(self.direction, self.hmarkov, vmarkov)
-        if given("direction") or given("hmarkov"):
-            raise click.UsageError("--direction and --hmarkov cannot be combined with --head-rules.")
-        heads = HeadDriven(read_head_rules(self.head_rules), HEAD_TAG in annotate, self.subcat)
-        return Binarization(vmarkov=vmarkov, heads=heads)
+            return binarizer.Binarization(self.direction, self.hmarkov, vmarkov)
+        options.refuse(["direction", "hmarkov"], "no --head-rules")
+        rules = heads.head_rules(self.head_rules)
+        around = binarizer.HeadDriven(rules, HEAD_TAG in annotate, self.subcat)
+        return binarizer.Binarization(vmarkov=vmarkov, heads=around)
 
 
-@click.command()
-@click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
-@output_option()
-@option_group("how", BinarizeOptions)
-@option("--sections", type=Text("02-21"), help="Sections of wsj:DIR.")
-@option_group("reading", CorpusOptions)
-@on_error_option("At a malformed tree, stop with an error, or skip and count it.")
-@no_ids_option()
+@command
 def binarize(
-    inputs: tuple[str, ...],
-    output: str,
-    how: BinarizeOptions,
-    sections: str | None,
-    reading: CorpusOptions,
-    on_error: Any,
-    no_ids: bool,
+    inputs: tuple[str, ...] = argument(nargs=-1, required=True, metavar="INPUT..."),
+    output: str = options.output(),
+    how: BinarizeOptions = group(BinarizeOptions),
+    sections: str | None = option(type=Text("02-21"), help="Sections of wsj:DIR."),
+    reading: CorpusOptions = group(CorpusOptions),
+    on_error: Any = corpus_options.on_error("At a malformed tree, stop with an error, or skip and count it."),
+    no_ids: bool = corpus_options.no_ids(),
 ) -> None:
     """Clean and binarize a treebank.
 
@@ -144,32 +126,30 @@ def binarize(
     penn-historical:PATH, wsj:DIR (LDC layout, see --sections) or embedded:flights: mbrparse corpora
     lists them all.
     """
-    from mbrparse.treebank.clean import read_label_map
-    from mbrparse.treebank.corpora.known_corpora import corpus_path, known_corpus
-    from mbrparse.treebank.corpora.places import write_trees
-    from mbrparse.treebank.corpora.prepare import Preparation, PreparationStatistics, prepare_corpora
-
     if sections is not None and not any(spec.startswith("wsj:") for spec in inputs):
         raise click.UsageError("--sections needs wsj:DIR.")
-    check_outputs(
-        with_places([("--output", output)], no_ids),
-        [
-            ("--head-rules", how.head_rules),
-            ("--label-map", how.label_map),
-            *(("INPUT", corpus_path(spec)) for spec in inputs if not _is_plain(spec)),
-        ],
-        rewritten=[("INPUT", spec) for spec in inputs if _is_plain(spec)],
+    options.check_outputs(
+        corpus_options.with_places({"--output": output}, no_ids),
+        {
+            "--head-rules": how.head_rules,
+            "--label-map": how.label_map,
+            "INPUT...": [known_corpora.corpus_path(spec) for spec in inputs if not _is_plain(spec)],
+        },
+        {"INPUT": [spec for spec in inputs if _is_plain(spec)]},
     )
-    binarization = how.binarization()
-    names = None if how.label_map is None else read_label_map(how.label_map)
+    way = how.binarization()
+    names = None if how.label_map is None else clean.read_label_map(how.label_map)
     if how.head_rules == COLLINS and names is None:
-        unmatched = [spec for spec in inputs if (corpus := known_corpus(spec)) and corpus.heads != COLLINS]
-        for spec in unmatched:
-            note(f"warning: Collins's rules know no labels of {spec}: give other rules or a --label-map")
-    preparation = Preparation(how.unary, how.functions, binarization, how.max_length, names, how.min_length)
-    statistics = PreparationStatistics()
-    trees = prepare_corpora(inputs, preparation, statistics, reading, sections=sections, on_error=on_error)
-    write_trees(with_progress(trees, "binarizing"), output, note, places=not no_ids)
+        for spec in inputs:
+            corpus = known_corpora.known_corpus(spec)
+            if corpus is not None and corpus.heads != COLLINS:
+                note(f"warning: Collins's rules know no labels of {spec}: give other rules or a --label-map")
+    preparation = prepare.Preparation(how.unary, how.functions, way, how.max_length, names, how.min_length)
+    statistics = prepare.PreparationStatistics()
+    trees = prepare.prepare_corpora(
+        inputs, preparation, statistics, reading, sections=sections, on_error=on_error
+    )
+    places.write_trees(with_progress(trees, "binarizing"), output, note, places=not no_ids)
     note(str(statistics))
     for line in statistics.notes():
         note(line)
@@ -178,37 +158,31 @@ def binarize(
         note(f"warning: no label fits these lines of {names.source}: {lines}")
 
 
-@click.command()
-@inputs_argument()
-@output_option()
-@encoding_option()
-@option_group("foreign", LabelOptions)
-def debinarize(inputs: tuple[str, ...], output: str, encoding: str, foreign: LabelOptions) -> None:
+@command
+def debinarize(
+    inputs: tuple[str, ...] = options.inputs(),
+    output: str = options.output(),
+    encoding: str = options.encoding(),
+    foreign: LabelOptions = group(LabelOptions),
+) -> None:
     """Turn binarized trees (or a parser's output) back into n-ary ones.
 
     Continuations are removed, annotations dropped, joined chains expanded; empty parses stay. INPUT.places
     is passed on to --output.
     """
-    from mbrparse.errors import CorpusError, LabelError
-    from mbrparse.files import source_name
-    from mbrparse.treebank.binarize import debinarize as undo
-    from mbrparse.treebank.binarize import phrase_labels, translated, watched
-    from mbrparse.treebank.brackets import read_parse_file
-    from mbrparse.treebank.corpora.places import Places, open_trees
-
-    check_outputs(with_places([("--output", output)]), rewritten=[("INPUT", path) for path in inputs])
+    options.check_outputs(corpus_options.with_places({"--output": output}), rewritten={"INPUT": inputs})
     marks = foreign.marks()
-    places, sources = Places(note), list(map(source_name, inputs))
-    with open_trees(output, any(map(places.known, sources))) as write:
+    known, sources = places.Places(note), list(map(source_name, inputs))
+    with places.open_trees(output, any(map(known.known, sources))) as write:
         for path, source in zip(inputs, sources, strict=True):
             line = 0
-            read = read_parse_file(path, encoding)
+            read = brackets.read_parse_file(path, encoding)
             if marks is None:
-                read = watched(read, lambda one: phrase_labels(one.tree), source, note)
+                read = binarizer.watched(read, lambda one: binarizer.phrase_labels(one.tree), source, note)
             for line, tree, _ in with_progress(read, "debinarizing"):
                 try:
-                    ours = tree if tree is None or marks is None else translated(tree, marks)
-                    write(None if ours is None else undo(ours), places.of(source, line))
+                    ours = tree if tree is None or marks is None else binarizer.translated(tree, marks)
+                    write(None if ours is None else binarizer.debinarize(ours), known.of(source, line))
                 except LabelError as error:
                     remedy = "for another program's labels, give --label-style, or --joiner ('' for nothing)"
                     raise LabelError(error.message, source=source, line=line, remedy=remedy) from None

@@ -1,91 +1,176 @@
-"""click's commands as mbrparse has them: groups of commands imported when called, and groups of options."""
+"""click's commands as mbrparse has them: a function whose parameters' defaults are options and arguments."""
 
 from __future__ import annotations
 
 import difflib
-import functools
-import importlib
-from collections.abc import Callable, Sequence
+import inspect
+import math
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields
-from typing import Any, TypeVar, cast
+from typing import Any, NamedTuple
 
 import click
+from click.shell_completion import CompletionItem
+
+from mbrparse.cli.messages import with_dashes
+from mbrparse.errors import OptionsError
 
 
-class LazyGroup(click.Group):
-    """A group of commands, each the function of its own name in the module NAME_command.
+class _Named(click.types.StringParamType):
+    """Text that the help calls ``metavar``."""
 
-    ``lines`` maps the commands' names to their lines in the help; the modules lie beside this one, and
-    ``modules`` names those that are called otherwise. A misspelt name is answered with the nearest one.
+    def __init__(self, metavar: str = "FILE") -> None:
+        self._metavar = metavar
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:
+        return self._metavar
+
+
+class Text(_Named):
+    """Text that names no file and no address; ``read`` makes the option's value of it."""
+
+    def __init__(self, metavar: str = "TEXT", read: Callable[[str], Any] = str) -> None:
+        super().__init__(metavar)
+        self._read = read
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        return self._read(super().convert(value, param, ctx))
+
+
+def numbers(text: str) -> tuple[float, ...]:
+    """Numbers with commas between.
+
+    >>> numbers(".5, 2")
+    (0.5, 2.0)
     """
-
-    def __init__(self, *args: Any, lines: dict[str, str], modules: dict[str, str], **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self._lines = lines
-        self._modules = modules
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(self._lines)
-
-    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
-        if name not in self._lines:
-            return None
-        function = name.replace("-", "_")
-        module = self._modules.get(name, f"{function}_command")
-        command: click.Command = getattr(importlib.import_module(f"mbrparse.cli.{module}"), function)
-        return command
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl(list(self._lines.items()))
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        name = args[0]
-        if name not in self._lines and not name.startswith("-"):
-            near = difflib.get_close_matches(name, self._lines, n=1)
-            hint = f" Did you mean {near[0]!r}?" if near else ""
-            ctx.fail(f"No such command {name!r}.{hint}")
-        return super().resolve_command(ctx, args)
+    try:
+        return tuple(map(float, text.split(",")))
+    except ValueError:
+        raise click.BadParameter(f"{text!r} is no list of numbers such as .5,.5") from None
 
 
-Command = TypeVar("Command", bound=Callable[..., Any])
+class PathName(_Named):
+    """The name of a file or folder; an empty text is none, though to pathlib it is the working folder."""
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        return [CompletionItem(incomplete, type="file")]
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if not value or "\0" in value:
+            self.fail(f"{value!r} is no name of a file.", param, ctx)
+        return super().convert(value, param, ctx)
 
 
-def option_group(
-    name: str, kind: type[Any], section: str = "Options", without: Sequence[str] = ()
-) -> Callable[[Command], Command]:
-    """A decorator that hands a command's options to it together, as its parameter ``name``.
+class InputFile(PathName):
+    """A file to read, or several: ``NAME=FILE,FILE``; also ``-``, and names such as ``embedded:flights``."""
 
-    ``kind`` is a dataclass. Its fields are named as the parameters of the options, which are their defaults;
-    the fields ``without`` get None, and no option. ``section`` is the heading above the options in the help
-    of a ``SectionedCommand``; a class's own options come before inherited ones.
+
+class NearestChoice(click.Choice[str]):
+    """A choice that names the nearest one for a misspelt value."""
+
+    def get_invalid_choice_message(self, value: object, ctx: click.Context | None) -> str:
+        message = super().get_invalid_choice_message(value, ctx)
+        near = difflib.get_close_matches(str(value), [str(choice) for choice in self.choices], n=1)
+        return message + (f" Did you mean {near[0]!r}?" if near else "")
+
+
+class Finite(click.FloatRange):
+    """A range of numbers, which neither nan nor inf belongs to (every range of click's has nan)."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        number = super().convert(value, param, ctx)
+        if not math.isfinite(number):
+            self.fail(f"{value!r} is not a number.", param, ctx)
+        return number
+
+
+#: The metavars of options that are paths.
+_PATHS = ("FILE", "FILE.npz", "PATH", "DIR", "FOLDER", "ADDRESS|FILE")
+
+
+def option(*names: str, choices: Sequence[str] | None = None, **attributes: Any) -> Any:
+    """An option, as the default of the function's parameter or the group's field that has its value.
+
+    It is named as that is, unless ``names`` are given, and its own default is shown. ``choices`` are its
+    values, if there are few. Paths are known by their metavar.
     """
-    listed = sorted(fields(kind), key=lambda field: field.name not in kind.__annotations__)
-    decorators: dict[str, Any] = {field.name: field.default for field in listed if field.name not in without}
-    for field, decorator in decorators.items():
-        if isinstance(decorator, functools.partial):  # an option that is called as its field
-            decorators[field] = decorator(f"--{field.replace('_', '-')}")
+    if choices is not None:
+        attributes["type"] = NearestChoice(choices)
+    elif attributes.get("metavar") in _PATHS:
+        attributes["type"] = PathName(attributes["metavar"])
 
-    def add(command: Command) -> Command:
-        @functools.wraps(command)
-        def collected(*arguments: Any, **given: Any) -> Any:
-            group = kind(**dict.fromkeys(without), **{field: given.pop(field) for field in decorators})
-            return command(*arguments, **given, **{name: group})
+    def made(name: str) -> Iterator[click.Parameter]:
+        called = names or (f"--{name.replace('_', '-')}",)
+        yield click.Option([*called, name], **{"show_default": True, **attributes})
 
-        before = len(getattr(command, "__click_params__", ()))
-        wrapped: Any = collected
-        for decorator in reversed(decorators.values()):
-            wrapped = decorator(wrapped)
-        for parameter in wrapped.__click_params__[before:]:
-            parameter.__dict__["section"] = section
-        return cast("Command", wrapped)
-
-    return add
+    return made
 
 
-class SectionedCommand(click.Command):
+def count_option(*names: str, least: int = 1, most: int | None = None, **attributes: Any) -> Any:
+    """A whole number of at least ``least``, at most ``most``."""
+    return option(*names, type=click.IntRange(least, most), **attributes)
+
+
+def argument(**attributes: Any) -> Any:
+    """An argument, as the default of the function's parameter that has its value."""
+
+    def made(name: str) -> Iterator[click.Parameter]:
+        yield click.Argument([name], **attributes)
+
+    return made
+
+
+class _Group(NamedTuple):
+    kind: type[Any]
+    section: str
+    without: Sequence[str]
+
+    def fields(self) -> dict[str, Any]:
+        """What makes the options, by field; a class's own ones come before inherited ones."""
+        own = self.kind.__annotations__
+        listed = sorted(fields(self.kind), key=lambda field: field.name not in own)
+        return {field.name: field.default for field in listed if field.name not in self.without}
+
+
+def group(kind: type[Any], section: str = "Options", without: Sequence[str] = ()) -> Any:
+    """Options that are handed to a function together, as the default of the parameter that has them.
+
+    ``kind`` is a dataclass whose fields' defaults are options; the fields ``without`` get None, and no
+    option. ``section`` is the heading above the options in the help.
+    """
+    return _Group(kind, section, without)
+
+
+def command(function: Callable[..., None]) -> click.Command:
+    """The command that calls a function, and is named as that is."""
+    parameters: list[click.Parameter] = []
+    groups: dict[str, _Group] = {}
+    for name, parameter in inspect.signature(function).parameters.items():
+        made = {name: parameter.default}
+        if isinstance(parameter.default, _Group):
+            groups[name] = parameter.default
+            made = groups[name].fields()
+        for field, make in made.items():
+            for one in make(field):
+                one.__dict__["section"] = groups[name].section if name in groups else "Options"
+                parameters.append(one)
+
+    def call(**given: Any) -> None:
+        collected = {}
+        for name, (kind, _, without) in groups.items():
+            names = groups[name].fields()
+            collected[name] = kind(**dict.fromkeys(without), **{field: given.pop(field) for field in names})
+        try:
+            function(**given, **collected)
+        except OptionsError as error:
+            raise click.UsageError(f"{with_dashes(error)}.") from None
+
+    return _SectionedCommand(function.__name__, callback=call, params=parameters, help=function.__doc__)
+
+
+class _SectionedCommand(click.Command):
     """A command whose help lists its options in sections, in the order of their first options."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

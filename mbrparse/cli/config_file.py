@@ -17,7 +17,8 @@ from typing import Any
 
 import click
 
-from mbrparse.cli.options import InputFile, Text
+from mbrparse.cli.commands import InputFile, Text
+from mbrparse.cli.messages import note
 from mbrparse.errors import FileError
 from mbrparse.files import open_input, source_name
 
@@ -33,15 +34,20 @@ _HARMLESS = (
 )
 
 
-def config_in(folder: Path) -> tuple[str, dict[str, Any]] | None:
-    """The file and its tables that hold for commands called in a folder; None: there is none."""
-    own, shared = folder / OWN, folder / SHARED
-    if own.is_file():
-        return OWN, read_config(own)
+def use_defaults(context: click.Context, config: str | None) -> None:
+    """Use the options of a file as a command's defaults, and print that; without one, of the folder's."""
+    path = config
+    if path is None and Path(OWN).is_file():
+        path = OWN
     # A project's own file concerns us only where it names us.
-    if shared.is_file() and _TOOL.encode() in shared.read_bytes():
-        return SHARED, read_config(shared)
-    return None
+    elif path is None and Path(SHARED).is_file() and _TOOL.encode() in Path(SHARED).read_bytes():
+        path = SHARED
+    name, group = context.invoked_subcommand, context.command
+    if path is None or name is None or not isinstance(group, click.Group):
+        return
+    context.default_map = defaults_of(group, context, read_config(path), name, path, config is not None)
+    if context.default_map.get(name):
+        note(f"options of {name} from {path} (--no-config ignores them)")
 
 
 def read_config(path: str | Path) -> dict[str, Any]:
@@ -109,42 +115,29 @@ def _options(
         for name in option.opts
         if name.startswith("--") and name != "--help"
     }
-    found = {}
+    defaults = {}
     for key, value in table.items():
         if key not in known:
             raise _error(source, f"{where} has no option {key!r}", key, known)
-        option = known[key]
+        option, what = known[key], f"{where} {key}"
         several = value if option.multiple and isinstance(value, list) else [value]
         for one in several:
-            _check(option, one, f"{where} {key}", source)
+            if isinstance(one, bool) is not option.is_flag or not isinstance(one, (str, int, float)):
+                takes = "true or false" if option.is_flag else "text or a number"
+                raise FileError(f"{what} is {one!r}: it takes {takes}", source=source)
             if not named and (wrong := _unsafe(option, str(one))):
                 raise FileError(
-                    f"{where} {key}: only a file that --config names may set {wrong}",
+                    f"{what}: only a file that --config names may set {wrong}",
                     source=source,
                     remedy=f"give --{key} on the command line, or: mbrparse --config {source} ...",
                 )
         texts = [one if option.is_flag else str(one) for one in several]
+        defaults[str(option.name)] = given = texts if option.multiple else texts[0]
         try:
-            option.type_cast_value(context, texts if option.multiple else texts[0])
+            option.type_cast_value(context, given)
         except click.BadParameter as error:
-            raise FileError(f"{where} {key}: {error.message}", source=source) from None
-        found[str(option.name)] = texts if option.multiple else texts[0]
-    return found
-
-
-def _check(option: click.Option, value: Any, where: str, source: str) -> None:
-    """Raise FileError for a value that is not of the option's type."""
-    expected = "text"
-    kinds: tuple[type, ...] = (str, int, float)
-    if option.is_flag:
-        expected, kinds = "true or false", (bool,)
-    elif isinstance(option.type, click.types.IntParamType):
-        expected, kinds = "a whole number", (int,)
-    elif isinstance(option.type, click.types.FloatParamType):
-        expected, kinds = "a number", (int, float)
-    if type(value) not in kinds:
-        listed = f"a list of values, each {expected}," if option.multiple else expected
-        raise FileError(f"{where} is {value!r}: it takes {listed}", source=source)
+            raise FileError(f"{what}: {error.message}", source=source) from None
+    return defaults
 
 
 def _unsafe(option: click.Option, text: str) -> str:

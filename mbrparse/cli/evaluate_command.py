@@ -1,7 +1,10 @@
-"""``mbrparse evaluate``: a gold file and parse files in, a table of criteria out, or EVALB's output."""
+"""``mbrparse evaluate``, ``report`` and ``cite``: a gold file and parse files in, tables and pages out."""
 
 from __future__ import annotations
 
+import shlex
+import sys
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
@@ -9,17 +12,128 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mbrparse.cli.commands import SectionedCommand, option_group
-from mbrparse.cli.comparison_options import ComparisonOptions
+from mbrparse.cli import options
+from mbrparse.cli.commands import InputFile, Text, argument, command, count_option, group, option
 from mbrparse.cli.messages import log, note, with_progress
-from mbrparse.cli.options import InputFile, Text, check_outputs, option, output_option
+from mbrparse.cli.model_options import LabelOptions
 from mbrparse.files import STANDARD, atomic_outputs, open_output, source_name
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from mbrparse.evaluate.compare.evaluation import EvaluationSettings
     from mbrparse.evaluate.evalb.parameters import EvalbParameters
     from mbrparse.evaluate.tables import Format
+
+
+@dataclass(frozen=True)
+class ComparisonOptions(LabelOptions):
+    """What counts, how it is averaged, and what differences are tested."""
+
+    profile: str | None = option(
+        choices=["goodman", "evalb", "spmrl", "prpn", "on-lstm", "diora", "compound-pcfg"],
+        help="The published evaluation to follow (see docs/evaluation.md; default: goodman).",
+    )
+    keep_punctuation: bool = option(
+        is_flag=True, help="With the profiles of unsupervised parsing: count all terminals as words."
+    )
+    evalb: str | None = option(
+        type=InputFile("PRM"),
+        help="Compare as EVALB does, with this parameter file: a file, or EVALB's own COLLINS.prm, "
+        "new.prm or sample.prm.",
+    )
+    form: Any = option(
+        choices=["binarized", "original"],
+        default="binarized",
+        help="Compare binarized trees, or original ones (binarized files are un-binarized first).",
+    )
+    unaries: bool = option(is_flag=True, help="The trees keep unary productions (binarize --unary keep).")
+    crossing_reference: Any = option(
+        choices=["debinarized", "binarized"],
+        default="debinarized",
+        help="The gold trees of consistent brackets: without continuations, or binarized.",
+    )
+    average: Any = option(
+        choices=["pooled", "sentence"],
+        default="pooled",
+        help="The ratio of sums over all sentences, or the mean of the sentences' rates where they have one.",
+    )
+    everything: bool = option(
+        "--all", is_flag=True, help="Add the bracketed tree rate, precisions and F scores."
+    )
+    criteria: str | None = option(
+        type=Text("NAME,..."),
+        help="Use these columns instead, such as labelled-f,leaf-ancestor,tagging-accuracy.",
+    )
+    criterion: str | None = option(
+        type=Text("NAME"),
+        help="The criterion of differences and breakdowns, such as labelled-tree (default: "
+        "labelled-recall; with --evalb bracketing-f).",
+    )
+    baseline: str | None = option(
+        type=Text("NAME"), help="Compare the others with this one (default: the first of PARSES)."
+    )
+    resamples: int | None = count_option(
+        least=0,
+        help="Resamples for the significance of differences; 0: no test (default: 10000; 1000 with more "
+        "than 10,000 sentences).",
+    )
+    seed: int = count_option(help="Seed of the resamples.", default=0, least=0)
+    encoding: str = options.encoding()
+
+    def inputs(
+        self, gold: str, parses: Sequence[str], details: Sequence[str], runs: Sequence[str] = ()
+    ) -> options.Paths:
+        """What is read, with ``details`` and ``runs`` of the command; raises UsageError for wrong numbers."""
+        if [gold, *parses, *runs].count(STANDARD) > 1:
+            raise click.UsageError("standard input (-) can be read only once.")
+        if len(details) not in (0, 1, len(parses)):
+            raise click.UsageError("--details is given once for all PARSES, or once for each of them.")
+        several = {"PARSES": parses, "--runs": runs, "--details": details}
+        return {"GOLD": gold, "--evalb": self.evalb, **several}
+
+    def settings(self, parameters: EvalbParameters | None, **more: Any) -> EvaluationSettings:
+        """The settings of the evaluation; ``parameters`` are those of --evalb, ``more`` other settings.
+
+        Raises MbrparseError where the options mean nothing together.
+        """
+        from mbrparse.evaluate.compare.evaluation import EvaluationSettings
+        from mbrparse.evaluate.compare.profiles import chosen_profile
+        from mbrparse.evaluate.counts import Comparison
+        from mbrparse.evaluate.criteria import criterion_name
+
+        comparison = Comparison(self.form, self.crossing_reference, self.unaries)
+        profile = chosen_profile(self.profile, comparison, parameters)
+        if self.keep_punctuation:
+            profile = profile.with_punctuation()
+        criteria = profile.shown(self.everything)
+        if self.criteria is not None:
+            options.refuse(["everything"], "no --criteria, which names the columns")
+            names = map(criterion_name, self.criteria.split(","))
+            criteria = tuple(dict.fromkeys([*map(profile.called, names), *profile.context]))
+        return EvaluationSettings(
+            profile.how,
+            criteria,
+            criterion=None if self.criterion is None else criterion_name(self.criterion),
+            profile=self.profile,
+            average=self.average,
+            baseline=self.baseline,
+            resamples=self.resamples,
+            seed=self.seed,
+            marks=self.marks(),
+            **more,
+        )
+
+
+def _pairs(_: click.Context, __: click.Parameter, texts: tuple[str, ...]) -> dict[str, str]:
+    """NAME=TEXT, several times, each name once."""
+    pairs: dict[str, str] = {}
+    for text in texts:
+        name, equals, value = map(str.strip, text.partition("="))
+        if not name or not equals or name in pairs:
+            raise click.BadParameter(f"{text!r} is not NAME=..., each NAME once.")
+        pairs[name] = value
+    return pairs
 
 
 def _names(text: str) -> tuple[str, ...]:
@@ -50,7 +164,6 @@ class TableOptions:
     )
     all_tests: bool = option(
         "--significance",
-        "all_tests",
         is_flag=True,
         help="Print the differences by all criteria, with both tests, and the p-values of all pairs.",
     )
@@ -67,27 +180,22 @@ class TableOptions:
         metavar="PATH", help="Write the table of counts here, as CSV, with the gold trees' places."
     )
     strict: bool = option(is_flag=True, help="With --evalb: exit with 1 if sentences are left out.")
-    output: str = output_option()
+    output: str = options.output()
 
 
-@click.command(cls=SectionedCommand)
-@click.argument("gold")
-@click.argument("parses", nargs=-1)
-@option(
-    "--runs",
-    type=InputFile("NAME=FILE,FILE,..."),
-    multiple=True,
-    help="Parse files of several runs of one system (other seeds, say): their mean, spread and tests "
-    "over sentences and runs. PARSES beside them are systems of one run.",
-)
-@option_group("comparison", ComparisonOptions, "Comparison")
-@option_group("tables", TableOptions, "Output")
+@command
 def evaluate(
-    gold: str,
-    parses: tuple[str, ...],
-    runs: tuple[str, ...],
-    comparison: ComparisonOptions,
-    tables: TableOptions,
+    gold: str = argument(),
+    parses: tuple[str, ...] = argument(nargs=-1),
+    runs: dict[str, str] = option(
+        type=InputFile("NAME=FILE,FILE,..."),
+        multiple=True,
+        callback=_pairs,
+        help="Parse files of several runs of one system (other seeds, say): their mean, spread and tests "
+        "over sentences and runs. PARSES beside them are systems of one run.",
+    ),
+    comparison: ComparisonOptions = group(ComparisonOptions, "Comparison"),
+    tables: TableOptions = group(TableOptions, "Output"),
 ) -> None:
     """Compare parses with gold trees: a row for each file of PARSES, a column for each criterion.
 
@@ -108,29 +216,26 @@ def evaluate(
     from mbrparse.evaluate.evalb.parameters import read_parameters
     from mbrparse.treebank.candidate_files import is_candidate_file
 
-    systems = files_of_runs(runs)
+    systems = {name: files.split(",") for name, files in runs.items()}
     several = [path for files in systems.values() for path in files]
     if not parses and not several:
         raise click.UsageError("Missing argument 'PARSES...' (or --runs).")
     if several:
-        for name in ("by", "details", "strict"):
-            if getattr(tables, name):
-                raise click.UsageError(f"--{name} cannot be combined with --runs.")
-    if tables.calibration and (not tables.details or STANDARD in tables.details):
-        raise click.UsageError("--calibration needs --details FILE, which is read twice.")
-    if tables.calibration and (tables.by or tables.all_tests or comparison.profile or comparison.evalb):
-        raise click.UsageError(
-            "--calibration compares all constituents, and is a table of its own: leave --by, --significance, "
-            "--profile and --evalb out."
+        options.refuse(["by", "details", "strict"], "no --runs")
+    if tables.calibration:
+        options.refuse(
+            ["by", "all_tests", "profile", "evalb"], "no --calibration: that is a table of its own"
         )
+        if not tables.details or STANDARD in tables.details:
+            raise click.UsageError("--calibration needs --details FILE, which is read twice.")
+    if tables.all_tests:
+        options.refuse(["criterion"], "no --significance: that prints differences by all criteria")
+    if tables.format in ("csv", "json"):
+        options.refuse(["columns"], f"another --format: {tables.format} has all columns")
+    if comparison.evalb is None:
+        options.refuse(["strict"], "--evalb: the other criteria leave no sentence out")
     read = comparison.inputs(gold, parses, tables.details, several)
-    check_outputs([("--output", tables.output), ("--per-sentence", tables.per_sentence)], read)
-    if comparison.criterion is not None and tables.all_tests:
-        raise click.UsageError("--significance prints differences by all criteria: leave --criterion out.")
-    if tables.columns and tables.format in ("csv", "json"):
-        raise click.UsageError(f"--format {tables.format} has all columns: leave --columns out.")
-    if tables.strict and comparison.evalb is None:
-        raise click.UsageError("--strict needs --evalb: the other criteria leave no sentence out.")
+    options.check_outputs({"--output": tables.output, "--per-sentence": tables.per_sentence}, read)
     encoding = comparison.encoding
     parameters = None if comparison.evalb is None else read_parameters(comparison.evalb, log, encoding)
     if parameters is not None and parameters.debug:
@@ -243,14 +348,84 @@ def _print_as_evalb(
     return not messages and is_complete
 
 
-def files_of_runs(given: tuple[str, ...]) -> dict[str, list[str]]:
-    """The files of each system."""
-    runs: dict[str, list[str]] = {}
-    for text in given:
-        name, equals, files = text.partition("=")
-        if not name or not equals or not all(files.split(",")):
-            raise click.UsageError(f"--runs {text!r} is not NAME=FILE,FILE,...")
-        if name in runs:
-            raise click.UsageError(f"--runs names {name!r} twice: give all its files at once.")
-        runs[name] = files.split(",")
-    return runs
+@dataclass(frozen=True)
+class PageOptions:
+    """What a page shows beside the comparison."""
+
+    details: tuple[str, ...] = option(
+        type=InputFile(),
+        multiple=True,
+        help="The file that parse --details wrote, once for all PARSES or once for each: adds expected "
+        "scores and calibration.",
+    )
+    posteriors: str | None = option(
+        type=InputFile("FILE.npz"),
+        help="The posteriors of the sentences' spans (docs/posteriors.md), drawn as a chart.",
+    )
+    title: str | None = option(type=Text(), help="The page's heading.")
+    about: dict[str, str] = option(
+        type=Text("NAME=TEXT"),
+        multiple=True,
+        callback=_pairs,
+        help="What was run, shown on top: --about corpus=... --about split=... --about grammar=...",
+    )
+
+
+@command
+def report(
+    gold: str = argument(),
+    parses: tuple[str, ...] = argument(nargs=-1, required=True),
+    output: str = option(
+        "-o",
+        "--output",
+        required=True,
+        metavar="PATH",
+        help="The page: a file that ends in .html, else a folder (as of more than 10,000 sentences).",
+    ),
+    page: PageOptions = group(PageOptions, "Page"),
+    comparison: ComparisonOptions = group(ComparisonOptions, "Comparison"),
+) -> None:
+    """Write an HTML page with evaluate's table, in which each figure links to its sentences.
+
+    GOLD and PARSES are as in evaluate. The page opens in any browser, without a network: the table,
+    differences with intervals, breakdowns, calibration, and every sentence with its trees, its errors
+    marked, and the chart of its posteriors.
+    """
+    from mbrparse.cli.model_options import read_given
+    from mbrparse.evaluate.compare.evaluation import file_sources
+    from mbrparse.evaluate.evalb.parameters import EvalbParameters, read_parameters
+    from mbrparse.evaluate.report.pages import ReportOptions, write_report
+
+    read = comparison.inputs(gold, parses, page.details)
+    if STANDARD in page.details:
+        raise click.UsageError("--details is read twice: give a file, not standard input.")
+    if output.lower().endswith((".html", ".htm")) or output == STANDARD:
+        options.check_outputs({"--output": output}, {**read, "--posteriors": page.posteriors})
+    encoding = comparison.encoding
+    parameters = None if comparison.evalb is None else read_parameters(comparison.evalb, log, encoding)
+    settings = comparison.settings(parameters)
+    about = {"command": shlex.join(["mbrparse", *sys.argv[1:]]), "corpus": gold, **page.about}
+    given = None if page.posteriors is None else read_given(page.posteriors, settings.marks)
+    written = write_report(
+        *file_sources(gold, parses, settings, encoding, note),
+        output,
+        settings,
+        ReportOptions(page.title, about, page.details, given),
+        log if isinstance(settings.how, EvalbParameters) else note,
+        lambda rows: with_progress(rows, "evaluate"),
+    )
+    if output != STANDARD:
+        note(f"{written}: open it in a browser")
+
+
+@command
+def cite(signature: str = argument(metavar="SIGNATURE|DIR"), output: str = options.output()) -> None:
+    """Print what to cite for a table, in BibTeX, and a paragraph on how its figures were made.
+
+    SIGNATURE is the last line of a table (in quotes), DIR the folder of reproduce or of an experiment.
+    """
+    from mbrparse.evaluate.citation import citation, signatures
+
+    text = citation(signatures(signature))
+    with open_output(output) as stream:
+        stream.write(text)

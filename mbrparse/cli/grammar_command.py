@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from mbrparse.cli import options
+from mbrparse.cli.commands import InputFile, Text, argument, command, count_option, group, option
 from mbrparse.cli.messages import note
 from mbrparse.cli.model_options import normalize_option
-from mbrparse.cli.options import (
-    InputFile,
-    Text,
-    check_outputs,
-    count_option,
-    option,
-    output_option,
-    refuse_options,
-)
-from mbrparse.errors import visible
-from mbrparse.files import STANDARD, atomic_outputs, open_output_bytes, source_name
+from mbrparse.cli.options import ImageOptions
+from mbrparse.errors import GrammarError, visible
+from mbrparse.files import STANDARD, atomic_outputs, read_lines, source_name
 from mbrparse.log import counted
 
 if TYPE_CHECKING:
@@ -33,38 +28,23 @@ def grammar() -> None:
     """Show or convert a grammar."""
 
 
-@grammar.command()
-@click.argument("files", metavar="FILE...", nargs=-1, required=True)
-@option("--states", type=Text("LABEL"), help="List the rules or words of each state of a label: NP, NP_Cont.")
-@count_option("--top", default=5, help="How many of each state to list, the most distinctive first.")
-@option(
-    "--format",
-    choices=["text", "csv", "json"],
-    default="text",
-    help="Text, or a row or object for each (with --states or --entropy).",
-)
-@option(
-    "--entropy",
-    is_flag=True,
-    help="Print the expected length and the entropy of its trees.",
-)
-@count_option(
-    "--lengths",
-    metavar="N",
-    most=10_000,
-    help="With --entropy: the probability of each length up to N words.",
-)
-@option("--svg", metavar="PATH", help="Also draw the most frequent in all states, as an SVG image.")
-@option("--png", metavar="PATH", help="Also draw them as a PNG image.")
-@option("--pdf", metavar="PATH", help="Also draw them as a PDF page.")
+@command
 def info(
-    files: tuple[str, ...],
-    states: str | None,
-    top: int,
-    format: str,
-    entropy: bool,
-    lengths: int | None,
-    **images: str | None,
+    files: tuple[str, ...] = argument(metavar="FILE...", nargs=-1, required=True),
+    states: str | None = option(
+        type=Text("LABEL"), help="List the rules or words of each state of a label: NP, NP_Cont."
+    ),
+    top: int = count_option(default=5, help="How many of each state to list, the most distinctive first."),
+    format: str = option(
+        choices=["text", "csv", "json"],
+        default="text",
+        help="Text, or a row or object for each (with --states or --entropy).",
+    ),
+    entropy: bool = option(is_flag=True, help="Print the expected length and the entropy of its trees."),
+    lengths: int | None = count_option(
+        metavar="N", most=10_000, help="With --entropy: the probability of each length up to N words."
+    ),
+    images: ImageOptions = group(ImageOptions),
 ) -> None:
     """Print a grammar's size, with --states the states of a label, or with --entropy figures of its trees.
 
@@ -73,36 +53,32 @@ def info(
     from mbrparse.grammar.grammar_files import describe, describe_treebank, read_rules_or_treebank
     from mbrparse.grammar.rules import RuleSet
 
-    refuse_options([] if entropy else ["lengths"], "--entropy")
+    options.refuse([] if entropy else ["lengths"], "--entropy")
     if states is not None:
-        refuse_options(["entropy"], "no --states")
+        options.refuse(["entropy"], "no --states")
         _states(files, states, top, format, images)
         return
-    refuse_options(["top", *images], "--states")
+    options.refuse(["top", *vars(images)], "--states")
     if len(files) > 1:
         raise click.UsageError("Several grammars need --states.")
     if entropy:
         _entropy(files[0], lengths or 0, format)
         return
-    refuse_options(["format"], "--states or --entropy")
+    options.refuse(["format"], "--states or --entropy")
     found = read_rules_or_treebank(files[0])
     rows = describe(found) if isinstance(found, RuleSet) else describe_treebank(found)
     for name, value in rows.items():
         click.echo(f"{name:<22} {visible(value)}")
 
 
-def _states(files: Sequence[str], label: str, top: int, format: str, images: dict[str, str | None]) -> None:
+def _states(files: Sequence[str], label: str, top: int, format: str, images: ImageOptions) -> None:
     from mbrparse.decode.chart_picture import distinctive, draw_states, state_table
     from mbrparse.grammar.grammar_files import read_any_grammar
 
-    outputs = [("the list", STANDARD), *((f"--{form}", path) for form, path in images.items())]
-    check_outputs(outputs, [("FILE", file) for file in files])
+    options.check_outputs({"the list": STANDARD, **images.files}, {"FILE": files})
     tables = {file: state_table(read_any_grammar(file).pcfg, label, source_name(file)) for file in files}
     with atomic_outputs():
-        for form, path in images.items():
-            if path is not None:
-                with open_output_bytes(path) as image:
-                    image.write(draw_states(tables, form))
+        images.write(partial(draw_states, tables))
     found = distinctive(tables, top)
     if format != "text":
         _echo_table(found, format)
@@ -142,26 +118,17 @@ def _echo_table(table: pd.DataFrame, format: str) -> None:
         click.echo(table.to_json(orient="records", lines=True, double_precision=15), nl=False)
 
 
-@grammar.command()
-@click.argument("file")
-@output_option()
-@option("--from", "source", choices=FORMATS, default="mbrparse")
-@option("--to", "target", choices=FORMATS, default="mbrparse")
-@option("--lexicon", type=InputFile("PATH"), help="The lexicon to read, in bitpar's format.")
-@option("--lexicon-output", metavar="PATH", help="The lexicon to write, in bitpar's format.")
-@option("--root", type=Text(), default="ROOT", help="The symbol above the start symbols.")
-@option("--terminals", choices=["tags", "words"], help="The terminals of a grammar in NLTK's format.")
-@normalize_option()
+@command
 def convert(
-    file: str,
-    output: str,
-    source: str,
-    target: str,
-    lexicon: str | None,
-    lexicon_output: str | None,
-    root: str,
-    terminals: Any,
-    normalize: bool,
+    file: str = argument(),
+    output: str = options.output(),
+    source: str = option("--from", choices=FORMATS, default="mbrparse"),
+    target: str = option("--to", choices=FORMATS, default="mbrparse"),
+    lexicon: str | None = option(type=InputFile("PATH"), help="The lexicon to read, in bitpar's format."),
+    lexicon_output: str | None = option(metavar="PATH", help="The lexicon to write, in bitpar's format."),
+    root: str = option(type=Text(), default="ROOT", help="The symbol above the start symbols."),
+    terminals: Any = option(choices=["tags", "words"], help="The terminals of a grammar in NLTK's format."),
+    normalize: bool = normalize_option(),
 ) -> None:
     """Read a grammar in one format and write it in another.
 
@@ -169,8 +136,6 @@ def convert(
     In mbrparse's own format, rules with three or more children are binarized, as charts need it; parse
     --debinarize removes the continuations from the trees.
     """
-    from mbrparse.errors import GrammarError
-    from mbrparse.files import read_lines, source_name
     from mbrparse.grammar import grammar_formats
     from mbrparse.grammar.dop_grammar import write_reduction
     from mbrparse.grammar.dop_treebank import AddressedTreebank
@@ -181,11 +146,8 @@ def convert(
         raise click.UsageError("--from bitpar and --lexicon need each other.")
     if (target == "bitpar") != (lexicon_output is not None):
         raise click.UsageError("--to bitpar and --lexicon-output need each other.")
-    check_outputs(
-        [("--output", output), ("--lexicon-output", lexicon_output)],
-        [("--lexicon", lexicon)],
-        [("FILE", file)],
-    )
+    outputs = {"--output": output, "--lexicon-output": lexicon_output}
+    options.check_outputs(outputs, {"--lexicon": lexicon}, {"FILE": file})
     if lexicon is not None:
         found: RuleSet | AddressedTreebank = grammar_formats.read_bitpar(file, lexicon, root)
     elif source == "nltk":
@@ -223,3 +185,7 @@ def _what_is_lost(kind: str, file: str, output: str, target: str) -> str:
     if kind == "collins" and output != file:
         return f"the tagger is not copied: {output} needs {file}.tagger.json as {output}.tagger.json"
     return ""
+
+
+grammar.add_command(info)
+grammar.add_command(convert)

@@ -5,25 +5,27 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Iterable, Sequence
+from dataclasses import make_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from mbrparse.cli.binarize_command import binarize
+from mbrparse.cli import binarize_command, options, parse_command, train_command, treebank_commands
+from mbrparse.cli.commands import InputFile, PathName, Text, argument, command, count_option, group, option
 from mbrparse.cli.messages import note, with_progress
-from mbrparse.cli.model_options import LABEL_OPTIONS, objective_option
-from mbrparse.cli.options import InputFile, PathName, Text, count_option, jobs_option, option
-from mbrparse.cli.parse_command import parse
-from mbrparse.cli.train_command import train
-from mbrparse.cli.treebank_commands import split
+from mbrparse.cli.model_options import LABEL_OPTIONS
+from mbrparse.cli.objective_options import objective_option
 
 if TYPE_CHECKING:
     from mbrparse.grid.cells import GridAxis
 
-COMMANDS: dict[str, click.Command] = {"binarize": binarize, "split": split, "train": train, "parse": parse}
-#: The stages whose options may be given.
-STAGES = ("binarize", "train", "parse")
+COMMANDS = {
+    "binarize": binarize_command.binarize,
+    "split": treebank_commands.split,
+    "train": train_command.train,
+    "parse": parse_command.parse,
+}
 #: The options of stages that ``reproduce`` has under their own names.
 LISTED = {
     **dict.fromkeys(("unary", "functions", "label-map", "hmarkov", "vmarkov"), "binarize"),
@@ -87,36 +89,31 @@ def _axis(stage: str, text: str) -> GridAxis:
 
 def _stage_option(stage: str, values: str, more: str) -> Any:
     what = f"An option of {stage}, without its dashes, with its {values}; {more} (repeatable)."
-    return option(f"--{stage}", type=Text(f"NAME={values.upper()}"), multiple=True, help=what)
+    return option(type=Text(f"NAME={values.upper()}"), multiple=True, help=what)
 
 
-def _listed_options(command: Any) -> Any:
-    for name, stage in reversed(LISTED.items()):
-        command = option(f"--{name}", type=Text("VALUE"), help=f"--{stage} {name}=VALUE")(command)
-    return command
+_ListedOptions: Any = make_dataclass(
+    "_ListedOptions",
+    [
+        (name.replace("-", "_"), Any, option(type=Text("VALUE"), help=f"--{stage} {name}=VALUE"))
+        for name, stage in LISTED.items()
+    ],
+)
 
 
-@click.command()
-@click.argument("corpus")
-@option("-o", "--output", required=True, metavar="DIR", help="Folder for all files.")
-@objective_option(help="Parse for these instead (repeatable), as parse does.")
-@count_option("--max-length", help="Drop trees with more terminals.", default=40)
-@option("--test-fraction", default="0.1", type=Text("F"), help="Parse the last floor(N*F) trees.")
-@option("--seed", type=int, help="Draw the trees to parse at random instead.")
-@jobs_option()
-@_listed_options
-@_stage_option("binarize", "value", "on or off of a flag")
-@_stage_option("train", "value", "on or off of a flag")
-@_stage_option("parse", "value", "on or off of a flag")
+@command
 def reproduce(
-    corpus: str,
-    output: str,
-    names: tuple[str, ...],
-    max_length: int,
-    test_fraction: str,
-    seed: int | None,
-    jobs: Any,
-    **given: Any,
+    corpus: str = argument(),
+    output: str = option("-o", "--output", required=True, metavar="DIR", help="Folder for all files."),
+    names: tuple[str, ...] = objective_option(help="Parse for these instead (repeatable), as parse does."),
+    max_length: int = count_option(help="Drop trees with more terminals.", default=40),
+    test_fraction: str = option(default="0.1", type=Text("F"), help="Parse the last floor(N*F) trees."),
+    seed: int | None = option(type=int, help="Draw the trees to parse at random instead."),
+    jobs: Any = options.jobs(),
+    listed: Any = group(_ListedOptions),
+    binarize: tuple[str, ...] = _stage_option("binarize", "value", "on or off of a flag"),
+    train: tuple[str, ...] = _stage_option("train", "value", "on or off of a flag"),
+    parse: tuple[str, ...] = _stage_option("parse", "value", "on or off of a flag"),
 ) -> None:
     """Binarize a treebank, split it, train, parse for three objectives, and print their table.
 
@@ -129,56 +126,54 @@ def reproduce(
     from mbrparse.grid.cells import GridCell
     from mbrparse.grid.grid_tables import ALGORITHMS, Reproduction
 
-    options: dict[str, list[str]] = {"binarize": [f"--max-length={max_length}"], "train": [], "parse": []}
+    words: dict[str, list[str]] = {"binarize": [f"--max-length={max_length}"], "train": [], "parse": []}
     for name, stage in LISTED.items():
-        value = given.pop(name.replace("-", "_"))
-        options[stage] += [] if value is None else _words(stage, name, value)
-    for stage in STAGES:
-        for text in given[stage]:
+        if (value := getattr(listed, name.replace("-", "_"))) is not None:
+            words[stage] += _words(stage, name, value)
+    for stage, texts in {"binarize": binarize, "train": train, "parse": parse}.items():
+        for text in texts:
             name, _, value = text.partition("=")
-            options[stage] += _words(stage, name, value)
-    if not corpus.startswith("wsj:") and any(word.startswith("--sections") for word in options["binarize"]):
+            words[stage] += _words(stage, name, value)
+    if not corpus.startswith("wsj:") and any(word.startswith("--sections") for word in words["binarize"]):
         raise click.UsageError("--sections needs wsj:DIR.")
-    options["split"] = [f"--test-fraction={test_fraction}", *[f"--seed={seed}"] * (seed is not None)]
-    cell = GridCell(Path(output), options, tuple(dict.fromkeys(names)) or ALGORITHMS, call_stage, jobs)
-    command = shlex.join(["mbrparse", *sys.argv[1:]])
-    reproduction = Reproduction(corpus, cell, note, with_progress, command)
+    words["split"] = [f"--test-fraction={test_fraction}", *[f"--seed={seed}"] * (seed is not None)]
+    cell = GridCell(Path(output), words, names or ALGORITHMS, call_stage, jobs)
+    typed = shlex.join(["mbrparse", *sys.argv[1:]])
+    reproduction = Reproduction(corpus, cell, note, with_progress, typed)
     click.echo(reproduction.run(), nl=False)
     if corpus.startswith("embedded:"):
         note(f"{corpus} was sampled from a hand-written grammar: its figures say nothing about English")
     note(f"{reproduction.page}: every sentence behind this table, to open in a browser")
 
 
-@click.command()
-@click.argument("corpus")
-@option(
-    "-o", "--output", required=True, metavar="DIR", help="Folder for results, tables, plots and the page."
-)
-@_stage_option("binarize", "values", "on,off of a flag")
-@_stage_option("train", "values", "on,off of a flag")
-@_stage_option("parse", "values", "on,off of a flag")
-@option("--unary", type=Text("VALUE,..."), help="--binarize unary=VALUE,...")
-@objective_option(default=["labelled-recall"], help="Parse for this (repeatable).")
-@option("--folds", type=click.IntRange(2, 1000), help="Cross-validate: a cell for each of N folds.")
-@option("--test-fraction", default="0.1", type=Text("F"), help="Without --folds: the last part, to hold out.")
-@option("--train-size", default="1", type=Text("F|N,..."), help="Shares or numbers of the training trees.")
-@option("--seed", type=int, help="Draw folds, or the trees to parse, and smaller training parts at random.")
-@count_option("--max-length", help="Leave out longer sentences.", default=40, least=2)
-@count_option("--resamples", help="Resamples for significance; 0: no tests.", default=10_000, least=0)
-@jobs_option()
+@command
 def grid(
-    corpus: str,
-    output: str,
-    names: Sequence[str],
-    folds: int | None,
-    test_fraction: str,
-    train_size: str,
-    seed: int | None,
-    max_length: int,
-    unary: str | None,
-    resamples: int,
-    jobs: Any,
-    **given: Sequence[str],
+    corpus: str = argument(),
+    output: str = option(
+        "-o", "--output", required=True, metavar="DIR", help="Folder for results, tables, plots and the page."
+    ),
+    binarize: tuple[str, ...] = _stage_option("binarize", "values", "on,off of a flag"),
+    train: tuple[str, ...] = _stage_option("train", "values", "on,off of a flag"),
+    parse: tuple[str, ...] = _stage_option("parse", "values", "on,off of a flag"),
+    unary: str | None = option(type=Text("VALUE,..."), help="--binarize unary=VALUE,..."),
+    names: tuple[str, ...] = objective_option(
+        default=["labelled-recall"], help="Parse for this (repeatable)."
+    ),
+    folds: int | None = option(
+        type=click.IntRange(2, 1000), help="Cross-validate: a cell for each of N folds."
+    ),
+    test_fraction: str = option(
+        default="0.1", type=Text("F"), help="Without --folds: the last part, to hold out."
+    ),
+    train_size: str = option(
+        default="1", type=Text("F|N,..."), help="Shares or numbers of the training trees."
+    ),
+    seed: int | None = option(
+        type=int, help="Draw folds, or the trees to parse, and smaller training parts at random."
+    ),
+    max_length: int = count_option(help="Leave out longer sentences.", default=40, least=2),
+    resamples: int = count_option(help="Resamples for significance; 0: no tests.", default=10_000, least=0),
+    jobs: Any = options.jobs(),
 ) -> None:
     """Train and evaluate a parser for every combination of options: a grid of cells.
 
@@ -192,12 +187,16 @@ def grid(
     from mbrparse.grid.cells import CellTrial
     from mbrparse.grid.grid_tables import run_grid
 
-    given["binarize"] = [*given["binarize"], *([] if unary is None else [f"unary={unary}"])]
-    axes = [_axis(stage, text) for stage in STAGES for text in given[stage]]
+    given = {
+        "binarize": [*binarize, *filter(None, [unary and f"unary={unary}"])],
+        "train": train,
+        "parse": parse,
+    }
+    axes = [_axis(stage, text) for stage, texts in given.items() for text in texts]
     if len({axis.title for axis in axes}) < len(axes):
         raise click.UsageError("An option is given twice: give all its values at once.")
     divisions = [f"--fold={number}/{folds}" for number in range(1, (folds or 0) + 1)]
-    common: dict[str, Sequence[str]] = dict.fromkeys(STAGES, ())
+    common: dict[str, Sequence[str]] = dict.fromkeys(given, ())
     common |= {"binarize": [f"--max-length={max_length}"], "split": [f"--seed={seed}"] * (seed is not None)}
     trial = CellTrial(
         corpus,
@@ -205,7 +204,7 @@ def grid(
         axes,
         tuple(dict.fromkeys(train_size.split(","))),
         divisions or [f"--test-fraction={test_fraction}"],
-        tuple(dict.fromkeys(names)),
+        names,
         common,
         call_stage,
     )

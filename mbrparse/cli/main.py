@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import difflib
 import errno
 import gc
+import importlib
 import os
 import signal
 import sys
@@ -13,14 +15,12 @@ from typing import NoReturn
 
 import click
 
-from mbrparse.cli.commands import LazyGroup
 from mbrparse.cli.messages import note
 from mbrparse.errors import FileError, MbrparseError, visible
 from mbrparse.files import UNWRITTEN, unwritable
 from mbrparse.version import __version__
 
-# name of the command (and of its function, with _ for -; its module is in _MODULES, or ends in _command):
-# its line in the help
+# Each command and its line in the help; it is a function of its name, in _MODULES or NAME_command.
 COMMANDS = {
     "corpora": "List the known treebanks, and where they are.",
     "stats": "Count what is in a treebank: words, labels, rules, chains, lengths.",
@@ -49,24 +49,45 @@ COMMANDS = {
     "show": "Draw trees in the terminal, or as SVG or LaTeX.",
 }
 
-
 _MODULES = {
     "debinarize": "binarize_command",
-    "reproduce": "grid_command",
-    **dict.fromkeys(("corpora", "split", "baseline", "sample"), "treebank_commands"),
+    **dict.fromkeys(("corpora", "stats", "check", "split", "baseline", "sample"), "treebank_commands"),
+    **dict.fromkeys(("rerank", "combine"), "candidate_commands"),
+    **dict.fromkeys(("posteriors", "explain"), "chart_commands"),
     **dict.fromkeys(("surprisal", "next", "masked"), "prefix_commands"),
+    **dict.fromkeys(("report", "cite"), "evaluate_command"),
+    "reproduce": "grid_command",
 }
 
-#: Files with options, in the folder where a command is called (``config_file``).
-CONFIG_FILES = ("mbrparse.toml", "pyproject.toml")
+
+class _Commands(click.Group):
+    """The commands, each imported when it is called; a misspelt name is answered with the nearest one."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        if name not in COMMANDS:
+            return None
+        module = importlib.import_module(f"mbrparse.cli.{_MODULES.get(name, f'{name}_command')}")
+        command: click.Command = getattr(module, name)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args[0] not in COMMANDS and not args[0].startswith("-"):
+            near = difflib.get_close_matches(args[0], COMMANDS, n=1)
+            hint = f" Did you mean {near[0]!r}?" if near else ""
+            ctx.fail(f"No such command {args[0]!r}.{hint}")
+        return super().resolve_command(ctx, args)
 
 
-@click.command(
-    cls=LazyGroup,
-    lines=COMMANDS,
-    modules=_MODULES,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
+@click.command(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, "--version", message="mbrparse %(version)s")
 @click.option(
     "--config",
@@ -83,27 +104,12 @@ def cli(context: click.Context, config: str | None, no_config: bool) -> None:
     """
     if config is not None and no_config:
         raise click.UsageError("Give --config or --no-config, not both.")
-    if not no_config and (config is not None or any(map(os.path.lexists, CONFIG_FILES))):
-        _configure(context, config)
+    if not no_config and (
+        config is not None or any(map(os.path.lexists, ("mbrparse.toml", "pyproject.toml")))
+    ):
+        from mbrparse.cli.config_file import use_defaults
 
-
-def _configure(context: click.Context, config: str | None) -> None:
-    """Use the options of a file as defaults, and print that."""
-    from pathlib import Path
-
-    from mbrparse.cli.config_file import config_in, defaults_of, read_config
-
-    found = config_in(Path()) if config is None else (config, read_config(config))
-    name = context.invoked_subcommand
-    if found is None or name is None:
-        return
-    source, tables = found
-    assert isinstance(context.command, click.Group)
-    context.default_map = defaults_of(
-        context.command, context, tables, name, source, named=config is not None
-    )
-    if context.default_map.get(name):
-        note(f"options of {name} from {source} (--no-config ignores them)")
+        use_defaults(context, config)
 
 
 _OUT_OF_MEMORY = MbrparseError(
@@ -112,28 +118,30 @@ _OUT_OF_MEMORY = MbrparseError(
 )
 
 
-def main(at_first: object = None) -> NoReturn:
+def main() -> NoReturn:
     """Run the command line; the only place where errors become exit codes.
 
     SIGINT, SIGTERM and SIGHUP raise KeyboardInterrupt, unless they are ignored (``nohup``) or have another
-    handler than Python's own or the one that was there ``at_first``.
+    handler than Python's own.
     """
     stand_in_for_closed()
     # The threads of numpy's BLAS cost more to start than the few products of matrices gain by them.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     # Trees have no cycles: to look for some each few hundred objects doubles the time of reading them.
     gc.set_threshold(100_000, 50, 100)
-    lost: OSError | None = None
+    failure: Exception | None = None
     try:
-        if signal.getsignal(signal.SIGINT) is at_first:
-            signal.signal(signal.SIGINT, signal.default_int_handler)
         for number in (signal.SIGTERM, signal.SIGHUP):
             if signal.getsignal(number) is signal.SIG_DFL:
                 signal.signal(number, _terminate)
         code, failure = _run()
-        lost = flush_output()
-    except KeyboardInterrupt as interruption:  # before the command began, or after its end
-        code, failure = _interrupted(interruption), None
+    except KeyboardInterrupt as interruption:
+        # The exit code is as shells have it: 130 for Ctrl-C, 143 for SIGTERM.
+        numbers = [one for one in interruption.args if isinstance(one, signal.Signals)]
+        parts = [f"({one.name})" if one in numbers else str(one) for one in interruption.args]
+        note(" ".join(["interrupted", *parts]))
+        code = 128 + next(iter(numbers), signal.SIGINT)
+    lost = flush_output()
     if isinstance(lost, BrokenPipeError):
         failure = None
     elif lost is not None and failure is None:
@@ -164,46 +172,27 @@ def _run() -> tuple[int, Exception | None]:
     except click.exceptions.Exit as leave:
         return leave.exit_code, None
     except click.ClickException as error:
-        _show(error)
+        if not isinstance(error, click.exceptions.NoArgsIsHelpError):
+            error.__dict__["message"] = visible(error.message)  # which click calls final
+        with suppress(OSError):
+            error.show()
         return error.exit_code, None
     except MbrparseError as error:
         return 1, error
-    except MemoryError:
-        return 1, _OUT_OF_MEMORY
-    except OSError as error:
-        return _of_system(error)
-    except KeyboardInterrupt as interruption:
-        return _interrupted(interruption), None
+    except (MemoryError, OSError) as error:  # of no file that was opened
+        if isinstance(error, MemoryError) or error.errno == errno.ENOMEM:
+            return 1, _OUT_OF_MEMORY
+        if isinstance(error, BrokenPipeError):
+            # The reader of our output has left (| head): nothing is printed.
+            # If files were to be written too, FileError says that they are not (``atomic_outputs``).
+            return 0, None
+        if error.filename is None and error.errno in UNWRITTEN:
+            return 1, unwritable("<stdout>", error)
+        remedy = None
+        if error.filename is not None:
+            remedy = "is it there, and may you read and write it and its folder?"
+        return 1, FileError(f"failed ({error.strerror or error})", source=error.filename, remedy=remedy)
     return 0, None
-
-
-def _of_system(error: OSError) -> tuple[int, Exception | None]:
-    """The exit code for an OSError that is none of a file that was opened, and what to print."""
-    if error.errno == errno.ENOMEM:
-        return 1, _OUT_OF_MEMORY
-    if isinstance(error, BrokenPipeError):
-        # The reader of our output has left (| head): nothing is printed.
-        # If files were to be written too, FileError says that they are not (``atomic_outputs``).
-        return 0, None
-    if error.filename is None and error.errno in UNWRITTEN:
-        return 1, unwritable("<stdout>", error)
-    remedy = None if error.filename is None else "is it there, and may you read and write it and its folder?"
-    return 1, FileError(f"failed ({error.strerror or error})", source=error.filename, remedy=remedy)
-
-
-def _interrupted(interruption: KeyboardInterrupt) -> int:
-    """Print that; return the exit code, as shells have it: 130 for Ctrl-C, 143 for SIGTERM."""
-    numbers = [one for one in interruption.args if isinstance(one, signal.Signals)]
-    by = [f"({number.name})" for number in numbers]
-    note(" ".join(("interrupted", *by, *(str(one) for one in interruption.args if one not in numbers))))
-    return 128 + next(iter(numbers), signal.SIGINT)
-
-
-def _show(error: click.ClickException) -> None:
-    if not isinstance(error, click.exceptions.NoArgsIsHelpError):
-        error.__dict__["message"] = visible(error.message)  # which click calls final
-    with suppress(OSError):
-        error.show()
 
 
 def stand_in_for_closed() -> None:

@@ -8,44 +8,26 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mbrparse.cli.commands import SectionedCommand, option_group
+import mbrparse as mp
+from mbrparse.cli import options
+from mbrparse.cli.commands import Finite, InputFile, Text, command, count_option, group, option
 from mbrparse.cli.messages import note, with_dashes
-from mbrparse.cli.model_options import (
-    CandidateOptions,
-    InputOptions,
-    ObjectiveOptions,
-    WorkOptions,
-    combinations_checked,
-    output_paths,
-)
-from mbrparse.cli.options import (
-    Finite,
-    InputFile,
-    NearestChoice,
-    Text,
-    check_outputs,
-    count_option,
-    inputs_argument,
-    option,
-    output_option,
-    prune_option,
-    refuse_options,
-)
+from mbrparse.cli.model_options import InputOptions
+from mbrparse.cli.objective_options import CandidateOptions, ObjectiveOptions, output_paths
+from mbrparse.cli.work_options import WorkOptions
 from mbrparse.files import STANDARD
+from mbrparse.treebank.labels import PLAIN
 
 if TYPE_CHECKING:
-    from mbrparse.decode.answers import ParserOptions
     from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors
-    from mbrparse.decode.posteriors.posteriors_file import PosteriorsWriter
     from mbrparse.grammar.pcfg import Grammar
-    from mbrparse.treebank.labels import LabelMarks
 
 
 @dataclass(frozen=True)
 class OutputOptions:
     """The form of the trees, and the files that are written."""
 
-    output: str = output_option(
+    output: str = options.output(
         "Where to write; with several objectives a pattern such as build/{objective}.mrg."
     )
     debinarize: bool = option(is_flag=True, help="Write n-ary trees.")
@@ -75,27 +57,6 @@ class OutputOptions:
         type=Finite(min=0, max=1), default=0.0, help="With --write-posteriors: leave out those below."
     )
 
-    def check(self, resume: bool) -> None:
-        """Raise UsageError for --least where no posteriors are written, and for --strict with --resume."""
-        if self.write_posteriors is None:
-            refuse_options(["least"], "--write-posteriors")
-        if self.strict and resume:
-            raise click.UsageError("--strict counts all sentences, but --resume parses the last ones only.")
-
-    def posteriors_writer(
-        self, grammar: Grammar, options: ParserOptions, marks: LabelMarks | None
-    ) -> PosteriorsWriter:
-        """What collects the posteriors for --write-posteriors; refuses what the file cannot hold."""
-        from mbrparse.decode.posteriors.posteriors_file import PosteriorsWriter, chains_of
-        from mbrparse.treebank.labels import PLAIN
-
-        if self.write_posteriors == STANDARD:
-            raise click.UsageError("--write-posteriors needs a file: standard output is for trees.")
-        if options.items == "symbol":
-            raise click.UsageError("--write-posteriors needs --items projected: the file holds labels.")
-        crossing, chains = options.needs_consistency, chains_of(grammar)
-        return PosteriorsWriter(grammar.pcfg.labels, crossing, chains, self.least, marks or PLAIN)
-
 
 @dataclass(frozen=True)
 class LimitOptions:
@@ -104,7 +65,7 @@ class LimitOptions:
     max_length: int | None = count_option(
         help="Fall back on longer sentences (default: about 2 GB of chart)."
     )
-    prune: float = prune_option()
+    prune: float = options.prune()
 
 
 @dataclass(frozen=True)
@@ -160,46 +121,31 @@ class BestFirstOptions:
 
     def search(self) -> Any:
         """How to search best-first; None for the exhaustive engine, which takes none of these options."""
-        context = click.get_current_context()
         if self.engine == "exhaustive":
-            refuse_options(("merit", "edges", "until", "beta_threshold", "statistics"), "--engine best-first")
+            names = ("merit", "edges", "until", "beta_threshold", "statistics")
+            options.refuse(names, "--engine best-first")
             return None
-        from mbrparse.decode.best_first.best_first import MERITS, BestFirst, Until
-        from mbrparse.errors import MbrparseError
-        from mbrparse.training.tag_statistics import read_statistics
-
         try:
-            until = Until.parse(self.until)
-        except MbrparseError as error:
+            until = mp.Until.parse(self.until)
+        except mp.MbrparseError as error:
             raise click.BadParameter(with_dashes(error), param_hint="--until") from None
-        parameter = next(known for known in context.command.params if known.name == "merit")
-        merit = NearestChoice(list(MERITS)).convert(self.merit, parameter, context)
         if until.name == "mass":
             note("--until mass: each sentence is first given an exhaustive inside pass")
-        statistics = None if self.statistics is None else read_statistics(self.statistics)
-        return BestFirst(merit, until, self.edges, self.beta_threshold, statistics)
+        statistics = None if self.statistics is None else mp.read_statistics(self.statistics)
+        return mp.BestFirst(self.merit, until, self.edges, self.beta_threshold, statistics)
 
 
-@click.command(cls=SectionedCommand)
-@inputs_argument()
-@option_group("source", InputOptions, "Grammar and input")
-@option_group("objectives", ObjectiveOptions, "Objective")
-@option_group("trees", OutputOptions, "Output")
-@option_group("limits", LimitOptions, "Limits")
-@option_group("candidates", CandidateOptions, "Candidates")
-@option_group("dop", DopOptions, "DOP grammars")
-@option_group("best_first", BestFirstOptions, "Best-first search")
-@option_group("machines", WorkOptions, "Long runs and many machines")
+@command
 def parse(
-    inputs: tuple[str, ...],
-    source: InputOptions,
-    objectives: ObjectiveOptions,
-    trees: OutputOptions,
-    limits: LimitOptions,
-    candidates: CandidateOptions,
-    dop: DopOptions,
-    best_first: BestFirstOptions,
-    machines: WorkOptions,
+    inputs: tuple[str, ...] = options.inputs(),
+    source: InputOptions = group(InputOptions, "Grammar and input"),
+    objectives: ObjectiveOptions = group(ObjectiveOptions, "Objective"),
+    trees: OutputOptions = group(OutputOptions, "Output"),
+    limits: LimitOptions = group(LimitOptions, "Limits"),
+    candidates: CandidateOptions = group(CandidateOptions, "Candidates"),
+    dop: DopOptions = group(DopOptions, "DOP grammars"),
+    best_first: BestFirstOptions = group(BestFirstOptions, "Best-first search"),
+    machines: WorkOptions = group(WorkOptions, "Long runs and many machines"),
 ) -> None:
     """Parse sentences by minimum Bayes risk, or for the most probable derivation (Viterbi).
 
@@ -213,59 +159,61 @@ def parse(
     from mbrparse.decode.parser.parsing import ParseWorker, write_parses
     from mbrparse.decode.parser.sentences import read_input
 
-    trees.check(machines.resume)
-    source.check(*inputs, labels=trees.write_posteriors is not None)
-    paths = output_paths(trees.output, objectives.distinct)
-    files = [("--details", trees.details), ("--write-posteriors", trees.write_posteriors)]
-    files += [("--candidates", candidates.candidates), ("--log", machines.log)]
-    check_outputs(
-        [*(("--output", path) for path in paths), *files],
-        [*source.files, ("--statistics", best_first.statistics)],
-        [("INPUT", path) for path in inputs],
+    if trees.write_posteriors is None:
+        options.refuse(["least"], "--write-posteriors")
+    if trees.strict and machines.resume:
+        raise click.UsageError("--strict counts all sentences, but --resume parses the last ones only.")
+    source.check(*inputs, foreign=trees.write_posteriors is not None)
+    paths = output_paths(trees.output, objectives.names)
+    whole = {"--write-posteriors": trees.write_posteriors, "--candidates": candidates.candidates}
+    options.check_outputs(
+        {"--output": paths, "--details": trees.details, "--log": machines.log, **whole},
+        {**source.files, "--statistics": best_first.statistics},
+        {"INPUT": inputs},
     )
-    rows = objectives.objectives()
-    search = best_first.search()
-    with combinations_checked():
-        options = ParserOptions(
-            rows,
-            trees.fallback,
-            trees.labels == "none",
-            trees.debinarize,
-            best_first=search,
-            items=objectives.items,
-            expectations=trees.details is not None or trees.write_posteriors is not None,
-            k_best=candidates.k_best,
-            samples=candidates.samples,
-            seed=candidates.seed or 0,
-            risk=candidates.tree_rates(trees.debinarize),
-            **vars(limits),
-            **vars(dop),
-        )
+    asked = ParserOptions(
+        objectives.objectives(),
+        trees.fallback,
+        trees.labels == "none",
+        trees.debinarize,
+        best_first=best_first.search(),
+        items=objectives.items,
+        expectations=trees.details is not None or trees.write_posteriors is not None,
+        k_best=candidates.k_best,
+        samples=candidates.samples,
+        seed=candidates.seed or 0,
+        risk=candidates.tree_rates(trees.debinarize),
+        **vars(limits),
+        **vars(dop),
+    )
     collected = None
-    remarks: list[str] = []
     known: Grammar | GivenPosteriors
-    draws = False
-    if not source.grammars:
+    if source.posteriors:
         known = given = source.given()
         remarks = objectives.lines_of(given)
     else:
         known = grammar = source.read_grammars()
-        rows, remarks = objectives.fitted(grammar, options.unlabelled)
-        options = replace(options, objectives=rows)
-        draws = grammar.kind == "dop" and options.draws
+        rows, remarks = objectives.fitted(grammar, asked.unlabelled)
+        asked = replace(asked, objectives=rows)
         if trees.write_posteriors is not None:
-            collected = trees.posteriors_writer(grammar, options, source.marks()), trees.write_posteriors
-    candidates.check(draws)
+            from mbrparse.decode.posteriors import posteriors_file
+
+            if asked.items == "symbol":
+                raise click.UsageError("--write-posteriors needs --items projected: the file holds labels.")
+            crossing, chains = asked.needs_consistency, posteriors_file.chains_of(grammar)
+            writer = posteriors_file.PosteriorsWriter(
+                grammar.pcfg.labels, crossing, chains, trees.least, source.marks() or PLAIN
+            )
+            collected = writer, trees.write_posteriors
+    candidates.check(known.kind == "dop" and asked.draws)
     details, marked = trees.details is not None, trees.mark_fallback
-    make = partial(ParseWorker, known, options, details, collected is not None, marked)
+    make = partial(ParseWorker, known, asked, details, collected is not None, marked)
     how = inputs, source.read_form, source.encoding
     count = None if STANDARD in inputs else lambda: sum(1 for _ in read_input(*how))
     written = [*paths, *filter(None, [trees.details])]
-    others = [name for name, path in files[1:3] if path is not None]
-    with (
-        machines.outputs(written, inputs, others) as done,
-        machines.results(make, read_input(*how), done, count, "parsing") as (first, results),
-    ):
+    others = [name for name, path in whole.items() if path is not None]
+    work = machines.results(make, read_input(*how), count, "parsing", written, inputs, others)
+    with work as (first, _, results):
         for remark in remarks:
             note(remark)
         account = write_parses(

@@ -13,31 +13,20 @@ from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 import click
 
-from mbrparse.cli.commands import option_group
+import mbrparse as mp
+from mbrparse.cli import options
+from mbrparse.cli.commands import command, count_option, group, option
 from mbrparse.cli.messages import compilation_noted, note, with_progress
 from mbrparse.cli.model_options import LABEL_OPTIONS, InputOptions
-from mbrparse.cli.options import (
-    check_outputs,
-    count_option,
-    inputs_argument,
-    option,
-    output_option,
-    refuse_options,
-)
 from mbrparse.errors import visible
 from mbrparse.files import open_output, open_output_bytes, source_name
 from mbrparse.log import counted
 
 if TYPE_CHECKING:
     from mbrparse.decode.parser.sentences import Sentence
-    from mbrparse.decode.words.surprisal import (
-        Distributions,
-        Row,
-        SentenceSurprisals,
-        WordProbabilities,
-    )
+    from mbrparse.decode.words import surprisal as surprisals
 
-Found = TypeVar("Found", "SentenceSurprisals", "Distributions")
+Found = TypeVar("Found", "surprisals.SentenceSurprisals", "surprisals.Distributions")
 # Sentences that are read before one of them is looked at.
 _TOGETHER = 512
 # With a greater spectral radius a grammar is inconsistent: the radius itself is exact to fewer digits.
@@ -52,43 +41,42 @@ class WordOptions(InputOptions):
         choices=["tags", "words"], help="Of a grammar of words: what is predicted.  [default: its terminals]"
     )
 
-    def probabilities(self, inputs: Sequence[str], output: str | None) -> WordProbabilities:
+    def probabilities(self, inputs: Sequence[str], output: str | None) -> surprisals.WordProbabilities:
         """Those of the grammar; a note says if some of its trees never end."""
-        from mbrparse.decode.words.surprisal import WordProbabilities
-        from mbrparse.grammar.grammar_files import read_grammar
+        from mbrparse.decode.words import surprisal as surprisals
         from mbrparse.grammar.tree_statistics import spectral_radius
 
         if self.grammar is None:
             raise click.UsageError("Missing option '-g' / '--grammar'.")
-        read = [("--grammar", self.grammar), *(("INPUT", path) for path in inputs)]
-        check_outputs([("--output", output)], read)
-        known = read_grammar(self.grammar, normalize=self.normalize, log=note)
+        options.check_outputs({"--output": output}, {"--grammar": self.grammar, "INPUT": inputs})
+        known = mp.read_grammar(self.grammar, normalize=self.normalize, log=note)
         if (radius := spectral_radius(known)) > _CONSISTENT:
             note(
                 f"{source_name(self.grammar)}: inconsistent (spectral radius {radius:.6g}): "
                 "some of its trees are infinite, and their prefixes count, too"
             )
-        return WordProbabilities(known, self.by)
+        return surprisals.WordProbabilities(known, self.by)
 
     def results(
         self,
         inputs: Sequence[str],
-        words: WordProbabilities,
+        words: surprisals.WordProbabilities,
         find: Callable[[Sequence[Sentence]], Iterator[Found]],
         what: str,
     ) -> Iterator[tuple[int, Found]]:
         """The numbered result of each sentence; at the end a note on the mean of all bits, of ``what``."""
+        from mbrparse.decode.parser import sentences
         from mbrparse.decode.parser.parsing import most_common
-        from mbrparse.decode.parser.sentences import read_input, untokenized
         from mbrparse.decode.parser.sources import check_fit
 
         fit, count, finite, bits, reasons = False, 0, 0, 0.0, Counter[str]()
-        lines = read_input(inputs, self.read_form, self.encoding)
+        lines = sentences.read_input(inputs, self.read_form, self.encoding)
         while some := list(itertools.islice(lines, _TOGETHER)):
             batch = [line.sentence for line in some]
             spoken = [one for one in batch if one and not fit]
             check_fit(words.grammar, spoken)
-            if some[0].tokens and not self.tokenize and (remark := untokenized(words.grammar, spoken)):
+            plain = some[0].tokens and not self.tokenize
+            if plain and (remark := sentences.untokenized(words.grammar, spoken)):
                 note(remark)
             fit = fit or bool(spoken)
             for one in with_progress(find(batch), "reading", len(batch)):
@@ -105,21 +93,21 @@ class WordOptions(InputOptions):
         note(counted(count, "sentence") + each + unknown)
 
 
-_word_options = option_group("known", WordOptions, without=("posteriors", "mix", *LABEL_OPTIONS))
+_WORDS = group(WordOptions, without=("posteriors", "mix", *LABEL_OPTIONS))
 
 
-@click.command()
-@inputs_argument()
-@_word_options
-@option(
-    "--format",
-    "layout",
-    choices=["table", "csv", "json"],
-    default="table",
-    help="A table for people, CSV, or a JSON object a line.",
-)
-@output_option()
-def surprisal(inputs: tuple[str, ...], known: WordOptions, layout: str, output: str) -> None:
+@command
+def surprisal(
+    inputs: tuple[str, ...] = options.inputs(),
+    known: WordOptions = _WORDS,
+    layout: str = option(
+        "--format",
+        choices=["table", "csv", "json"],
+        default="table",
+        help="A table for people, CSV, or a JSON object a line.",
+    ),
+    output: str = options.output(),
+) -> None:
     """Print the surprisal of each word and of the end of each sentence: -log2 P(word | the words before).
 
     INPUT holds lines of tokens or trees. Probabilities are exact sums over all derivations. Surprisal, its
@@ -143,7 +131,7 @@ def surprisal(inputs: tuple[str, ...], known: WordOptions, layout: str, output: 
                 _write_table(rows, stream)
 
 
-def _finite(row: Row) -> dict[str, None]:
+def _finite(row: surprisals.Row) -> dict[str, None]:
     """What JSON has no numbers for."""
     return {name: None for name in _NUMBERS if not math.isfinite(row[name])}
 
@@ -151,7 +139,7 @@ def _finite(row: Row) -> dict[str, None]:
 _NUMBERS = ("surprisal", "lexical", "syntactic", "entropy", "log_prefix")
 
 
-def _write_table(rows: Sequence[Row], stream: TextIO) -> None:
+def _write_table(rows: Sequence[surprisals.Row], stream: TextIO) -> None:
     texts = [[visible(row["word"]), visible(row["terminal"])] for row in rows]
     widths = [max(map(len, column)) for column in zip(["word", "terminal"], *texts, strict=True)]
     heading = "".join(f"{name:>12}" for name in _NUMBERS)
@@ -163,23 +151,18 @@ def _write_table(rows: Sequence[Row], stream: TextIO) -> None:
     stream.write("\n")
 
 
-def _distribution_options(command: Any) -> Any:
-    for decorate in (
-        option(
-            "-o", "--output", metavar="FILE.npz", help="Write all of each distribution (docs/formats.md)."
-        ),
-        count_option("--top", default=5, metavar="K", help="Without --output: print the K most probable."),
-        _word_options,
-        inputs_argument(),
-    ):
-        command = decorate(command)
-    return command
+_TOP = count_option(default=5, metavar="K", help="Without --output: print the K most probable.")
+_DISTRIBUTIONS = option(
+    "-o", "--output", metavar="FILE.npz", help="Write all of each distribution (docs/formats.md)."
+)
 
 
-@click.command()
-@_distribution_options
+@command
 def next(  # noqa: A001
-    inputs: tuple[str, ...], known: WordOptions, top: int, output: str | None
+    inputs: tuple[str, ...] = options.inputs(),
+    known: WordOptions = _WORDS,
+    top: int = _TOP,
+    output: str | None = _DISTRIBUTIONS,
 ) -> None:
     """Print what may come next before each word of a sentence, and at its end.
 
@@ -189,9 +172,13 @@ def next(  # noqa: A001
     _print_distributions(inputs, known, top, output, ends=True)
 
 
-@click.command()
-@_distribution_options
-def masked(inputs: tuple[str, ...], known: WordOptions, top: int, output: str | None) -> None:
+@command
+def masked(
+    inputs: tuple[str, ...] = options.inputs(),
+    known: WordOptions = _WORDS,
+    top: int = _TOP,
+    output: str | None = _DISTRIBUTIONS,
+) -> None:
     """Print what each word of a sentence may be, given all the others.
 
     A line holds the numbers of sentence and word, the word with its probability given all others, and the
@@ -206,7 +193,7 @@ def _print_distributions(
     from mbrparse.decode.words.surprisal import END, DistributionsFile
 
     if output is not None:
-        refuse_options(["top"], "no --output")
+        options.refuse(["top"], "no --output")
     words = known.probabilities(inputs, output)
     terminals = [*words.grammar.terminals, *([END] if ends else [])]
     find, what = (words.next_words, "words and ends") if ends else (words.masked_words, "words")
@@ -222,7 +209,7 @@ def _print_distributions(
             file.write(stream)
 
 
-def _print_top(sentence: int, found: Distributions, terminals: Sequence[str], top: int) -> None:
+def _print_top(sentence: int, found: surprisals.Distributions, terminals: Sequence[str], top: int) -> None:
     width = max(map(len, found.words), default=0)
     for place, (word, bits) in enumerate(zip(found.words, found.bits.tolist(), strict=True)):
         row = found.probabilities[place]

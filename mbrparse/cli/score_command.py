@@ -11,18 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mbrparse.cli.commands import SectionedCommand, option_group
+from mbrparse.cli import options
+from mbrparse.cli.commands import argument, command, count_option, group, option
 from mbrparse.cli.messages import note, with_progress
-from mbrparse.cli.model_options import InputOptions, WorkOptions
-from mbrparse.cli.options import (
-    check_outputs,
-    count_option,
-    encoding_option,
-    option,
-    output_option,
-    refuse_options,
-)
+from mbrparse.cli.model_options import InputOptions
+from mbrparse.cli.work_options import WorkOptions
 from mbrparse.errors import visible
+from mbrparse.files import open_output, read_lines, source_name
 from mbrparse.log import counted
 
 if TYPE_CHECKING:
@@ -44,41 +39,31 @@ class ScoreOptions:
     max_length: int | None = count_option(help="Skip longer sentences.")
 
 
-@click.command(cls=SectionedCommand)
-@click.argument("trees", default="-")
-@option_group("known", InputOptions, "Grammar", without=("form", "tokenize", "encoding"))
-@option(
-    "--form",
-    choices=["binarized", "original"],
-    help="The form of the trees: binarized, or original, with any number of children (default: detected "
-    "and printed).",
-)
-@option_group("options", ScoreOptions)
-@count_option(
-    "--jackknife", least=2, metavar="K", help="Score each K-th of a treebank by a grammar of the rest."
-)
-@option("--terminals", choices=["tags", "words"], help="The terminals of these grammars.  [default: tags]")
-@option(
-    "--format",
-    "layout",
-    choices=["json", "tsv"],
-    default="json",
-    help="A JSON object a line, or a table with tabs and a heading.",
-)
-@output_option()
-@encoding_option()
-@option_group("machines", WorkOptions, "Long runs and many machines")
+@command
 def score(
-    trees: str,
-    known: InputOptions,
-    form: Any,
-    options: ScoreOptions,
-    jackknife: int | None,
-    terminals: Any,
-    layout: str,
-    output: str,
-    encoding: str,
-    machines: WorkOptions,
+    trees: str = argument(default="-"),
+    known: InputOptions = group(InputOptions, "Grammar", without=("form", "tokenize", "encoding")),
+    form: Any = option(
+        choices=["binarized", "original"],
+        help="The form of the trees: binarized, or original, with any number of children (default: "
+        "detected and printed).",
+    ),
+    counts: ScoreOptions = group(ScoreOptions),
+    jackknife: int | None = count_option(
+        least=2, metavar="K", help="Score each K-th of a treebank by a grammar of the rest."
+    ),
+    terminals: Any = option(
+        choices=["tags", "words"], help="The terminals of these grammars.  [default: tags]"
+    ),
+    layout: str = option(
+        "--format",
+        choices=["json", "tsv"],
+        default="json",
+        help="A JSON object a line, or a table with tabs and a heading.",
+    ),
+    output: str = options.output(),
+    encoding: str = options.encoding(),
+    machines: WorkOptions = group(WorkOptions, "Long runs and many machines"),
 ) -> None:
     """Score trees: log probabilities and expected matches.
 
@@ -90,23 +75,21 @@ def score(
     expectations are those of another model, which has no probabilities of sentences and trees.
     Another program's trees are scored as original ones unless --form says binarized.
     """
+    from mbrparse.decode.parser import score as scoring
     from mbrparse.decode.parser.parsing import most_common
-    from mbrparse.decode.parser.score import COLUMNS, ScoreWorker, jackknife_parts, look_at, read_given_trees
-    from mbrparse.files import open_output, read_lines, source_name
     from mbrparse.treebank.corpora import places
     from mbrparse.treebank.labels import PLAIN
 
     if jackknife is None:
-        refuse_options(["terminals"], "--jackknife")
-        known.check(trees, labels=True)
-    elif known.files or form == "original":
+        options.refuse(["terminals"], "--jackknife")
+        known.check(trees, foreign=True)
+    elif known.grammars or known.posteriors or form == "original":
         raise click.UsageError(
             "--jackknife trains grammars on binarized trees: give none, nor another --form."
         )
     else:
-        refuse_options(["normalize", "mix"], "--grammar or --posteriors")
-    outputs = [("--output", output), ("--log", machines.log)]
-    check_outputs(outputs, known.files, [("TREES", trees)])
+        options.refuse(["normalize", "mix"], "--grammar or --posteriors")
+    options.check_outputs({"--output": output, "--log": machines.log}, known.files, {"TREES": trees})
     source, marks = source_name(trees), known.marks() or PLAIN
     models: Sequence[PCFG | GivenPosteriors] = [] if jackknife else [known.model()]
     borders: Sequence[int] = ()
@@ -115,24 +98,21 @@ def score(
 
     def given() -> Iterator[GivenTree]:
         lines = read_lines(trees, encoding) if text is None else iter(text)
-        return read_given_trees(trees, marks, form, lines)
+        return scoring.read_given_trees(trees, marks, form, lines)
 
-    found = look_at(given(), source, "binarized" if jackknife else form, note)
+    found = scoring.look_at(given(), source, "binarized" if jackknife else form, note)
     if form is None:
         form = found.form
         note(f"trees are read as {form}: {found.because} (--form overrides this)")
     if jackknife:
-        models, borders = jackknife_parts(given(), jackknife, terminals or "tags", with_progress)
-    make = partial(ScoreWorker, models, borders, found.form, vars(options))
+        models, borders = scoring.jackknife_parts(given(), jackknife, terminals or "tags", with_progress)
+    make = partial(scoring.ScoreWorker, models, borders, found.form, vars(counts))
     reasons, known_trees, log_prob, where = Counter[str](), 0, 0.0, places.Places(note)
-    number, names = 0, (*COLUMNS, *places.COLUMNS)
+    number, names = 0, (*scoring.COLUMNS, *places.COLUMNS)
     count = None if text is not None else lambda: sum(1 for _ in given())
     headings = int(layout == "tsv" and machines.begins)
-    with (
-        machines.outputs([output], [trees], headings=headings) as done,
-        machines.results(make, given(), done, count, "scoring") as (_, results),
-        open_output(output) as stream,
-    ):
+    work = machines.results(make, given(), count, "scoring", [output], [trees], headings=headings)
+    with work as (_, done, results), open_output(output) as stream:
         if headings and not done:
             stream.write("\t".join(names) + "\n")
         for scored in results:

@@ -8,29 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mbrparse.cli.commands import SectionedCommand, option_group
+from mbrparse.cli import options
+from mbrparse.cli.commands import Finite, InputFile, argument, command, count_option, group, option
 from mbrparse.cli.messages import compilation_noted, note, with_progress
-from mbrparse.cli.options import (
-    Finite,
-    InputFile,
-    check_outputs,
-    count_option,
-    encoding_option,
-    jobs_option,
-    option,
-    output_option,
-    refuse_options,
-)
 from mbrparse.files import atomic_outputs, is_file
 from mbrparse.log import counted
+from mbrparse.treebank.corpora.reading import SourceTree, read_inputs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
-    from mbrparse.grammar.dop_treebank import Weighting
-    from mbrparse.grammar.rules import TerminalKind
     from mbrparse.grammar.unknown_words import UnknownKind
-    from mbrparse.treebank.corpora.reading import SourceTree
 
 
 @dataclass(frozen=True)
@@ -54,12 +42,6 @@ class LexiconOptions:
     )
 
     @property
-    def kind(self) -> TerminalKind:
-        """What the terminals are."""
-        kind: TerminalKind = self.terminals or "tags"
-        return kind
-
-    @property
     def model(self) -> UnknownKind | None:
         """The model of unknown words, if there is one."""
         if self.terminals != "words" or self.unknown == "none":
@@ -70,9 +52,9 @@ class LexiconOptions:
     def check(self, method: str, output: str) -> None:
         """Raise UsageError for options that lack others, or a file beside OUTPUT."""
         if method == "inside-outside":
-            refuse_options(["unknown", "rare"], "--method counting, split-merge or dop")
+            options.refuse(["unknown", "rare"], "--method counting, split-merge or dop")
         if self.terminals != "words":
-            refuse_options(["unknown", "rare"], "--terminals words")
+            options.refuse(["unknown", "rare"], "--terminals words")
         if self.unknown == "none" and self.rare is not None:
             raise click.UsageError("--rare needs --unknown signature or collins.")
         if self.unknown == "collins" and method == "split-merge":
@@ -138,7 +120,7 @@ class IterationOptions:
     seed: int = option(default=0, help="Seed of the random first grammar, or of the splits.")
     curve: str | None = option(metavar="CSV", help="Write a row of figures for each iteration.")
     resume: bool = option(is_flag=True, help="Continue from OUTPUT.checkpoint; the result is the same.")
-    jobs: Any = jobs_option("Threads.")
+    jobs: Any = options.jobs("Threads.")
 
 
 # Which methods each group of options is for.
@@ -150,39 +132,29 @@ _METHODS = (
 )
 
 
-@click.command(cls=SectionedCommand)
-@click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
-@output_option()
-@option(
-    "--method",
-    choices=["counting", "inside-outside", "split-merge", "dop"],
-    default="counting",
-    help="Relative frequencies of binarized trees; re-estimation from bracketed text; states of the symbols "
-    "of binarized trees; or all fragments of binarized trees (data-oriented parsing).",
-)
-@option(
-    "--statistics",
-    metavar="FILE",
-    help="Also write tag n-grams and boundary statistics, for mbrparse parse --engine best-first: "
-    "counts, or with inside-outside expectations under the trained grammar.",
-)
-@encoding_option()
-@option_group("words", LexiconOptions, "Words")
-@option_group("fragments", FragmentOptions, "Fragments, with --method dop")
-@option_group("estimation", EstimationOptions, "Re-estimation, with --method inside-outside")
-@option_group("splits", SplitOptions, "States, with --method split-merge")
-@option_group("runs", IterationOptions, "Iterations, with --method inside-outside or split-merge")
+@command
 def train(
-    inputs: tuple[str, ...],
-    output: str,
-    method: str,
-    statistics: str | None,
-    encoding: str,
-    words: LexiconOptions,
-    fragments: FragmentOptions,
-    estimation: EstimationOptions,
-    splits: SplitOptions,
-    runs: IterationOptions,
+    inputs: tuple[str, ...] = argument(nargs=-1, required=True, metavar="INPUT..."),
+    output: str = options.output(),
+    method: str = option(
+        choices=["counting", "inside-outside", "split-merge", "dop"],
+        default="counting",
+        help="Relative frequencies of binarized trees; re-estimation from bracketed text; states of the "
+        "symbols of binarized trees; or all fragments of binarized trees (data-oriented parsing).",
+    ),
+    statistics: str | None = option(
+        metavar="FILE",
+        help="Also write tag n-grams and boundary statistics, for mbrparse parse --engine best-first: "
+        "counts, or with inside-outside expectations under the trained grammar.",
+    ),
+    encoding: str = options.encoding(),
+    words: LexiconOptions = group(LexiconOptions, "Words"),
+    fragments: FragmentOptions = group(FragmentOptions, "Fragments, with --method dop"),
+    estimation: EstimationOptions = group(EstimationOptions, "Re-estimation, with --method inside-outside"),
+    splits: SplitOptions = group(SplitOptions, "States, with --method split-merge"),
+    runs: IterationOptions = group(
+        IterationOptions, "Iterations, with --method inside-outside or split-merge"
+    ),
 ) -> None:
     """Train a grammar from trees.
 
@@ -194,132 +166,104 @@ def train(
     trees are kept, as a treebank whose equal subtrees are written once (Goodman 1996); parse, posteriors
     and grammar read it.
     """
-    for group, methods in _METHODS:
+    for kind, methods in _METHODS:
         if method not in methods:
-            names = [field.name for field in fields(group)]
-            scheduler = ["scheduler"] if "jobs" in names else []
-            refuse_options([*names, *scheduler], f"--method {' or '.join(methods)}")
+            names = [field.name for field in fields(kind)]
+            names += ["scheduler"] * ("jobs" in names)
+            options.refuse(names, f"--method {' or '.join(methods)}")
     if method in ("dop", "split-merge"):
-        refuse_options(["statistics"], "--method counting or inside-outside")
+        options.refuse(["statistics"], "--method counting or inside-outside")
     words.check(method, output)
     iterates = method in ("inside-outside", "split-merge")
     checkpoint = f"{output}.checkpoint" if iterates and is_file(output) else None
     if runs.resume and checkpoint is None:
         raise click.UsageError("--resume needs --output FILE: its checkpoint is FILE.checkpoint.")
-    check_outputs(
-        [
-            ("--output", output),
-            ("OUTPUT.checkpoint", checkpoint),
-            ("OUTPUT.tagger.json", f"{output}.tagger.json" if words.unknown == "collins" else None),
-            ("--statistics", statistics),
-            ("--curve", runs.curve),
-        ],
-        [
-            *(("INPUT", path) for path in inputs),
-            ("--init", estimation.init),
-            ("--heldout", estimation.heldout),
-        ],
+    options.check_outputs(
+        {
+            "--output": output,
+            "OUTPUT.checkpoint": checkpoint,
+            "OUTPUT.tagger.json": f"{output}.tagger.json" if words.unknown == "collins" else None,
+            "--statistics": statistics,
+            "--curve": runs.curve,
+        },
+        {"INPUT": inputs, "--init": estimation.init, "--heldout": estimation.heldout},
     )
-    if method == "inside-outside":
-        _inside_outside(inputs, output, words.terminals, encoding, estimation, runs, statistics)
-        return
-    from mbrparse.treebank.corpora.reading import read_inputs
-
     trees = read_inputs(inputs, encoding)
-    if method == "split-merge":
-        _split_merge(trees, output, words, splits, runs, checkpoint)
+    if method == "inside-outside":
+        from mbrparse.training.reestimation import InsideOutside, train_files
+
+        how = InsideOutside(statistics=statistics, **vars(estimation), **vars(runs))
+        trained = train_files(inputs, output, how, words.terminals, encoding, with_progress, note)
+        if trained.interrupted:
+            kept = f": {output} keeps the last, --resume goes on" if is_file(output) else ""
+            raise KeyboardInterrupt(f"after {trained.iterations} iterations{kept}")
+        sizes = counted(trained.sentences, "sentence"), counted(trained.iterations, "iteration")
+        note(", ".join((*sizes, counted(len(trained.rules.rules), "rule"))))
+    elif method == "split-merge":
+        from mbrparse.grammar.grammar_files import write_rules
+        from mbrparse.training.split_merge import SplitMerge, train_trees
+
+        try:
+            with compilation_noted():
+                rules = train_trees(
+                    trees,
+                    words.terminals or "tags",
+                    SplitMerge(**vars(splits), seed=runs.seed),
+                    unknown=words.model is not None,
+                    rare=words.rare,
+                    output=output,
+                    curve=runs.curve,
+                    resume=runs.resume,
+                    jobs=runs.jobs,
+                    progress=with_progress,
+                    log=note,
+                )
+        except KeyboardInterrupt:
+            if checkpoint is None or not Path(checkpoint).exists():
+                raise KeyboardInterrupt from None
+            kept = f"{checkpoint} keeps those that were finished, --resume goes on"
+            raise KeyboardInterrupt(f"in a cycle: {kept}") from None
+        write_rules(rules, output)
+        note(counted(len(rules.rules), "rule"))
     elif method == "dop":
         _dop(trees, output, words, fragments)
     else:
         _count(trees, output, words, statistics)
 
 
-def _count(trees: Iterable[SourceTree], output: str, words: LexiconOptions, statistics: str | None) -> None:
-    from mbrparse.grammar.grammar_files import write_rules
-    from mbrparse.grammar.rules import unquote
-    from mbrparse.grammar.unknown_words import is_unknown
-    from mbrparse.training.count import train_by_counting
-
-    model, counts = words.model, statistics is not None
-    rules, found = train_by_counting(trees, words.kind, model, words.rare, counts, note, with_progress)
-    with atomic_outputs():
-        write_rules(rules, output)
-        if statistics is not None and found is not None:
-            from mbrparse.training.tag_statistics import write_statistics
-
-            write_statistics(found, statistics)
-    note(f"{sum(weight.count or 0 for weight in rules.start.values()):g} trees, {len(rules.rules)} rules")
-    if model is not None and not any(is_unknown(unquote(rule.children[0])) for rule in rules.rules):
-        note("no word was rare: sentences with unseen words will fall back")
-
-
-def _split_merge(
-    trees: Iterable[SourceTree],
-    output: str,
-    words: LexiconOptions,
-    splits: SplitOptions,
-    runs: IterationOptions,
-    checkpoint: str | None,
-) -> None:
-    from mbrparse.grammar.grammar_files import write_rules
-    from mbrparse.training.split_merge import SplitMerge, train_trees
-
-    try:
-        with compilation_noted():
-            rules = train_trees(
-                trees,
-                words.kind,
-                SplitMerge(**vars(splits), seed=runs.seed),
-                unknown=words.model is not None,
-                rare=words.rare,
-                output=output,
-                curve=runs.curve,
-                resume=runs.resume,
-                jobs=runs.jobs,
-                progress=with_progress,
-                log=note,
-            )
-    except KeyboardInterrupt:
-        if checkpoint is None or not Path(checkpoint).exists():
-            raise KeyboardInterrupt from None
-        kept = f"{checkpoint} keeps those that were finished, --resume goes on"
-        raise KeyboardInterrupt(f"in a cycle: {kept}") from None
-    write_rules(rules, output)
-    note(counted(len(rules.rules), "rule"))
-
-
 def _dop(trees: Iterable[SourceTree], output: str, words: LexiconOptions, fragments: FragmentOptions) -> None:
     from mbrparse.grammar.dop_treebank import address_trees, write_treebank
-    from mbrparse.training.count import replace_unknown, with_trained_tagger
+    from mbrparse.training import count
 
-    originals = list(with_progress(trees, "reading"))
-    replaced, model = originals, None
+    replaced = originals = list(with_progress(trees, "reading"))
+    tagger = None
     if words.model is not None:
-        replaced, unknown = replace_unknown(originals, words.model, words.rare)
-        model = with_trained_tagger(unknown, originals, note)
-    weights: Weighting = fragments.weights or "plain"
-    treebank = address_trees(replaced, words.kind, weights, fragments.max_depth)
-    treebank = replace(treebank, unknown=model)
-    write_treebank(treebank, output)
+        replaced, unknown = count.replace_unknown(originals, words.model, words.rare)
+        tagger = count.with_trained_tagger(unknown, originals, note)
+    treebank = address_trees(
+        replaced, words.terminals or "tags", fragments.weights or "plain", fragments.max_depth
+    )
+    write_treebank(replace(treebank, unknown=tagger), output)
     nodes, addresses = treebank.count.sum(), len(treebank.count)
     note(f"{treebank.trees:g} trees, {nodes:.0f} nodes at {addresses} addresses")
 
 
-def _inside_outside(
-    inputs: Sequence[str],
-    output: str,
-    terminals: Any,
-    encoding: str,
-    estimation: EstimationOptions,
-    runs: IterationOptions,
-    statistics: str | None,
-) -> None:
-    from mbrparse.training.reestimation import InsideOutside, train_files
+def _count(trees: Iterable[SourceTree], output: str, words: LexiconOptions, statistics: str | None) -> None:
+    from mbrparse.grammar.grammar_files import write_rules
+    from mbrparse.grammar.rules import unquote
+    from mbrparse.grammar.unknown_words import is_unknown
+    from mbrparse.training import count
 
-    how = InsideOutside(statistics=statistics, **vars(estimation), **vars(runs))
-    trained = train_files(inputs, output, how, terminals, encoding, with_progress, note)
-    if trained.interrupted:
-        kept = f": {output} keeps the last, --resume goes on" if is_file(output) else ""
-        raise KeyboardInterrupt(f"after {trained.iterations} iterations{kept}")
-    sizes = counted(trained.sentences, "sentence"), counted(trained.iterations, "iteration")
-    note(", ".join((*sizes, counted(len(trained.rules.rules), "rule"))))
+    wanted = statistics is not None
+    rules, tags = count.train_by_counting(
+        trees, words.terminals or "tags", words.model, words.rare, wanted, note, with_progress
+    )
+    with atomic_outputs():
+        write_rules(rules, output)
+        if statistics is not None and tags is not None:
+            from mbrparse.training.tag_statistics import write_statistics
+
+            write_statistics(tags, statistics)
+    note(f"{sum(start.count or 0 for start in rules.start.values()):g} trees, {len(rules.rules)} rules")
+    if words.model and not any(is_unknown(unquote(rule.children[0])) for rule in rules.rules):
+        note("no word was rare: sentences with unseen words will fall back")

@@ -1,51 +1,51 @@
-"""Commands on treebanks: ``mbrparse corpora``, ``split``, ``baseline`` and ``sample``."""
+"""Commands on treebanks: ``mbrparse corpora``, ``stats``, ``check``, ``split``, ``baseline``, ``sample``."""
 
 from __future__ import annotations
 
+import json
 import re
 import secrets
+from collections import Counter
+from collections.abc import Mapping
 from contextlib import ExitStack
+from functools import partial
+from itertools import islice
+from pathlib import Path
 from typing import Any
 
 import click
 
+from mbrparse.cli import corpus_options, options
+from mbrparse.cli.commands import Text, argument, command, count_option, group, option
+from mbrparse.cli.corpus_options import CorpusOptions
 from mbrparse.cli.messages import note, with_progress
 from mbrparse.cli.model_options import normalize_option
-from mbrparse.cli.options import (
-    Text,
-    check_outputs,
-    count_option,
-    encoding_option,
-    inputs_argument,
-    no_ids_option,
-    option,
-    output_option,
-    refuse_options,
-    with_places,
-)
-from mbrparse.errors import visible
+from mbrparse.errors import CorpusError, visible
+from mbrparse.files import atomic_outputs, open_output, source_name
 from mbrparse.log import counted
+from mbrparse.treebank import baselines, brackets, clean, splits
+from mbrparse.treebank.corpora import known_corpora, places, reading
+from mbrparse.treebank.corpora import treebank_statistics as statistics
 
 
-@click.command()
-@click.argument("paths", nargs=-1, metavar="[PATH]...")
-@option("--check", is_flag=True, help="Read those that are here, and print what is in them, as of a PATH.")
-def corpora(paths: tuple[str, ...], check: bool) -> None:
+@command
+def corpora(
+    paths: tuple[str, ...] = argument(nargs=-1, metavar="[PATH]..."),
+    check: bool = option(
+        is_flag=True, help="Read those that are here, and print what is in them, as of a PATH."
+    ),
+) -> None:
     """List the treebanks that are known by name: size, licence, citation, and location in NLTK's data.
 
     Of a PATH (a file, a folder, a zip, or a folder of zips) print its likely format, how it is read,
     its contents, and what is removed or cut.
     """
-    from mbrparse.treebank.corpora.known_corpora import CORPORA
-    from mbrparse.treebank.corpora.reading import find_corpora
-    from mbrparse.treebank.corpora.treebank_statistics import readers_at
-
-    for spec in [spec for path in paths for spec in readers_at(path)]:
+    for spec in [spec for path in paths for spec in statistics.readers_at(path)]:
         _describe(spec)
     if paths:
         return
-    found = find_corpora(())
-    for corpus in CORPORA:
+    found = reading.find_corpora(())
+    for corpus in known_corpora.CORPORA:
         here = found[corpus.name]
         click.echo(visible(f"{corpus.spec}  {corpus.title} ({corpus.language}), {corpus.size}"))
         click.echo(f"    licence   {corpus.licence}")
@@ -60,12 +60,9 @@ def corpora(paths: tuple[str, ...], check: bool) -> None:
 
 def _describe(spec: str) -> None:
     """Print what a treebank seems to be, and how it is read."""
-    from mbrparse.treebank.clean import PENN
-    from mbrparse.treebank.corpora.known_corpora import known_corpus
-    from mbrparse.treebank.corpora.treebank_statistics import treebank_statistics
-
-    found = treebank_statistics(spec, on_error="skip", progress=lambda trees: with_progress(trees, spec))
-    figures, counts, corpus = found.figures(), found.counts(), known_corpus(spec)
+    progress = partial(with_progress, title=spec)
+    found = statistics.treebank_statistics(spec, on_error="skip", progress=progress)
+    figures, counts, corpus = found.figures(), found.counts(), known_corpora.known_corpus(spec)
     sizes = ("files", "trees", "words", "different tags", "different labels", "malformed trees left out")
     lines = {
         "read as": f"mbrparse binarize {spec}",
@@ -74,79 +71,198 @@ def _describe(spec: str) -> None:
     for table in ("removed", "wrappers", "traces", "functions"):
         items = [f"{name} {number:,}" for name, number in counts[table].items()]
         lines[table] = ", ".join(items[:10] + ["..."] * (len(items) > 10)) or "none"
-    lines["cut"] = f"functions, as {PENN if corpus is None else corpus.functions} says, by --functions strip"
+    lines["cut"] = (
+        f"functions, as {clean.PENN if corpus is None else corpus.functions} says, by --functions strip"
+    )
     lines["more"] = f"mbrparse stats {spec}; mbrparse check {spec}"
     click.echo(visible(f"{spec}  {'plain brackets' if corpus is None else corpus.title}"))
     for what, text in lines.items():
         click.echo(visible(f"    {what:<9} {text}"))
 
 
-@click.command()
-@inputs_argument()
-@option(
-    "--test-fraction",
-    type=Text("F"),
-    help="Test on the last floor(N*F) trees, or with --seed on random ones.",
-)
-@count_option("--test-last", help="Test on the last N trees.", least=0, metavar="N")
-@count_option("--test-random", help="Test on N trees drawn at random.", least=0, metavar="N")
-@option("--fold", type=Text("I/N"), help="Test on the I-th of N parts, with --seed of random trees.")
-@option("--train-size", type=Text("F|N"), help="The number of training trees to keep, or their share.")
-@option(
-    "--dev-fraction",
-    type=Text("F"),
-    help="Take floor(N*F) of the other trees for development: the last ones, or with --seed random ones.",
-)
-@option("--seed", type=int, help="Seed of a random draw.")
-@option("--train-output", metavar="PATH", help="The file of the training trees.")
-@option("--dev-output", metavar="PATH", help="The file of the development trees.")
-@option("--test-output", metavar="PATH", help="The file of the test trees.")
-@encoding_option()
-@no_ids_option()
+FIGURES, FILES = "figures", "files"
+#: How many rows of each table are shown where all are.
+_TOP = 10
+
+
+@command
+def stats(
+    treebanks: tuple[str, ...] = argument(nargs=-1, required=True, metavar="TREEBANK..."),
+    table: str | None = option(
+        choices=[FIGURES, FILES, *statistics.TABLES],
+        help="Print this table alone (default: the top of each).",
+    ),
+    top: int | None = count_option(
+        help="How many rows of a table (default: all of --table, in csv and json; else 10)."
+    ),
+    format: Any = option(
+        choices=["text", "markdown", "latex", "csv", "json"],
+        default="text",
+        help="csv has one table: of files, or --table.",
+    ),
+    no_traces: bool = option(is_flag=True, help="Take out traces first."),
+    functions: str = corpus_options.functions(),
+    reading: CorpusOptions = group(CorpusOptions),
+    on_error: Any = corpus_options.on_error(
+        "At a malformed tree, stop with an error, or leave it out and count it."
+    ),
+    output: str = options.output(),
+) -> None:
+    """Count what is in a treebank: words, labels, tags, rules, unary chains, lengths, depths, traces.
+
+    TREEBANK is what binarize takes: a file, "-", a folder, a zip, a glob, or a name that corpora lists.
+    Trees are counted as they are written, but for a wrapper around the root; traces (-NONE-) are no words. A
+    chain is of constituents with one child each. A repeated tree or sentence is the same as one before it.
+    """
+    import pandas as pd
+
+    from mbrparse.evaluate.tables import csv_of, lay_out
+
+    options.check_outputs({"--output": output}, {"TREEBANK": treebanks})
+    progress = partial(with_progress, title="counting")
+    found = statistics.treebank_statistics(
+        *treebanks,
+        functions=functions,
+        no_traces=no_traces,
+        reading=reading,
+        on_error=on_error,
+        progress=progress,
+    )
+    if unmatched := reading.unmatched(found.removed):
+        note(f"warning: no label fits --drop {','.join(unmatched)}")
+    counts: dict[str, Mapping[str, Any]] = {FIGURES: found.figures(), FILES: found.files, **found.counts()}
+    names = [table] if table else [FILES] if format == "csv" else list(counts)
+    if format == "json":
+        chosen = {name: dict(islice(counts[name].items(), top)) for name in names}
+        lines = [json.dumps(chosen, indent=2, ensure_ascii=False)]
+    elif format == "csv":
+        heading, *body = _rows(names[0], counts[names[0]], top)
+        lines = csv_of(pd.DataFrame(body, columns=heading, dtype=object)).splitlines()
+    else:
+        lines, most = [], top if table or top else _TOP
+        for name in filter(counts.get, names):
+            rows = _by_tens(counts[name]) if name == "lengths" else counts[name]
+            shown = _rows(name, rows, None if name == FIGURES else most)
+            lines += lay_out([[*map(_shown, row)] for row in shown], format)
+            left = 0 if name == FIGURES or most is None or table else len(rows) - most
+            lines += [f"... {left:,} more: --table {name}"] * (left > 0) + [""] * (table is None)
+    with open_output(output) as stream:
+        stream.writelines(f"{line}\n" for line in lines)
+
+
+def _rows(name: str, counts: Mapping[str, Any], most: int | None) -> list[tuple[Any, ...]]:
+    """A heading and rows: of files with their sum, of others with their shares."""
+    if name == FIGURES:
+        return [("", name), *islice(counts.items(), most)]
+    if name == FILES:
+        rows = [(file, *figures.values()) for file, figures in counts.items()]
+        sums = map(sum, zip(*(row[1:] for row in rows), strict=True))
+        return [("file", *statistics.FILE_FIGURES), *rows[:most], ("total", *sums)]
+    whole = sum(counts.values())
+    rows = [(key, number, 100 * number / whole) for key, number in counts.items()]
+    return [(name, "count", "percent"), *rows[:most]]
+
+
+def _by_tens(lengths: Mapping[str, int]) -> Counter[str]:
+    found: Counter[str] = Counter()
+    for length, count in lengths.items():
+        low = max(int(length) - 1, 0) // 10 * 10
+        found[f"{low + 1}-{low + 10}"] += count
+    return found
+
+
+def _shown(value: object) -> str:
+    return (
+        f"{value:,.2f}"
+        if isinstance(value, float)
+        else f"{value:,}"
+        if isinstance(value, int)
+        else str(value)
+    )
+
+
+@command
+def check(
+    treebanks: tuple[str, ...] = argument(nargs=-1, required=True, metavar="TREEBANK..."),
+    format: Any = option(choices=["text", "json"], default="text", help="json: an object a line."),
+    reading: CorpusOptions = group(CorpusOptions),
+    output: str = options.output(),
+) -> None:
+    """Name every malformed tree of a treebank, and count what is suspicious, or removed, as it is read.
+
+    TREEBANK is what binarize takes: a file, "-", a folder, a zip, a glob, or a name that corpora lists. What
+    is suspicious can be read, but likely means something else; its first place is printed, and its number
+    in brackets. The exit status is 1 if any tree is malformed.
+    """
+    options.check_outputs({"--output": output}, {"TREEBANK": treebanks})
+    malformed = 0
+    with open_output(output) as stream:
+        for spec in treebanks:
+            for found in statistics.check_treebank(spec, reading, partial(with_progress, title="checking")):
+                malformed += found.kind == "malformed"
+                if format == "json":
+                    stream.write(json.dumps(found._asdict(), ensure_ascii=False) + "\n")
+                    continue
+                place = f"{found.source}:{found.line}" if found.line else found.source
+                kind = "" if found.kind == "malformed" else f"{found.kind} ({found.number:,}): "
+                stream.write(visible(f"{place}: {kind}{found.what}") + "\n")
+            if Path(spec).exists() and (reader := statistics.likely_reader(spec, reading)) != spec:
+                note(f"{spec} looks like another style: name its reader, {reader}")
+    note(f"malformed trees: {malformed:,}")
+    if malformed:
+        raise click.exceptions.Exit(1)
+
+
+@command
 def split(
-    inputs: tuple[str, ...],
-    test_fraction: str | None,
-    test_last: int | None,
-    test_random: int | None,
-    fold: str | None,
-    train_size: str | None,
-    dev_fraction: str | None,
-    seed: int | None,
-    encoding: str,
-    no_ids: bool,
-    **written: str | None,
+    inputs: tuple[str, ...] = options.inputs(),
+    test_fraction: str | None = option(
+        type=Text("F"), help="Test on the last floor(N*F) trees, or with --seed on random ones."
+    ),
+    test_last: int | None = count_option(help="Test on the last N trees.", least=0, metavar="N"),
+    test_random: int | None = count_option(help="Test on N trees drawn at random.", least=0, metavar="N"),
+    fold: str | None = option(
+        type=Text("I/N"), help="Test on the I-th of N parts, with --seed of random trees."
+    ),
+    train_size: str | None = option(
+        type=Text("F|N"), help="The number of training trees to keep, or their share."
+    ),
+    dev_fraction: str | None = option(
+        type=Text("F"),
+        help="Take floor(N*F) of the other trees for development: the last ones, or with --seed random ones.",
+    ),
+    seed: int | None = option(type=int, help="Seed of a random draw."),
+    train_output: str | None = option(metavar="PATH", help="The file of the training trees."),
+    dev_output: str | None = option(metavar="PATH", help="The file of the development trees."),
+    test_output: str | None = option(metavar="PATH", help="The file of the test trees."),
+    encoding: str = options.encoding(),
+    no_ids: bool = corpus_options.no_ids(),
 ) -> None:
     """Split the N trees of files into training, test and development parts, each in the input's order."""
-    from mbrparse.files import atomic_outputs, source_name
-    from mbrparse.treebank import splits
-    from mbrparse.treebank.brackets import read_tree_file
-    from mbrparse.treebank.corpora.places import Places, open_trees
-    from mbrparse.treebank.corpora.reading import no_trees
-
-    if sum(option is not None for option in (test_fraction, test_last, test_random, fold)) != 1:
+    if sum(given is not None for given in (test_fraction, test_last, test_random, fold)) != 1:
         raise click.UsageError("Give one of --test-fraction, --test-last, --test-random and --fold.")
     if test_random is not None and seed is None:
         raise click.UsageError("--test-random needs --seed.")
     if test_last is not None and seed is not None:
         raise click.UsageError("--seed needs --test-fraction, --test-random or --fold.")
-    if (dev_fraction is None) != (written["dev_output"] is None):
+    if (dev_fraction is None) != (dev_output is None):
         raise click.UsageError("--dev-fraction and --dev-output need each other.")
-    if not any(written.values()):
+    outputs = {"--train-output": train_output, "--dev-output": dev_output, "--test-output": test_output}
+    if not any(outputs.values()):
         raise click.UsageError("Give --train-output, --test-output or both.")
-    outputs = {f"--{part}-output": written[f"{part}_output"] for part in ("train", "dev", "test")}
-    check_outputs(with_places([*outputs.items()], no_ids), [("INPUT", path) for path in inputs])
+    options.check_outputs(corpus_options.with_places(outputs, no_ids), {"INPUT": inputs})
     # As text: half the memory of the trees, and what is written is what their writer writes.
     trees: list[str] = []
     where: list[tuple[str, int]] = []
     lengths: list[int] = []
     for path in inputs:
-        for line, tree, _ in read_tree_file(path, encoding):
+        for line, tree, _ in brackets.read_tree_file(path, encoding):
             if tree is not None:
                 trees.append(str(tree))
                 where.append((source_name(path), line))
                 lengths.append(len(tree.leaves()))
     if not trees:
-        raise no_trees(", ".join(map(source_name, inputs)))
+        raise reading.no_trees(", ".join(map(source_name, inputs)))
     if test_fraction is not None:
         parts = splits.split_fraction(len(trees), test_fraction, seed)
     elif fold is not None:
@@ -160,13 +276,13 @@ def split(
         train, development = ([parts.train[place] for place in part] for part in again)
     if train_size is not None:
         train = splits.first_part(train, train_size, seed)
-    places = Places(note)
+    known = places.Places(note)
     with atomic_outputs():
         for output, positions in zip(outputs.values(), (train, development or (), parts.test), strict=True):
             if output is not None:
-                with open_trees(output, not no_ids) as write:
+                with places.open_trees(output, not no_ids) as write:
                     for position in positions:
-                        write(trees[position], places.of(*where[position]))
+                        write(trees[position], known.of(*where[position]))
     taken_apart = ("training", train), ("development", development), ("test", parts.test)
     note(", ".join(counted(len(part), f"{name} tree") for name, part in taken_apart if part is not None))
     remark = None if seed is not None else splits.length_note(lengths, parts)
@@ -174,38 +290,27 @@ def split(
         note(remark)
 
 
-PLACEHOLDER = "{seed}"
-
-
-@click.command()
-@click.argument("trees")
-@option(
-    "--kind",
-    choices=["left", "right", "random", "balanced"],
-    required=True,
-    help="Left-branching, right-branching, split at random, or split in the middle.",
-)
-@count_option("--seed", help="Seed of the random trees.", default=0, least=0)
-@count_option(
-    "--runs", default=1, help="The number of files of random trees, with --seed and the seeds after it."
-)
-@option("--label", type=Text(), default="X", help="The label of all constituents.")
-@option(
-    "--frequent-labels",
-    is_flag=True,
-    help="Use the most frequent label of roots, and that of other constituents, in TREES.",
-)
-@output_option("Where to write; with several runs a pattern such as build/random-{seed}.mrg.")
-@encoding_option()
+@command
 def baseline(
-    trees: str,
-    kind: Any,
-    seed: int,
-    runs: int,
-    label: str,
-    frequent_labels: bool,
-    output: str,
-    encoding: str,
+    trees: str = argument(),
+    kind: Any = option(
+        choices=["left", "right", "random", "balanced"],
+        required=True,
+        help="Left-branching, right-branching, split at random, or split in the middle.",
+    ),
+    seed: int = count_option(help="Seed of the random trees.", default=0, least=0),
+    runs: int = count_option(
+        default=1, help="The number of files of random trees, with --seed and the seeds after it."
+    ),
+    label: str = option(type=Text(), default="X", help="The label of all constituents."),
+    frequent_labels: bool = option(
+        is_flag=True,
+        help="Use the most frequent label of roots, and that of other constituents, in TREES.",
+    ),
+    output: str = options.output(
+        "Where to write; with several runs a pattern such as build/random-{seed}.mrg."
+    ),
+    encoding: str = options.encoding(),
 ) -> None:
     """Write a binary baseline tree for each tree of TREES, one line each, an empty one for an empty one.
 
@@ -213,31 +318,27 @@ def baseline(
     Labels matter only where an evaluation counts them.
     """
     if kind != "random":
-        refuse_options(["seed", "runs"], "--kind random")
+        options.refuse(["seed", "runs"], "--kind random")
     if frequent_labels:
-        refuse_options(["label"], "no --frequent-labels")
-    if runs > 1 and PLACEHOLDER not in output:
-        raise click.UsageError(f"several runs need several files: write --output as random-{PLACEHOLDER}.mrg")
+        options.refuse(["label"], "no --frequent-labels")
+    if runs > 1 and "{seed}" not in output:
+        raise click.UsageError("several runs need several files: write --output as random-{seed}.mrg")
     if not label or any(character.isspace() or character in "()" for character in label):
         raise click.UsageError("a label has neither white space nor brackets, and is not empty.")
-    paths = {number: output.replace(PLACEHOLDER, str(number)) for number in range(seed, seed + runs)}
-    check_outputs([("--output", path) for path in paths.values()], [("TREES", trees)])
-
-    from mbrparse.errors import CorpusError
-    from mbrparse.files import atomic_outputs, open_output, source_name
-    from mbrparse.treebank.baselines import BaselineLabels, baseline_trees, most_frequent_labels
-    from mbrparse.treebank.brackets import read_parse_file, write_tree
-
-    read = [tree for _, tree, _ in read_parse_file(trees, encoding)]
+    paths = {number: output.replace("{seed}", str(number)) for number in range(seed, seed + runs)}
+    options.check_outputs({"--output": list(paths.values())}, {"TREES": trees})
+    read = [tree for _, tree, _ in brackets.read_parse_file(trees, encoding)]
     if not read:
         raise CorpusError("no trees in the input", source=source_name(trees))
-    labels = most_frequent_labels(read) if frequent_labels else BaselineLabels(label, label)
+    labels = baselines.BaselineLabels(label, label)
+    if frequent_labels:
+        labels = baselines.most_frequent_labels(read)
     with ExitStack() as outputs:
         outputs.enter_context(atomic_outputs())
         for number, path in paths.items():
             stream = outputs.enter_context(open_output(path))
-            for tree in baseline_trees(read, kind, number, labels):
-                write_tree(tree, stream)
+            for tree in baselines.baseline_trees(read, kind, number, labels):
+                brackets.write_tree(tree, stream)
 
 
 def _lengths(text: str) -> tuple[int, int]:
@@ -248,44 +349,34 @@ def _lengths(text: str) -> tuple[int, int]:
     return first, last
 
 
-@click.command()
-@click.argument("grammar")
-@count_option("-n", "count", least=0, required=True, help="How many trees.")
-@option("--seed", type=int, help="Seed of the random numbers (default: a new one, printed).")
-@option("--words", is_flag=True, help="Write the words alone, a sentence a line.")
-@option(
-    "--conditioned",
-    metavar="PREFIX",
-    type=Text(read=str.split),
-    help="Only trees that begin with these words, or tags: as often as in all trees that do.",
-)
-@option("--lengths", type=Text("N[-N]", _lengths), help="Only trees of N words, or of N to N words.")
-@normalize_option()
-@output_option()
+@command
 def sample(
-    grammar: str,
-    count: int,
-    seed: int | None,
-    words: bool,
-    conditioned: list[str] | None,
-    lengths: tuple[int, int] | None,
-    normalize: bool,
-    output: str,
+    grammar: str = argument(),
+    count: int = count_option("-n", least=0, required=True, help="How many trees."),
+    seed: int | None = option(type=int, help="Seed of the random numbers (default: a new one, printed)."),
+    words: bool = option(is_flag=True, help="Write the words alone, a sentence a line."),
+    conditioned: list[str] | None = option(
+        metavar="PREFIX",
+        type=Text(read=str.split),
+        help="Only trees that begin with these words, or tags: as often as in all trees that do.",
+    ),
+    lengths: tuple[int, int] | None = option(
+        type=Text("N[-N]", _lengths), help="Only trees of N words, or of N to N words."
+    ),
+    normalize: bool = normalize_option(),
+    output: str = options.output(),
 ) -> None:
     """Sample trees from a grammar. Its rules may have any length.
 
     GRAMMAR is a file in mbrparse's format or in NLTK's, or embedded:flights.
     """
-    from mbrparse.files import open_output
     from mbrparse.grammar.grammar_files import read_rules
     from mbrparse.grammar.sample import Sampler
-    from mbrparse.treebank.brackets import write_tree
-    from mbrparse.treebank.corpora.reading import embedded_grammar
 
-    check_outputs([("--output", output)], [("GRAMMAR", grammar)])
+    options.check_outputs({"--output": output}, {"GRAMMAR": grammar})
     if seed is None:
         seed = secrets.randbelow(2**31)
-    rules = read_rules(embedded_grammar(grammar), normalize=normalize, log=note)
+    rules = read_rules(reading.embedded_grammar(grammar), normalize=normalize, log=note)
     sampler = Sampler(rules, seed)
     if conditioned or lengths:
         from mbrparse.decode.words.conditioned import ConditionedSampler
@@ -296,5 +387,5 @@ def sample(
             if words:
                 stream.write(" ".join(tree.words()) + "\n")
             else:
-                write_tree(tree, stream)
+                brackets.write_tree(tree, stream)
     note(f"sampled {counted(count, 'tree')} with seed {seed}")

@@ -12,9 +12,9 @@ import pytest
 from children import finished
 from commandline import Command
 
+from mbrparse.cli.commands import Text
 from mbrparse.cli.config_file import defaults_of
 from mbrparse.cli.main import cli
-from mbrparse.cli.options import Text
 from mbrparse.errors import FileError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -78,11 +78,11 @@ def test_lists_and_flags(command: Command) -> None:
     [
         ("[splitt]\n", "[splitt] is not a command; did you mean 'split'?"),
         ("[split]\ntest-lost = 1\n", "[split] has no option 'test-lost'; did you mean 'test-last'?"),
-        ('[split]\ntest-last = "one"\n', "[split] test-last is 'one': it takes a whole number"),
-        ("[split]\ntest-last = true\n", "[split] test-last is True: it takes a whole number"),
+        ('[split]\ntest-last = "one"\n', "[split] test-last: 'one' is not a valid integer range."),
+        ("[split]\ntest-last = true\n", "[split] test-last is True: it takes text or a number"),
         ("[split]\ntest-last = -1\n", "[split] test-last: -1 is not in the range x>=0."),
-        ("[split]\ntest-last = [1]\n", "[split] test-last is [1]: it takes a whole number"),
-        ("[split]\ntest-output = true\n", "[split] test-output is True: it takes text"),
+        ("[split]\ntest-last = [1]\n", "[split] test-last is [1]: it takes text or a number"),
+        ("[split]\ntest-output = true\n", "[split] test-output is True: it takes text or a number"),
         ("split = 1\n", "split is a command: write its options in a table; [split]"),
         ("[split\n", "not TOML: "),
     ],

@@ -91,7 +91,7 @@ def test_columns(command: Command) -> None:
         message = command(f"{evaluate} {name} {more}").error
         assert name in message
         assert known in message
-    assert "leave --columns out" in command(f"{evaluate} coverage --format csv").usage_error
+    assert "--columns needs another --format" in command(f"{evaluate} coverage --format csv").usage_error
 
 
 def test_per_sentence_and_output(command: Command) -> None:

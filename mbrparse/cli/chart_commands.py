@@ -1,0 +1,157 @@
+"""``mbrparse posteriors`` and ``explain``: one sentence's chart, as a table, as pictures and as a page."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import click
+
+import mbrparse as mp
+from mbrparse.cli import model_options, options
+from mbrparse.cli.commands import Finite, InputFile, argument, command, count_option, group, option
+from mbrparse.cli.messages import compilation_noted, note
+from mbrparse.cli.model_options import InputOptions
+from mbrparse.cli.objective_options import objective_option
+from mbrparse.cli.options import ImageOptions
+from mbrparse.decode.objectives import OBJECTIVES
+from mbrparse.errors import CorpusError
+from mbrparse.files import STANDARD, atomic_outputs, open_output
+
+if TYPE_CHECKING:
+    from mbrparse.decode.parser.sentences import Line
+
+
+#: Cells of more words than these make a table of more than 100 MB.
+_WIDEST = 2000
+
+
+@command
+def posteriors(
+    input: str | None = argument(required=False),
+    source: InputOptions = group(InputOptions),
+    line: int = count_option(help="The number of the sentence, from 1.", default=1),
+    threshold: float = option(
+        type=Finite(min=0, max=1), default=0.01, help="Leave out less probable constituents."
+    ),
+    layout: str = option(
+        "--format",
+        choices=["table", "tsv"],
+        default="table",
+        help="A triangle of cells, or a tab-separated line for each span and label.",
+    ),
+    images: ImageOptions = group(ImageOptions),
+    prune: float = options.prune(),
+    output: str = options.output(),
+) -> None:
+    """Show a sentence's chart: the most probable constituent over each span, with its posterior in per cent.
+
+    Rows are first words, columns last words. INPUT holds trees or lines of tokens (default: standard input);
+    --line chooses one. With --posteriors, INPUT may be left out: words are then shown by their numbers.
+    """
+    from mbrparse.decode.chart_picture import cells, draw_cells, heat_table, listing
+
+    text = STANDARD if not source.posteriors and input is None else input
+    source.check(*filter(None, [text]))
+    options.check_outputs({"--output": output, **images.files}, {"INPUT": text, **source.files})
+    read, reason, found = _of_sentence(text, source, line, prune)
+    if found is None:
+        raise mp.MbrparseError(
+            f"sentence {line} has no chart: {reason}",
+            source=read.source,
+            remedy="choose another sentence: --line N",
+        )
+    words = [leaf.label if leaf.word is None else leaf.word for leaf in read.sentence]
+    shown = cells(found, threshold)
+    if len(words) > _WIDEST and (layout == "table" or images.files):
+        raise mp.MbrparseError(
+            f"sentence {line} has {len(words):,} words: a table or picture holds {_WIDEST:,} at most",
+            source=read.source,
+            remedy="--format tsv lists the spans",
+        )
+    with atomic_outputs():
+        with open_output(output) as stream:
+            if layout == "tsv":
+                stream.writelines(listing(cells(found, threshold, every_label=True), words))
+            else:
+                onto_terminal = output == STANDARD and sys.stdout.isatty()
+                width = shutil.get_terminal_size().columns if onto_terminal else None
+                colours = onto_terminal and "NO_COLOR" not in os.environ
+                stream.write(heat_table(shown, words, width, colours))
+        images.write(partial(draw_cells, shown, words))
+
+
+def _of_sentence(
+    input: str | None, given: InputOptions, line: int, prune: float
+) -> tuple[Line, str | None, Any]:
+    """The sentence, why it has no chart, and its posteriors."""
+    from mbrparse.decode.parser.sentences import Line, sentence_of_line, untokenized
+    from mbrparse.decode.parser.sources import LONGEST
+
+    known: Any = given.read_grammars() if given.grammars else given.given()
+    parser: Any = mp.Parser(known, "labelled-recall", expectations=True, prune=prune)
+    if input is not None:
+        read = sentence_of_line(input, line, given.read_form, given.encoding)
+        remark = untokenized(parser.source.grammar, [read.sentence]) if given.grammars else None
+        if remark and not given.tokenize:
+            note(remark)
+    else:
+        if line > len(known.lengths):
+            raise CorpusError(
+                f"there is no sentence {line}: the file holds {len(known.lengths)}", source=known.source
+            )
+        length = int(known.lengths[line - 1])
+        if length > LONGEST:
+            raise CorpusError(
+                f"sentence {line} has {length:,} words, of {LONGEST:,} at most", source=known.source
+            )
+        numbers = tuple(mp.Tree(str(place)) for place in range(length))
+        read = Line(numbers, line - 1, False, known.source)
+    with compilation_noted():
+        found = parser.evidence(read)
+    return read, found.reason, found.posteriors
+
+
+@command
+def explain(
+    words: tuple[str, ...] = argument(metavar="[SENTENCE]...", nargs=-1),
+    grammar: str = model_options.grammar_option(required=True),
+    normalize: bool = model_options.normalize_option(),
+    input: str | None = option(
+        "--file", type=InputFile(), help="Instead of SENTENCE: trees or lines of tokens."
+    ),
+    line: int = count_option(help="The number of the sentence in --file, from 1.", default=1),
+    objectives: tuple[str, ...] = objective_option(
+        [name for name in OBJECTIVES if name != "minimum-risk"],
+        help="Whose tree is shown (repeatable).  [default: labelled-tree, labelled-recall, "
+        "bracketed-recall, general-recall, labelled-f]",
+    ),
+    readings: int = count_option(default=20, help="The number of most probable trees to draw."),
+    tokenize: bool = model_options.tokenize_option(),
+    encoding: str = options.encoding(),
+    output: str = options.output("Where to write the page (default: standard output)."),
+) -> None:
+    """Write an HTML page of one sentence: its chart, its readings, and each objective's tree with its gains.
+
+    A browser opens it without a server: mbrparse explain -g toy.nltk "she saw the dog" -o page.html
+    """
+    from mbrparse.decode.parser.sentences import sentence_of_line, sentences_from, untokenized
+    from mbrparse.grammar.grammar_files import read_any_grammar
+
+    if bool(words) == (input is not None):
+        raise click.UsageError("Give either a SENTENCE or --file.")
+    options.check_outputs({"--output": output}, {"--file": input, "--grammar": grammar})
+    text = " ".join(words)
+    known = read_any_grammar(grammar, normalize=normalize, log=note)
+    if input is None:
+        [[sentence], _] = sentences_from([mp.tokenize(text) if tokenize else text])
+    else:
+        sentence = sentence_of_line(input, line, "text" if tokenize else None, encoding).sentence
+    if not tokenize and (remark := untokenized(known.pcfg, [sentence])):
+        note(remark)
+    with compilation_noted():
+        found = mp.explain(known, sentence, *objectives, readings=readings)
+    found.write(output)

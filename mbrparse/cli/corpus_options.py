@@ -1,0 +1,75 @@
+"""How treebanks are read, and what is written beside their trees."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import mbrparse as mp
+from mbrparse.cli.commands import Text, option
+from mbrparse.cli.options import checked
+from mbrparse.treebank.clean import categories
+from mbrparse.treebank.corpora.places import sidecar
+
+
+def on_error(help: str) -> Any:
+    """``--on-error stop|skip`` of commands that read treebanks."""
+    return option(choices=["stop", "skip"], default="stop", help=help)
+
+
+def no_ids() -> Any:
+    """``--no-ids`` of commands that write prepared trees."""
+    what = "Write no PATH.places, the file with each tree's file, line and ID in the corpus."
+    return option(is_flag=True, help=what)
+
+
+def functions() -> Any:
+    """``--functions``: how categories are cut from a corpus's labels."""
+    return checked(
+        "strip|keep|after:CHARS|before:CHARS",
+        categories,
+        default="strip",
+        help="Cut labels to categories, or keep them whole. strip follows the corpus; in files it cuts at "
+        "the first - or =, as after:-= does (before:+ cuts UTT+np to np).",
+    )
+
+
+def _reading(name: str, metavar: str, help: str) -> Any:
+    def check(text: str) -> None:
+        mp.CorpusReading(**{name: text})  # type: ignore[arg-type]
+
+    return checked(metavar, check, default="", show_default=False, help=help)
+
+
+@dataclass(frozen=True)
+class CorpusOptions(mp.CorpusReading):
+    """How a treebank is read."""
+
+    encoding: str = option(
+        type=Text(),
+        default="utf-8",
+        help="Encoding of the input; of several (utf-8,latin-1) the first that all of a file fits.",
+    )
+    leaves: Any = option(
+        choices=["word", "lemma", "both"],
+        help="The leaves, where the corpus gives lemmas (both: word-lemma).",
+    )
+    drop: str = _reading(
+        "drop", "LABEL,...", "Remove constituents and tags labelled so (* and ? are wildcards)."
+    )
+    roots: str = _reading(
+        "roots", "LABEL,...", "Remove roots labelled so over one constituent, as TOP, ROOT and S1 are."
+    )
+    ids: str = _reading("ids", "LABEL,...", "Labels of the names of trees, such as ID; they are removed.")
+    terminals_below: str = _reading(
+        "terminals_below",
+        "LEMMA=FORM",
+        "Labels below a tag: lemma=form reads (NN (form dogs) (lemma dog)), lemma= (NN dogs (lemma dog)).",
+    )
+
+
+def with_places(outputs: Mapping[str, str | None], no_ids: bool = False) -> dict[str, str | None]:
+    """Outputs that are files of trees, and the sidecars that are written with them."""
+    beside = {f"the places of {name}": sidecar(path) for name, path in outputs.items() if path is not None}
+    return {**outputs, **({} if no_ids else beside)}

@@ -1,0 +1,144 @@
+"""Long runs and many machines: processes, parts of an input, and runs that are continued."""
+
+from __future__ import annotations
+
+import functools
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+from click.core import ParameterSource
+
+from mbrparse.cli import options
+from mbrparse.cli.commands import InputFile, Text, option
+from mbrparse.cli.messages import compilation_noted, note, with_progress
+from mbrparse.files import is_file
+from mbrparse.log import counted
+
+if TYPE_CHECKING:
+    from mbrparse.decode.parser.parsing import Worker
+
+Result = TypeVar("Result")
+_SHARD = re.compile(r"([1-9][0-9]{0,6})/([1-9][0-9]{0,6})")
+#: What the settings of a run that is resumed leave out: results do not depend on it.
+_NO_SETTINGS = {"jobs", "scheduler", "log", "resume", "strict", "inputs", "trees"}
+
+
+@dataclass(frozen=True)
+class WorkOptions:
+    """Who does the work, how much of it, and what is kept on the way."""
+
+    jobs: Any = options.jobs()
+    max_seconds: float | None = option(
+        type=float,
+        metavar="SECONDS",
+        help="Fall back on a sentence that takes longer, in a process of its own. The output then depends on "
+        "the machine.",
+    )
+    shard: str | None = option(
+        type=Text("I/N"), help="Only the I-th of N parts of the input; their outputs are to be concatenated."
+    )
+    resume: bool = option(
+        is_flag=True,
+        help="Continue the outputs of a run that was interrupted (PATH.part), if there are any.",
+    )
+    log: str | None = option(
+        metavar="FILE", help="Add a JSON line a minute: sentences done, a second, seconds left, workers."
+    )
+
+    @contextmanager
+    def results(
+        self,
+        make: Callable[[], Worker[Any, Result]],
+        items: Iterable[Any],
+        count: Callable[[], int] | None,
+        title: str,
+        paths: Sequence[str],
+        inputs: Sequence[str],
+        others: Sequence[str] = (),
+        headings: int = 0,
+    ) -> Iterator[tuple[int, int, Iterator[Result]]]:
+        """Let ``make``'s workers do the items, and write its outputs so that --resume can continue them.
+
+        ``count`` counts all of the input; ``others`` are options whose outputs cannot be resumed, and were
+        given. Yields the numbers of sentences before the results, and of those in the outputs, and results.
+        """
+        from mbrparse.decode.parser.parsing import run
+
+        part = self._part(count)
+        with self._outputs(paths, inputs, others, headings) as done, compilation_noted():
+            first = part.start + done
+
+            @functools.cache
+            def total() -> int | None:
+                return None if count is None else max(0, min(count(), part.stop) - first)
+
+            found = run(make, items, self.jobs, self.max_seconds, range(first, part.stop), note)
+            workers = self.jobs if isinstance(self.jobs, int) else None
+            yield first, done, with_progress(found, title, total, workers, self.log)
+
+    def _part(self, count: Callable[[], int] | None) -> range:
+        """The places of this shard's sentences; a usage error where sentences cannot be counted."""
+        if self.shard is None:
+            return range(sys.maxsize)
+        read = _SHARD.fullmatch(self.shard)
+        if read is None or int(read[1]) > int(read[2]):
+            raise click.UsageError(f"--shard is I/N, the I-th of N from 1/N to N/N, not {self.shard!r}.")
+        if count is None:
+            raise click.UsageError("--shard counts sentences: it needs files, not standard input.")
+        number, parts, total = int(read[1]), int(read[2]), count()
+        end = sys.maxsize if number == parts else total * number // parts
+        return range(total * (number - 1) // parts, end)
+
+    @property
+    def begins(self) -> bool:
+        """Whether the first sentence is among those of this shard."""
+        return self.shard is None or self.shard.startswith("1/")
+
+    @contextmanager
+    def _outputs(
+        self, paths: Sequence[str], inputs: Sequence[str], others: Sequence[str], headings: int
+    ) -> Iterator[int]:
+        why = next(iter(others), None)
+        if not all(Path(path).is_file() for path in inputs):
+            why = "an input that is no file"
+        if not all(map(is_file, paths)):
+            why = "an output that is no file"
+        if self.resume and why is not None:
+            raise click.UsageError(f"--resume cannot be combined with {why}: it continues files.")
+        if why is not None:
+            yield 0
+            return
+        from mbrparse.settings import resumable_outputs
+
+        with resumable_outputs(paths, _settings(inputs), self.resume, headings) as done:
+            if done:
+                note(f"{counted(done, 'sentence')} of an earlier run are kept, and not counted below")
+            yield done
+
+
+def _settings(inputs: Sequence[str]) -> dict[str, Any]:
+    """The options of this command, and digests of the files that it reads."""
+    from mbrparse.settings import file_digest
+
+    context = click.get_current_context()
+    settings: dict[str, Any] = {"command": context.command.name}
+    settings["inputs"] = [file_digest(path) for path in inputs]
+    for parameter in context.command.params:
+        name = str(parameter.name)
+        value = context.params.get(name)
+        if name in _NO_SETTINGS or value in (None, ()):
+            continue
+        if isinstance(parameter.type, InputFile):
+            paths = [value] if isinstance(value, str) else value
+            value = [file_digest(path) for path in paths if Path(path).is_file()]
+        elif not isinstance(value, (bool, int, float, str)):
+            value = repr(value)
+        if context.get_parameter_source(name) is not ParameterSource.DEFAULT:
+            settings[name] = value
+    return settings
