@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from mbrparse import settings
 from mbrparse.errors import FileError, InputMismatchError, MbrparseError
 from mbrparse.files import open_output
-from mbrparse.grammar.tagger import Tagger, tagger_path
+from mbrparse.grammar.unknown_words import Tagger, tagger_path
 from mbrparse.settings import load, resumable_outputs, save
 from mbrparse.treebank.brackets import read_tree
 

@@ -62,7 +62,7 @@ from mbrparse.grammar.rules import (
     row_keys,
     rows_of_places,
 )
-from mbrparse.grammar.unknown_words import Collins, Signatures, UnknownWords, read_fields
+from mbrparse.grammar.unknown_words import Collins, Signatures, Tagger, UnknownWords, read_fields
 from mbrparse.log import Log, counted, no_log
 
 if TYPE_CHECKING:
@@ -201,8 +201,6 @@ def _with_tagger(unknown: UnknownWords | None, path: str | Path) -> UnknownWords
     """A model of unknown words with the tagger that it needs, which is read from beside the grammar."""
     if not isinstance(unknown, Collins):
         return unknown
-    from mbrparse.grammar.tagger import Tagger
-
     return unknown.with_tagger(Tagger.read(path, unknown.digest))
 
 
@@ -250,7 +248,11 @@ class _GrammarReader(FieldsReader):
 
     def read(self, text: str, begin: list[str]) -> RuleTable:
         """The rules of a text, whose first fields are ``begin``."""
-        self._check_begin(begin)
+        if begin != [MAGIC, str(VERSION)]:
+            raise self.error(
+                f"not a grammar file (its first line is not '{MAGIC} {VERSION}')",
+                "mbrparse grammar convert reads other formats, and a newer mbrparse its own",
+            )
         # A word may hold white space that str.split would take for a blank.
         split = split_at_blanks if re.search(r"[^\S \t\n]", text) else str.split
         probabilities, counts = self._numbers
@@ -290,18 +292,6 @@ class _GrammarReader(FieldsReader):
             raise self.error("neither a probability nor a count")
         self.line = last
         return self._completed(RuleTable(header, list(place), parent, children, mass, number))
-
-    def _check_begin(self, begin: list[str]) -> None:
-        if begin[:1] != [MAGIC]:
-            raise self.error(
-                f"not a grammar file (its first line is not '{MAGIC} {VERSION}')",
-                "other formats are read by: mbrparse grammar convert",
-            )
-        if begin != [MAGIC, str(VERSION)]:
-            raise self.error(
-                f"grammar file version {' '.join(begin[1:])}, but this program reads {VERSION}",
-                "a newer mbrparse wrote it: update this one",
-            )
 
     def _header_line(self, fields: list[str]) -> None:
         match fields:

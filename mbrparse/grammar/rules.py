@@ -12,7 +12,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
@@ -65,7 +64,7 @@ class RuleSet:
 
     def check(self, source: str | None = None, lines: Mapping[str, int] | None = None) -> None:
         """Raise GrammarError for a grammar that charts cannot be computed with (``RuleTable.check``)."""
-        RuleTable.of_rules(self).check(source, lines or {})
+        RuleTable.of_rules(self).check(source, lines)
 
     def normalized(self, source: str, log: Log = no_log) -> RuleSet:
         """The same with the probabilities of each left-hand side divided by their sum, which is logged."""
@@ -135,13 +134,14 @@ class RuleTable:
         """The names, terminals without their quotes [names]."""
         return [name[1:-1] if is_terminal(name) else name for name in self.names]
 
-    def check(self, source: str | None = None, lines: Mapping[str, int] = MappingProxyType({})) -> None:
+    def check(self, source: str | None = None, lines: Mapping[str, int] | None = None) -> None:
         """Raise GrammarError for a grammar that charts cannot be computed with.
 
         Checks that nonterminals are labels, that probabilities sum to one, that each nonterminal has a rule,
         and that each cycle of unary rules can be left. ``lines`` are those of symbols in the source.
         """
         names, parent, probability = self.names, self.parent, self.probability
+        line_of = (lines or {}).get
         sizes = np.bincount(parent, minlength=len(names))
         for place in np.flatnonzero(sizes).tolist():
             try:
@@ -149,7 +149,7 @@ class RuleTable:
             except LabelError as error:
                 remedy = f"call it otherwise: {escape(names[place])}, say"
                 raise GrammarError(
-                    error.message, source=source, line=lines.get(names[place]), remedy=remedy
+                    error.message, source=source, line=line_of(names[place]), remedy=remedy
                 ) from None
         start = [weight.probability for weight in self.header.start.values()]
         _check_sum("the start distribution", start, source, None)
@@ -157,7 +157,7 @@ class RuleTable:
         off[parent[(probability < 0) | (probability > 1)]] = True
         for place in np.flatnonzero(off & (sizes > 0)).tolist():
             name, own = names[place], probability[parent == place].tolist()
-            _check_sum(f"the rules of {name}", own, source, lines.get(name))
+            _check_sum(f"the rules of {name}", own, source, line_of(name))
         roots = np.arange(len(names)) < len(start)
         lacking = [names[place] for place in np.flatnonzero((sizes == 0) & (roots | ~self.terminal))]
         if lacking:
@@ -165,7 +165,7 @@ class RuleTable:
             raise GrammarError(
                 f"nonterminal {shortened(name)} has no rule",
                 source=source,
-                line=lines.get(name),
+                line=line_of(name),
                 remedy=f"give it one, or write it as a terminal: {quote(shortened(name))}",
             )
         single = (self.children[:, 1] == NO_CHILD) & ~self.terminal[self.children[:, 0]]

@@ -16,7 +16,7 @@ from functools import cached_property, partial
 from html import escape
 from itertools import takewhile
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -61,14 +61,6 @@ TABLE_2 = {
 _ANOTHER = "give another folder: -o DIR"
 
 
-class Stage(NamedTuple):
-    """A stage, the files that it leaves (the last one says that all are there), and what it does."""
-
-    name: str
-    files: tuple[Path, ...]
-    run: Callable[[], None]
-
-
 @dataclass(frozen=True)
 class Reproduction:
     """The stages of a corpus's cell; ``log`` is called after each, ``progress`` within."""
@@ -85,20 +77,20 @@ class Reproduction:
         return self.cell.path("report.html")
 
     @property
-    def stages(self) -> tuple[Stage, ...]:
-        """All of them, in order."""
+    def stages(self) -> dict[str, tuple[tuple[Path, ...], Callable[[], None]]]:
+        """In order, the files that each leaves (the last one says that all are there), and what it does."""
         trees, train, test, grammar, details, table = map(
             self.cell.path,
             ("binarized.mrg", "train.mrg", "test.mrg", "grammar.txt", "details.jsonl", "table.txt"),
         )
-        return (
-            Stage("binarize", (trees,), lambda: self.cell.run("binarize", self.corpus, output=trees)),
-            Stage("split", (train, test), lambda: self.cell.split(trees)),
-            Stage("train", (grammar,), self.cell.train),
-            Stage("parse", (*self.cell.parses, *self._posteriors, details), self._parse),
-            Stage("evaluate", (table,), self._evaluate),
-            Stage("report", (self.page,), self._report),
-        )
+        return {
+            "binarize": ((trees,), lambda: self.cell.run("binarize", self.corpus, output=trees)),
+            "split": ((train, test), lambda: self.cell.split(trees)),
+            "train": ((grammar,), self.cell.train),
+            "parse": ((*self.cell.parses, *self._posteriors, details), self._parse),
+            "evaluate": ((table,), self._evaluate),
+            "report": ((self.page,), self._report),
+        }
 
     def run(self) -> str:
         """Do what is not done yet; return the table.
@@ -108,31 +100,31 @@ class Reproduction:
         """
         make_folder(self.cell.folder)
         stages = self.stages
-        done = list(takewhile(lambda stage: all(path.exists() for path in stage.files), stages))
+        done = list(takewhile(lambda stage: all(path.exists() for path in stages[stage][0]), stages))
         self._claim(done)
         if done:
-            names = ", ".join(stage.name for stage in done)
-            self.log(f"{self.cell.folder} holds what {names} left: not done again")
-        left = stages[len(done) :]
+            self.log(f"{self.cell.folder} holds what {', '.join(done)} left: not done again")
+        left = list(stages)[len(done) :]
         # What was made of files that are made anew is no longer true.
-        for path in (path for stage in left for path in stage.files):
+        for path in (path for stage in left for path in stages[stage][0]):
             path.unlink(missing_ok=True)
         for number, stage in enumerate(left, start=len(done) + 1):
-            self.log(f"stage {number} of {len(stages)}: {stage.name}")
-            stage.run()
+            self.log(f"stage {number} of {len(stages)}: {stage}")
+            stages[stage][1]()
         return "".join(read_lines(self.cell.path("table.txt")))
 
-    def _claim(self, done: list[Stage]) -> None:
+    def _claim(self, done: list[str]) -> None:
         """Take the folder for these settings; those of stages that are not done may be others than before."""
         options, path = self.cell.options, self.cell.path("settings.json")
         now: dict[str, object] = {stage: list(words) for stage, words in options.items()}
         now |= {"program": program(), "binarize": [self.corpus, *options["binarize"]]}
         now["parse"] = [*self.cell.objectives, *options["parse"]]
         if done:
-            kept, used = settings_of(path), now.keys() & {"program", *(stage.name for stage in done)}
+            kept, used = settings_of(path), now.keys() & {"program", *done}
             if kept is None:
+                first = self.stages[done[0]][0][0]
                 message = "results, but no settings.json says of what"
-                raise FileError(message, source=str(done[0].files[0]), remedy=_ANOTHER)
+                raise FileError(message, source=str(first), remedy=_ANOTHER)
             before, after = ({name: of.get(name) for name in sorted(used)} for of in (kept, now))
             check_settings(path, before, after, _ANOTHER)
         save(path, None, now)

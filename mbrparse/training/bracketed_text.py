@@ -8,12 +8,10 @@ a bracket with k children is a small chart over k positions, and a sentence is a
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
-from mbrparse.errors import BracketError
 from mbrparse.grammar.pcfg import PCFG, IntArray
 from mbrparse.grammar.rules import TerminalKind
 from mbrparse.training.expectation_kernels import BracketedCorpus
@@ -69,17 +67,9 @@ def local_charts(sentence: BracketedSentence) -> list[tuple[int, list[int]]]:
     more children, by width and start. Each chart is the number of its first cell and the cells of its
     children. The last cell is the sentence's.
 
-    Raises BracketError where brackets cross or leave the sentence.
-
     >>> local_charts(BracketedSentence(("a", "b", "c", "d"), frozenset({(1, 3)})))
     [(4, [1, 2]), (5, [0, 4, 3])]
     """
-    wrong = partial(
-        BracketError,
-        source=sentence.source,
-        line=sentence.line,
-        remedy="brackets must nest, as positions between terminals, 0-based and half-open",
-    )
     length = len(sentence.terminals)
     charts: list[tuple[int, list[int]]] = []
     if length < 2:
@@ -89,14 +79,10 @@ def local_charts(sentence: BracketedSentence) -> list[tuple[int, list[int]]]:
     done: list[tuple[int, int, int]] = []
     spans = {span for span in sentence.brackets if span[1] - span[0] > 1} | {(0, length)}
     for start, end in sorted(spans, key=lambda span: (span[1], -span[0])):
-        if start < 0 or end > length:
-            raise wrong(f"bracket {(start, end)} leaves the sentence of {length} terminals")
         children: list[int] = []
         reached = end
         while done and done[-1][1] > start:
             child_start, child_end, cell = done.pop()
-            if child_start < start:
-                raise wrong(f"brackets {(child_start, child_end)} and {(start, end)} cross")
             children[:0] = [cell, *range(child_end, reached)]
             reached = child_start
         children[:0] = range(start, reached)
@@ -113,7 +99,7 @@ def listed_places(sentences: Sequence[BracketedSentence]) -> str:
 
 
 def encode_corpus(grammar: PCFG, sentences: Sequence[BracketedSentence]) -> BracketedCorpus:
-    """The arrays of sentences; raises BracketError where brackets cross."""
+    """The arrays of sentences."""
     words: list[IntArray] = [np.zeros(0, np.int32)]
     chart_first, child_first, child_cell, first_cell, cells = [0], [0], [], [], []
     for sentence in sentences:

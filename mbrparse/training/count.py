@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 from mbrparse.errors import GrammarError
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import Rule, RuleSet, TerminalKind, is_terminal, quote, relative_frequencies
-from mbrparse.grammar.unknown_words import MODELS, Collins, UnknownKind, UnknownWords
+from mbrparse.grammar.unknown_words import MODELS, Collins, Tagger, UnknownKind, UnknownWords
 from mbrparse.log import Log, Progress, counted, no_log, no_progress
 from mbrparse.treebank.brackets import AnyTree, any_trees
 from mbrparse.treebank.corpora.reading import SourceTree
@@ -206,7 +206,5 @@ def with_trained_tagger(model: UnknownWords, trees: Sequence[SourceTree], log: L
     """The model, with a tagger of these trees if it needs one."""
     if not isinstance(model, Collins):
         return model
-    from mbrparse.grammar.tagger import Tagger
-
     log(f"training the tagger on {counted(len(trees), 'sentence')} ...")
     return model.with_tagger(Tagger.train(tree for _, _, tree, _ in trees))

@@ -25,7 +25,7 @@ from mbrparse.errors import CorpusError, FileError, GrammarError, InputMismatchE
 from mbrparse.files import atomic_outputs
 from mbrparse.grammar.grammar_files import read_rules, write_rules
 from mbrparse.grammar.pcfg import PCFG, FloatArray, IntArray
-from mbrparse.grammar.rules import Rule, RuleSet, TerminalKind, Weight, is_terminal, quote
+from mbrparse.grammar.rules import Key, Rule, RuleSet, TerminalKind, Weight, is_terminal, quote
 from mbrparse.jobs import Inline, Jobs, open_executor, share
 from mbrparse.log import Log, Progress, counted, no_log, no_progress
 from mbrparse.settings import Settings, digest, save
@@ -142,24 +142,21 @@ def totals_by_parent(grammar: PCFG, values: RuleValues) -> FloatArray:
 
 def to_rules(grammar: PCFG, rules: RuleValues, counts: RuleValues | None = None) -> RuleSet:
     """Probabilities as rules for a grammar file, expected counts beside them; those of zero are left out."""
-    names = grammar.symbols
+    names, terminals = grammar.symbols, grammar.terminals
     binary = zip(grammar.parent.tolist(), grammar.left.tolist(), grammar.right.tolist(), strict=True)
     lexical = zip(grammar.lexical_symbol.tolist(), grammar.lexical_terminal.tolist(), strict=True)
-    keys: list[list[Rule]] = [
-        [Rule(names[parent], (names[left], names[right])) for parent, left, right in binary],
-        [Rule(names[symbol], (quote(grammar.terminals[terminal]),)) for symbol, terminal in lexical],
-        [Rule(name, ()) for name in names],
-    ]
-    weights: dict[Rule, Weight] = {}
-    for rules_of, masses, numbers in zip(keys, rules, counts or (None, None, None), strict=True):
-        known = [None] * len(masses) if numbers is None else numbers.tolist()
-        for rule, mass, number in zip(rules_of, masses.tolist(), known, strict=True):
-            if mass > 0:
-                weights[rule] = Weight(mass, number)
-    start = {rule.parent: weights.pop(rule) for rule in keys[2] if rule in weights}
+
+    def weights(keys: Iterable[Key], part: int) -> dict[Key, Weight]:
+        masses = rules[part].tolist()
+        numbers = [None] * len(masses) if counts is None else counts[part].tolist()
+        rows = zip(keys, masses, numbers, strict=True)
+        return {key: Weight(mass, number) for key, mass, number in rows if mass > 0}
+
+    kept = weights((Rule(names[a], (names[b], names[c])) for a, b, c in binary), 0)
+    words = weights((Rule(names[a], (quote(terminals[word]),)) for a, word in lexical), 1)
     # A tag in binary rules is its own symbol; files do not list its lexical rule.
-    kept = {rule: weight for rule, weight in weights.items() if not is_terminal(rule.parent)}
-    return RuleSet(grammar.terminal_kind, start, kept)
+    kept |= {rule: weight for rule, weight in words.items() if not is_terminal(rule.parent)}
+    return RuleSet(grammar.terminal_kind, weights(names, 2), kept)
 
 
 def is_dense(grammar: PCFG) -> bool:

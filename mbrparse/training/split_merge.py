@@ -31,19 +31,9 @@ import numpy as np
 from mbrparse.charts.rule_tables import Floats
 from mbrparse.errors import GrammarError
 from mbrparse.files import atomic_outputs
+from mbrparse.grammar import unknown_words
 from mbrparse.grammar.grammar_files import read_rules, write_rules
 from mbrparse.grammar.rules import Rule, RuleSet, TerminalKind, Weight, is_terminal, quote, unquote
-from mbrparse.grammar.unknown_words import (
-    ENOUGH,
-    Occurrence,
-    Signatures,
-    classes,
-    is_unknown,
-    occurrences,
-    rare_words,
-    replace_words,
-    unknown_terminal,
-)
 from mbrparse.jobs import Jobs, open_executor
 from mbrparse.log import Log, Progress, no_log, no_progress
 from mbrparse.settings import digest, save
@@ -97,20 +87,18 @@ class RareWords:
     @classmethod
     def learn(cls, trees: Sequence[SourceTree], rare: int = RARE) -> tuple[list[SourceTree], RareWords]:
         """The trees with their rare words as classes, and the words."""
-        words = rare_words(trees, rare)
-        places = occurrences(trees, words)
-        sizes = Counter(name for _, word, initial in places for name in classes(word, initial))
+        words = unknown_words.rare_words(trees, rare)
+        chain_of = unknown_words.shared_classes(trees, words)
         seen: defaultdict[str, Counter[tuple[str, str]]] = defaultdict(Counter)
         chains: dict[str, Sequence[str]] = {}
 
-        def terminal(place: Occurrence) -> str:
-            chain = classes(place.word, place.initial)
-            name = next((name for name in chain if sizes[name] >= ENOUGH), unknown_terminal())
-            chains[name] = chain[chain.index(name) :]
-            seen[place.word][name, escape(place.tag)] += 1
-            return name
+        def terminal(place: unknown_words.Occurrence) -> str:
+            chain = chain_of(place)
+            chains[chain[0]] = chain
+            seen[place.word][chain[0], escape(place.tag)] += 1
+            return chain[0]
 
-        replaced = replace_words(trees, words, terminal)
+        replaced = unknown_words.replace_words(trees, words, terminal)
         profiles: dict[Profile, list[str]] = {}
         for word, counts in sorted(seen.items()):
             profile = tuple((name, tag, count) for (name, tag), count in sorted(counts.items()))
@@ -124,7 +112,7 @@ class RareWords:
         of_class: defaultdict[tuple[str, str], list[tuple[str, float]]] = defaultdict(list)
         for rule, weight in trained.rules.items():
             terminal = unquote(rule.children[0])
-            if is_terminal(rule.children[0]) and is_unknown(terminal):
+            if is_terminal(rule.children[0]) and unknown_words.is_unknown(terminal):
                 of_class[terminal, split_state(rule.parent)[0]].append((rule.parent, weight.probability))
             else:
                 rules[rule] = weight
@@ -152,7 +140,7 @@ class RareWords:
         rules.update(
             (Rule(parent, (quote(terminal),)), Weight(mass)) for (parent, terminal), mass in masses.items()
         )
-        model = Signatures(self.rare, terminals)
+        model = unknown_words.Signatures(self.rare, terminals)
         return rounded(RuleSet(trained.terminal_kind, trained.start, rules, model))
 
     def _coarser(self, name: str) -> list[tuple[str, float]]:
@@ -394,7 +382,8 @@ def train_trees(
     }
     path = None if output is None else checkpoint_path(output)
     done, rows = 0, list[Row]()
-    rules = first_grammar(observed).written(terminals, Signatures(words.rare) if words else None)
+    model = None if words is None else unknown_words.Signatures(words.rare)
+    rules = first_grammar(observed).written(terminals, model)
     if resume and path is not None:
         checkpoint = read_checkpoint(path, settings)
         done = min(checkpoint.step, how.cycles)

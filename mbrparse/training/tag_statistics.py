@@ -186,55 +186,39 @@ def write_statistics(statistics: Statistics, path: str | Path) -> None:
 
 def read_statistics(path: str | Path) -> Statistics:
     """Read a file of statistics; raises GrammarError with file, line and remedy."""
-    return _Reading(source_name(path)).read(read_lines(path))
-
-
-class _Reading(FieldsReader):
-    """One pass over a file of statistics."""
-
-    def read(self, lines: Iterable[str]) -> Statistics:
-        rows = self.rows(lines)
-        self._magic(next(rows, []))
-        kind: TerminalKind | None = None
-        announced: int | None = None
-        found = 0
-        ngrams: Counter[Trigram] = Counter()
-        sides: dict[str, Counter[SymbolTag]] = {"left": Counter(), "right": Counter()}
-        for fields in rows:
-            match fields:
-                case ["terminals", name] if name in TERMINAL_KINDS:
-                    kind = TERMINAL_KINDS[name]
-                case ["counts", number] if is_whole(number):
-                    announced = int(number)
-                case [count, "ngram", first, second, third]:
-                    trigram = (self._tag(first), self._tag(second), self._tag(third))
-                    ngrams[trigram] += self.number(count)  # type: ignore[assignment]
-                    found += 1
-                case [count, ("left" | "right") as side, symbol, tag]:
-                    sides[side][symbol, self._tag(tag)] += self.number(count)  # type: ignore[assignment]
-                    found += 1
-                case _:
-                    raise self.error(
-                        "not a line of a file of statistics",
-                        "counts read: COUNT ngram TAG TAG TAG, COUNT left SYMBOL TAG, COUNT right SYMBOL TAG",
+    reader = FieldsReader(source_name(path))
+    rows = reader.rows(read_lines(path))
+    if next(rows, []) != [MAGIC, str(VERSION)]:
+        raise reader.error(
+            f"not a file of statistics (its first line is not '{MAGIC} {VERSION}')",
+            "gather them with: mbrparse train --statistics FILE",
+        )
+    kind: TerminalKind | None = None
+    announced = -1
+    read = 0
+    counts: dict[str, Counter[Any]] = {"ngram": Counter(), "left": Counter(), "right": Counter()}
+    for fields in rows:
+        match fields:
+            case ["terminals", name] if name in TERMINAL_KINDS:
+                kind = TERMINAL_KINDS[name]
+            case ["counts", number] if is_whole(number):
+                announced = int(number)
+            case [count, "ngram" as name, *tags] | [count, ("left" | "right") as name, _, *tags] if len(
+                fields
+            ) == (5 if name == "ngram" else 4):
+                odd = next((tag for tag in tags if tag != BOUNDARY and not is_terminal(tag)), None)
+                if odd is not None:
+                    raise reader.error(
+                        f"{odd} is neither a tag in quotes nor {BOUNDARY}", "write it in quotes"
                     )
-        if kind is None or announced is None:
-            raise self.error("the header lacks 'terminals' or 'counts'")
-        self.check_announced(announced, found, "counts")
-        return Statistics(kind, dict(ngrams), dict(sides["left"]), dict(sides["right"]))
-
-    def _magic(self, fields: list[str]) -> None:
-        if fields[:1] != [MAGIC]:
-            raise self.error(
-                f"not a file of statistics (its first line is not '{MAGIC} {VERSION}')",
-                "gather them with: mbrparse train --statistics FILE",
-            )
-        if fields != [MAGIC, str(VERSION)]:
-            raise self.error(
-                f"statistics of version {' '.join(fields[1:])}, but this program reads {VERSION}"
-            )
-
-    def _tag(self, text: str) -> str:
-        if text != BOUNDARY and not is_terminal(text):
-            raise self.error(f"{text} is neither a tag in quotes nor {BOUNDARY}", "write it in quotes")
-        return text
+                counts[name][tuple(fields[2:])] += reader.number(count)
+                read += 1
+            case _:
+                raise reader.error(
+                    "not a line of a file of statistics",
+                    "counts read: COUNT ngram TAG TAG TAG, COUNT left SYMBOL TAG, COUNT right SYMBOL TAG",
+                )
+    if kind is None or announced < 0:
+        raise reader.error("the header lacks 'terminals' or 'counts'")
+    reader.check_announced(announced, read, "counts")
+    return Statistics(kind, *(dict(counts[name]) for name in ("ngram", "left", "right")))

@@ -97,7 +97,7 @@ GOOD = [
 @pytest.mark.parametrize(
     ("line", "text", "message"),
     [
-        (1, "mbrparse-statistics 2", ":1: statistics of version 2"),
+        (1, "mbrparse-statistics 2", ":1: not a file of statistics (its first line is not "),
         (4, "1 ngram boundary D 'D'", ":4: D is neither a tag in quotes nor boundary"),
         (6, "", ":6: the file ends before its line 'end'; it was cut off"),
     ],

@@ -15,14 +15,15 @@ from mbrparse.errors import FileError, GrammarError
 from mbrparse.grammar.grammar_files import read_grammar, read_rules, write_grammar, write_rules
 from mbrparse.grammar.pcfg import PCFG, UNKNOWN_TERMINAL
 from mbrparse.grammar.rules import RuleSet, is_terminal, unquote
-from mbrparse.grammar.tagger import Tagger, tagger_path
 from mbrparse.grammar.unknown_words import (
     ENOUGH,
     MODELS,
     Collins,
+    Tagger,
     UnknownKind,
     classes,
     is_unknown,
+    tagger_path,
 )
 from mbrparse.training.count import induce
 from mbrparse.treebank.binarize import binarize

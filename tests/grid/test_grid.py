@@ -99,18 +99,11 @@ def test_an_interrupted_run_goes_on_with_its_cell(command: Command, monkeypatch:
         patch.setattr(parse, "invoke", counted)
         assert command(f"{SMALL} part --binarize hmarkov=0,1").code == 130
     assert sorted(path.name for path in Path("part/cells").iterdir()) == ["run-01.json", "run-02.json"]
-    outcome = command(f"{SMALL} part --binarize hmarkov=0,1")
+    outcome = command(f"{SMALL} part --binarize hmarkov=0,1 --jobs 2")
     assert [outcome.err.count(f"cell {run} (") for run in range(1, 5)] == [0, 0, 1, 1]
     assert contents("part") == contents("whole")
     error = command(f"{SMALL} part --binarize hmarkov=0,1 --seed 3").error
     assert "made with other settings (split: " in error
-
-
-@pytest.mark.long
-def test_processes_make_the_same(command: Command) -> None:
-    outcomes = [command(f"{SMALL} jobs{jobs} --jobs {jobs}").output for jobs in (1, 2)]
-    assert outcomes[0] == outcomes[1]
-    assert contents("jobs1") == contents("jobs2")
 
 
 def test_what_is_wrong_is_named(command: Command) -> None:

@@ -13,7 +13,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import grammars, sentences
 
-from mbrparse.errors import BracketError
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import is_terminal, unquote
 from mbrparse.training import reestimation as expectation
@@ -110,16 +109,3 @@ def test_long_sentences_do_not_underflow(dense: bool) -> None:
     assert found.log_probs == pytest.approx([log[0] + catalan, log[1]], rel=1e-9)
     assert found.counts.binary == pytest.approx([n - 1 + 2999], rel=1e-9)
     assert found.counts.lexical == pytest.approx([n + 3000], rel=1e-9)
-
-
-@pytest.mark.parametrize(
-    ("spans", "message"),
-    [
-        ({(0, 2), (1, 3)}, r"here:7: brackets \(0, 2\) and \(1, 3\) cross; "),
-        ({(1, 5)}, r"here:7: bracket \(1, 5\) leaves the sentence of 4 terminals; "),
-    ],
-)
-def test_brackets_that_cross_or_leave_are_refused(spans: set[tuple[int, int]], message: str) -> None:
-    pcfg = to_pcfg(CATALAN)
-    with pytest.raises(BracketError, match=message):
-        encode_corpus(pcfg, [BracketedSentence(tuple("xxxx"), frozenset(spans), "here", 7)])
