@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+import mbrparse as mp
 from mbrparse.cli import options
 from mbrparse.cli.commands import InputFile, Text, argument, command, count_option, group, option
 from mbrparse.cli.messages import note
@@ -16,9 +17,6 @@ from mbrparse.cli.options import ImageOptions
 from mbrparse.errors import GrammarError, visible
 from mbrparse.files import STANDARD, atomic_outputs, read_lines, source_name
 from mbrparse.log import counted
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 FORMATS = ["mbrparse", "bitpar", "nltk"]
 
@@ -50,7 +48,7 @@ def info(
 
     Several grammars with --states (the checkpoints of train --method split-merge) are shown together.
     """
-    from mbrparse.grammar.grammar_files import describe, describe_treebank, read_rules_or_treebank
+    from mbrparse.grammar import grammar_files
     from mbrparse.grammar.rules import RuleSet
 
     options.refuse([] if entropy else ["lengths"], "--entropy")
@@ -62,13 +60,30 @@ def info(
     if len(files) > 1:
         raise click.UsageError("Several grammars need --states.")
     if entropy:
-        _entropy(files[0], lengths or 0, format)
-        return
-    options.refuse(["format"], "--states or --entropy")
-    found = read_rules_or_treebank(files[0])
-    rows = describe(found) if isinstance(found, RuleSet) else describe_treebank(found)
-    for name, value in rows.items():
-        click.echo(f"{name:<22} {visible(value)}")
+        from mbrparse.decode.words.conditioned import length_masses
+        from mbrparse.grammar.tree_statistics import MEANS, tree_statistics
+
+        read = mp.read_grammar(files[0], log=note)
+        figures = tree_statistics(read)
+        if MEANS[0] not in figures:
+            what = "a spectral radius of one or more: neither expected length nor entropy"
+            note(f"{source_name(files[0])}: {what}")
+        masses = enumerate(length_masses(read, lengths or 0).tolist(), 1)
+        figures = figures | {f"length {length}": mass for length, mass in masses}
+        if format != "text":
+            _echo_table([*figures.items()], format, ["figure", "value"])
+            return
+        rows = {name: f"{value:.6g}" for name, value in figures.items()}
+    else:
+        options.refuse(["format"], "--states or --entropy")
+        found = grammar_files.read_rules_or_treebank(files[0])
+        rows = (
+            grammar_files.describe(found)
+            if isinstance(found, RuleSet)
+            else grammar_files.describe_treebank(found)
+        )
+    for name, text in rows.items():
+        click.echo(f"{name:<22} {visible(text)}")
 
 
 def _states(files: Sequence[str], label: str, top: int, format: str, images: ImageOptions) -> None:
@@ -91,27 +106,10 @@ def _states(files: Sequence[str], label: str, top: int, format: str, images: Ima
         click.echo(visible(f"{name}{state}  {share:.1%}  {shown}"))
 
 
-def _entropy(file: str, longest: int, format: str) -> None:
+def _echo_table(rows: Any, format: str, columns: list[str] | None = None) -> None:
     import pandas as pd
 
-    from mbrparse.decode.words.conditioned import length_masses
-    from mbrparse.grammar.grammar_files import read_grammar
-    from mbrparse.grammar.tree_statistics import MEANS, tree_statistics
-
-    read = read_grammar(file, log=note)
-    figures = tree_statistics(read)
-    masses = enumerate(length_masses(read, longest).tolist(), 1)
-    rows = figures | {f"length {length}": mass for length, mass in masses}
-    if MEANS[0] not in figures:
-        note(f"{source_name(file)}: a spectral radius of one or more: neither expected length nor entropy")
-    if format != "text":
-        _echo_table(pd.DataFrame(rows.items(), columns=["figure", "value"]), format)
-        return
-    for name, value in rows.items():
-        click.echo(f"{name:<22} {value:.6g}")
-
-
-def _echo_table(table: pd.DataFrame, format: str) -> None:
+    table = pd.DataFrame(rows, columns=columns)
     if format == "csv":
         click.echo(table.to_csv(index=False), nl=False)
     else:
@@ -136,10 +134,9 @@ def convert(
     In mbrparse's own format, rules with three or more children are binarized, as charts need it; parse
     --debinarize removes the continuations from the trees.
     """
-    from mbrparse.grammar import grammar_formats
+    from mbrparse.grammar import grammar_files, grammar_formats
     from mbrparse.grammar.dop_grammar import write_reduction
     from mbrparse.grammar.dop_treebank import AddressedTreebank
-    from mbrparse.grammar.grammar_files import read_rules_or_treebank, write_rules
     from mbrparse.grammar.rules import RuleSet, binarize_rules
 
     if (source == "bitpar") != (lexicon is not None):
@@ -155,7 +152,7 @@ def convert(
             read_lines(file), source_name(file), terminals, root, normalize=normalize, log=note
         )
     else:
-        found = read_rules_or_treebank(file, normalize=normalize, log=note)
+        found = grammar_files.read_rules_or_treebank(file, normalize=normalize, log=note)
     if lexicon_output is None and not isinstance(found, RuleSet):
         raise GrammarError(
             f"a DOP grammar is not written in the form of {target}",
@@ -173,7 +170,7 @@ def convert(
         grammar_formats.write_nltk(found, output, root)
     else:
         binary = binarize_rules(found)
-        write_rules(binary.rules, output)
+        grammar_files.write_rules(binary.rules, output)
         if binary.changed:
             rules = counted(binary.changed, "rule")
             note(f"{rules} of three children or more binarized (see parse --debinarize)")

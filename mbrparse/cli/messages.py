@@ -103,15 +103,15 @@ def with_progress(
         finished = True
 
 
-def note(message: str) -> None:
-    """Print one line of information on stderr, with the program's name."""
-    log(f"mbrparse: {message}")
+def note(message: str, name: str = "mbrparse: ") -> None:
+    """Print one line on stderr, with the program's name; that nobody reads it does not end the work."""
+    with suppress(OSError):
+        click.echo(visible(with_dashes(f"{name}{message}")), err=True)
 
 
 def log(message: str) -> None:
-    """Print one line on stderr; that nobody reads it is no reason to end what is being done."""
-    with suppress(OSError):
-        click.echo(visible(with_dashes(message)), err=True)
+    """Print one line on stderr as it is."""
+    note(message, name="")
 
 
 _PARAMETER = re.compile(r"`([a-z][a-z_]*)(?:=([^`]*))?`")
