@@ -9,16 +9,7 @@ from typing import Any
 import click
 
 from mbrparse.cli import corpus_options, options
-from mbrparse.cli.commands import (
-    InputFile,
-    NearestChoice,
-    Text,
-    argument,
-    command,
-    count_option,
-    group,
-    option,
-)
+from mbrparse.cli.commands import InputFile, Text, argument, command, count_option, group, option
 from mbrparse.cli.corpus_options import CorpusOptions
 from mbrparse.cli.messages import note, with_progress
 from mbrparse.cli.model_options import LabelOptions
@@ -41,8 +32,10 @@ def _sibling_count(text: str) -> float:
 
 
 def _annotations(text: str) -> frozenset[str]:
-    one = NearestChoice([PARENT, HEAD_TAG])
-    return frozenset(one.convert(part.strip(), None, None) for part in text.split(","))
+    kinds = frozenset(map(str.strip, text.split(",")))
+    if not kinds <= {PARENT, HEAD_TAG}:
+        raise click.BadParameter(f"{text!r} is none of {PARENT}, {HEAD_TAG} and {PARENT},{HEAD_TAG}")
+    return kinds
 
 
 def _is_plain(spec: str) -> bool:

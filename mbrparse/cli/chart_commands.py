@@ -6,7 +6,7 @@ import os
 import shutil
 import sys
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -20,10 +20,6 @@ from mbrparse.cli.options import ImageOptions
 from mbrparse.decode.objectives import OBJECTIVES
 from mbrparse.errors import CorpusError
 from mbrparse.files import STANDARD, atomic_outputs, open_output
-
-if TYPE_CHECKING:
-    from mbrparse.decode.parser.sentences import Line
-
 
 #: Cells of more words than these make a table of more than 100 MB.
 _WIDEST = 2000
@@ -53,14 +49,36 @@ def posteriors(
     --line chooses one. With --posteriors, INPUT may be left out: words are then shown by their numbers.
     """
     from mbrparse.decode.chart_picture import cells, draw_cells, heat_table, listing
+    from mbrparse.decode.parser import sentences
+    from mbrparse.decode.parser.sources import LONGEST
 
     text = STANDARD if not source.posteriors and input is None else input
     source.check(*filter(None, [text]))
     options.check_outputs({"--output": output, **images.files}, {"INPUT": text, **source.files})
-    read, reason, found = _of_sentence(text, source, line, prune)
+    known: Any = source.read_grammars() if source.grammars else source.given()
+    parser: Any = mp.Parser(known, "labelled-recall", expectations=True, prune=prune)
+    if text is None:
+        # The words' numbers stand for them.
+        if line > len(known.lengths):
+            message = f"there is no sentence {line}: the file holds {len(known.lengths)}"
+            raise CorpusError(message, source=known.source)
+        length = int(known.lengths[line - 1])
+        if length > LONGEST:
+            message = f"sentence {line} has {length:,} words, of {LONGEST:,} at most"
+            raise CorpusError(message, source=known.source)
+        numbers = tuple(mp.Tree(str(place)) for place in range(length))
+        read = sentences.Line(numbers, line - 1, False, known.source)
+    else:
+        read = sentences.sentence_of_line(text, line, source.read_form, source.encoding)
+        plain = source.grammars and not source.tokenize
+        if plain and (remark := sentences.untokenized(parser.source.grammar, [read.sentence])):
+            note(remark)
+    with compilation_noted():
+        answer = parser.evidence(read)
+    found = answer.posteriors
     if found is None:
         raise mp.MbrparseError(
-            f"sentence {line} has no chart: {reason}",
+            f"sentence {line} has no chart: {answer.reason}",
             source=read.source,
             remedy="choose another sentence: --line N",
         )
@@ -82,37 +100,6 @@ def posteriors(
                 colours = onto_terminal and "NO_COLOR" not in os.environ
                 stream.write(heat_table(shown, words, width, colours))
         images.write(partial(draw_cells, shown, words))
-
-
-def _of_sentence(
-    input: str | None, given: InputOptions, line: int, prune: float
-) -> tuple[Line, str | None, Any]:
-    """The sentence, why it has no chart, and its posteriors."""
-    from mbrparse.decode.parser.sentences import Line, sentence_of_line, untokenized
-    from mbrparse.decode.parser.sources import LONGEST
-
-    known: Any = given.read_grammars() if given.grammars else given.given()
-    parser: Any = mp.Parser(known, "labelled-recall", expectations=True, prune=prune)
-    if input is not None:
-        read = sentence_of_line(input, line, given.read_form, given.encoding)
-        remark = untokenized(parser.source.grammar, [read.sentence]) if given.grammars else None
-        if remark and not given.tokenize:
-            note(remark)
-    else:
-        if line > len(known.lengths):
-            raise CorpusError(
-                f"there is no sentence {line}: the file holds {len(known.lengths)}", source=known.source
-            )
-        length = int(known.lengths[line - 1])
-        if length > LONGEST:
-            raise CorpusError(
-                f"sentence {line} has {length:,} words, of {LONGEST:,} at most", source=known.source
-            )
-        numbers = tuple(mp.Tree(str(place)) for place in range(length))
-        read = Line(numbers, line - 1, False, known.source)
-    with compilation_noted():
-        found = parser.evidence(read)
-    return read, found.reason, found.posteriors
 
 
 @command
@@ -138,7 +125,7 @@ def explain(
 
     A browser opens it without a server: mbrparse explain -g toy.nltk "she saw the dog" -o page.html
     """
-    from mbrparse.decode.parser.sentences import sentence_of_line, sentences_from, untokenized
+    from mbrparse.decode.parser import sentences
     from mbrparse.grammar.grammar_files import read_any_grammar
 
     if bool(words) == (input is not None):
@@ -147,10 +134,10 @@ def explain(
     text = " ".join(words)
     known = read_any_grammar(grammar, normalize=normalize, log=note)
     if input is None:
-        [[sentence], _] = sentences_from([mp.tokenize(text) if tokenize else text])
+        [[sentence], _] = sentences.sentences_from([mp.tokenize(text) if tokenize else text])
     else:
-        sentence = sentence_of_line(input, line, "text" if tokenize else None, encoding).sentence
-    if not tokenize and (remark := untokenized(known.pcfg, [sentence])):
+        sentence = sentences.sentence_of_line(input, line, "text" if tokenize else None, encoding).sentence
+    if not tokenize and (remark := sentences.untokenized(known.pcfg, [sentence])):
         note(remark)
     with compilation_noted():
         found = mp.explain(known, sentence, *objectives, readings=readings)
