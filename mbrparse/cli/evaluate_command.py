@@ -92,6 +92,12 @@ class ComparisonOptions(LabelOptions):
         several = {"PARSES": parses, "--runs": runs, "--details": details}
         return {"GOLD": gold, "--evalb": self.evalb, **several}
 
+    def parameters(self) -> EvalbParameters | None:
+        """Those of --evalb."""
+        from mbrparse.evaluate.evalb.parameters import read_parameters
+
+        return None if self.evalb is None else read_parameters(self.evalb, log, self.encoding)
+
     def settings(self, parameters: EvalbParameters | None, **more: Any) -> EvaluationSettings:
         """The settings of the evaluation; ``parameters`` are those of --evalb, ``more`` other settings.
 
@@ -182,6 +188,23 @@ class TableOptions:
     strict: bool = option(is_flag=True, help="With --evalb: exit with 1 if sentences are left out.")
     output: str = options.output()
 
+    def check(self, runs: bool, evalb: bool) -> None:
+        """Raise UsageError for options that mean nothing together, or with --runs, or without --evalb."""
+        if runs:
+            options.refuse(["by", "details", "strict"], "no --runs")
+        if self.calibration:
+            options.refuse(
+                ["by", "all_tests", "profile", "evalb"], "no --calibration: that is a table of its own"
+            )
+            if not self.details or STANDARD in self.details:
+                raise click.UsageError("--calibration needs --details FILE, which is read twice.")
+        if self.all_tests:
+            options.refuse(["criterion"], "no --significance: that prints differences by all criteria")
+        if self.format in ("csv", "json"):
+            options.refuse(["columns"], f"another --format: {self.format} has all columns")
+        if not evalb:
+            options.refuse(["strict"], "--evalb: the other criteria leave no sentence out")
+
 
 @command
 def evaluate(
@@ -213,68 +236,37 @@ def evaluate(
     (EVALB leaves sentences without a parse out). With --format, --by or several parse files, its
     figures are in tables as others are.
     """
-    from mbrparse.evaluate.evalb.parameters import read_parameters
+    from mbrparse.evaluate.compare.evaluation import evaluate_files, file_sources
+    from mbrparse.evaluate.evalb.parameters import EvalbParameters
     from mbrparse.treebank.candidate_files import is_candidate_file
 
     systems = {name: files.split(",") for name, files in runs.items()}
     several = [path for files in systems.values() for path in files]
     if not parses and not several:
         raise click.UsageError("Missing argument 'PARSES...' (or --runs).")
-    if several:
-        options.refuse(["by", "details", "strict"], "no --runs")
-    if tables.calibration:
-        options.refuse(
-            ["by", "all_tests", "profile", "evalb"], "no --calibration: that is a table of its own"
-        )
-        if not tables.details or STANDARD in tables.details:
-            raise click.UsageError("--calibration needs --details FILE, which is read twice.")
-    if tables.all_tests:
-        options.refuse(["criterion"], "no --significance: that prints differences by all criteria")
-    if tables.format in ("csv", "json"):
-        options.refuse(["columns"], f"another --format: {tables.format} has all columns")
-    if comparison.evalb is None:
-        options.refuse(["strict"], "--evalb: the other criteria leave no sentence out")
+    tables.check(bool(several), comparison.evalb is not None)
     read = comparison.inputs(gold, parses, tables.details, several)
     options.check_outputs({"--output": tables.output, "--per-sentence": tables.per_sentence}, read)
-    encoding = comparison.encoding
-    parameters = None if comparison.evalb is None else read_parameters(comparison.evalb, log, encoding)
+    encoding, columns = comparison.encoding, tables.columns or ()
+    parameters = comparison.parameters()
     if parameters is not None and parameters.debug:
         note(f"{comparison.evalb}: DEBUG has no effect; --per-sentence and --by show more")
     if (
-        parameters is None
-        or len(parses) != 1
-        or any((tables.format, tables.columns, tables.by, tables.details, comparison.criteria, runs))
-        or comparison.average != "pooled"
-        or is_candidate_file(parses[0], encoding)
+        parameters is not None
+        and len(parses) == 1
+        and not any((tables.format, columns, tables.by, tables.details, comparison.criteria, runs))
+        and comparison.average == "pooled"
+        and not is_candidate_file(parses[0], encoding)
     ):
-        complete = _print_tables(gold, parses, systems, parameters, comparison, tables)
-    else:
-        complete = _print_as_evalb(gold, parses[0], parameters, comparison, tables)
-    if tables.strict and not complete:
-        raise click.exceptions.Exit(1)
-
-
-def _print_tables(
-    gold: str,
-    parses: tuple[str, ...],
-    runs: dict[str, list[str]],
-    parameters: EvalbParameters | None,
-    comparison: ComparisonOptions,
-    tables: TableOptions,
-) -> bool:
-    """A table of rates, or a breakdown. Whether every sentence counts."""
-    from mbrparse.evaluate.compare.evaluation import evaluate_files, file_sources
-    from mbrparse.evaluate.evalb.parameters import EvalbParameters
-    from mbrparse.treebank.candidate_files import is_candidate_file
-
-    columns = tables.columns or ()
+        _print_as_evalb(gold, parses[0], parameters, comparison, tables)
+        return
     if comparison.criteria is None and tables.by is None:
         # What is shown is counted: columns may be criteria that are not among the usual ones.
         counted = ",".join(name for name in columns if not (name == "fell_back" and tables.details))
         comparison = replace(comparison, criteria=counted or None)
     settings = comparison.settings(parameters, by=tables.by, everything=tables.all_tests)
     say = log if isinstance(settings.how, EvalbParameters) else note  # EVALB's messages begin as EVALB's
-    encoding, progress = comparison.encoding, partial(with_progress, title="evaluate")
+    progress = partial(with_progress, title="evaluate")
     if tables.calibration:
         from mbrparse.evaluate.criteria import COVERAGE
         from mbrparse.evaluate.report.marked_trees import compare_sources
@@ -284,21 +276,21 @@ def _print_tables(
         untested = replace(settings, resamples=0, criteria=(COVERAGE,))
         result = calibrated(compare_sources(*sources, untested, say, progress, tables.details))
     else:
-        result = evaluate_files(gold, parses, settings, say, progress, encoding, tables.details, runs)
+        result = evaluate_files(gold, parses, settings, say, progress, encoding, tables.details, systems)
     for path in parses:
         if is_candidate_file(path, encoding):
             note(f"{path}: candidates: a row for the first of each sentence, and one for the best (oracle)")
-    form: Format = tables.format or "text"
-    text = result.render(form, columns)
+    text = result.render(tables.format or "text", columns)
     with atomic_outputs():
         if tables.per_sentence is not None:
             with open_output(tables.per_sentence) as counts:
                 counts.write(_placed(result.counts, source_name(gold)))
         with open_output(tables.output) as stream:
             stream.write(text)
-    if form == "csv":
+    if tables.format == "csv":
         log(result.summary.signature)
-    return bool((result.counts["parsed"] > 0).all())
+    if tables.strict and not (result.counts["parsed"] > 0).all():
+        raise click.exceptions.Exit(1)
 
 
 def _placed(counts: pd.DataFrame, gold: str) -> str:
@@ -319,8 +311,8 @@ def _print_as_evalb(
     parameters: EvalbParameters,
     comparison: ComparisonOptions,
     tables: TableOptions,
-) -> bool:
-    """EVALB's own output, the coverage on standard error. Whether every sentence counts."""
+) -> None:
+    """EVALB's own output, the coverage on standard error."""
     from mbrparse.evaluate.align import gold_file, parse_files, with_our_labels
     from mbrparse.evaluate.evalb.summary import Report, evalb_scores
 
@@ -345,7 +337,8 @@ def _print_as_evalb(
             counts.write(_placed(report.counts, correct.source))
     coverage, is_complete = report.coverage()
     note(coverage)
-    return not messages and is_complete
+    if tables.strict and (messages or not is_complete):
+        raise click.exceptions.Exit(1)
 
 
 @dataclass(frozen=True)
@@ -393,7 +386,7 @@ def report(
     """
     from mbrparse.cli.model_options import read_given
     from mbrparse.evaluate.compare.evaluation import file_sources
-    from mbrparse.evaluate.evalb.parameters import EvalbParameters, read_parameters
+    from mbrparse.evaluate.evalb.parameters import EvalbParameters
     from mbrparse.evaluate.report.pages import ReportOptions, write_report
 
     read = comparison.inputs(gold, parses, page.details)
@@ -401,13 +394,12 @@ def report(
         raise click.UsageError("--details is read twice: give a file, not standard input.")
     if output.lower().endswith((".html", ".htm")) or output == STANDARD:
         options.check_outputs({"--output": output}, {**read, "--posteriors": page.posteriors})
-    encoding = comparison.encoding
-    parameters = None if comparison.evalb is None else read_parameters(comparison.evalb, log, encoding)
+    parameters = comparison.parameters()
     settings = comparison.settings(parameters)
     about = {"command": shlex.join(["mbrparse", *sys.argv[1:]]), "corpus": gold, **page.about}
     given = None if page.posteriors is None else read_given(page.posteriors, settings.marks)
     written = write_report(
-        *file_sources(gold, parses, settings, encoding, note),
+        *file_sources(gold, parses, settings, comparison.encoding, note),
         output,
         settings,
         ReportOptions(page.title, about, page.details, given),
