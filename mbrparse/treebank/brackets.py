@@ -199,14 +199,15 @@ class _Reader:
 
     def feed(self, number: int, line: str) -> list[ReadTree]:
         """Read one line; return the trees that end on it."""
-        if self.labels:
-            self._go_on(number, line)
-        elif is_comment(line):
-            return []
-        else:
+        if not self.labels:
+            if is_comment(line):
+                return []
             self.began = number
             self.since.clear()
         self.since.append((number, line))
+        # Where trees have a line of their own, an open one that closes brackets has lost one.
+        if self.labels and self.one_a_line and line.startswith("(") and ")" in self.since[0][1]:
+            raise self.unclosed()
         found: list[ReadTree] = []
         labels, children, leaves = self.labels, self.children, self.leaves
         for tag, word, other in _TOKEN.findall(without_carriages(line)):
@@ -243,12 +244,6 @@ class _Reader:
         if found and not labels:
             self.one_a_line = found[0].line == number
         return found
-
-    def _go_on(self, number: int, line: str) -> None:
-        """Where trees have a line of their own, an open one that closes brackets has lost one."""
-        if self.one_a_line and line.startswith("(") and ")" in self.since[0][1]:
-            self.since.append((number, line))
-            raise self.unclosed()
 
     def _close(self, number: int) -> Tree | None:
         label, children = self.labels.pop(), self.children.pop()

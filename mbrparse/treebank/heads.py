@@ -32,7 +32,7 @@ from __future__ import annotations
 
 import importlib.resources
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import Literal
@@ -223,33 +223,28 @@ def parse_head_rules(lines: Iterable[str], source: str = "<string>") -> HeadRule
         fields = [field for field in re.split("[ \t\r\n]+", line.upper()) if field]
         if not fields or fields[0].startswith(COMMENT):
             continue
-        label, found = _read(fields, table, partial(HeadRulesError, source=source, line=number))
-        table[label] = table.get(label, ()) + found
+        malformed = partial(HeadRulesError, source=source, line=number)
+        if len(fields) < 2:
+            message = f"a label alone, {fields[0]!r}"
+            raise malformed(message, remedy="a rule reads: LABEL DIRECTION LABELS...")
+        label, direction, *labels = fields
+        if direction in _DIRECTIONS:
+            side, any_of = _DIRECTIONS[direction]
+            rules: tuple[HeadRule, ...] = (HeadRule(side, tuple(labels), any_of),)
+        elif direction != LIKE:
+            known = ", ".join([*_DIRECTIONS, LIKE])
+            raise malformed(f"no direction {direction!r}", remedy=f"there are: {known}")
+        elif len(labels) != 1:
+            message = f"LIKE names one label, not {len(labels)}"
+            raise malformed(message, remedy="a rule reads e.g.: NX LIKE NP")
+        elif labels[0] not in table:
+            message = f"LIKE {labels[0]!r}, which has no rule above this line"
+            raise malformed(message, remedy="put that label's rules first")
+        else:
+            rules = table[labels[0]]
+        table[label] = table.get(label, ()) + rules
     if not table:
         raise HeadRulesError(
             "holds no head rules", source=source, remedy="a rule reads e.g.: VP LEFT TO VBD VBN VP"
         )
     return HeadRules(table)
-
-
-def _read(
-    fields: list[str],
-    table: dict[str, tuple[HeadRule, ...]],
-    malformed: Callable[..., HeadRulesError],
-) -> tuple[str, tuple[HeadRule, ...]]:
-    """The label of a line, and the rules that the line adds to it; ``malformed`` makes the line's errors."""
-    if len(fields) < 2:
-        raise malformed(f"a label alone, {fields[0]!r}", remedy="a rule reads: LABEL DIRECTION LABELS...")
-    label, direction, *labels = fields
-    if direction != LIKE:
-        if direction not in _DIRECTIONS:
-            known = ", ".join([*_DIRECTIONS, LIKE])
-            raise malformed(f"no direction {direction!r}", remedy=f"there are: {known}")
-        side, any_of = _DIRECTIONS[direction]
-        return label, (HeadRule(side, tuple(labels), any_of),)
-    if len(labels) != 1:
-        raise malformed(f"LIKE names one label, not {len(labels)}", remedy="a rule reads e.g.: NX LIKE NP")
-    if labels[0] not in table:
-        message = f"LIKE {labels[0]!r}, which has no rule above this line"
-        raise malformed(message, remedy="put that label's rules first")
-    return label, table[labels[0]]
