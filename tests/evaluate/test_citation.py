@@ -52,13 +52,7 @@ def test_a_folder_and_its_tables_signature(command: Command, folder_of_reproduce
     assert Path("refs.bib").read_text("utf-8") == text
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "nothing",
-        "criteria:x|gold:y",
-    ],
-)
+@pytest.mark.parametrize("text", ["nothing", "criteria:x|gold:y"])
 def test_what_is_no_signature(command: Command, text: str) -> None:
     assert command("cite", text).error == (
         "no signature of a table; give the last line of a table, in quotes, or the folder of an experiment"

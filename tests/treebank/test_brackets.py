@@ -145,13 +145,7 @@ def test_comments_among_sentences(command: Command) -> None:
     assert "no sentences" in command("parse -g g --input trees", stdin="# b\n").error
 
 
-@pytest.mark.parametrize(
-    "encoding",
-    [
-        "utf-8-sig",
-        "utf-16-be",
-    ],
-)
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16-be"])
 def test_byte_order_marks(command: Command, encoding: str) -> None:
     """A mark is heeded whether or not the encoding is named."""
     text = "(S (NP (DT the) (NN Hündchen)) (VP (VB eats) (NN meat)))\n(S (A a) (B b))\n"

@@ -65,13 +65,7 @@ def test_malformed_trees_go_to_the_handler_across_files() -> None:
 # --- the Wall Street Journal -------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "place",
-    [
-        "",
-        "combined/wsj",
-    ],
-)
+@pytest.mark.parametrize("place", ["", "combined/wsj"])
 def test_sections(place: str) -> None:
     """The LDC's layout: sections 00, 02, 03 and 23, two files each."""
     for section in ("00", "02", "03", "23"):

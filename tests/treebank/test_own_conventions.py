@@ -157,30 +157,23 @@ def test_empty_elements_go_with_what_they_leave_empty(kind: str, tokens: str) ->
         assert removed == {"(ID)": 1, "wrapper": 1, "constituent left empty": 1, kind: 3}
 
 
+TAKEN_OUT = {
+    "(ROOT (IP (N a) (V b)) (. .))": "( (IP (N a) (V b)) (. .) (ID A,.1))",
+    "(IP (N book) (N a-b) (N x))": "( (IP (N bo<P_12>ok-book) (N a<dash>b-a<dash>b) (N x{TEXT:y}-x)))",
+    "(IP (, -) (N a/b-c) (N It's) (N <dog/>))": "( (IP (, <dash/>-<dash/>) (N a<slash>b</dash>c-a) "
+    "(N It<apostrophe>s-its) (N <dog/>-d)))",
+}
+
+
 @pytest.mark.parametrize(
-    ("text", "tree", "what", "count"),
+    ("tree", "what", "count"),
     [
-        (
-            "( (IP (N a) (V b)) (. .) (ID A,.1))",
-            "(ROOT (IP (N a) (V b)) (. .))",
-            "wrapper around several trees (now ROOT)",
-            1,
-        ),
-        (
-            "( (IP (N bo<P_12>ok-book) (N a<dash>b-a<dash>b) (N x{TEXT:y}-x)))",
-            "(IP (N book) (N a-b) (N x))",
-            "code inside a word",
-            2,
-        ),
-        (
-            "( (IP (, <dash/>-<dash/>) (N a<slash>b</dash>c-a) (N It<apostrophe>s-its) (N <dog/>-d)))",
-            "(IP (, -) (N a/b-c) (N It's) (N <dog/>))",
-            "code inside a word",
-            0,
-        ),
+        ("(ROOT (IP (N a) (V b)) (. .))", "wrapper around several trees (now ROOT)", 1),
+        ("(IP (N book) (N a-b) (N x))", "code inside a word", 2),
+        ("(IP (, -) (N a/b-c) (N It's) (N <dog/>))", "code inside a word", 0),
     ],
 )
-def test_what_is_taken_out(text: str, tree: str, what: str, count: int) -> None:
-    trees, removed = read_historical(text)
+def test_what_is_taken_out(tree: str, what: str, count: int) -> None:
+    trees, removed = read_historical(TAKEN_OUT[tree])
     assert trees == [tree]
     assert removed[what] == count
