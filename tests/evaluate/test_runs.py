@@ -19,7 +19,7 @@ from evaluation_cases import GOLD, PARSE, write
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mbrparse.evaluate.compare.evaluation import Runs
+from mbrparse.evaluate.compare.evaluation import runs_of_systems
 from mbrparse.evaluate.counts import SentenceCounts
 from mbrparse.evaluate.criteria import MORE, PAPER, Average, Criterion, rates, ratio
 from mbrparse.evaluate.significance import Significance, significance
@@ -41,7 +41,7 @@ def runs_of(systems: dict[str, Table], baseline: str, **options: Any) -> pd.Data
     names = {name: [f"{name}/{run}" for run in range(len(table))] for name, table in systems.items()}
     criteria = options.pop("criteria", [RATE])
     average = options.pop("average", "pooled")
-    return Runs(counts, names, criteria, average, baseline, **options).breakdowns(None)[0].table
+    return runs_of_systems(counts, names, criteria, average, baseline, **options)[0].table
 
 
 def pooled(sentences: list[tuple[int, int]]) -> float:

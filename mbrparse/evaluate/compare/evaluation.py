@@ -25,6 +25,7 @@ from typing import NamedTuple, TypeAlias, get_args
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from mbrparse.errors import InputMismatchError, MbrparseError
 from mbrparse.evaluate import significance, tables
@@ -41,154 +42,137 @@ from mbrparse.settings import described
 from mbrparse.treebank.labels import LabelMarks
 
 
-class Runs:
-    """The runs of all systems, summed up; arrays are [system, criterion] unless they say otherwise."""
+def runs_of_systems(
+    counts: pd.DataFrame,
+    systems: Mapping[str, Sequence[str]],
+    criteria: Sequence[Criterion],
+    average: Average,
+    baseline: str,
+    shown: Criterion | None = None,
+    resamples: int = 10_000,
+    seed: int = 0,
+) -> list[Breakdown]:
+    """The runs of all systems by every criterion, and the means alone.
 
-    def __init__(
-        self,
-        counts: pd.DataFrame,
-        systems: Mapping[str, Sequence[str]],
-        criteria: Sequence[Criterion],
-        average: Average,
-        baseline: str,
-        resamples: int = 10_000,
-        seed: int = 0,
-    ) -> None:
-        """``systems`` are the names of each system's runs, one after the other as in the counts."""
-        self.systems = systems
-        self.criteria = tuple(criteria)
-        self.baseline = baseline
-        self.resamples = resamples
-        self.seed = seed
-        places = iter(range(sum(map(len, systems.values()))))
-        self._runs = [[next(places) for _ in runs] for runs in systems.values()]
-        self._first = list(systems).index(baseline)
-        above, below = significance.columns(counts, self.criteria, average, sum(map(len, self._runs)))
-        self.rates = quotients(above.sum(axis=0), below.sum(axis=0))  #: [run, criterion]
-        self.mean = self._of_systems(lambda rates: rates.mean(axis=0))
-        if resamples:
-            self.differences = significance.differences(self._resampled(above, below), self.mean, self._first)
-        else:
-            nothing = np.full(self.mean.shape, np.nan)
-            difference = self.mean - self.mean[self._first]
-            self.differences = significance.Differences(
-                nothing, nothing, difference, nothing, nothing, nothing
-            )
-        self.p_wilcoxon = self._wilcoxon(quotients(above, below))
+    ``systems`` are the names of each system's runs, one after the other as in the counts. Printed are the
+    means with their standard deviations, as rates of parses are, and then the intervals and tests by
+    ``shown``, or all.
+    """
+    places = iter(range(sum(map(len, systems.values()))))
+    runs = [np.array([next(places) for _ in names]) for names in systems.values()]
+    sizes, first = list(map(len, runs)), list(systems).index(baseline)
+    above, below = significance.columns(counts, criteria, average, sum(sizes))
+    rates = quotients(above.sum(axis=0), below.sum(axis=0))  # [run, criterion]
 
-    def _of_systems(self, figure: Callable[[Floats], Floats]) -> Floats:
+    def of_systems(figure: Callable[[Floats], Floats]) -> Floats:
         """A figure of the rates of each system's runs, [system, criterion]."""
-        return np.stack([figure(self.rates[runs]) for runs in self._runs])
+        return np.stack([figure(rates[of]) for of in runs])
 
-    def _resampled(self, above: Floats, below: Floats) -> Floats:
-        """The means of each resample of sentences and runs, [resample, system, criterion]."""
-        sampled = significance.bootstrap(above, below, self.resamples, np.random.default_rng([self.seed, 0]))
-        random = np.random.default_rng([self.seed, 2])
-        each = np.arange(self.resamples)[:, None]
-        means = []
-        for runs in self._runs:
-            drawn = np.array(runs)[random.integers(0, len(runs), size=(self.resamples, len(runs)))]
-            means.append(sampled[each, drawn].mean(axis=1))
-        return np.stack(means, axis=1)
-
-    def _wilcoxon(self, rates: Floats) -> Floats:
-        """The p-values of sentences' rates, [sentence, run, criterion], against the baseline's."""
-        from scipy.stats import wilcoxon
-
-        known = ~np.isnan(rates)
-        sums = [np.where(known, rates, 0.0)[:, runs].sum(axis=1) for runs in self._runs]
-        numbers = [known[:, runs].sum(axis=1).astype(float) for runs in self._runs]
-        means = quotients(np.stack(sums, axis=1), np.stack(numbers, axis=1))
-        found = np.full(self.mean.shape, np.nan)
-        for at in np.ndindex(found.shape):
-            pair = means[:, *at] - means[:, self._first, at[1]]
-            pair = pair[~np.isnan(pair)]
-            pair[np.abs(pair) < significance.EQUAL] = 0.0
-            if len(pair):
-                found[at] = wilcoxon(pair).pvalue if pair.any() else 1.0
-        return found
-
-    def signature(self) -> dict[str, str]:
-        """The part of a table's signature that the runs decide."""
-        several = ",".join(f"{name}={len(runs)}" for name, runs in self.systems.items())
-        tested = f"bootstrap-of-sentences-and-runs+wilcoxon,resamples={self.resamples},seed={self.seed}"
-        return {"runs": several, "significance": tested}
-
-    def breakdowns(self, shown: Criterion | None) -> list[Breakdown]:
-        """The runs by every criterion, and the means alone.
-
-        Printed are the means with their standard deviations, as rates of parses are, and then the intervals
-        and tests by ``shown``, or all.
-        """
-        tested = [place for place, criterion in enumerate(self.criteria) if not criterion.context]
-        lower = np.array([criterion.lower_is_better for criterion in self.criteria])
-        least = self._of_systems(lambda rates: rates.min(axis=0))
-        most = self._of_systems(lambda rates: rates.max(axis=0))
-        figures = {
-            "mean": self.mean,
-            "deviation": self._of_systems(_deviation),
-            "best": np.where(lower, least, most),
-            "worst": np.where(lower, most, least),
-            **vars(self.differences),
-            "p_wilcoxon": self.p_wilcoxon,
+    mean, deviation = of_systems(lambda of: of.mean(axis=0)), of_systems(_deviation)
+    least, most = of_systems(lambda of: of.min(axis=0)), of_systems(lambda of: of.max(axis=0))
+    lower = np.array([criterion.lower_is_better for criterion in criteria])
+    if resamples:
+        found = significance.differences(_resampled(above, below, runs, resamples, seed), mean, first)
+    else:
+        nothing = np.full(mean.shape, np.nan)
+        found = significance.Differences(nothing, nothing, mean - mean[first], nothing, nothing, nothing)
+    figures = {
+        "mean": mean,
+        "deviation": deviation,
+        "best": np.where(lower, least, most),
+        "worst": np.where(lower, most, least),
+        **vars(found),
+        "p_wilcoxon": _wilcoxon(quotients(above, below), runs, first),
+    }
+    tested = [place for place, criterion in enumerate(criteria) if not criterion.context]
+    flat = pd.DataFrame(
+        {
+            "name": [name for name in systems for _ in tested],
+            "criterion": [criteria[place].name for place in tested] * len(sizes),
+            "runs": [size for size in sizes for _ in tested],
+            **{name: figure[:, tested].ravel() for name, figure in figures.items()},
         }
-        sizes = [len(runs) for runs in self.systems.values()]
-        flat = pd.DataFrame(
-            {
-                "name": [name for name in self.systems for _ in tested],
-                "criterion": [self.criteria[place].name for place in tested] * len(sizes),
-                "runs": [size for size in sizes for _ in tested],
-                **{name: figure[:, tested].ravel() for name, figure in figures.items()},
-            }
-        )
-        rates = {criterion.name: mean for criterion, mean in zip(self.criteria, self.mean.T, strict=True)}
-        means = pd.DataFrame({"name": list(self.systems), "runs": sizes, **rates})
-        return [
-            Breakdown("Runs: mean ± s.d.", flat, (), 1, cells=self._means),
-            Breakdown("Means", means, (), 2, cells=lambda _: self._tests(flat, shown)),
-        ]
+    )
+    means = {criterion.name: column for criterion, column in zip(criteria, mean.T, strict=True)}
+    table = pd.DataFrame({"name": list(systems), "runs": sizes, **means})
+    return [
+        Breakdown("Runs: mean ± s.d.", flat, (), 1, cells=partial(_means, table, deviation, criteria)),
+        Breakdown("Means", table, (), 2, cells=lambda _: _tests(flat, criteria, baseline, shown)),
+    ]
 
-    def _means(self, columns: Sequence[str]) -> tables.Grid:
-        """A row for each system, a column for each criterion, as rates of parses are shown."""
-        places = {criterion.name: place for place, criterion in enumerate(self.criteria)}
-        shown = tables.chosen(columns, places)
-        grid: list[list[tables.TableCell | str]] = [
-            ["", "runs", *(self.criteria[at].heading for at in shown)]
-        ]
-        deviations = self._of_systems(_deviation)
-        for row, (name, runs) in enumerate(self.systems.items()):
-            grid.append([name, str(len(runs))])
-            for at in shown:
-                criterion, rate, deviation = self.criteria[at], self.mean[row, at], deviations[row, at]
-                spread = "" if np.isnan(deviation) else f" ± {criterion.show(deviation)}"
-                best = criterion.is_best(rate, self.mean[:, at])
-                grid[-1].append(tables.TableCell(criterion.show(rate) + spread, best=best))
-        return grid
 
-    def _tests(self, table: pd.DataFrame, shown: Criterion | None) -> tables.Grid:
-        criteria = {criterion.name: criterion for criterion in self.criteria}
-        heading = ["", "criterion", "runs", "mean", "s.d.", "best", "worst", "95% interval"]
-        heading += [f"difference to {self.baseline}", "95% interval", "p (bootstrap)", "p (Wilcoxon)"]
-        grid = [heading]
-        for row in table.to_dict("records"):
-            criterion = criteria[row["criterion"]]
-            if shown not in (None, criterion):
-                continue
-            texts = [row["name"], criterion.heading, str(row["runs"])]
-            texts += [criterion.show(row[key]) for key in ("mean", "deviation", "best", "worst")]
-            texts.append(tables.interval_text(criterion, row["low"], row["high"]))
-            if row["name"] == self.baseline:
-                texts += [DASH] * 4
-            else:
-                texts.append(criterion.show(row["difference"]))
-                texts.append(tables.interval_text(criterion, row["difference_low"], row["difference_high"]))
-                texts += [tables.p_value_text(row[test]) for test in ("p_bootstrap", "p_wilcoxon")]
-            grid.append(texts)
-        return grid
+def _resampled(
+    above: Floats, below: Floats, runs: Sequence[NDArray[np.int64]], resamples: int, seed: int
+) -> Floats:
+    """The means of each resample of sentences and runs, [resample, system, criterion]."""
+    sampled = significance.bootstrap(above, below, resamples, np.random.default_rng([seed, 0]))
+    random = np.random.default_rng([seed, 2])
+    each = np.arange(resamples)[:, None]
+    drawn = (of[random.integers(0, len(of), size=(resamples, len(of)))] for of in runs)
+    return np.stack([sampled[each, of].mean(axis=1) for of in drawn], axis=1)
+
+
+def _wilcoxon(rates: Floats, runs: Sequence[NDArray[np.int64]], first: int) -> Floats:
+    """The p-values of sentences' rates, [sentence, run, criterion], against the baseline's."""
+    from scipy.stats import wilcoxon
+
+    known = ~np.isnan(rates)
+    sums = [np.where(known, rates, 0.0)[:, of].sum(axis=1) for of in runs]
+    numbers = [known[:, of].sum(axis=1).astype(float) for of in runs]
+    means = quotients(np.stack(sums, axis=1), np.stack(numbers, axis=1))
+    found = np.full(means.shape[1:], np.nan)
+    for at in np.ndindex(found.shape):
+        pair = means[:, *at] - means[:, first, at[1]]
+        pair = pair[~np.isnan(pair)]
+        pair[np.abs(pair) < significance.EQUAL] = 0.0
+        if len(pair):
+            found[at] = wilcoxon(pair).pvalue if pair.any() else 1.0
+    return found
 
 
 def _deviation(rates: Floats) -> Floats:
     return rates.std(axis=0, ddof=1) if len(rates) > 1 else np.full(rates.shape[1], np.nan)
+
+
+def _means(
+    table: pd.DataFrame, deviations: Floats, criteria: Sequence[Criterion], columns: Sequence[str]
+) -> tables.Grid:
+    """A row for each system, a column for each criterion, as rates of parses are shown."""
+    shown = tables.chosen(columns, {criterion.name: place for place, criterion in enumerate(criteria)})
+    heading = ["", "runs", *(criteria[at].heading for at in shown)]
+    grid: list[list[tables.TableCell | str]] = [[*heading]]
+    for row, spreads in zip(table.to_dict("records"), deviations, strict=True):
+        grid.append([row["name"], str(row["runs"])])
+        for criterion, deviation in ((criteria[at], spreads[at]) for at in shown):
+            rate = row[criterion.name]
+            spread = "" if np.isnan(deviation) else f" ± {criterion.show(deviation)}"
+            best = criterion.is_best(rate, table[criterion.name].to_numpy())
+            grid[-1].append(tables.TableCell(criterion.show(rate) + spread, best=best))
+    return grid
+
+
+def _tests(
+    table: pd.DataFrame, criteria: Sequence[Criterion], baseline: str, shown: Criterion | None
+) -> tables.Grid:
+    known = {criterion.name: criterion for criterion in criteria}
+    heading = ["", "criterion", "runs", "mean", "s.d.", "best", "worst", "95% interval"]
+    heading += [f"difference to {baseline}", "95% interval", "p (bootstrap)", "p (Wilcoxon)"]
+    grid = [heading]
+    for row in table.to_dict("records"):
+        criterion = known[row["criterion"]]
+        if shown not in (None, criterion):
+            continue
+        texts = [row["name"], criterion.heading, str(row["runs"])]
+        texts += [criterion.show(row[key]) for key in ("mean", "deviation", "best", "worst")]
+        texts.append(tables.interval_text(criterion, row["low"], row["high"]))
+        if row["name"] == baseline:
+            texts += [DASH] * 4
+        else:
+            texts.append(criterion.show(row["difference"]))
+            texts.append(tables.interval_text(criterion, row["difference_low"], row["difference_high"]))
+            texts += [tables.p_value_text(row[test]) for test in ("p_bootstrap", "p_wilcoxon")]
+        grid.append(texts)
+    return grid
 
 
 #: The default criteria of differences between parsers.
@@ -379,10 +363,12 @@ def evaluate(
     tested, of_runs, shown = None, list[Breakdown](), settings.shown_criterion()
     if runs:
         of_each = {name: [source.name for source in sources] for name, sources in systems.items()}
-        means = Runs(counts, of_each, criteria, average, baseline, resamples, settings.seed)
-        of_runs = means.breakdowns(shown)
+        how = resamples, settings.seed
+        of_runs = runs_of_systems(counts, of_each, criteria, average, baseline, shown, *how)
         printed = printed or of_runs
-        conventions |= means.signature()
+        conventions["runs"] = ",".join(f"{name}={len(each)}" for name, each in of_each.items())
+        tests = "bootstrap-of-sentences-and-runs+wilcoxon"
+        conventions["significance"] = f"{tests},resamples={resamples},seed={settings.seed}"
     elif len(names) > 1 and resamples and settings.by is None and settings.tested():
         tested = significance.significance(counts, criteria, average, baseline, resamples, settings.seed)
     summary = tables.summarize(counts, gold.name, conventions, criteria, average, tested, shown)
