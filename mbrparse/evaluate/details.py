@@ -98,16 +98,18 @@ def detail_rows(path: str | Path) -> Iterator[dict[str, Any]]:
             row = json.loads(line)
         except (ValueError, RecursionError):
             row = None
-        known = isinstance(row, dict) and row.get("status") in ("parsed", "fallback")
-        known = known and isinstance(row.get("digests", []), list)
-        if not known or not isinstance(row.get("trees", {}), dict):
-            raise FileError(
-                "no line of parse --details",
-                source=source_name(path),
-                line=number,
-                remedy="give a file that mbrparse parse --details FILE wrote",
-            )
-        yield row
+        match row:
+            case {"status": "parsed" | "fallback"} if isinstance(row.get("digests", []), list) and isinstance(
+                row.get("trees", {}), dict
+            ):
+                yield row
+            case _:
+                raise FileError(
+                    "no line of parse --details",
+                    source=source_name(path),
+                    line=number,
+                    remedy="give a file that mbrparse parse --details FILE wrote",
+                )
 
 
 class Expected(NamedTuple):
@@ -119,12 +121,12 @@ class Expected(NamedTuple):
 
     reason: str | None
     log_prob: float | None
-    score: float | None = None
-    posterior: float | None = None
-    constituents: float | None = None
-    labelled: float | None = None
-    nodes: Sequence[tuple[Node, float]] = ()
-    nary: bool = False
+    score: float | None
+    posterior: float | None
+    constituents: float | None
+    labelled: float | None
+    nodes: Sequence[tuple[Node, float]]
+    nary: bool
 
 
 def expectations(pairs: Sequence[Pair | None], lengths: Sequence[int]) -> Iterator[list[Expected | None]]:
@@ -135,39 +137,31 @@ def expectations(pairs: Sequence[Pair | None], lengths: Sequence[int]) -> Iterat
     """
     files = list(dict.fromkeys(pair.path for pair in pairs if pair is not None))
     rows = zip_longest(*map(detail_rows, files)) if files else (() for _ in lengths)
-    for number, (length, found) in enumerate(zip_longest(lengths, rows), start=1):
-        row = dict(zip(files, found or [None] * len(files), strict=True))
-        for path in files:
-            _check(path, number, length, row[path])
-        yield [None if pair is None else _expected(row[pair.path] or {}, pair) for pair in pairs]
-
-
-def _check(path: str | Path, number: int, length: int | None, row: dict[str, Any] | None) -> None:
-    if length is not None and row is not None and row.get("length", length) == length:
-        return
-    says = "no sentence" if row is None else f"a sentence of {row.get('length')} words"
-    there = "no sentence" if length is None else f"one of {length}"
-    raise InputMismatchError(
-        f"details of other sentences: here is {says}, the gold has {there}",
-        source=source_name(path),
-        line=number,
-        remedy=_WITH_PARSES,
-    )
+    for number, (length, of_files) in enumerate(zip_longest(lengths, rows), start=1):
+        known = dict(zip(files, of_files or [None] * len(files), strict=True))
+        for path, row in known.items():
+            if length is None or row is None or row.get("length", length) != length:
+                says = "no sentence" if row is None else f"a sentence of {row.get('length')} words"
+                there = "no sentence" if length is None else f"one of {length}"
+                raise InputMismatchError(
+                    f"details of other sentences: here is {says}, the gold has {there}",
+                    source=source_name(path),
+                    line=number,
+                    remedy=_WITH_PARSES,
+                )
+        yield [None if pair is None else _expected(known[pair.path] or {}, pair) for pair in pairs]
 
 
 def _expected(row: dict[str, Any], pair: Pair) -> Expected:
-    tree = pair.tree(row)
-    reason = row.get("reason")
-    known = Expected(reason if isinstance(reason, str) else None, _number(row.get("log_probability")))
-    if not isinstance(tree, dict):
-        return known
-    return known._replace(
-        score=_number(tree.get("expected_score")),
-        posterior=_number(tree.get("posterior")),
-        constituents=_number(tree.get("constituents")),
-        labelled=_number(tree.get("expected_labelled")),
-        nodes=nodes_of(tree),
-        nary=tree.get("nary") is True,
+    tree, reason = pair.tree(row), row.get("reason")
+    tree = tree if isinstance(tree, dict) else {}
+    names = ("expected_score", "posterior", "constituents", "expected_labelled")
+    return Expected(
+        reason if isinstance(reason, str) else None,
+        _number(row.get("log_probability")),
+        *(_number(tree.get(name)) for name in names),
+        nodes_of(tree),
+        tree.get("nary") is True,
     )
 
 
@@ -230,7 +224,7 @@ def paired(
         raise InputMismatchError(
             f"none of these trees is one of {', '.join(sources.values())}, as they are paired",
             source=source_name(path),
-            remedy="give what parse --details wrote with these parses",
+            remedy=_WITH_PARSES,
         )
     for name, pair in found.items():
         if pair is None:
