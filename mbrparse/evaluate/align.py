@@ -320,8 +320,14 @@ class Alignment:
         here = self._gold.place(self._line)
         for position, (source, trees) in enumerate(self._parses):
             line, tree, _ = next(trees, brackets.ReadTree(0, None))
+            if line == 0 and self._number == 1:
+                raise no_trees(source.source)
             if line == 0:
-                raise self._ends_early(source, self._parse_lines[position], here)
+                sentences = self._number + _count(self._trees)
+                counts = (
+                    f"{self._number - 1} parses, the last of them here, but the gold holds {sentences} trees"
+                )
+                raise _mismatch(source, f"{counts}: that of {here} has no parse", self._parse_lines[position])
             self._parse_lines[position] = line
             if tree is None:
                 yield AlignedParse(line, None, Outline([], [], [], []))
@@ -335,17 +341,6 @@ class Alignment:
                     message = f"{counts}; from here on they part: {message}"
                 raise _mismatch(source, message, line)
             yield AlignedParse(line, tree, read)
-
-    def _ends_early(self, source: TreeSource, last_line: int, here: Place) -> MbrparseError:
-        if self._number == 1:
-            return no_trees(source.source)
-        sentences = self._number + _count(self._trees)
-        return _mismatch(
-            source,
-            f"{self._number - 1} parses, the last of them here, but the gold holds {sentences} trees: "
-            f"that of {here} has no parse",
-            last_line,
-        )
 
 
 def _mismatch(source: TreeSource, message: str, line: int) -> InputMismatchError:

@@ -63,7 +63,7 @@ class TreeRates:
         Raises InputMismatchError where the trees are not all of one sentence.
         """
         places = [Place(_PLACE.source, number, _PLACE.unit) for number in range(1, len(trees) + 1)]
-        correct = [self._gold(tree) for tree in trees]
+        correct = [GoldSentence(tree, self._how, _PLACE) for tree in trees]
         guessed = self._read(trees, places, trees[0], places[0])
         return (self._rates(correct, [one]) for one in guessed)
 
@@ -71,7 +71,8 @@ class TreeRates:
         self, correct: Tree, here: Place, guessed: Sequence[Tree], places: Sequence[Place]
     ) -> FloatArray:
         """The rates of trees of one sentence, whose correct tree this is; places are for messages."""
-        return self._rates([self._gold(correct)], self._read(guessed, places, correct, here))
+        gold = GoldSentence(correct, self._how, _PLACE)
+        return self._rates([gold], self._read(guessed, places, correct, here))
 
     def _read(
         self, trees: Sequence[Tree], places: Sequence[Place], correct: Tree, here: Place
@@ -87,9 +88,6 @@ class TreeRates:
                 )
             found.append(Brackets(read.spans, compared_labels(read, self.form, place)))
         return found
-
-    def _gold(self, tree: Tree) -> GoldSentence:
-        return GoldSentence(tree, self._how, _PLACE)
 
     def _rates(self, correct: Sequence[GoldSentence], guessed: Sequence[Brackets]) -> FloatArray:
         """The rate of each guess, by each correct tree."""

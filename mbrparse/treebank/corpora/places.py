@@ -76,7 +76,10 @@ class Places:
     def of(self, path: str, line: int, id: str = "") -> CorpusPlace:
         """The place of the tree on a line of a file; without a sidecar that line, and this ID."""
         rows = self._rows[path] if self.known(path) else None
-        return CorpusPlace(path, line, id) if rows is None or line > len(rows) else _place(rows[line - 1])
+        if rows is None or line > len(rows):
+            return CorpusPlace(path, line, id)
+        source, number, name = rows[line - 1].rstrip("\n").split("\t")
+        return CorpusPlace(source, int(number), name)
 
     def _read(self, path: str) -> list[str] | None:
         beside = f"{path}{SIDECAR}"
@@ -98,11 +101,6 @@ class Places:
             self._log(f"{where}: {error.message}; not used: {remedy}")
             return None
         return lines[1:]
-
-
-def _place(row: str) -> CorpusPlace:
-    source, line, name = row.rstrip("\n").split("\t")
-    return CorpusPlace(source, int(line), name)
 
 
 def _digest(path: str) -> tuple[str, int]:

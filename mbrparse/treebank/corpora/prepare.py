@@ -70,7 +70,7 @@ class Sanity:
         if self.trees < ENOUGH:
             return []
         found = []
-        mean = _share(self.words, self.trees)
+        mean = self.words / self.trees
         if self.in_pairs > self.words / 2:
             found.append("most tags have two words below them: are leaves (tag word lemma)?")
         if not 2 <= mean <= 100:
@@ -84,10 +84,6 @@ class Sanity:
         if self.unary > 0.7 * self.constituents:
             found.append(f"{self.unary} of {self.constituents} constituents have one child")
         return found
-
-
-def _share(part: int, whole: int) -> float:
-    return part / whole if whole else 0.0
 
 
 OnError = Literal["stop", "skip"]
@@ -289,15 +285,18 @@ def read_trees(
     if on_error not in ("stop", "skip"):
         raise MbrparseError(f"on_error is stop or skip, not {on_error!r}")
     if binarize is False:
-        trees = read_corpus(
-            corpus,
-            reading,
-            sections=sections,
-            on_error=statistics.skip if on_error == "skip" else None,
-            on_empty=_refuse,
-            removed=statistics.removed,
-        )
-        return list(_as_they_stand(trees, max_length, statistics))
+        skip, kept = statistics.skip if on_error == "skip" else None, []
+        removed = statistics.removed
+        for one in read_corpus(
+            corpus, reading, sections=sections, on_error=skip, on_empty=_refuse, removed=removed
+        ):
+            if max_length is not None and len(one.tree.leaves()) > max_length:
+                statistics.dropped[f"{LONGER} {max_length}"] += 1
+            else:
+                statistics.kept += 1
+                kept.append(one.tree)
+        statistics.check()
+        return kept
     how = Preparation(
         unary,
         functions,
@@ -307,18 +306,6 @@ def read_trees(
     )
     prepared = prepare_corpora([corpus], how, statistics, reading, sections=sections, on_error=on_error)
     return [one.tree for one in prepared]
-
-
-def _as_they_stand(
-    trees: Iterable[SourceTree], max_length: int | None, statistics: PreparationStatistics
-) -> Iterator[Tree]:
-    for _, _, tree, _ in trees:
-        if max_length is not None and len(tree.leaves()) > max_length:
-            statistics.dropped[f"{LONGER} {max_length}"] += 1
-        else:
-            statistics.kept += 1
-            yield tree
-    statistics.check()
 
 
 def _refuse(source: str, line: int) -> None:
