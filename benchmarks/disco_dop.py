@@ -34,7 +34,7 @@ import pandas as pd
 from mbrparse.decode.parser.parser import Parser
 from mbrparse.decode.trees import LabelledSpans
 from mbrparse.evaluate.align import Place
-from mbrparse.evaluate.counts import PAPER_FORM, GoldSentence, SentenceCounts
+from mbrparse.evaluate.counts import PAPER_FORM, Brackets, GoldSentence, SentenceCounts
 from mbrparse.evaluate.criteria import rates
 from mbrparse.grammar.dop_grammar import DopGrammar
 from mbrparse.grammar.dop_treebank import Weighting, address_trees
@@ -95,9 +95,9 @@ class HeldOut:
         rows = []
         for number, (gold, spans) in enumerate(zip(self._gold, guesses, strict=True), start=1):
             labels = [label for _, _, label in spans]
-            matches = gold.reference.matches([(start, end) for start, end, _ in spans], labels)
+            matches = gold.matches(Brackets([(start, end) for start, end, _ in spans], labels))
             place = (number, number, number, len(gold.leaves), 1)
-            rows.append(SentenceCounts(name, *place, gold.constituents, len(spans), *matches))
+            rows.append(SentenceCounts(name, *place, len(gold.brackets.spans), len(spans), *matches))
         return rows
 
 

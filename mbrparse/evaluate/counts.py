@@ -66,37 +66,6 @@ class Matches(NamedTuple):
     consistent: int
 
 
-class Reference:
-    """The correct constituents of one sentence, made ready for any number of guesses.
-
-    ``crossing`` are the spans that C is judged by: ``spans``, or those of the tree that is left when
-    some of its nodes are spliced out (continuations); parents before children in both.
-    """
-
-    def __init__(
-        self, spans: Sequence[Span], labels: Sequence[str], crossing: Sequence[Span], terminals: int
-    ) -> None:
-        self._bracketed = Counter(spans)
-        self._labelled = Counter(zip(spans, labels, strict=True))
-        self._owners = gap_owners(crossing, terminals)
-
-    def matches(self, spans: Sequence[Span], labels: Sequence[str]) -> Matches:
-        """L, B and C of a guess over the same terminals.
-
-        >>> gold = [(0, 4), (0, 2), (2, 4)]
-        >>> guess = [(0, 4), (1, 4), (2, 4)]
-        >>> Reference(gold, ["S", "A", "B"], gold, 4).matches(guess, ["S", "C", "D"])
-        Matches(labelled=1, bracketed=2, consistent=2)
-        """
-        # No two spans of one tree cross.
-        wrong = [span for span in spans if span not in self._bracketed]
-        return Matches(
-            _common(self._labelled, list(zip(spans, labels, strict=True))),
-            _common(self._bracketed, spans),
-            len(spans) - len(wrong) + consistent(wrong, self._owners),
-        )
-
-
 def _common(counts: Counter[Item], items: Sequence[Item]) -> int:
     """The size of the intersection of two multisets."""
     distinct = set(items)
@@ -253,7 +222,7 @@ PAPER_FORM = Comparison()
 
 
 class GoldSentence:
-    """A gold tree made ready for comparing.
+    """A gold tree made ready for comparing with any number of guesses.
 
     Raises InputMismatchError where it is not in the form of the comparison.
     """
@@ -263,11 +232,26 @@ class GoldSentence:
         self.leaves = read.leaves
         if how.form == "binarized":
             check_gold(read, place, how.unaries)
-        self.constituents = len(read.spans)
-        labels = compared_labels(read, how.form, place)
-        crossing = crossing_reference(read.spans, labels, how)
-        self.brackets = Brackets(read.spans, labels)
-        self.reference = Reference(read.spans, labels, crossing, len(self.leaves))
+        self.brackets = Brackets(read.spans, compared_labels(read, how.form, place))
+        self._bracketed = Counter(read.spans)
+        self._labelled = Counter(zip(*self.brackets, strict=True))
+        self._owners = gap_owners(crossing_reference(*self.brackets, how), len(self.leaves))
+
+    def matches(self, guess: Brackets) -> Matches:
+        """L, B and C of a guess over the same terminals.
+
+        >>> from mbrparse.treebank.brackets import read_tree
+        >>> gold = GoldSentence(read_tree("(S (A a b) (B c d))"), Comparison(), Place("gold", 1))
+        >>> gold.matches(Brackets([(0, 4), (1, 4), (2, 4)], ["S", "C", "D"]))
+        Matches(labelled=1, bracketed=2, consistent=2)
+        """
+        # No two spans of one tree cross.
+        wrong = [span for span in guess.spans if span not in self._bracketed]
+        return Matches(
+            _common(self._labelled, list(zip(*guess, strict=True))),
+            _common(self._bracketed, guess.spans),
+            len(guess.spans) - len(wrong) + consistent(wrong, self._owners),
+        )
 
 
 def compared_labels(tree: Outline, form: Form, place: Place) -> list[str]:
@@ -394,20 +378,18 @@ def count_matches(
     forms = [BinarizedForm() for _ in parses]
     for number, line, tree in alignment.gold_trees():
         sentence = GoldSentence(tree, how, gold.place(line))
-        rows = []
-        for source, form, parse in zip(parses, forms, alignment.parses(sentence.leaves), strict=True):
+        correct, leaves, rows = sentence.brackets, sentence.leaves, []
+        for source, form, parse in zip(parses, forms, alignment.parses(leaves), strict=True):
             place = source.place(parse.line)
             if how.form == "binarized":
                 form.add(parse.outline, place)
             guess = Brackets(parse.outline.spans, compared_labels(parse.outline, how.form, place))
-            matches = sentence.reference.matches(*guess)
-            sizes = (int(parse.tree is not None), sentence.constituents, len(guess.spans))
-            words = len(sentence.leaves)
-            rows.append(SentenceCounts(source.name, number, line, parse.line, words, *sizes, *matches))
+            sizes = (len(leaves), int(parse.tree is not None), len(correct.spans), len(guess.spans))
+            matches = sentence.matches(guess)
+            rows.append(SentenceCounts(source.name, number, line, parse.line, *sizes, *matches))
             if tallies is not None and tallies[source.name]:
-                pairs = equal_pairs(sentence.brackets, guess)
-                tags = [[leaf.tag for leaf in leaves] for leaves in (sentence.leaves, parse.outline.leaves)]
-                compared = ComparedTrees(sentence.brackets, guess, pairs, *tags)
+                tags = [[leaf.tag for leaf in each] for each in (leaves, parse.outline.leaves)]
+                compared = ComparedTrees(correct, guess, equal_pairs(correct, guess), *tags)
                 for tally in tallies[source.name]:
                     tally.add(compared)
         yield rows

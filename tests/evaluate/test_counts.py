@@ -20,6 +20,7 @@ from naive_tables import crosses
 
 from mbrparse.evaluate.align import Place, gold_file, parse_files
 from mbrparse.evaluate.counts import (
+    Brackets,
     Comparison,
     GoldSentence,
     Matches,
@@ -133,7 +134,7 @@ def naive_matches(gold: Tree, guess: Tree, reference: Tree, label: Callable[[str
 def matches(gold: Tree, guess: Tree, how: Comparison) -> Matches:
     read = outline(guess)
     labels = read.labels if how.form == "original" else [project(label) for label in read.labels]
-    return GoldSentence(gold, how, Place("gold", 1)).reference.matches(read.spans, labels)
+    return GoldSentence(gold, how, Place("gold", 1)).matches(Brackets(read.spans, labels))
 
 
 @given(LENGTHS.flatmap(lambda n: st.tuples(trees(n), trees(n))))

@@ -92,7 +92,7 @@ class TreeRates:
     def _rates(self, correct: Sequence[GoldSentence], guessed: Sequence[Brackets]) -> FloatArray:
         """The rate of each guess, by each correct tree."""
         rows = [
-            (1, gold.constituents, len(one.spans), *gold.reference.matches(one.spans, one.labels))
+            (1, len(gold.brackets.spans), len(one.spans), *gold.matches(one))
             for gold in correct
             for one in guessed
         ]
