@@ -292,9 +292,9 @@ TABLES: dict[By, tuple[Callable[[], Tally], Callable[[Mapping[str, Any]], list[B
 Tallies = dict[By, dict[str, Tally]]
 
 
-def new_tallies(wanted: Iterable[By], names: Sequence[str]) -> Tallies:
+def new_tallies(kinds: Iterable[By], names: Sequence[str]) -> Tallies:
     """The tallies of each breakdown, by the parsers' names; none by length."""
-    return {by: {name: TABLES[by][0]() for name in names} for by in wanted if by != "length"}
+    return {by: {name: TABLES[by][0]() for name in names} for by in kinds if by != "length"}
 
 
 def tables_of(

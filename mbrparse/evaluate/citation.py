@@ -35,13 +35,13 @@ def signatures(given: str) -> list[str]:
 def citation(found: Sequence[str]) -> str:
     """BibTeX of the program, the papers and the corpora of signatures, and a paragraph on methods."""
     text = f"|{'|'.join(found)}|"
-    entries = [entry for wanted, entry in _rows("references.bib") if re.search(wanted, text)]
+    entries = [entry for pattern, entry in _rows("references.bib") if re.search(pattern, text)]
     for corpus in CORPORA:
         if re.search(rf"[=,]{re.escape(corpus.name)}\b", text):
             key = corpus.name.replace(":", "-")
             note = f"{corpus.title}: {corpus.citation}"
             entries.append(f"@misc{{{key},\n  note = {{{latex(note)}}}\n}}\n")
-    said = [match.expand(row) for wanted, row in _rows("methods.txt") if (match := re.search(wanted, text))]
+    said = [match.expand(row) for pattern, row in _rows("methods.txt") if (match := re.search(pattern, text))]
     return "\n".join([*entries, textwrap.fill(" ".join(" ".join(said).split()), 100), ""])
 
 

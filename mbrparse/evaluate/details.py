@@ -197,7 +197,7 @@ def paired(
     that holds no parser's trees, FileError for a pipe.
     """
     usual = dict(zip(sources, in_order(list(sources), paths), strict=True))
-    held: Counter[tuple[str, Pair]] = Counter()
+    together: Counter[tuple[str, Pair]] = Counter()
     agree: Counter[tuple[str, Pair]] = Counter()
     for path in dict.fromkeys(paths):
         if Path(path).is_fifo():
@@ -209,13 +209,13 @@ def paired(
             for objective, nodes in ((one, nodes_of(tree)) for one, tree in row.get("trees", {}).items()):
                 forms = [sorted(node for node, _ in form) for form in (nodes, _original(nodes))]
                 for name, part in parts if nodes else ():
-                    held[name, Pair(path, objective)] += 1
+                    together[name, Pair(path, objective)] += 1
                     agree[name, Pair(path, objective)] += any(form in part for form in forms)
-    known = {pair.path for _, pair in held}
+    known = {pair.path for _, pair in together}
     found: dict[str, Pair | None] = {}
     for name, own in usual.items():
         ranks = {
-            pair: (count / held[name, pair], count, pair.path == own.path, pair.objective == name)
+            pair: (count / together[name, pair], count, pair.path == own.path, pair.objective == name)
             for (of, pair), count in agree.items()
             if of == name and count
         }
@@ -230,8 +230,10 @@ def paired(
         if pair is None:
             files = ", ".join(source_name(path) for path in dict.fromkeys(paths))
             log(f"{sources[name]}: {files} holds none of its trees, so nothing is expected of them")
-        elif others := held[name, pair] - agree[name, pair]:
-            differ = f"{others:,} of {held[name, pair]:,} trees differ from those of {source_name(pair.path)}"
+        elif others := together[name, pair] - agree[name, pair]:
+            differ = (
+                f"{others:,} of {together[name, pair]:,} trees differ from those of {source_name(pair.path)}"
+            )
             log(f"{sources[name]}: {differ}, and are left out there")
     return list(found.values())
 

@@ -188,7 +188,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return corrected
 
 
-#: The most weights that are held at once, in blocks of resamples: 32 MB.
+#: The most weights at once, in blocks of resamples: 32 MB.
 _CELLS = 2**22
 #: Differences that rounding alone makes unequal count as equal.
 EQUAL = 1e-12

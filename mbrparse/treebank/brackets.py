@@ -113,20 +113,20 @@ def read_parse_file(path: str | Path, encoding: str = "utf-8") -> Iterator[ReadT
 def parse_lines(lines: Iterable[str]) -> Iterator[str]:
     """The lines of a parser's output, ``(())`` for empty ones: see ``read_parse_file``."""
     depth, one_a_line = 0, True
-    held: list[str] = []  # empty lines and comments, until the next tree begins
+    waiting: list[str] = []  # empty lines and comments, until the next tree begins
     for line in lines:
         if depth or not one_a_line:
             depth += line.count("(") - line.count(")")
             yield line
         elif is_comment(line) or not line.strip(WHITE + _BETWEEN):
-            held.append(line)
+            waiting.append(line)
         else:
             depth = line.count("(") - line.count(")")
             one_a_line = depth == 0
-            yield from (_parse_line(one) if one_a_line else one for one in held)
-            held.clear()
+            yield from (_parse_line(one) if one_a_line else one for one in waiting)
+            waiting.clear()
             yield line
-    yield from map(_parse_line, held)
+    yield from map(_parse_line, waiting)
 
 
 def _parse_line(line: str) -> str:

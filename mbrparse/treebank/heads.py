@@ -137,8 +137,8 @@ def complements(
         first = next((place for place in after if children[place] not in PUNCTUATION), None)
         found = [] if first is None else [first]
     else:
-        wanted = COMPLEMENTS.get(parent, frozenset())
-        found = [place for place, label in enumerate(children) if label in wanted and place != head]
+        labels = COMPLEMENTS.get(parent, frozenset())
+        found = [place for place, label in enumerate(children) if label in labels and place != head]
     return tuple(place for place in found if not functions[place] & ADJUNCT_TAGS)
 
 
@@ -183,8 +183,8 @@ def _choose(
     functions = [frozenset[str]() if leaf else how.functions(label) for label, leaf in pairs]
     category = how.category(parent)
     head = find_head(rules, category, names)
-    wanted = complements(category, names, functions, head)
-    return HeadChoice(head, tuple(name if place in wanted else None for place, name in enumerate(names)))
+    places = complements(category, names, functions, head)
+    return HeadChoice(head, tuple(name if place in places else None for place, name in enumerate(names)))
 
 
 COLLINS = "collins"
