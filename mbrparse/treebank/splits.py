@@ -73,7 +73,7 @@ def split_fold(count: int, fold: str, seed: int | None = None) -> Split:
 
 
 def first_part(places: Sequence[int], size: str, seed: int | None = None) -> Sequence[int]:
-    """So many items (a fraction of them, 1 for all, or a number from 2): the first, or drawn at random.
+    """A part of the items (a fraction of them, 1 for all, or a number from 2): the first, or drawn at random.
 
     With one seed a smaller part lies in a larger one.
 
