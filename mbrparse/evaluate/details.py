@@ -156,10 +156,14 @@ def _expected(row: dict[str, Any], pair: Pair) -> Expected:
     tree, reason = pair.tree(row), row.get("reason")
     tree = tree if isinstance(tree, dict) else {}
     names = ("expected_score", "posterior", "constituents", "expected_labelled")
+    score, posterior, constituents, labelled = (_number(tree.get(name)) for name in names)
     return Expected(
         reason if isinstance(reason, str) else None,
         _number(row.get("log_probability")),
-        *(_number(tree.get(name)) for name in names),
+        score,
+        posterior,
+        constituents,
+        labelled,
         nodes_of(tree),
         tree.get("nary") is True,
     )
