@@ -23,11 +23,11 @@ from mbrparse.version import __version__ as __version__
 if TYPE_CHECKING:
     from mbrparse.decode.best_first.best_first import BestFirst as BestFirst
     from mbrparse.decode.best_first.best_first import Until as Until
-    from mbrparse.decode.explain.explanation import explain as explain
     from mbrparse.decode.objectives import OBJECTIVES as OBJECTIVES
     from mbrparse.decode.objectives import Item as Item
     from mbrparse.decode.objectives import Objective as Objective
     from mbrparse.decode.objectives import Space as Space
+    from mbrparse.decode.parser.explanation import explain as explain
     from mbrparse.decode.parser.mixed_source import Grammars as Grammars
     from mbrparse.decode.parser.parser import Parser as Parser
     from mbrparse.decode.parser.reranking import rerank as rerank
@@ -67,7 +67,7 @@ if TYPE_CHECKING:
 #: The public names, by the module that they come from.
 _NAMES = {
     "decode.best_first.best_first": "BestFirst Until",
-    "decode.explain.explanation": "explain",
+    "decode.parser.explanation": "explain",
     "decode.objectives": "Item OBJECTIVES Objective Space",
     "decode.parser.mixed_source": "Grammars",
     "decode.parser.parser": "Parser",

@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import mbrparse as mp
-from mbrparse.decode.explain.explanation import explain
+from mbrparse.decode.parser.explanation import explain
 from mbrparse.errors import MbrparseError
 
 PAIRS: dict[tuple[str, str, str], naive.P] = {("S", a, b): 0.25 for a, b in ("AC", "AD", "EB", "FB")}

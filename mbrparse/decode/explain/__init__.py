@@ -1,1 +1,0 @@
-"""One sentence explained: its chart, its readings, and what each objective returns and why."""
