@@ -14,6 +14,7 @@ unit circle no value is larger than for z = 1: what is added up rounds as the ch
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -146,8 +147,8 @@ class ExactFDecoder:
         gains = g @ (2 / (sizes + np.arange(length)[:, None]))
         # Labels of one cell stand together.
         cell, first = np.unique(cell_of(length, starts, ends), return_index=True)
-        last = np.append(first[1:], len(starts))
-        places = {int(one): slice(*place) for *place, one in zip(first, last, cell, strict=True)}
+        bounds = pairwise([*first.tolist(), len(starts)])
+        places = {one: slice(*rows) for one, rows in zip(cell.tolist(), bounds, strict=True)}
         decoded = []
         for objective in self._objectives:
             by_label, by_span = objective.weight(Item.LABELLED_SPAN), objective.weight(Item.SPAN)
