@@ -172,13 +172,9 @@ def _by_tens(lengths: Mapping[str, int]) -> Counter[str]:
 
 
 def _shown(value: object) -> str:
-    return (
-        f"{value:,.2f}"
-        if isinstance(value, float)
-        else f"{value:,}"
-        if isinstance(value, int)
-        else str(value)
-    )
+    if isinstance(value, float):
+        return f"{value:,.2f}"
+    return f"{value:,}" if isinstance(value, int) else str(value)
 
 
 @command

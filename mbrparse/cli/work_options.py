@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -51,7 +51,7 @@ class WorkOptions:
         metavar="FILE", help="Add a JSON line a minute: sentences done, a second, seconds left, workers."
     )
 
-    @contextmanager
+    @contextlib.contextmanager
     def results(
         self,
         make: Callable[[], Worker[Any, Result]],
@@ -71,16 +71,30 @@ class WorkOptions:
         from mbrparse.decode.parser.parsing import run
 
         part = self._part(count)
-        with self._outputs(paths, inputs, others, headings) as done, compilation_noted():
+        outputs: contextlib.AbstractContextManager[int] = contextlib.nullcontext(0)
+        why = next(iter(others), None)
+        if not all(Path(path).is_file() for path in inputs):
+            why = "an input that is no file"
+        if not all(map(is_file, paths)):
+            why = "an output that is no file"
+        if self.resume and why is not None:
+            raise click.UsageError(f"--resume cannot be combined with {why}: it continues files.")
+        if why is None:
+            from mbrparse.settings import resumable_outputs
+
+            outputs = resumable_outputs(paths, _settings(inputs), self.resume, headings)
+        with outputs as done, compilation_noted():
+            if done:
+                note(f"{counted(done, 'sentence')} of an earlier run are kept, and not counted below")
             first = part.start + done
 
             @functools.cache
             def total() -> int | None:
                 return None if count is None else max(0, min(count(), part.stop) - first)
 
-            found = run(make, items, self.jobs, self.max_seconds, range(first, part.stop), note)
+            results = run(make, items, self.jobs, self.max_seconds, range(first, part.stop), note)
             workers = self.jobs if isinstance(self.jobs, int) else None
-            yield first, done, with_progress(found, title, total, workers, self.log)
+            yield first, done, with_progress(results, title, total, workers, self.log)
 
     def _part(self, count: Callable[[], int] | None) -> range:
         """The places of this shard's sentences; a usage error where sentences cannot be counted."""
@@ -99,27 +113,6 @@ class WorkOptions:
     def begins(self) -> bool:
         """Whether the first sentence is among those of this shard."""
         return self.shard is None or self.shard.startswith("1/")
-
-    @contextmanager
-    def _outputs(
-        self, paths: Sequence[str], inputs: Sequence[str], others: Sequence[str], headings: int
-    ) -> Iterator[int]:
-        why = next(iter(others), None)
-        if not all(Path(path).is_file() for path in inputs):
-            why = "an input that is no file"
-        if not all(map(is_file, paths)):
-            why = "an output that is no file"
-        if self.resume and why is not None:
-            raise click.UsageError(f"--resume cannot be combined with {why}: it continues files.")
-        if why is not None:
-            yield 0
-            return
-        from mbrparse.settings import resumable_outputs
-
-        with resumable_outputs(paths, _settings(inputs), self.resume, headings) as done:
-            if done:
-                note(f"{counted(done, 'sentence')} of an earlier run are kept, and not counted below")
-            yield done
 
 
 def _settings(inputs: Sequence[str]) -> dict[str, Any]:
