@@ -6,9 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
-import numpy as np
-
-from mbrparse.charts.rule_tables import Floats, Ints
+from mbrparse.charts.rule_tables import Ints
 from mbrparse.charts.spans import SYMBOL_IDS, SpanEntries, Spans, SpanSummary
 from mbrparse.errors import NumberRangeError
 
@@ -56,19 +54,10 @@ class Pruned(NamedTuple):
 
 
 class Cell(NamedTuple):
-    """Symbol ids and log probabilities of one span."""
+    """Symbol ids and log probabilities of one span: of those that derive it, and that occur in a parse."""
 
     inside: tuple[IntArray, FloatArray]
     outside: tuple[IntArray, FloatArray]
-
-
-def log_cell(symbols: Ints, inside: Floats, log_inside: float, outside: Floats, log_outside: float) -> Cell:
-    """The cell of these symbols; values are to be multiplied by the exponentials of ``log_inside`` .."""
-    derive, occur = inside > 0, (inside > 0) & (outside > 0)
-    return Cell(
-        (symbols[derive], np.log(inside[derive]) + log_inside),
-        (symbols[occur], np.log(outside[occur]) + log_outside),
-    )
 
 
 class ChartAnswers(Protocol):
@@ -86,11 +75,11 @@ class ChartAnswers(Protocol):
 
     def viterbi(self, chart: Chart) -> Derivation: ...
 
-    def cell(self, chart: Chart, start: int, end: int) -> Cell: ...
-
 
 class ForestMaker(ChartAnswers, Protocol):
     """Computes them of forests."""
+
+    def cell(self, chart: Chart, start: int, end: int) -> Cell: ...
 
     def forest(self, chart: Chart) -> Forest: ...
 
@@ -183,8 +172,8 @@ class Chart:
 
     def inside(self, start: int, end: int) -> tuple[IntArray, FloatArray]:
         """The symbols that derive the span, and the logarithms of their inside probabilities."""
-        return self._ask(lambda answers: answers.cell(self, start, end)).inside
+        return self._forests.cell(self, start, end).inside
 
     def outside(self, start: int, end: int) -> tuple[IntArray, FloatArray]:
         """The symbols that derive the span and occur in a parse, and their log outside probabilities."""
-        return self._ask(lambda answers: answers.cell(self, start, end)).outside
+        return self._forests.cell(self, start, end).outside

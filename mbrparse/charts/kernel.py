@@ -68,10 +68,21 @@ def kernel(function: Function) -> Function:
     if place is not None:
         _config.CACHE_DIR = str(place)
     try:
-        made: Any = numba.njit(nogil=True, cache=place is not None, error_model="numpy")(function)
+        made: Any = numba.njit(
+            nogil=True, cache=place is not None, error_model="numpy", no_cfunc_wrapper=True
+        )(function)
     finally:
         _config.CACHE_DIR = before
     return cast("Function", made)
+
+
+def inner_kernel(function: Function) -> Function:
+    """Compile a function with each kernel that calls it, without what a call from Python takes.
+
+    For Python it stays a function of Python. What it is given decides how long it takes to compile: a
+    large tuple of arrays is taken apart wherever it is passed on.
+    """
+    return cast("Function", numba.extending.register_jitable(error_model="numpy")(function))
 
 
 def intrinsic(definition: Callable[..., Any]) -> Callable[..., Any]:
@@ -111,31 +122,34 @@ def _cache_folder(module: str) -> Path | None:
     return place
 
 
-def _is_own() -> bool:
-    """Whether machine code can be kept: in a folder of the user's own that no other can write to."""
-    reason = _obstacle()
-    if reason:
-        _warn_once(reason)
-    return not reason
-
-
 @cache
-def _obstacle() -> str:
-    place = folder()
+def _is_own() -> bool:
+    """Whether machine code can be kept: in a folder of the user's own that no other can write to.
+
+    If not, the reason is printed when the first kernel is compiled.
+    """
+    reason = ""
     try:
+        place = folder()
         new = not place.exists()
         place.mkdir(mode=0o700, parents=True, exist_ok=True)
         for path in (place, place.parent):
-            found = path.stat()
-            if hasattr(os, "geteuid") and (found.st_uid != os.geteuid() or found.st_mode & 0o022):
-                return f"{path}: others may write to it"
-        if not os.access(place, os.W_OK):
-            return f"{place}: cannot be written to"
-        if not new:
+            status = path.stat()
+            if hasattr(os, "geteuid") and (status.st_uid != os.geteuid() or status.st_mode & 0o022):
+                reason = f"{path}: others may write to it"
+        if not reason and not os.access(place, os.W_OK):
+            reason = f"{place}: cannot be written to"
+        if not reason and not new:
             _remove_old_folders(place)
     except (OSError, RuntimeError) as error:  # RuntimeError: there is no home folder
-        return str(error)
-    return ""
+        reason = str(error)
+    if reason:
+        text = (
+            f"mbrparse: kernels are compiled in memory, anew in each run, as they cannot be kept ({reason});"
+            " set NUMBA_CACHE_DIR to a folder that only you can write to"
+        )
+        event.register("numba:compile", _Once(lambda: print(text, file=sys.stderr)))
+    return not reason
 
 
 def _remove_old_folders(place: Path) -> None:
@@ -148,46 +162,20 @@ def _remove_old_folders(place: Path) -> None:
 
 
 @cache
-def _warn_once(reason: str) -> None:
-    """Print why kernels are not kept, when the first of them is compiled."""
-    event.register("numba:compile", _Once(lambda: _warn(reason)))
+def _sources(module: str) -> frozenset[Path]:
+    """A module's file and the package's files that it imports at its top, and so on.
 
-
-def _warn(reason: str) -> None:
-    print(
-        f"mbrparse: kernels are compiled in memory, anew in each run, as they cannot be kept ({reason});"
-        " set NUMBA_CACHE_DIR to a folder that only you can write to",
-        file=sys.stderr,
-    )
-
-
-@cache
-def _imported(path: Path) -> frozenset[Path]:
-    """The package's files that a file imports at its top.
-
-    A constant is compiled in, and so are the fields of a named tuple; imports within functions do not matter.
+    They decide what its kernels are compiled to: a constant is compiled in, and so are the fields of a named
+    tuple. Imports within functions do not matter.
     """
+    path = PACKAGE.joinpath(*module.split(".")[1:]).with_suffix(".py")
+    if module.partition(".")[0] != PACKAGE.name or not path.is_file():
+        return frozenset()
     names = set()
-    for source, imported, module in _IMPORT.findall(path.read_bytes()):
-        names.add((source or module).decode())
+    for source, imported, other in _IMPORT.findall(path.read_bytes()):
+        names.add((source or other).decode())
         names.update(f"{source.decode()}.{name.decode()}" for name in _WORD.findall(imported))
-    paths = {_file_of(name) for name in names if name.partition(".")[0] == PACKAGE.name}
-    return frozenset(path for path in paths if path.is_file())
-
-
-def _file_of(module: str) -> Path:
-    return PACKAGE.joinpath(*module.split(".")[1:]).with_suffix(".py")
-
-
-def _sources(module: str) -> set[Path]:
-    """The files that decide what a module's kernels are compiled to, its own among them."""
-    found = {_file_of(module)}
-    waiting = list(found)
-    while waiting:
-        new = _imported(waiting.pop()) - found
-        waiting.extend(new)
-        found |= new
-    return found
+    return frozenset([path]).union(*map(_sources, names))
 
 
 class _Once(event.Listener):

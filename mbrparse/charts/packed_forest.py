@@ -21,8 +21,8 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from mbrparse.charts.kernel import kernel
-from mbrparse.charts.rule_tables import Floats, Ints, SparseTables, UnaryTables, Words
+from mbrparse.charts.kernel import inner_kernel
+from mbrparse.charts.rule_tables import Floats, Ints, Words
 from mbrparse.charts.spans import SpanEntries
 
 Bits = NDArray[np.uint64]
@@ -44,18 +44,12 @@ class Forest(NamedTuple):
     inside: Floats
     outside: Floats  # divided by the sentence's probability: inside * outside is its expected number
     lexical: Floats  # the part of inside that is its lexical rule's
-    cell_group: Ints  # by cell: its first group, or -1
-    group_next: Ints  # the next group of its cell, or -1
-    group_start: Ints
-    group_pair: Ints
     group_right: Ints  # the symbol of its right nodes
     group_sum: Floats  # sum over edges of inside * inside
     edge_first: Ints  # by right node
     edge_group: Ints
     left_first: Ints  # by right node
     left_node: Ints
-    production_first: Ints  # by group: its productions are production_first[g] .. production_last[g],
-    production_last: Ints  # the pair's rules in the same order, but for parents that are not there
     cell_production: Ints  # by cell: its productions are cell_production[c] .. cell_production[c + 1]
     production_parent: Ints
     production_group: Ints
@@ -64,6 +58,7 @@ class Forest(NamedTuple):
     unary_parent: Ints
     unary_child: Ints
     unary_rule: Ints
+    log_scale: float  # the logarithm of what inside values of the whole sentence are multiplied by
 
 
 class Partners(NamedTuple):
@@ -93,6 +88,9 @@ class Columns(NamedTuple):
     place_start: Ints
     place_group: Ints  # the newest group; not the column's if it is older
     length: int  # for how long sentences the places are
+    cell_group: Ints  # by cell: its first group, or -1
+    group_next: Ints  # the next group of its cell, or -1
+    group_pair: Ints
     node_slot: Ints  # [symbol]: the node of the cell at work, or -1; all -1 between cells
     bucket_first: Ints  # [position, left symbol]: nodes that end there
     bucket_node: Ints
@@ -159,18 +157,6 @@ class SpanFilter(NamedTuple):
 NO_FILTER = SpanFilter(np.zeros((0, 0, 0), np.uint64), np.zeros(0, np.int32))
 
 
-class ForestState(NamedTuple):
-    """A grammar, its forest of a sentence, and what it takes to fill it."""
-
-    tables: SparseTables
-    unary: UnaryTables
-    prediction: Prediction
-    forest: Forest
-    partners: Partners
-    columns: Columns
-    weight: Floats  # by group: what comes down to it, the sum of outside * probability over productions
-
-
 # As an index an unsigned number needs no look whether it counts from the end.
 Index = np.uint32
 ONE = np.uint32(1)
@@ -189,7 +175,7 @@ _LARGE = 1 << 17
 NODES, GROUPS, EDGES, PRODUCTIONS, UNARIES, PARTNERS = range(6)
 
 
-@kernel
+@inner_kernel
 def forest_cell(start: int, end: int) -> int:
     """The number of a cell in the order in which cells are completed."""
     return end * (end - 1) // 2 + end - 1 - start
@@ -221,55 +207,16 @@ def _zeros(shape: tuple[int, ...], kind: type[np.generic]) -> NDArray[np.generic
     return np.frombuffer(memory, kind, count).reshape(shape)
 
 
-def empty_forest(
-    cells: int, nodes: int, groups: int, edges: int, lefts: int, productions: int, unaries: int
-) -> Forest:
-    """A forest with room for these numbers of each."""
-    sizes = _sizes(cells, nodes, groups, edges, lefts, productions, unaries)
-    return Forest(
-        *(
-            (new_floats if name in _FLOATS else new_ints)(size)
-            for name, size in zip(Forest._fields, sizes, strict=True)
-        )
-    )
-
-
-def filled_part(state: ForestState, n: int) -> Forest:
-    """The forest of a sentence of n words: its arrays as far as they are filled, until another one's are."""
-    forest, cells = state.forest, n * (n + 1) // 2
-    nodes = int(forest.node_first[cells])
-    productions, lists, groups = state.columns.counts[:3].tolist()
-    unaries = int(forest.unary_first[cells]) if len(state.unary.rule_parent) else 0
-    lefts = int(state.partners.first[lists])
-    sizes = _sizes(cells + 1, nodes, groups, int(forest.edge_first[nodes]), lefts, productions, unaries)
-    arrays: list[Any] = [array[:size] for array, size in zip(forest, sizes, strict=True)]
-    return Forest(*arrays)
-
-
-_FLOATS = ("inside", "outside", "lexical", "group_sum")
-
-
-def _sizes(
+def forest_sizes(
     cells: int, nodes: int, groups: int, edges: int, lefts: int, productions: int, unaries: int
 ) -> list[int]:
-    """The length of each array of a forest."""
-    by_kind = cells, nodes + 1, nodes, groups, edges, lefts, productions, unaries
-    return [by_kind[kind] for kind in _KINDS]
+    """The lengths of a forest's arrays, in the order of its fields."""
+    of_nodes, of_edges = [cells + 1, *[nodes] * 5], [nodes + 1, edges, nodes, lefts]
+    return [*of_nodes, *[groups] * 2, *of_edges, cells + 1, *[productions] * 3, cells + 1, *[unaries] * 3]
 
 
-# By array, the place of its length in ``_sizes``.
-_KIND_OF = {
-    "node_first": 0,
-    "cell": 0,
-    "unary_first": 0,
-    "edge_first": 1,
-    "left_first": 2,
-    "production_first": 3,
-    "production_last": 3,
-    "edge_group": 4,
-    "left_node": 5,
-    "group": 3,
-    "production": 6,
-    "unary": 7,
-}
-_KINDS = [_KIND_OF.get(name, _KIND_OF.get(name.split("_")[0], 2)) for name in Forest._fields]
+def node_ends(forest: Forest, n: int) -> Ints:
+    """By node of a sentence of n words, where its span ends."""
+    last = np.arange(n + 1)
+    counts = np.diff(forest.node_first[last * (last + 1) // 2])
+    return np.repeat(np.arange(1, n + 1, dtype=np.int32), counts)

@@ -76,6 +76,20 @@ def entries_without_unaries(starts: Ints, ends: Ints, label_ids: Ints, g: Floats
     return SpanEntries(starts, ends, label_ids, g, np.where(ends - starts == 1, g, 0.0))
 
 
+def summed_entries(
+    n: int, starts: Ints, ends: Ints, label_ids: Ints, g: Floats, lexical: Floats
+) -> SpanEntries:
+    """The entries of nodes in any order, summed by span and label, in order; ``lexical`` as there."""
+    some = np.flatnonzero(g > 0)
+    starts, ends, label_ids, g, lexical = (column[some] for column in (starts, ends, label_ids, g, lexical))
+    count = int(label_ids.max(initial=0)) + 1
+    keys = cell_of(n, starts, ends).astype(np.int64) * count + label_ids
+    keys, first, place = np.unique(keys, return_index=True, return_inverse=True)
+    total = np.bincount(place, g, len(keys))
+    own = np.minimum(np.bincount(place, lexical, len(keys)), total)
+    return SpanEntries(starts[first], ends[first], label_ids[first], total, own)
+
+
 def no_entries() -> SpanEntries:
     """Those of a sentence without a parse."""
     none = np.zeros(0, np.int32)

@@ -189,6 +189,10 @@ def _larger(builder: Any, one: Any, other: Any) -> Any:
     return builder.select(builder.fcmp_ordered(">", other, one), other, one)
 
 
+def _smaller(builder: Any, one: Any, other: Any) -> Any:
+    return builder.select(builder.fcmp_ordered("<", other, one), other, one)
+
+
 @intrinsic
 def total_of(typing: Any, value: Any) -> Any:
     """The sum of a vector's lanes."""
@@ -199,6 +203,12 @@ def total_of(typing: Any, value: Any) -> Any:
 def largest_of(typing: Any, value: Any) -> Any:
     """The largest of a vector's lanes."""
     return types.float64(value), _folding(_larger)
+
+
+@intrinsic
+def smallest_of(typing: Any, value: Any) -> Any:
+    """The smallest of a vector's lanes."""
+    return types.float64(value), _folding(_smaller)
 
 
 @intrinsic

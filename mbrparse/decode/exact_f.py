@@ -54,7 +54,7 @@ def size_posteriors(
     distinct, number = np.unique(rows, axis=0, return_inverse=True)
     values = np.zeros((n // 2 + 1, len(distinct)), np.complex128)
     inside, outside = np.zeros((2, nodes), np.complex128)
-    group = np.zeros(len(forest.group_start), np.complex128)
+    group = np.zeros(len(forest.group_sum), np.complex128)
     for power in range(n // 2 + 1):
         root = np.exp(-2j * np.pi * power / n)
         counting_inside(forest, tables, counted, n, root, inside, group)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbrparse.charts.chart import TOO_IMPROBABLE, Cell, Chart, Derivation, log_cell
+from mbrparse.charts.chart import TOO_IMPROBABLE, Chart, Derivation
 from mbrparse.charts.dense.dense_passes import dense_inside, dense_outside
 from mbrparse.charts.dense.dense_tables import (
     DenseSentence,
@@ -17,7 +17,7 @@ from mbrparse.charts.dense.dense_tables import (
     dense_tables,
 )
 from mbrparse.charts.forest.forests import InsideNodes
-from mbrparse.charts.kernel import kernel
+from mbrparse.charts.kernel import inner_kernel, kernel
 from mbrparse.charts.rule_tables import Floats, Ints, chart_rules, lexical_entries, lexicon
 from mbrparse.charts.spans import (
     SYMBOL_IDS,
@@ -114,17 +114,6 @@ class DenseAnswers:
         count = _list_entries(sums.sentence, self._labels, self._inside, self._outside, sums.words, room)
         return SpanEntries(*(column[:count].copy() for column in room))
 
-    def cell(self, chart: Chart, start: int, end: int) -> Cell:
-        """The symbols of a span."""
-        sums = self._filled(chart)
-        sentence, n_wide = sums.sentence, self._tables.n_wide
-        places = sentence.base[:n_wide] + ((end - start) * sentence.pitch + sentence.pad + end)
-        scale = float(sentence.power[start:end].sum()) * math.log(2.0)
-        inside, outside = self._inside[places], self._outside[places]
-        if sums.log_prob == -math.inf:
-            outside = np.zeros_like(inside)
-        return log_cell(self._tables.symbol[:n_wide], inside, -scale, outside, scale + sums.log_prob)
-
     def viterbi(self, chart: Chart) -> Derivation:
         """The most probable derivation."""
         self._has_values = False
@@ -143,14 +132,12 @@ class DenseAnswers:
         """The inside values of a sentence."""
         self._has_values = False
         tables, sentence, n = self._tables, self._sentence(terminal_ids), len(terminal_ids)
-        _, least, most = dense_inside(tables, sentence, self._inside, None)
-        self._check(least, most)
         cells = n * (n + 1) // 2
-        words = int(np.diff(tables.words.start)[terminal_ids].sum())
-        size, power = cells * tables.n_wide + words, np.append(0, sentence.power.cumsum()).astype(np.int32)
-        nodes = InsideNodes(np.empty(cells + 1, np.int32), np.empty(size, np.int32), np.empty(size), power)
-        _list_nodes(tables.words, tables.symbol, tables.n_wide, sentence, self._inside, nodes)
-        return nodes
+        size = cells * tables.n_wide + int(np.diff(tables.words.start)[terminal_ids].sum())
+        first, symbol, values = np.empty(cells + 1, np.int32), np.empty(size, np.int32), np.empty(size)
+        self._check(*_list_nodes(tables, sentence, self._inside, first, symbol, values))
+        power = np.append(0, sentence.power.cumsum()).astype(np.int32)
+        return InsideNodes(first, symbol, values, power)
 
     def _sentence(self, terminal_ids: IntArray) -> DenseSentence:
         sentence = dense_sentence(self._tables, terminal_ids, self._scratch)
@@ -241,7 +228,7 @@ def _posteriors(
     Returns the sentence's probability (scaled), the largest outside value, the least and the largest inside
     value.
     """
-    slots, least, most = dense_inside(tables, sentence, inside, None)
+    slots, least, most = dense_inside(tables, sentence, inside, False)
     top, total, peak = sentence.length * sentence.pitch + sentence.pad + sentence.length, 0.0, 0.0
     if least >= LEAST_VALUE and most <= MOST_VALUE:
         for symbol in range(tables.n_wide):
@@ -272,7 +259,7 @@ def _best_derivation(
     return best, least, most
 
 
-@kernel
+@inner_kernel
 def _summarize(
     sentence: DenseSentence,
     labels: DenseLabels,
@@ -316,34 +303,37 @@ def _summarize(
 
 @kernel
 def _list_nodes(
-    words: WordEntries,
-    symbols: Ints,
-    n_wide: int,
-    sentence: DenseSentence,
-    inside: Floats,
-    nodes: InsideNodes,
-) -> None:
-    """List the inside values above zero, cells in the order of ``forest_cell``."""
+    tables: DenseTables, sentence: DenseSentence, inside: Floats, first: Ints, symbol: Ints, values: Floats
+) -> tuple[float, float]:
+    """Fill a chart, and list its values above zero, cells in the order of ``forest_cell``.
+
+    Returns the least and the largest.
+    """
+    _, least, most = dense_inside(tables, sentence, inside, False)
+    start, slots, prob, _ = tables.words
     cell = count = 0
     for end in range(1, sentence.length + 1):
-        for start in range(end - 1, -1, -1):
-            nodes.cell_first[cell] = count
-            place = (end - start) * sentence.pitch + sentence.pad + end
-            for slot in range(n_wide):
-                if inside[sentence.base[slot] + place] > 0:
-                    nodes.symbol[count] = symbols[slot]
-                    nodes.inside[count] = inside[sentence.base[slot] + place]
+        for begin in range(end - 1, -1, -1):
+            first[cell] = count
+            place = (end - begin) * sentence.pitch + sentence.pad + end
+            for slot in range(tables.n_wide):
+                value = inside[slot * sentence.plane + place]
+                if value > 0:
+                    symbol[count], values[count] = tables.symbol[slot], value
                     count += 1
-            if start == end - 1:
-                token = sentence.tokens[start]
-                for entry in range(words.start[token], words.start[token + 1]):
-                    slot = words.slot[entry]
-                    if slot >= n_wide and words.prob[entry] > 0:
-                        nodes.symbol[count] = symbols[slot]
-                        nodes.inside[count] = words.prob[entry]
+            if begin == end - 1:
+                token = sentence.tokens[begin]
+                for entry in range(start[token], start[token + 1]):
+                    slot = slots[entry]
+                    if slot >= tables.n_wide and prob[entry] > 0:
+                        symbol[count], values[count] = (
+                            tables.symbol[slot],
+                            inside[sentence.base[slot] + place],
+                        )
                         count += 1
             cell += 1
-    nodes.cell_first[cell] = count
+    first[cell] = count
+    return least, most
 
 
 @kernel
@@ -378,7 +368,7 @@ def _list_entries(
     return count
 
 
-@kernel
+@inner_kernel
 def _read_derivation(
     tables: DenseTables,
     sentence: DenseSentence,

@@ -1,9 +1,8 @@
 """Passes over the dense chart of a sentence: inside values or those of the best derivations; outside values.
 
 All products of a pair of wide children are summed over the splits first, TILE pairs with the same left child
-side by side; then each rule is applied once a cell. One text serves both semirings: where ``maximize`` is
-None products are added up, else their maximum is taken. numba compiles it once for each, and drops the
-branches that are not its own.
+side by side; then each rule is applied once a cell. One text serves both semirings: products are added up,
+or with ``maximize`` their maximum is taken.
 
 Values are multiplied by a power of two for each word that they span (``rule_tables.token_shift``), so that
 they stay near one. Over many words small differences add up: when the cells that end in one block are
@@ -26,18 +25,20 @@ from mbrparse.charts.dense.dense_tables import (
     RulesOfWords,
     Tiles,
 )
-from mbrparse.charts.kernel import kernel
+from mbrparse.charts.kernel import inner_kernel
 from mbrparse.charts.rule_tables import Floats, Ints, Offsets
 from mbrparse.charts.vector import (
     LANES,
     add,
     any_positive,
     choose_greater,
+    largest_of,
     load_from,
     maximum,
     multiply,
     multiply_add,
     repeated,
+    smallest_of,
     spread,
     store_to,
     zeros,
@@ -47,17 +48,17 @@ from mbrparse.charts.vector import (
 FAR, MOST_POWER = 30, 256
 
 
-@kernel
-def plus_product(first: Any, second: Any, total: Any, maximize: bool | None) -> Any:
+@inner_kernel
+def plus_product(first: Any, second: Any, total: Any, maximize: bool) -> Any:
     """``total`` plus a product, of vectors."""
-    if maximize is None:
-        return multiply_add(first, second, total)
-    return maximum(total, multiply(first, second))
+    if maximize:
+        return maximum(total, multiply(first, second))
+    return multiply_add(first, second, total)
 
 
-@kernel
+@inner_kernel
 def dense_inside(
-    tables: DenseTables, sentence: DenseSentence, chart: Floats, maximize: bool | None
+    tables: DenseTables, sentence: DenseSentence, chart: Floats, maximize: bool
 ) -> tuple[Ints, float, float]:
     """Fill a chart with inside values or, to ``maximize``, the probability of each node's best derivation.
 
@@ -65,10 +66,12 @@ def dense_inside(
     power of two keeps them finite.
     """
     n_wide, least, scratch = tables.n_wide, tables.least, sentence.scratch
-    pad, pitch, plane = sentence.pad, sentence.pitch, sentence.plane
+    pad, pitch, plane, base = sentence.pad, sentence.pitch, sentence.plane, sentence.base
+    tiles, (start, pairs, prob), words = tables.tiles, tables.by_parent, tables.words
+    first_word, last_word, two_words = tables.first_word, tables.last_word, tables.two_words
     _clear(tables, sentence, chart)
     slots = _enter_words(tables, sentence, chart)
-    smallest, largest, drift = math.inf, 0.0, 0
+    smallest, largest, drift = math.inf, 0.0, np.int64(0)
     for first in range((pad + 1) // LANES * LANES, pad + sentence.length + 1, LANES):
         drift = _expect_drift(sentence, slots, chart, first, drift)
         widest = first + LANES - 1 - pad
@@ -76,17 +79,13 @@ def dense_inside(
             here = width * pitch + first
             below = here - pitch  # the cells of the next smaller width
             if width == 2:
-                _join_words(
-                    tables.two_words, sentence.base, slots, chart, here, pitch + first - 1, below, maximize
-                )
+                _join_words(two_words, base, slots, chart, here, pitch + first - 1, below, maximize)
             if width > least:
                 word = pitch + first - width + 1
-                _join_words(tables.first_word, sentence.base, slots, chart, here, word, below, maximize)
-                word = pitch + first
-                _join_words(tables.last_word, sentence.base, slots, chart, here, word, below - 1, maximize)
+                _join_words(first_word, base, slots, chart, here, word, below, maximize)
+                _join_words(last_word, base, slots, chart, here, pitch + first, below - 1, maximize)
             if width >= 2 * least:
-                _sum_splits(tables.tiles, sentence, chart, first, width, least, maximize)
-                start, pairs, prob = tables.by_parent
+                _sum_splits(tiles, sentence, chart, first, width, least, maximize)
                 for parent in range(n_wide):
                     if start[parent] == start[parent + 1]:
                         continue
@@ -99,29 +98,35 @@ def dense_inside(
         smallest, largest = min(smallest, low), max(largest, high)
         if not largest < math.inf:
             return slots, smallest, largest
-    words = tables.words
     for position in range(sentence.length):
         place, token = pitch + pad + position + 1, sentence.tokens[position]
         for entry in range(words.start[token], words.start[token + 1]):
             if words.prob[entry] > 0:
-                value = chart[sentence.base[words.slot[entry]] + place]
+                value = chart[base[words.slot[entry]] + place]
                 smallest, largest = min(smallest, value), max(largest, value)
     return slots, smallest, largest
 
 
-@kernel
+@inner_kernel
 def _enter_words(tables: DenseTables, sentence: DenseSentence, chart: Floats) -> Ints:
     """Enter the values of the words' symbols; returns their slots."""
-    words, is_there = tables.words, np.zeros(len(tables.symbol), np.bool_)
+    start, slot, prob, _ = tables.words
+    base, is_there, count = sentence.base, np.zeros(len(tables.symbol), np.bool_), 0
     for position in range(sentence.length):
         place, token = sentence.pitch + sentence.pad + position + 1, sentence.tokens[position]
-        for entry in range(words.start[token], words.start[token + 1]):
-            chart[sentence.base[words.slot[entry]] + place] = words.prob[entry]
-            is_there[words.slot[entry]] = True
-    return np.flatnonzero(is_there).astype(np.int32)
+        for entry in range(start[token], start[token + 1]):
+            chart[base[slot[entry]] + place] = prob[entry]
+            count += 0 if is_there[slot[entry]] else 1
+            is_there[slot[entry]] = True
+    slots, count = np.empty(count, np.int32), 0
+    for one in range(len(is_there)):
+        if is_there[one]:
+            slots[count] = one
+            count += 1
+    return slots
 
 
-@kernel
+@inner_kernel
 def _clear(tables: DenseTables, sentence: DenseSentence, chart: Floats) -> None:
     """Set all to zero that is read of a chart: its cells, and those before the sentence beside them."""
     pad, pitch, plane, nothing = sentence.pad, sentence.pitch, sentence.plane, zeros(chart)
@@ -133,10 +138,11 @@ def _clear(tables: DenseTables, sentence: DenseSentence, chart: Floats) -> None:
             for first in range(begin, pitch, LANES):
                 store_to(chart, place, first, nothing)
     narrow = tables.n_wide * plane
-    chart[narrow : narrow + (len(tables.symbol) - tables.n_wide) * pitch] = 0
+    for place in range(narrow, narrow + (len(tables.symbol) - tables.n_wide) * pitch, LANES):
+        store_to(chart, place, 0, nothing)
 
 
-@kernel
+@inner_kernel
 def _sum_splits(
     tiles: Tiles,
     sentence: DenseSentence,
@@ -144,7 +150,7 @@ def _sum_splits(
     first: int,
     width: int,
     least: int,
-    maximize: bool | None,
+    maximize: bool,
 ) -> None:
     """Sum the products of each pair of children over the splits of a block's cells, into ``scratch``."""
     tile_left, tile_right = tiles
@@ -176,7 +182,7 @@ def _sum_splits(
         store_to(scratch, slot * LANES, 3 * LANES, sum3)
 
 
-@kernel
+@inner_kernel
 def _join_words(
     rules: RulesOfWords,
     base: Offsets,
@@ -185,11 +191,10 @@ def _join_words(
     here: int,
     word_place: int,
     other_place: int,
-    maximize: bool | None,
+    maximize: bool,
 ) -> None:
     """Combine words with what stands beside them, in the cells at ``here``."""
     start, parents, others, prob = rules
-    nothing = zeros(chart)
     for slot in slots:
         if start[slot] == start[slot + 1]:
             continue
@@ -199,12 +204,12 @@ def _join_words(
         for rule in range(start[slot], start[slot + 1]):
             value = load_from(chart, base[others[rule]], other_place)
             parent = base[parents[rule]]
-            product = plus_product(spread(prob, rule), word, nothing, None)
+            product = multiply(spread(prob, rule), word)
             total = load_from(chart, parent, here)
             store_to(chart, parent, here, plus_product(product, value, total, maximize))
 
 
-@kernel
+@inner_kernel
 def _expect_drift(sentence: DenseSentence, slots: Ints, chart: Floats, first: int, drift: int) -> int:
     """Give the words that end in a block the mean power of those before, which add up to ``drift``.
 
@@ -225,7 +230,7 @@ def _expect_drift(sentence: DenseSentence, slots: Ints, chart: Floats, first: in
     return total
 
 
-@kernel
+@inner_kernel
 def _rescale(
     tables: DenseTables, sentence: DenseSentence, slots: Ints, chart: Floats, first: int, drift: int
 ) -> tuple[float, float, int]:
@@ -235,7 +240,7 @@ def _rescale(
     to.
     """
     base, pad, pitch, plane = sentence.base, sentence.pad, sentence.pitch, sentence.plane
-    figures, powers = np.zeros(3 * LANES), np.zeros(LANES, np.int32)
+    figures, powers = np.zeros(2 * LANES), np.zeros(LANES, np.int32)
     nothing = zeros(chart)
     top, peak, low = nothing, nothing, repeated(chart, math.inf)
     for width in range(first + LANES - 1 - pad, tables.least - 1, -1):
@@ -249,8 +254,7 @@ def _rescale(
         top = choose_greater(top, nothing, top, widest)
     store_to(figures, 0, 0, top)
     store_to(figures, LANES, 0, peak)
-    store_to(figures, 2 * LANES, 0, low)
-    least, most = figures[2 * LANES :].min(), figures[LANES : 2 * LANES].max()
+    least, most = smallest_of(low), largest_of(peak)
     if not most < math.inf:
         return least, most, drift
     before, moved = 0, False
@@ -289,12 +293,10 @@ def _rescale(
             peak = maximum(peak, value)
             value = choose_greater(value, nothing, value, low)
             low = choose_greater(low, value, value, low)
-    store_to(figures, LANES, 0, peak)
-    store_to(figures, 2 * LANES, 0, low)
-    return figures[2 * LANES :].min(), figures[LANES : 2 * LANES].max(), drift + before
+    return smallest_of(low), largest_of(peak), drift + before
 
 
-@kernel
+@inner_kernel
 def dense_outside(
     tables: DenseTables,
     sentence: DenseSentence,
@@ -336,12 +338,10 @@ def dense_outside(
             if width == 2 and with_words:
                 places = here, pitch + first - 1, below
                 _pass_words(tables.two_words, sentence.base, slots, inside, outside, places, with_words)
-    figures = np.zeros(LANES)
-    store_to(figures, 0, 0, peak)
-    return float(figures.max())
+    return largest_of(peak)
 
 
-@kernel
+@inner_kernel
 def _pass_splits(
     tiles: Tiles,
     rules: RulesOfPairs,
@@ -386,12 +386,12 @@ def _pass_splits(
             there -= pitch
 
 
-@kernel
+@inner_kernel
 def _add_product(array: Floats, place: int, offset: int, weight: Any, value: Any) -> None:
     store_to(array, place, offset, multiply_add(weight, value, load_from(array, place, offset)))
 
 
-@kernel
+@inner_kernel
 def _receive(rules: RulesOfPairs, outside: Floats, cell: int, plane: int, pair: int) -> Any:
     """What a pair of children receives from its parents in a block's cells."""
     start, parents, prob = rules
@@ -401,7 +401,7 @@ def _receive(rules: RulesOfPairs, outside: Floats, cell: int, plane: int, pair: 
     return total
 
 
-@kernel
+@inner_kernel
 def _pass_words(
     rules: RulesOfWords,
     base: Offsets,

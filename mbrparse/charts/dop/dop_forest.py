@@ -293,7 +293,8 @@ def list_productions(
     Returns the columns of expansions and of productions, as DopForest has them, and the vectors.
     """
     starts, ends, group, _ = nodes
-    n_labels, first, use, size = tables.n_labels, tables.first, tables.use, len(group)
+    n_labels, first, use, uses, size = tables.n_labels, tables.first, tables.use, tables.uses, len(group)
+    second_side = len(tables.cut) // 2
     rule_of = np.empty(expansion_start[size], np.int32)
     value_row = np.zeros(expansion_start[size] + 1, np.int64)
     production_start = np.zeros(expansion_start[size] + 1, np.int64)
@@ -303,7 +304,8 @@ def list_productions(
     first_vector = np.full(size, -1, np.int32)
     # The row of the vector for each use of each node's label.
     known_start = np.zeros(size + 1, np.int64)
-    known_start[1:] = np.cumsum(tables.uses[group])
+    for node in range(size):
+        known_start[node + 1] = known_start[node] + uses[group[node]]
     known = np.full(known_start[size], -1, np.int32)
     place = expansion = vector = n_rows = 0
     for node in range(size):
@@ -331,7 +333,7 @@ def list_productions(
                         if known[at] < 0:
                             known[at] = row_of[vector] = n_rows
                             size_of[vector] = length
-                            source[vector] = first[rule] // LANES + side * (len(tables.cut) // 2)
+                            source[vector] = first[rule] // LANES + side * second_side
                             following[vector] = first_vector[child]
                             first_vector[child] = vector
                             vector += 1

@@ -196,7 +196,7 @@ class ForestCharts:
         chart = self._factory.chart(terminal_ids)
         if chart.has_parse:
             chart.forest()
-            self._last = chart
+        self._last = chart
         return chart
 
     def forest_of(self, terminal_ids: IntArray) -> Forest:

@@ -1,8 +1,5 @@
 """The most probable derivation of a forest: maxima from the words up, read from the root down.
 
-A derivation is no more probable than each of its nodes: among the nodes whose posterior reaches a bound the
-best derivation is found for certain if its own posterior reaches that bound.
-
 Of equally good ones (within a tolerance) the first in order of splits is taken, then of the symbols of the
 children; of chains of unary rules the one with the fewest nodes, then the one over the earliest split, then
 the first in order of symbols.
@@ -15,14 +12,17 @@ from typing import NamedTuple
 import numpy as np
 
 from mbrparse.charts.chart import Derivation, derivation_of
-from mbrparse.charts.kernel import kernel
-from mbrparse.charts.packed_forest import ONE, ForestState, Index, forest_cell
-from mbrparse.charts.rule_tables import BestChains, Floats
+from mbrparse.charts.kernel import inner_kernel, kernel
+from mbrparse.charts.packed_forest import ONE, Forest, Index, forest_cell
+from mbrparse.charts.rule_tables import BestChains, Floats, Ints, UnaryTables
 from mbrparse.grammar.pcfg import IntArray
 
 
 class Maxima(NamedTuple):
-    """The probability of the best derivation, 0 or less of what has none; or its logarithm."""
+    """The probability of the best derivation, 0 of what has none; or its logarithm.
+
+    Those of groups are zero before they are filled in.
+    """
 
     node: Floats  # by node
     own: Floats  # by node: without unary rules at the top
@@ -35,55 +35,40 @@ class Maxima(NamedTuple):
 
 
 @kernel
-def fill_maxima(state: ForestState, maxima: Maxima, bound: float, n: int) -> None:
-    """Find the maxima of a filled forest over the nodes that have a posterior of ``bound``.
-
-    With a bound of 0 they are over all nodes, and outside values are not looked at.
-    """
-    forest, unary = state.forest, state.unary
+def fill_maxima(forest: Forest, unary: UnaryTables, slot: Ints, maxima: Maxima, n: int) -> None:
+    """Find the maxima of a filled forest; ``slot`` [symbol] is -1 before and after."""
     value, own, group_value = maxima.node, maxima.own, maxima.group
+    rule_prob, chain_prob = maxima.rule, maxima.chain
     production_parent, production_rule = forest.production_parent, forest.production_rule
     production_group, cell_production = forest.production_group, forest.cell_production
-    inside, outside, lexical = forest.inside, forest.outside, forest.lexical
-    rule_prob, chain_prob = maxima.rule, maxima.chain
-    node_first, left_first, left_node = forest.node_first, forest.left_first, forest.left_node
-    edge_first, edge_group, node_symbol = forest.edge_first, forest.edge_group, forest.node_symbol
-    slot, closure_start, closure_top = state.columns.node_slot, unary.closure_start, unary.closure_top
+    node_first, node_symbol, lexical = forest.node_first, forest.node_symbol, forest.lexical
+    left_first, left_node = forest.left_first, forest.left_node
+    edge_first, edge_group = forest.edge_first, forest.edge_group
+    closure_start, closure_top = unary.closure_start, unary.closure_top
     has_unaries = len(unary.rule_parent) > 0
-    group_value[: state.columns.counts[2]] = 0
     for end in range(1, n + 1):
         for start in range(end - 1, -1, -1):
             cell = forest_cell(start, end)
             begin, last = node_first[cell], node_first[cell + 1]
             for node in range(begin, last):
-                # Others have a value below zero, which nothing improves.
-                reached = bound == 0.0 or inside[node] * outside[node] >= bound
-                value[node] = lexical[node] if reached else -1.0
+                value[node] = lexical[node]
             for place in range(Index(cell_production[cell]), Index(cell_production[cell + 1])):
                 parent = Index(production_parent[place])
-                product = (
-                    rule_prob[Index(production_rule[place])] * group_value[Index(production_group[place])]
-                )
-                if value[parent] >= 0 and product > value[parent]:
-                    value[parent] = product
+                best = group_value[Index(production_group[place])]
+                value[parent] = max(value[parent], rule_prob[Index(production_rule[place])] * best)
             if has_unaries:
                 for node in range(begin, last):
                     own[node] = value[node]
-                    if value[node] >= 0:
-                        slot[node_symbol[node]] = node
+                    slot[node_symbol[node]] = node
                 for node in range(begin, last):
                     symbol = node_symbol[node]
                     if own[node] > 0:
                         for place in range(closure_start[symbol], closure_start[symbol + 1]):
                             top = slot[closure_top[place]]
-                            if top >= 0:
-                                value[top] = max(value[top], chain_prob[place] * own[node])
+                            value[top] = max(value[top], chain_prob[place] * own[node])
                 for node in range(begin, last):
                     slot[node_symbol[node]] = -1
             for right in range(Index(begin), Index(last)):
-                if not value[right] > 0:
-                    value[right] = 0.0
-                    continue
                 partner = Index(left_first[right])
                 for edge in range(Index(edge_first[right]), Index(edge_first[right + ONE])):
                     product = value[Index(left_node[partner])] * value[right]
@@ -93,23 +78,25 @@ def fill_maxima(state: ForestState, maxima: Maxima, bound: float, n: int) -> Non
 
 @kernel
 def read_best(
-    state: ForestState, maxima: Maxima, chains: BestChains, n: int, nodes: IntArray
+    forest: Forest, unary: UnaryTables, maxima: Maxima, chains: BestChains, n: int, nodes: IntArray
 ) -> tuple[float, int]:
     """List the nodes of the best derivation in ``nodes`` [3, room]: starts, ends and symbols in preorder.
 
     Returns its probability (as maxima are) and how many nodes there are; none where there is no derivation.
     Of several nodes over one span the upper ones come first. What finds no room is counted, but not listed.
     """
-    forest, unary, value = state.forest, state.unary, maxima.node
-    symbols, cell = forest.node_symbol, forest_cell(0, n)
+    symbols, starts, cell, value = forest.node_symbol, forest.node_start, forest_cell(0, n), maxima.node
     first, last = forest.node_first[cell], forest.node_first[cell + 1]
-    top, root, count = -np.inf if maxima.are_logs else 0.0, -1, 0
+    root_value, logs, least = maxima.root, maxima.are_logs, maxima.least
+    lengths, belows, tops = chains.length, chains.below, unary.closure_top
+    nothing = -np.inf if logs else 0.0
+    top, root, count = nothing, -1, np.int64(0)
     for node in range(first, last):
-        top = max(top, _times(maxima, maxima.root[symbols[node]], value[node]))
-    if top > (-np.inf if maxima.are_logs else 0.0):
+        top = max(top, _times(logs, root_value[symbols[node]], value[node]))
+    if top > nothing:
         for node in range(first, last):
-            score = _times(maxima, maxima.root[symbols[node]], value[node])
-            if score >= _times(maxima, top, maxima.least) and (root < 0 or symbols[node] < symbols[root]):
+            score = _times(logs, root_value[symbols[node]], value[node])
+            if score >= _times(logs, top, least) and (root < 0 or symbols[node] < symbols[root]):
                 root = node
     stack = np.empty((n + 1, 2), np.int64)
     stack[0, 0], stack[0, 1] = root, n
@@ -117,90 +104,86 @@ def read_best(
     while depth > 0:
         depth -= 1
         node, end = stack[depth, 0], stack[depth, 1]
-        start = forest.node_start[node]
-        if len(unary.rule_parent) > 0:
-            node, entry = _best_chain(state, maxima, chains, node, start, end)
-            while chains.length[entry] > 0:
-                _list_node(nodes, count, start, end, unary.closure_top[entry])
-                count += 1
-                entry = chains.below[entry]
-        _list_node(nodes, count, start, end, symbols[node])
-        count += 1
+        start = np.int64(starts[node])
+        node, entry, split, left, right = _best_chain(forest, unary, maxima, lengths, node, start, end)
+        while entry >= 0:
+            if count < nodes.shape[1]:
+                nodes[0, count], nodes[1, count], nodes[2, count] = start, end, tops[entry]
+            count += 1
+            entry = belows[entry] if lengths[entry] > 0 else -1
         if end - start > 1:
-            split, left, right = _best_split(state, maxima, node, start, end)
             stack[depth, 0], stack[depth, 1] = right, end
             stack[depth + 1, 0], stack[depth + 1, 1] = left, split
             depth += 2
     return top, count
 
 
-@kernel
-def _times(maxima: Maxima, first: float, second: float) -> float:
-    return first + second if maxima.are_logs else first * second
+@inner_kernel
+def _times(are_logs: bool, first: float, second: float) -> float:
+    return first + second if are_logs else first * second
 
 
-@kernel
-def _list_node(nodes: IntArray, place: int, start: int, end: int, symbol: int) -> None:
-    if place < nodes.shape[1]:
-        nodes[0, place], nodes[1, place], nodes[2, place] = start, end, symbol
-
-
-@kernel
+@inner_kernel
 def _best_chain(
-    state: ForestState, maxima: Maxima, chains: BestChains, top: int, start: int, end: int
-) -> tuple[int, int]:
-    """The node at the bottom of the best chain of unary rules, and the chain's entry in the closure."""
-    forest, unary, cell = state.forest, state.unary, forest_cell(start, end)
-    least = _times(maxima, maxima.node[top], maxima.least)
-    bottom, chain, split = -1, -1, -1
-    for node in range(forest.node_first[cell], forest.node_first[cell + 1]):
-        own, symbol = maxima.own[node], forest.node_symbol[node]
-        if own < least:  # no chain is more probable than one
+    forest: Forest, unary: UnaryTables, maxima: Maxima, lengths: Ints, top: int, start: int, end: int
+) -> tuple[int, int, int, int, int]:
+    """The node below the best chain of unary rules, the chain's entry in the closure, the node's split."""
+    symbols, node_first, cell = forest.node_symbol, forest.node_first, forest_cell(start, end)
+    own, chain_value, logs = maxima.own, maxima.chain, maxima.are_logs
+    closure_start, closure_top = unary.closure_start, unary.closure_top
+    least = _times(logs, maxima.node[top], maxima.least)
+    bottom, chain, split, left, right = -1, -1, -1, -1, -1
+    for node in range(np.int64(node_first[cell]), np.int64(node_first[cell + 1])):
+        if own[node] < least:  # no chain is more probable than one
             continue
-        for entry in range(unary.closure_start[symbol], unary.closure_start[symbol + 1]):
-            if (
-                unary.closure_top[entry] == forest.node_symbol[top]
-                and _times(maxima, maxima.chain[entry], own) >= least
-            ):
-                at = _best_split(state, maxima, node, start, end)[0] if end - start > 1 else -1
-                mine = chains.length[entry], at, symbol
-                if bottom < 0 or mine < (chains.length[chain], split, forest.node_symbol[bottom]):
-                    bottom, chain, split = node, entry, at
-    return bottom, chain
+        symbol = symbols[node]
+        for entry in range(closure_start[symbol], closure_start[symbol + 1]):
+            if closure_top[entry] == symbols[top] and _times(logs, chain_value[entry], own[node]) >= least:
+                at, first, last = -1, -1, -1
+                if end - start > 1:
+                    at, first, last = _best_split(forest, maxima, node, start, end)
+                mine = lengths[entry], at, symbol
+                if bottom < 0 or mine < (lengths[chain], split, symbols[bottom]):
+                    bottom, chain, split, left, right = node, entry, at, first, last
+    return bottom, chain, split, left, right
 
 
-@kernel
-def _best_split(state: ForestState, maxima: Maxima, node: int, start: int, end: int) -> tuple[int, int, int]:
+@inner_kernel
+def _best_split(forest: Forest, maxima: Maxima, node: int, start: int, end: int) -> tuple[int, int, int]:
     """The best split of a node without unary rules, and its children there."""
-    forest, cell = state.forest, forest_cell(start, end)
+    cell, node_first, starts = forest_cell(start, end), forest.node_first, forest.node_start
     parents, symbols, groups = forest.production_parent, forest.node_symbol, forest.production_group
-    least = _times(maxima, maxima.own[node], maxima.least)
+    rules, rights, cell_production = forest.production_rule, forest.group_right, forest.cell_production
+    edge_first, edge_group = forest.edge_first, forest.edge_group
+    left_first, left_node = forest.left_first, forest.left_node
+    value, of_group, of_rule, logs = maxima.node, maxima.group, maxima.rule, maxima.are_logs
+    share = maxima.least
+    least = _times(logs, maxima.own[node], share)
     split, left, right = end, -1, -1
-    for place in range(forest.cell_production[cell], forest.cell_production[cell + 1]):
+    for place in range(cell_production[cell], cell_production[cell + 1]):
         if parents[place] != node:
             continue
-        best = maxima.group[groups[place]]
-        if _times(maxima, maxima.rule[forest.production_rule[place]], best) < least:
+        best = of_group[groups[place]]
+        if _times(logs, of_rule[rules[place]], best) < least:
             continue
         # Splits come in descending order, and a group has one edge at each: the last one is the first split.
         first, last = -1, -1
-        for child in range(forest.node_first[forest_cell(end - 1, end)], forest.node_first[cell]):
-            if symbols[child] != forest.group_right[groups[place]]:
+        for child in range(node_first[forest_cell(end - 1, end)], node_first[cell]):
+            if symbols[child] != rights[groups[place]]:
                 continue
-            for edge in range(forest.edge_first[child], forest.edge_first[child + 1]):
-                if forest.edge_group[edge] == groups[place]:
-                    before = forest.left_node[forest.left_first[child] + edge - forest.edge_first[child]]
-                    score = _times(maxima, maxima.node[before], maxima.node[child])
-                    if score >= _times(maxima, best, maxima.least):
+            for edge in range(edge_first[child], edge_first[child + 1]):
+                if edge_group[edge] == groups[place]:
+                    before = left_node[left_first[child] + edge - edge_first[child]]
+                    if _times(logs, value[before], value[child]) >= _times(logs, best, share):
                         first, last = before, child
-        mine = forest.node_start[last], symbols[first], symbols[last]
+        mine = starts[last], symbols[first], symbols[last]
         if right < 0 or mine < (split, symbols[left], symbols[right]):
-            split, left, right = forest.node_start[last], first, last
+            split, left, right = starts[last], first, last
     return split, left, right
 
 
 def best_derivation(
-    state: ForestState, maxima: Maxima, chains: BestChains, n: int, log_scale: float
+    forest: Forest, unary: UnaryTables, maxima: Maxima, chains: BestChains, n: int, log_scale: float
 ) -> Derivation:
     """The best derivation by the maxima of a sentence's forest.
 
@@ -210,7 +193,7 @@ def best_derivation(
     while count > room:
         room = count
         nodes = np.empty((3, room), np.int32)
-        top, count = read_best(state, maxima, chains, n, nodes)
+        top, count = read_best(forest, unary, maxima, chains, n, nodes)
     if not count:
         return Derivation(-np.inf, [], [])
     log_prob = top if maxima.are_logs else float(np.log(top))

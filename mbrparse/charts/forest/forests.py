@@ -17,52 +17,20 @@ cell by cell: log-sum-exp takes the place of sums, and maxima of logarithms that
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from mbrparse.charts.chart import TOO_IMPROBABLE, TOO_LARGE, Cell, Chart, Derivation, log_cell
+from mbrparse.charts import packed_forest as packed
+from mbrparse.charts import rule_tables
+from mbrparse.charts.chart import TOO_IMPROBABLE, TOO_LARGE, Cell, Chart, Derivation
 from mbrparse.charts.forest.best import Maxima, best_derivation, fill_maxima, ranges
-from mbrparse.charts.forest.inside_outside import forest_inside, forest_outside, list_forest_entries
-from mbrparse.charts.packed_forest import (
-    EDGES,
-    GROUPS,
-    NO_FILTER,
-    NODES,
-    OUT_OF_RANGE,
-    PARTNERS,
-    PRODUCTIONS,
-    UNARIES,
-    Bits,
-    Columns,
-    Forest,
-    ForestState,
-    Partners,
-    Prediction,
-    SpanFilter,
-    empty_forest,
-    filled_part,
-    forest_cell,
-    new_floats,
-    new_ints,
-)
-from mbrparse.charts.rule_tables import (
-    BestChains,
-    Floats,
-    Ints,
-    Rules,
-    Words,
-    best_chains,
-    chart_rules,
-    lexicon,
-    scaled_entries,
-    sparse_tables,
-    unary_tables,
-    words_of,
-)
-from mbrparse.charts.spans import SpanEntries, SpanSummary, no_entries, summarize_entries
+from mbrparse.charts.forest.inside_outside import forest_inside, forest_outside
+from mbrparse.charts.packed_forest import Forest, Prediction, SpanFilter, forest_cell
+from mbrparse.charts.rule_tables import BestChains, Floats, Ints, Rules, UnaryTables, Words
+from mbrparse.charts.spans import SpanEntries, SpanSummary, no_entries, summarize_entries, summed_entries
 from mbrparse.errors import ChartOverflowError, NumberRangeError
 from mbrparse.grammar.pcfg import PCFG, IntArray
 
@@ -107,7 +75,7 @@ def _different(first: Ints, second: Ints) -> tuple[Ints, Ints]:
     return (pairs >> 32).astype(np.int32), (pairs & 0xFFFFFFFF).astype(np.int32)
 
 
-def _close(corners: Bits, children: tuple[Ints, Ints]) -> None:
+def _close(corners: packed.Bits, children: tuple[Ints, Ints]) -> None:
     """Add to the set of each parent those of its children, until nothing is new."""
     before = np.zeros_like(corners)
     while not np.array_equal(before, corners):
@@ -115,7 +83,7 @@ def _close(corners: Bits, children: tuple[Ints, Ints]) -> None:
         _add_sets(corners, corners, children)
 
 
-def _add_sets(into: Bits, sets: Bits, pairs: tuple[Ints, Ints]) -> None:
+def _add_sets(into: packed.Bits, sets: packed.Bits, pairs: tuple[Ints, Ints]) -> None:
     """Add to the set of the first of each pair that of the second; pairs are in order of the first."""
     to, taken = pairs
     # So many pairs at once take some megabytes.
@@ -142,14 +110,16 @@ class _LogValues(NamedTuple):
 class LogForest:
     """The values of one sentence's forest."""
 
-    def __init__(self, state: ForestState, words: Words) -> None:
-        """``words`` have unscaled probabilities."""
-        self._state, self._words, self._forest = state, words, state.forest
+    def __init__(
+        self, tables: rule_tables.SparseTables, unary: UnaryTables, forest: Forest, groups: int, words: Words
+    ) -> None:
+        """``words`` have unscaled probabilities; the forest has n ``groups``."""
+        self._unary, self._words, self._forest, self._groups = unary, words, forest, groups
         self._n = len(words.entry_start) - 1
-        self._nodes = int(self._forest.node_first[self._n * (self._n + 1) // 2])
+        self._nodes = int(forest.node_first[self._n * (self._n + 1) // 2])
         with np.errstate(divide="ignore"):
-            self._rule, self._root = np.log(state.tables.rule_prob), np.log(state.tables.root)
-            self._closure = np.log(state.unary.closure_value)
+            self._rule, self._root = np.log(tables.rule_prob), np.log(tables.root)
+            self._closure = np.log(unary.closure_value)
         self._slot = np.full(len(self._root), -1, np.int32)
         values = self._values(self._closure, np.logaddexp)
         #: Logarithms of inside and outside probabilities, by node.
@@ -183,14 +153,14 @@ class LogForest:
         rules = self._rule, self._root, chain
         least = float(np.log1p(-tie))
         maxima = Maxima(values.inside, values.own, values.group, *rules, are_logs=True, least=least)
-        return best_derivation(self._state, maxima, chains, self._n, 0.0)
+        return best_derivation(self._forest, self._unary, maxima, chains, self._n, 0.0)
 
     def _values(self, closure: Floats, plus: np.ufunc) -> _LogValues:
         """Inside values, sums or maxima by ``plus``; nothing but the structure of the forest is looked at."""
-        forest, words, unary = self._forest, self._words, self._state.unary
+        forest, words, unary = self._forest, self._words, self._unary
         inside, own, lexical = np.full((3, self._nodes), -np.inf)
         self._slot[:] = -1
-        group = np.full(int(self._state.columns.counts[2]), -np.inf)
+        group = np.full(self._groups, -np.inf)
         for start, end, cell, first, last in self._cells():
             if end - start == 1:
                 entries = slice(words.entry_start[start], words.entry_start[end])
@@ -213,7 +183,7 @@ class LogForest:
     def _fill_outside(self) -> float:
         """Fill ``outside`` from the root down; returns the log probability of the sentence."""
         forest, inside, outside = self._forest, self.inside, self.outside
-        weight = np.full(int(self._state.columns.counts[2]), -np.inf)
+        weight = np.full(self._groups, -np.inf)
         cell = forest_cell(0, self._n)
         top = slice(forest.node_first[cell], forest.node_first[cell + 1])
         outside[top] = self._root[forest.node_symbol[top]]
@@ -221,7 +191,7 @@ class LogForest:
             rights, lefts, groups = self._edges(first, last)
             np.logaddexp.at(outside, rights, weight[groups] + inside[lefts])
             np.logaddexp.at(outside, lefts, weight[groups] + inside[rights])
-            if len(self._state.unary.rule_parent):
+            if len(self._unary.rule_parent):
                 above = outside[first:last].copy()
                 outside[first:last] = -np.inf
                 bottom, entry, tops = self._chains(first, last)
@@ -248,7 +218,7 @@ class LogForest:
 
     def _chains(self, first: int, last: int) -> tuple[IntArray, IntArray, IntArray]:
         """Bottom, entry in the closure and top of each chain of unary rules between nodes of a cell."""
-        unary = self._state.unary
+        unary = self._unary
         bottom, entries = ranges(unary.closure_start, self._forest.node_symbol[first:last])
         # Nodes that derive others have all been made.
         return first + bottom, entries, self._slots(first, last)[unary.closure_top[entries]]
@@ -263,29 +233,22 @@ class LogForest:
         return rights, lefts, forest.edge_group[edges]
 
 
-# Bounds of the best derivation's posterior, one after the other. One that is less probable than the last
-# number is not certain: values that are so much less than inside values may leave the range of numbers.
-_BOUNDS = (1e-2, 1e-4, 1e-7)
-_LEAST_REACHED = 1e-40
-# Posteriors are rounded, and derivations as good as the best one are wanted too.
-_SLACK = 1e-3
-
 # A sentence whose forest needs more has none: some 5 GB in all, with the rows that are searched.
 MAX_SIZE = {
-    NODES: 1 << 22,
-    GROUPS: 1 << 23,
-    EDGES: 1 << 27,
-    PRODUCTIONS: 1 << 24,
-    UNARIES: 1 << 21,
-    PARTNERS: 1 << 25,
+    packed.NODES: 1 << 22,
+    packed.GROUPS: 1 << 23,
+    packed.EDGES: 1 << 27,
+    packed.PRODUCTIONS: 1 << 24,
+    packed.UNARIES: 1 << 21,
+    packed.PARTNERS: 1 << 25,
 }
 _FIRST_SIZE = {
-    NODES: 1 << 14,
-    GROUPS: 1 << 16,
-    EDGES: 1 << 19,
-    PRODUCTIONS: 1 << 17,
-    UNARIES: 1 << 12,
-    PARTNERS: 1 << 16,
+    packed.NODES: 1 << 14,
+    packed.GROUPS: 1 << 16,
+    packed.EDGES: 1 << 19,
+    packed.PRODUCTIONS: 1 << 17,
+    packed.UNARIES: 1 << 12,
+    packed.PARTNERS: 1 << 16,
 }
 
 
@@ -302,19 +265,6 @@ class InsideNodes(NamedTuple):
     power: Ints  # [words + 1]
 
 
-class _Held(NamedTuple):
-    """The sentence whose forest is in memory."""
-
-    terminal_ids: IntArray
-    spans: SpanFilter | None
-    everything: bool  # also nodes that are not predicted
-    log_prob: float
-
-    def is_of(self, chart: Chart) -> bool:
-        """Whether it is a chart's."""
-        return self.terminal_ids is chart.terminal_ids and self.spans is chart.spans
-
-
 class Forests:
     """Answers the questions of charts of one grammar: fills one forest after the other, in the same memory.
 
@@ -326,36 +276,26 @@ class Forests:
         """Derivations within ``tie`` (relative) are equally good; posteriors are of ``label`` [symbol]."""
         self._grammar, self._tie = grammar, tie
         self._label = grammar.label_ids if label is None else label
-        self._held: _Held | None = None
-        rules = chart_rules(grammar)
-        self.tables = sparse_tables(rules)
-        self.unaries = unary_tables(grammar)
+        rules = rule_tables.chart_rules(grammar)
+        self.tables = rule_tables.sparse_tables(rules)
+        self.unaries = rule_tables.unary_tables(grammar)
         self._prediction = prediction(
             rules, grammar.unary_parent, grammar.unary_child, self.tables.left_index, self.tables.n_left
         )
-        self._lexicon = lexicon(rules, len(grammar.terminals))
-        self._shift, self._entry_prob = scaled_entries(self._lexicon)
-        #: The natural logarithm of what the inside values of the last sentence are multiplied by.
-        self.log_scale = 0.0
-        #: The values of the last sentence where they left the range of numbers.
-        self.logarithms: LogForest | None = None
-        self._log_total = -math.inf  # of the last sentence's probability, scaled
+        self._lexicon = rule_tables.lexicon(rules, len(grammar.terminals))
+        self._shift, self._entry_prob = rule_tables.scaled_entries(self._lexicon)
+        # The sentence whose forest is filled, what is allowed over its spans, and whether all nodes are there
+        # that derive their words; its log probability; and its values where they left the range of numbers.
+        self._filled_with: tuple[IntArray, SpanFilter | None, bool] | None = None
+        self._log_prob, self._logarithms = -math.inf, None
+        self._logarithms: LogForest | None
         self._size = {part: min(first, MAX_SIZE[part]) for part, first in _FIRST_SIZE.items()}
-        self._state = self._allocated(32, self._size)
-
-    @property
-    def forest_at_hand(self) -> Forest:
-        """The forest that was filled last; the next one takes its place."""
-        return self._state.forest
-
-    @property
-    def lost_values(self) -> bool:
-        """Whether values left the range of numbers; without ``logarithms`` no posterior depended on them."""
-        return bool(self._state.columns.counts[OUT_OF_RANGE])
+        self._allocate(32, self._size)
 
     def log_prob(self, chart: Chart) -> float:
         """The natural logarithm of the sentence's probability, -inf without a parse."""
-        return self._filled(chart).log_prob
+        self._fill(chart)
+        return self._log_prob
 
     def summary(self, chart: Chart) -> SpanSummary:
         """The best label of each cell, its posterior, and the sum of all."""
@@ -366,157 +306,135 @@ class Forests:
 
     def entries(self, chart: Chart) -> SpanEntries:
         """Expected numbers above zero of labels over spans, single terminals included; labels in order."""
-        self._filled(chart)
-        if not chart.has_parse:
+        self._fill(chart)
+        if self._log_prob == -math.inf:
             return no_entries()
-        forest, n = self.forest_at_hand, chart.length
-        count, n_labels = int(forest.node_first[n * (n + 1) // 2]), int(self._label.max(initial=-1)) + 1
-        starts, ends, label_ids = np.empty((3, count), np.int32)
-        room = SpanEntries(starts, ends, label_ids, np.empty(count), np.zeros(count))
-        listed = list_forest_entries(forest, self._label, n_labels, n, room)
-        return SpanEntries(*(values[:listed].copy() for values in room))
+        forest, n = self._forest, chart.length
+        nodes = slice(int(forest.node_first[n * (n + 1) // 2]))
+        outside = forest.outside[nodes]
+        g, lexical = forest.inside[nodes] * outside, forest.lexical[nodes] * outside
+        ends, label_ids = packed.node_ends(forest, n), self._label[forest.node_symbol[nodes]]
+        return summed_entries(n, forest.node_start[nodes], ends, label_ids, g, lexical)
 
     def viterbi(self, chart: Chart) -> Derivation:
-        """The most probable derivation."""
-        held = self._held
-        if held is None or not held.is_of(chart):
-            self._held = None
-            return self._viterbi(chart.terminal_ids, chart.spans)
-        if held.log_prob == -math.inf:
+        """The most probable derivation; it takes no outside pass."""
+        terminal_ids, n = chart.terminal_ids, chart.length
+        if not self._is_filled(chart, everything=False):
+            self._filled_with = None
+            self._inside(terminal_ids, chart.spans)
+        if not self._holds_tree(n):
             return Derivation(-math.inf, [], [])
-        self._filled(chart)
-        return self._derivation(chart.terminal_ids, chart.spans)
+        if self._logarithms is None and not self._lost_values:
+            nodes = int(self._forest.node_first[n * (n + 1) // 2])
+            value, group = np.empty(nodes), np.zeros(self._groups)
+            own = np.empty(nodes) if len(self.unaries.rule_parent) else value
+            rules = self.tables.rule_prob, self.tables.root, self._chains.prob
+            maxima = Maxima(value, own, group, *rules, are_logs=False, least=1 - self._tie)
+            fill_maxima(self._forest, self.unaries, self._columns.node_slot, maxima, n)
+            scale = self._log_scale_of(terminal_ids, 0, n)
+            best = best_derivation(self._forest, self.unaries, maxima, self._chains, n, scale)
+            if best.log_prob > -math.inf:
+                return best
+        values = self._logarithms or self._in_logarithms(terminal_ids, chart.spans)
+        return values.derivation(self._chains, self._tie)
 
     def forest(self, chart: Chart) -> Forest:
         """The forest of a chart, until another one is filled; raises NumberRangeError."""
-        self._filled(chart)
-        if self.lost_values or self.logarithms is not None:
+        self._fill(chart)
+        if self._lost_values or self._logarithms is not None:
             raise NumberRangeError(TOO_IMPROBABLE)
-        return filled_part(self._state, chart.length)
+        n, forest = chart.length, self._forest
+        cells = n * (n + 1) // 2
+        nodes, unaries = int(forest.node_first[cells]), int(forest.unary_first[cells])
+        lefts = int(self._partners.first[self._columns.counts[1]])
+        edges, productions = int(forest.edge_first[nodes]), int(self._columns.counts[0])
+        sizes = packed.forest_sizes(cells, nodes, self._groups, edges, lefts, productions, unaries)
+        arrays = [array[:size] for array, size in zip(forest[:-1], sizes, strict=True)]
+        return Forest(*arrays, self._log_scale_of(chart.terminal_ids, 0, n))
 
     def cell(self, chart: Chart, start: int, end: int) -> Cell:
         """Symbols of a span, in some tree or not."""
-        log_prob, forest, cell = (
-            self._filled(chart, True).log_prob,
-            self.forest_at_hand,
-            forest_cell(start, end),
-        )
-        nodes = slice(forest.node_first[cell], forest.node_first[cell + 1])
-        order = np.argsort(forest.node_symbol[nodes])
-        symbols = forest.node_symbol[nodes][order]
-        if self.logarithms is not None:
-            inside, log_inside = _scaled(self.logarithms.inside[nodes][order])
-            outside, log_outside = _scaled(self.logarithms.outside[nodes][order])
-            return log_cell(symbols, inside, log_inside, outside, log_outside)
-        scale = self._log_scale_of(chart.terminal_ids, start, end)
-        inside, outside = forest.inside[nodes][order], forest.outside[nodes][order]
-        return log_cell(symbols, inside, -scale, outside, scale + log_prob)
+        self._fill(chart, everything=True)
+        forest, cell = self._forest, forest_cell(start, end)
+        nodes = np.arange(forest.node_first[cell], forest.node_first[cell + 1])
+        nodes = nodes[np.argsort(forest.node_symbol[nodes])]
+        symbols = forest.node_symbol[nodes]
+        if self._logarithms is not None:
+            inside, outside = self._logarithms.inside[nodes], self._logarithms.outside[nodes]
+        else:
+            scale = self._log_scale_of(chart.terminal_ids, start, end)
+            with np.errstate(divide="ignore"):
+                inside, outside = np.log(forest.inside[nodes]), np.log(forest.outside[nodes])
+            inside, outside = inside - scale, outside + scale + self._log_prob
+        derive = inside > -math.inf
+        occur = derive & (outside > -math.inf)
+        return Cell((symbols[derive], inside[derive]), (symbols[occur], outside[occur]))
 
     def inside_nodes(self, terminal_ids: IntArray, everything: bool) -> InsideNodes:
         """The inside values of a sentence; of what its left context predicts, or ``everything``.
 
         Raises NumberRangeError.
         """
-        self._held = None
+        self._filled_with = None
         self._inside(terminal_ids, None, everything, keep_all=False)
-        if self.lost_values:
+        if self._lost_values:
             raise NumberRangeError(TOO_IMPROBABLE)
-        n, forest = len(terminal_ids), self.forest_at_hand
+        n, forest = len(terminal_ids), self._forest
         first = forest.node_first[: n * (n + 1) // 2 + 1].copy()
-        shift = self._shift[terminal_ids] - self._state.columns.shift[1 : n + 1]
+        shift = self._shift[terminal_ids] - self._columns.shift[1 : n + 1]
         nodes = slice(first[-1])
-        copied = forest.node_symbol[nodes].copy(), forest.inside[nodes].copy()
         power = np.concatenate(([0], np.cumsum(shift))).astype(np.int32)
-        return InsideNodes(first, *copied, power)
+        return InsideNodes(first, forest.node_symbol[nodes].copy(), forest.inside[nodes].copy(), power)
 
-    def _filled(self, chart: Chart, everything: bool = False) -> _Held:
-        """Fill the forest if it is another's: without what is not predicted, or with ``everything``."""
-        held = self._held
-        # Of nodes that are not predicted some may be out of range which the others are not.
-        other = held is not None and held.everything != everything and self.logarithms is not None
-        if held is None or not held.is_of(chart) or everything > held.everything or other:
-            self._held = None
-            log_prob = self._fill(chart.terminal_ids, chart.spans, everything)
-            self._held = held = _Held(chart.terminal_ids, chart.spans, everything, log_prob)
-        if not everything:
-            chart.in_logarithms = self.logarithms is not None and held.log_prob > -math.inf
-        return held
+    @property
+    def _lost_values(self) -> bool:
+        """Whether values left the range of numbers; without logarithms no posterior depended on them."""
+        return bool(self._columns.counts[packed.OUT_OF_RANGE])
 
-    def _fill(self, terminal_ids: IntArray, spans: SpanFilter | None, everything: bool) -> float:
-        """Fill the forest of a sentence, and return its log probability: -inf without a parse.
+    @property
+    def _groups(self) -> int:
+        return int(self._columns.counts[2])
 
-        With ``spans`` it is of the derivations of what these allow. With ``everything`` it has all nodes that
-        derive their words, else those alone that what is before them predicts.
+    def _is_filled(self, chart: Chart, everything: bool) -> bool:
+        """Whether the forest is a chart's."""
+        if self._filled_with is None:
+            return False
+        terminal_ids, spans, with_all = self._filled_with
+        return terminal_ids is chart.terminal_ids and spans is chart.spans and with_all == everything
 
-        Where values leave the range of numbers, they are computed in ``logarithms``. The forest's own are
-        then such that inside * outside are the posteriors, and of no other use.
+    def _fill(self, chart: Chart, everything: bool = False) -> None:
+        """Fill the forest if it is another's: of the derivations of what the chart's spans allow.
+
+        With ``everything`` it has all nodes that derive their words, else those alone that what is before
+        them predicts. Where values leave the range of numbers, they are computed in logarithms. The forest's
+        own are then such that inside * outside are the posteriors, and of no other use.
         """
+        if not self._is_filled(chart, everything):
+            self._filled_with = None
+            self._log_prob = self._passes(chart.terminal_ids, chart.spans, everything)
+            self._filled_with = chart.terminal_ids, chart.spans, everything
+        if not everything:
+            chart.in_logarithms = self._logarithms is not None and self._log_prob > -math.inf
+
+    def _passes(self, terminal_ids: IntArray, spans: SpanFilter | None, everything: bool) -> float:
+        """Both passes; returns the log probability, -inf without a parse."""
         n = len(terminal_ids)
         self._inside(terminal_ids, spans, everything)
-        total = forest_outside(self._state, n)
-        nodes = self.forest_at_hand.node_first[n * (n + 1) // 2]
-        exact = 0 < total < math.inf and np.isfinite(self.forest_at_hand.outside[:nodes]).all()
-        if not self._holds_tree(n):
-            if self.lost_values:
-                self.logarithms = self._in_logarithms(terminal_ids, spans)
-            return -math.inf
-        if self.lost_values or not exact:
+        weight = packed.new_floats(self._groups)
+        parts = self.tables, self.unaries, self._forest, self._partners, self._columns
+        total = forest_outside(*parts, weight, n)
+        nodes = self._forest.node_first[n * (n + 1) // 2]
+        exact = 0 < total < math.inf and np.isfinite(self._forest.outside[:nodes]).all()
+        holds_tree = self._holds_tree(n)
+        if self._lost_values or (holds_tree and not exact):
             logarithms = self._in_logarithms(terminal_ids, spans)
             # What was lost may have been of no account.
-            if not (exact and logarithms.agrees()):
-                logarithms.normalize()
-                self.logarithms = logarithms
-                return logarithms.log_prob
-        self.log_scale = self._log_scale_of(terminal_ids, 0, n)
-        self._log_total = math.log(total)
-        return self._log_total - self.log_scale
-
-    def _viterbi(self, terminal_ids: IntArray, spans: SpanFilter | None) -> Derivation:
-        """The most probable derivation, without an outside pass.
-
-        The forest is of no other use afterwards.
-        """
-        self._inside(terminal_ids, spans)
-        if not self._holds_tree(len(terminal_ids)):
-            return Derivation(-math.inf, [], [])
-        self.log_scale = self._log_scale_of(terminal_ids, 0, len(terminal_ids))
-        return self._most_probable(terminal_ids, spans)
-
-    def _derivation(self, terminal_ids: IntArray, spans: SpanFilter | None) -> Derivation:
-        """The most probable derivation of the sentence whose forest was filled last, which has a parse.
-
-        It is sought among the probable nodes of the forest and, where that does not suffice, among all.
-        """
-        if self.logarithms is not None:
-            return self.logarithms.derivation(self._chains, self._tie)
-        n = len(terminal_ids)
-        for bound in () if self.lost_values else _BOUNDS:
-            best = self._best(n, bound)
-            reached = math.exp(best.log_prob + self.log_scale - self._log_total) * (1 - _SLACK)
-            # If the bound was too high, what was read is a bound that is not, for it and better derivations.
-            if bound > reached > _LEAST_REACHED:
-                return self._best(n, reached)
-            if reached >= bound:
-                return best
-        return self._most_probable(terminal_ids, spans)
-
-    def _most_probable(self, terminal_ids: IntArray, spans: SpanFilter | None) -> Derivation:
-        if not self.lost_values:
-            best = self._best(len(terminal_ids), 0.0)
-            if best.log_prob > -math.inf:
-                return best
-        return self._in_logarithms(terminal_ids, spans).derivation(self._chains, self._tie)
-
-    def _best(self, n: int, bound: float) -> Derivation:
-        """The best derivation among the nodes whose posterior reaches a bound."""
-        nodes = int(self.forest_at_hand.node_first[n * (n + 1) // 2])
-        value = np.empty(nodes)
-        own = np.empty(nodes) if len(self.unaries.rule_parent) else value
-        group = np.empty(int(self._state.columns.counts[2]))
-        rules = self.tables.rule_prob, self.tables.root, self._chains.prob
-        maxima = Maxima(value, own, group, *rules, are_logs=False, least=1 - self._tie)
-        fill_maxima(self._state, maxima, bound, n)
-        return best_derivation(self._state, maxima, self._chains, n, self.log_scale)
+            if not (holds_tree and exact and logarithms.agrees()):
+                self._logarithms = logarithms
+                if holds_tree:
+                    logarithms.normalize()
+                    return logarithms.log_prob
+        return math.log(total) - self._log_scale_of(terminal_ids, 0, n) if holds_tree else -math.inf
 
     def _inside(
         self,
@@ -526,96 +444,85 @@ class Forests:
         keep_all: bool = True,
     ) -> None:
         """Fill the forest from the words up."""
-        n = len(terminal_ids)
-        if n > self._state.columns.length:
-            self._take(max(n, 3 * self._state.columns.length // 2), self._size)
+        n, predicted = len(terminal_ids), self._prediction
+        if n > self._columns.length:
+            self._allocate(max(n, 3 * self._columns.length // 2), self._size)
+        if everything:
+            predicted = predicted._replace(is_selective=False)
         words = self._words(terminal_ids, spans)
-        self.logarithms = None
+        self._logarithms = None
         while True:
-            state = self._state
-            if everything:
-                state = state._replace(prediction=self._prediction._replace(is_selective=False))
-            full = int(forest_inside(state, words, spans or NO_FILTER, keep_all))
+            parts = self._forest, self._partners, self._columns
+            of_sentence = words, spans or packed.NO_FILTER, keep_all
+            full = int(forest_inside(self.tables, self.unaries, predicted, *parts, *of_sentence))
             if full < 0:
                 return
-            state.columns.node_slot[:] = -1  # the next sentence may be filled in the same memory
+            self._columns.node_slot[:] = -1  # the next sentence may be filled in the same memory
             if self._size[full] >= MAX_SIZE[full]:
                 raise ChartOverflowError(TOO_LARGE)
             larger = self._size | {full: min(2 * self._size[full], MAX_SIZE[full])}
-            self._take(self._state.columns.length, larger)
+            self._allocate(self._columns.length, larger)
 
     def _in_logarithms(self, terminal_ids: IntArray, spans: SpanFilter | None) -> LogForest:
-        return LogForest(self._state, self._words(terminal_ids, spans, scaled=False))
+        words = self._words(terminal_ids, spans, scaled=False)
+        return LogForest(self.tables, self.unaries, self._forest, self._groups, words)
 
     def _words(self, terminal_ids: IntArray, spans: SpanFilter | None, scaled: bool = True) -> Words:
         entry_prob = self._entry_prob if scaled else self._lexicon.prob
-        words = words_of(self._lexicon, entry_prob, terminal_ids)
+        words = rule_tables.words_of(self._lexicon, entry_prob, terminal_ids)
         return words if spans is None else spans.words(words)
 
     @cached_property
     def _chains(self) -> BestChains:
-        return best_chains(self._grammar, self.unaries, self._tie)
+        return rule_tables.best_chains(self._grammar, self.unaries, self._tie)
 
     def _log_scale_of(self, terminal_ids: IntArray, start: int, end: int) -> float:
         """The logarithm of what the inside values of a span are multiplied by."""
-        columns = int(self._state.columns.shift[start + 1 : end + 1].sum())
+        columns = int(self._columns.shift[start + 1 : end + 1].sum())
         return (int(self._shift[terminal_ids[start:end]].sum()) - columns) * math.log(2.0)
 
     def _holds_tree(self, n: int) -> bool:
         """Whether some tree of the sentence that was filled last is there, however improbable."""
-        cell = forest_cell(0, n)
-        roots = self.forest_at_hand.node_symbol[
-            self.forest_at_hand.node_first[cell] : self.forest_at_hand.node_first[cell + 1]
-        ]
-        return bool((self.tables.root[roots] > 0).any())
+        first, last = self._forest.node_first[forest_cell(0, n) :][:2]
+        return bool((self.tables.root[self._forest.node_symbol[first:last]] > 0).any())
 
-    def _take(self, length: int, size: Mapping[int, int]) -> None:
+    def _allocate(self, length: int, size: dict[int, int]) -> None:
         """Move to new memory, when all of it is there."""
-        self._state = self._allocated(length, size)
-        self._size = dict(size)
-
-    def _allocated(self, length: int, size: Mapping[int, int]) -> ForestState:
         # A grammar without unary rules has no use for their arrays, and searches see that they are empty.
-        unaries = size[UNARIES] if len(self.unaries.rule_parent) else 0
-        lists, symbols = size[PARTNERS], len(self._grammar.symbols)
-        forest = empty_forest(
-            length * (length + 1) // 2 + 1,
-            size[NODES],
-            size[GROUPS],
-            size[EDGES],
-            lists,
-            size[PRODUCTIONS],
-            unaries,
+        unaries = size[packed.UNARIES] if len(self.unaries.rule_parent) else 0
+        lists, symbols, cells = size[packed.PARTNERS], len(self._grammar.symbols), length * (length + 1) // 2
+        parts = size[packed.NODES], size[packed.GROUPS], size[packed.EDGES], lists, size[packed.PRODUCTIONS]
+        floats = "inside", "outside", "lexical", "group_sum"
+        sizes = zip(Forest._fields, packed.forest_sizes(cells, *parts, unaries), strict=False)
+        ints: Any = packed.new_ints
+        forest = Forest(
+            *((packed.new_floats if name in floats else ints)(count) for name, count in sizes), 0.0
         )
-        partners = Partners(
-            listed=new_ints(length, symbols),
-            first=new_ints(lists),
-            head=new_ints(length + 1),
-            older=new_ints(lists),
-            place=new_ints(lists),
-            value=new_floats(lists),
-            passed=new_floats(lists),
+        partners = packed.Partners(
+            listed=packed.new_ints(length, symbols),
+            first=packed.new_ints(lists),
+            head=packed.new_ints(length + 1),
+            older=packed.new_ints(lists),
+            place=packed.new_ints(lists),
+            value=packed.new_floats(lists),
+            passed=packed.new_floats(lists),
         )
-        columns = Columns(
-            place_at=new_ints(len(self.tables.pair_left) * length),
-            place_pair=new_ints(lists),
-            place_start=new_ints(lists),
-            place_group=new_ints(lists),
+        columns = packed.Columns(
+            place_at=packed.new_ints(len(self.tables.pair_left) * length),
+            place_pair=packed.new_ints(lists),
+            place_start=packed.new_ints(lists),
+            place_group=packed.new_ints(lists),
             length=length,
+            cell_group=packed.new_ints(cells),
+            group_next=packed.new_ints(size[packed.GROUPS]),
+            group_pair=packed.new_ints(size[packed.GROUPS]),
             node_slot=np.full(symbols, -1, np.int32),
-            bucket_first=new_ints(length + 1, self.tables.n_left + 1),
-            bucket_node=new_ints(size[NODES]),
-            base=new_floats(symbols),
+            bucket_first=packed.new_ints(length + 1, self.tables.n_left + 1),
+            bucket_node=packed.new_ints(size[packed.NODES]),
+            base=packed.new_floats(symbols),
             predicted=np.zeros((length, symbols), np.uint8),
             row=np.zeros_like(self._prediction.first),
-            shift=new_ints(length + 1),
-            counts=new_ints(5),
+            shift=packed.new_ints(length + 1),
+            counts=packed.new_ints(5),
         )
-        weight = new_floats(size[GROUPS])
-        return ForestState(self.tables, self.unaries, self._prediction, forest, partners, columns, weight)
-
-
-def _scaled(logs: Floats) -> tuple[Floats, float]:
-    """Values whose logarithms these are, over the largest, and its logarithm."""
-    largest = float(logs.max(initial=-math.inf))
-    return (np.exp(logs - largest), largest) if largest > -math.inf else (np.zeros_like(logs), 0.0)
+        self._forest, self._partners, self._columns, self._size = forest, partners, columns, dict(size)

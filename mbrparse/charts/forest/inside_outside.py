@@ -1,5 +1,5 @@
 """The passes of forests: nodes, edges, productions and inside values on the way up, outside values on the way
-down, and the posteriors of labelled spans that they give.
+down.
 
 What may stand before a right child, the left nodes that end where it begins, is in lists by its symbol. A
 list is made when its symbol comes first at a position, and serves all right children of that symbol there.
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mbrparse.charts.kernel import kernel
+from mbrparse.charts.kernel import inner_kernel, kernel
 from mbrparse.charts.packed_forest import (
     EDGES,
     GROUPS,
@@ -25,17 +25,16 @@ from mbrparse.charts.packed_forest import (
     Columns,
     Flags,
     Forest,
-    ForestState,
     Index,
+    Partners,
     Prediction,
     SpanFilter,
     forest_cell,
 )
-from mbrparse.charts.rule_tables import Ints, Words
-from mbrparse.charts.spans import SpanEntries
+from mbrparse.charts.rule_tables import Floats, Ints, SparseTables, UnaryTables, Words
 
 
-@kernel
+@inner_kernel
 def predict(predicted: Flags, prediction: Prediction, row: Bits, ending: Ints, position: int) -> None:
     """Say of each symbol if it may begin at a position; ``row`` is scratch, a set.
 
@@ -56,7 +55,7 @@ def predict(predicted: Flags, prediction: Prediction, row: Bits, ending: Ints, p
         predicted[position, symbol] = row[bit >> 6] >> np.uint64(bit & 63) & np.uint64(1)
 
 
-@kernel
+@inner_kernel
 def allows(spans: SpanFilter, symbol: int, start: int, end: int) -> bool:
     """Whether a symbol is allowed over a span."""
     if spans.bits.size == 0:
@@ -65,40 +64,54 @@ def allows(spans: SpanFilter, symbol: int, start: int, end: int) -> bool:
     return bool(spans.bits[end, start, label >> 6] >> np.uint64(label & 63) & np.uint64(1))
 
 
-@kernel
-def _open_position(state: ForestState, spans: SpanFilter, end: int) -> None:
+@inner_kernel
+def _open_position(
+    tables: SparseTables,
+    prediction: Prediction,
+    forest: Forest,
+    columns: Columns,
+    spans: SpanFilter,
+    end: int,
+) -> None:
     """Prepare a position, up to which all nodes are made, for those that begin there.
 
     The nodes that end there are sorted by symbol: left children only, and what is allowed.
     """
-    tables, forest, columns = state.tables, state.forest, state.columns
-    state.partners.listed[end] = -1
-    state.partners.head[end] = -1
     bucket, members = columns.bucket_first[end], columns.bucket_node
     bucket[:] = 0
     if end > 0:
-        first = forest.node_first[forest_cell(end - 1, end)]
-        last = forest.node_first[forest_cell(0, end) + 1]
-        node_start, node_symbol, left_index = forest.node_start, forest.node_symbol, tables.left_index
+        node_start, node_symbol, node_first = forest.node_start, forest.node_symbol, forest.node_first
+        first, last = node_first[forest_cell(end - 1, end)], node_first[forest_cell(0, end) + 1]
+        left_index, n_left = tables.left_index, tables.n_left
         for node in range(first, last):
             left = left_index[node_symbol[node]]
             if left >= 0 and allows(spans, node_symbol[node], node_start[node], end):
                 bucket[left] += 1
-        bucket[tables.n_left] = first
-        for left in range(tables.n_left):
-            bucket[tables.n_left] += bucket[left]
-            bucket[left] = bucket[tables.n_left]
+        bucket[n_left] = first
+        for left in range(n_left):
+            bucket[n_left] += bucket[left]
+            bucket[left] = bucket[n_left]
         # Each begins where it would end, and moves down with each of its nodes.
         for node in range(last - 1, first - 1, -1):
             left = left_index[node_symbol[node]]
             if left >= 0 and allows(spans, node_symbol[node], node_start[node], end):
                 bucket[left] -= 1
                 members[bucket[left]] = node
-    predict(columns.predicted, state.prediction, columns.row, bucket, end)
+    predict(columns.predicted, prediction, columns.row, bucket, end)
 
 
 @kernel
-def forest_inside(state: ForestState, words: Words, spans: SpanFilter, keep_all: bool) -> int:
+def forest_inside(
+    tables: SparseTables,
+    unary: UnaryTables,
+    prediction: Prediction,
+    forest: Forest,
+    partners: Partners,
+    columns: Columns,
+    words: Words,
+    spans: SpanFilter,
+    keep_all: bool,
+) -> int:
     """Fill the forest from the words up; returns -1, or which of its parts is too small.
 
     Binary rules make, and take, nothing but what ``spans`` allows. (Words do not make it, either; unary rules
@@ -110,20 +123,14 @@ def forest_inside(state: ForestState, words: Words, spans: SpanFilter, keep_all:
     cleared.
     """
     # All loops are here, and all arrays have names: a call for each cell would count references to each.
-    unary, forest, partners, columns = state.unary, state.forest, state.partners, state.columns
-    rule_start, rule_parent, rule_prob = (
-        state.tables.rule_start,
-        state.tables.rule_parent,
-        state.tables.rule_prob,
-    )
-    pair_start, pair_left, n_left = state.tables.pair_start, state.tables.pair_left, state.tables.n_left
+    rule_start, rule_parent, rule_prob = tables.rule_start, tables.rule_parent, tables.rule_prob
+    pair_start, pair_left, n_left = tables.pair_start, tables.pair_left, tables.n_left
     entry_start, entry_symbol, entry_prob = words.entry_start, words.entry_symbol, words.entry_prob
     inside, lexical, node_first = forest.inside, forest.lexical, forest.node_first
     node_start, node_symbol, left_first = forest.node_start, forest.node_symbol, forest.left_first
-    group_sum, group_pair, group_start = forest.group_sum, forest.group_pair, forest.group_start
-    group_right, group_next, cell_group = forest.group_right, forest.group_next, forest.cell_group
+    group_sum, group_right = forest.group_sum, forest.group_right
+    group_pair, group_next, cell_group = columns.group_pair, columns.group_next, columns.cell_group
     edge_first, edge_group, left_node = forest.edge_first, forest.edge_group, forest.left_node
-    production_first, production_last = forest.production_first, forest.production_last
     production_parent, cell_production = forest.production_parent, forest.cell_production
     production_rule, production_group = forest.production_rule, forest.production_group
     partner_list, partner_first = partners.listed, partners.first
@@ -132,22 +139,20 @@ def forest_inside(state: ForestState, words: Words, spans: SpanFilter, keep_all:
     place_at, place_group = columns.place_at, columns.place_group
     place_pair, place_start = columns.place_pair, columns.place_start
     bucket_first, bucket_node = columns.bucket_first, columns.bucket_node
-    predicted, slot, counts, length = (
-        columns.predicted,
-        columns.node_slot,
-        columns.counts,
-        Index(columns.length),
-    )
+    predicted, slot, counts = columns.predicted, columns.node_slot, columns.counts
+    length = Index(columns.length)
     n = len(entry_start) - 1
     has_unaries, filtered = len(unary.rule_parent) > 0, spans.bits.size > 0
     # With unary rules every symbol might come.
     spare = len(inside) - (len(slot) if has_unaries else 0)
-    node_first[0], forest.unary_first[0], cell_production[0] = 0, 0, 0
+    unary_first = forest.unary_first
+    node_first[0], unary_first[0], cell_production[0] = 0, 0, 0
     counts[:] = 0
-    # No literal: ``_close`` would be compiled for that, too.
-    count, productions, groups, edges, lists, places = int(node_first[0]), 0, 0, 0, 0, Index(0)
+    # No literal: what is called with it would be compiled for that, too.
+    count, productions, groups, edges, lists, places = np.int64(0), 0, 0, 0, 0, Index(0)
     for end in range(1, n + 1):
-        _open_position(state, spans, end - 1)
+        partner_list[end - 1], partner_head[end - 1] = -1, -1
+        _open_position(tables, prediction, forest, columns, spans, end - 1)
         if not keep_all:
             groups, edges, productions = 0, 0, 0
             place_group[: Index(places)] = -1
@@ -170,7 +175,6 @@ def forest_inside(state: ForestState, words: Words, spans: SpanFilter, keep_all:
             while group >= 0:
                 total, children = group_sum[group], Index(group_pair[group])
                 first_rule, last_rule = rule_start[children], rule_start[children + ONE]
-                production_first[group] = productions
                 rules = int(last_rule) - int(first_rule)
                 if productions + rules > len(production_parent):
                     return PRODUCTIONS
@@ -196,10 +200,9 @@ def forest_inside(state: ForestState, words: Words, spans: SpanFilter, keep_all:
                     production_rule[product_place], production_group[product_place] = rule, group
                     product_place = Index(product_place + ONE)
                 productions = int(product_place)
-                production_last[group] = productions
                 group = group_next[group]
             if has_unaries:
-                count = _close(state, cell, begin, count, keep_all)
+                count = _close(unary, forest, slot, columns.base, cell, begin, count, keep_all)
                 if count < 0:
                     return UNARIES
             for node in range(begin, count):
@@ -260,16 +263,18 @@ def forest_inside(state: ForestState, words: Words, spans: SpanFilter, keep_all:
                         groups += 1
                         place_group[place] = group
                         into = Index(forest_cell(place_start[place], end))
-                        group_pair[group], group_start[group] = place_pair[place], place_start[place]
+                        group_pair[group], group_right[group] = place_pair[place], symbol
                         group_sum[group] = 0
-                        group_right[group] = symbol
                         group_next[group] = cell_group[into]
                         cell_group[into] = group
                     group_sum[Index(group)] += right_value * partner_value[partner]
                     edge_group[edge] = group
                     edge = Index(edge + ONE)
                 edges += last - first
-        factor = _rescale_column(forest, columns, end)
+        first, last = node_first[forest_cell(end - 1, end)], node_first[forest_cell(0, end) + 1]
+        factor, kept = _rescale_column(inside, lexical, node_start, columns.shift, first, last, end)
+        if not kept:
+            counts[OUT_OF_RANGE] = 1
         for group in range(column, groups if factor != 1.0 else column):
             group_sum[group] *= factor
     edge_first[count] = edges
@@ -277,13 +282,21 @@ def forest_inside(state: ForestState, words: Words, spans: SpanFilter, keep_all:
     return -1
 
 
-@kernel
-def _close(state: ForestState, cell: int, begin: int, count: int, listed: bool) -> int:
+@inner_kernel
+def _close(
+    unary: UnaryTables,
+    forest: Forest,
+    slot: Ints,
+    base: Floats,
+    cell: int,
+    begin: int,
+    count: int,
+    listed: bool,
+) -> int:
     """Add to a cell's nodes all that derive them by unary rules, and list these rules if asked to.
 
     Returns where the cell's nodes end; -1 where there is no room for the rules.
     """
-    unary, forest, slot, base = state.unary, state.forest, state.columns.node_slot, state.columns.base
     inside, lexical, node_symbol = forest.inside, forest.lexical, forest.node_symbol
     start, tops, share = unary.closure_start, unary.closure_top, unary.closure_value
     last = count
@@ -304,30 +317,31 @@ def _close(state: ForestState, cell: int, begin: int, count: int, listed: bool) 
             inside[above] += share[place] * base[node - begin]
     if not listed:
         return count
-    place = forest.unary_first[cell]
+    rule_start, rule_parent, unary_first = unary.rule_start, unary.rule_parent, forest.unary_first
+    unary_parent, unary_child, unary_rule = forest.unary_parent, forest.unary_child, forest.unary_rule
+    place = unary_first[cell]
     for node in range(begin, count):
-        first, last = unary.rule_start[node_symbol[node]], unary.rule_start[node_symbol[node] + 1]
-        if place + last - first > len(forest.unary_rule):
+        first, last = rule_start[node_symbol[node]], rule_start[node_symbol[node] + 1]
+        if place + last - first > len(unary_rule):
             return -1
         for rule in range(first, last):
             # What derives a node is a node itself, by the closure.
-            forest.unary_parent[place], forest.unary_child[place] = slot[unary.rule_parent[rule]], node
-            forest.unary_rule[place] = rule
+            unary_parent[place], unary_child[place] = slot[rule_parent[rule]], node
+            unary_rule[place] = rule
             place += 1
-    forest.unary_first[cell + 1] = place
+    unary_first[cell + 1] = place
     return count
 
 
-@kernel
-def _rescale_column(forest: Forest, columns: Columns, end: int) -> float:
-    """Divide a column by a power of two where its longest nodes stray from one; returns the factor.
+@inner_kernel
+def _rescale_column(
+    inside: Floats, lexical: Floats, node_start: Ints, shift: Ints, first: int, last: int, end: int
+) -> tuple[float, bool]:
+    """Divide a column by a power of two where its longest nodes stray from one.
 
-    Notes whether a value leaves the range, before or after.
+    Returns the factor, and whether all values are in the range, before and after.
     """
-    inside, lexical, node_start = forest.inside, forest.lexical, forest.node_start
-    first = forest.node_first[forest_cell(end - 1, end)]
-    last = forest.node_first[forest_cell(0, end) + 1]
-    columns.shift[end] = 0
+    shift[end] = 0
     largest = 0.0
     node = last - 1
     while node >= first and node_start[node] == node_start[last - 1]:
@@ -335,9 +349,9 @@ def _rescale_column(forest: Forest, columns: Columns, end: int) -> float:
         node -= 1
     factor = 1.0
     if 0.0 < largest < np.inf and not 1e-3 < largest < 1e3:
-        shift = min(max(int(np.floor(np.log2(largest))), -1000), 1000)
-        columns.shift[end] = shift
-        factor = 2.0**-shift
+        power = min(max(int(np.floor(np.log2(largest))), -1000), 1000)
+        shift[end] = power
+        factor = 2.0**-power
     least, most = np.inf, 0.0
     for node in range(first, last):
         value = inside[node]
@@ -345,40 +359,45 @@ def _rescale_column(forest: Forest, columns: Columns, end: int) -> float:
         inside[node] = value * factor
         lexical[node] *= factor
     kept = min(least, least * factor) >= LEAST_VALUE and max(most, most * factor) <= MOST_VALUE
-    if first < last and not kept:
-        columns.counts[OUT_OF_RANGE] = 1
-    return factor
+    return factor, first == last or kept
 
 
 @kernel
-def forest_outside(state: ForestState, n: int) -> float:
+def forest_outside(
+    tables: SparseTables,
+    unary: UnaryTables,
+    forest: Forest,
+    partners: Partners,
+    columns: Columns,
+    weight: Floats,
+    n: int,
+) -> float:
     """Fill ``forest.outside`` from the root down; returns the scaled probability of the sentence.
 
-    0 where there is no parse.
+    0 where there is no parse. ``weight`` [group] is zero before.
     """
-    tables, forest, partners, weight = state.tables, state.forest, state.partners, state.weight
-    inside, outside = forest.inside, forest.outside
+    inside, outside, node_symbol = forest.inside, forest.outside, forest.node_symbol
+    unary_first, slot, base = forest.unary_first, columns.node_slot, columns.base
+    start_of, top_of, share_of = unary.closure_start, unary.closure_top, unary.closure_value
     node_first, edge_first, edge_group = forest.node_first, forest.edge_first, forest.edge_group
     left_first, left_node = forest.left_first, forest.left_node
     partner_first, partner_older = partners.first, partners.older
     partner_value, partner_passed = partners.value, partners.passed
     cell_production, production_parent = forest.cell_production, forest.production_parent
     production_rule, production_group = forest.production_rule, forest.production_group
-    rule_prob = tables.rule_prob
-    root = forest_cell(0, n)
-    weight[: state.columns.counts[2]] = 0
+    rule_prob, root_prob, root, partner_head = tables.rule_prob, tables.root, forest_cell(0, n), partners.head
     outside[: node_first[root + 1]] = 0
-    partner_passed[: partner_first[state.columns.counts[1]]] = 0
+    partner_passed[: partner_first[columns.counts[1]]] = 0
     total = 0.0
     for node in range(node_first[root], node_first[root + 1]):
-        total += tables.root[forest.node_symbol[node]] * inside[node]
+        total += root_prob[node_symbol[node]] * inside[node]
     if not total > 0:
         return 0.0
     for node in range(node_first[root], node_first[root + 1]):
-        outside[node] = tables.root[forest.node_symbol[node]] / total
+        outside[node] = root_prob[node_symbol[node]] / total
     for end in range(n, 0, -1):
         # What the right partners of the nodes that end here have for them.
-        chosen = partners.head[end] if end < n else -1
+        chosen = partner_head[end] if end < n else -1
         while chosen >= 0:
             for place in range(Index(partner_first[chosen]), Index(partner_first[chosen + 1])):
                 outside[Index(left_node[place])] += partner_passed[place]
@@ -395,60 +414,20 @@ def forest_outside(state: ForestState, n: int) -> float:
                     received += passed * partner_value[partner]
                     partner = Index(partner + ONE)
                 outside[right] = received
-            if forest.unary_first[cell + 1] > forest.unary_first[cell]:
-                _close_outside(state, cell)
+            if unary_first[cell + 1] > unary_first[cell]:
+                # What comes from above is passed on through unary rules.
+                first, last = node_first[cell], node_first[cell + 1]
+                for node in range(first, last):
+                    slot[node_symbol[node]] = node
+                    base[node - first] = outside[node]
+                for node in range(first, last):
+                    received = 0.0
+                    for place in range(start_of[node_symbol[node]], start_of[node_symbol[node] + 1]):
+                        received += share_of[place] * base[slot[top_of[place]] - first]
+                    outside[node] = received
+                for node in range(first, last):
+                    slot[node_symbol[node]] = -1
             for place in range(Index(cell_production[cell]), Index(cell_production[cell + 1])):
                 passed = rule_prob[Index(production_rule[place])] * outside[Index(production_parent[place])]
                 weight[Index(production_group[place])] += passed
     return total
-
-
-@kernel
-def _close_outside(state: ForestState, cell: int) -> None:
-    """Pass on to a cell's nodes what comes from above through unary rules."""
-    forest, slot, base = state.forest, state.columns.node_slot, state.columns.base
-    first, last = forest.node_first[cell], forest.node_first[cell + 1]
-    start, top, share = state.unary.closure_start, state.unary.closure_top, state.unary.closure_value
-    for node in range(first, last):
-        slot[forest.node_symbol[node]] = node
-        base[node - first] = forest.outside[node]
-    for node in range(first, last):
-        symbol = forest.node_symbol[node]
-        received = 0.0
-        for place in range(start[symbol], start[symbol + 1]):
-            received += share[place] * base[slot[top[place]] - first]
-        forest.outside[node] = received
-    for node in range(first, last):
-        slot[forest.node_symbol[node]] = -1
-
-
-@kernel
-def list_forest_entries(forest: Forest, label: Ints, n_labels: int, n: int, room: SpanEntries) -> int:
-    """Enter them into arrays with room for one of each node; returns how many there are."""
-    starts, ends, label_ids, g, lexical = room
-    inside, outside, node_symbol = forest.inside, forest.outside, forest.node_symbol
-    lexical_part, node_first = forest.lexical, forest.node_first
-    mass, own = np.zeros(n_labels), np.zeros(n_labels)
-    seen = np.zeros(n_labels, np.bool_)
-    names = np.empty(n_labels, np.int32)
-    place = 0
-    for start in range(n):
-        for end in range(start + 1, n + 1):
-            cell, different = forest_cell(start, end), 0
-            for node in range(node_first[cell], node_first[cell + 1]):
-                value, name = inside[node] * outside[node], label[node_symbol[node]]
-                if value > 0 and not seen[name]:
-                    seen[name] = True
-                    names[different] = name
-                    different += 1
-                mass[name] += value
-                if end - start == 1:
-                    own[name] += lexical_part[node] * outside[node]
-            for name in np.sort(names[:different]):
-                starts[place], ends[place], label_ids[place] = start, end, name
-                g[place] = mass[name]
-                lexical[place] = min(own[name], mass[name])
-                place += 1
-                mass[name], own[name] = 0, 0
-                seen[name] = False
-    return place

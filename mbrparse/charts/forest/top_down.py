@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from mbrparse.charts.forest.forests import Forests
-from mbrparse.charts.kernel import kernel
-from mbrparse.charts.packed_forest import ONE, Forest, Index
+from mbrparse.charts.kernel import inner_kernel, kernel
+from mbrparse.charts.packed_forest import ONE, Forest, Index, node_ends
 from mbrparse.charts.rule_tables import Floats, Ints
 from mbrparse.grammar.pcfg import IntArray
 
@@ -51,6 +51,7 @@ class TopDownForest(NamedTuple):
     edge_left: Ints
     edge_right: Ints
     edge_share: Floats
+    log_scale: float  # as the forest's
 
 
 class ForestSource(Protocol):
@@ -75,7 +76,6 @@ def top_down_forest(charts: ForestSource, terminal_ids: IntArray, least: float =
         raise ValueError("a sentence without a derivation has no forest")
     number = np.where(kept, np.cumsum(kept) - 1, -1).astype(np.int32)
     firsts = np.concatenate(([0], np.cumsum(kept))).astype(np.int32)[forest.node_first]
-    columns = np.diff(firsts[np.arange(n + 1) * np.arange(1, n + 2) // 2])
     symbols = forest.node_symbol[kept]
     root = np.zeros(len(symbols))
     top = slice(firsts[-2], firsts[-1])
@@ -86,7 +86,7 @@ def top_down_forest(charts: ForestSource, terminal_ids: IntArray, least: float =
         n,
         firsts,
         forest.node_start[kept],
-        np.repeat(np.arange(1, n + 1, dtype=np.int32), columns),
+        node_ends(forest, n)[kept],
         symbols,
         (inside * outside)[kept],
         inside[kept],
@@ -94,6 +94,7 @@ def top_down_forest(charts: ForestSource, terminal_ids: IntArray, least: float =
         root,
         *ways,
         *_edges(forest, number, ways[1]),
+        forest.log_scale,
     )
 
 
@@ -157,7 +158,7 @@ def sum_up(first: Ints, values: Floats) -> None:
             values[place] += values[place - 1]
 
 
-@kernel
+@inner_kernel
 def drawn_place(until: Floats, first: int, last: int, point: float) -> int:
     """One of the places first .. last, drawn: the first where ``until`` exceeds a share of the last.
 

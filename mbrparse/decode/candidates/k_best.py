@@ -225,7 +225,7 @@ class KBestSearch:
         columns = forest.node_start[listed], forest.node_end[listed], forest.node_symbol[listed]
         # Inside values of a forest are scaled, and so is the probability of a derivation.
         scaled = np.array([-one.cost for one in found], np.float64) / SCALE
-        return KBest(Samples(first, *columns), scaled - self._charts.forests.log_scale)
+        return KBest(Samples(first, *columns), scaled - forest.log_scale)
 
 
 class _ForestSearch(LazySearch[int]):

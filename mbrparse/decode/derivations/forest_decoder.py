@@ -66,7 +66,7 @@ class ForestDecoder:
             expected = expected_items(item_nodes(ids, [label[one] for one in tree.preterminals]), items)
         # Inside values of a forest are scaled, and so is the probability of a derivation.
         by_rule = objective.weight(Item.RULE)
-        score = tree.score - by_rule * self._forests.log_scale
+        score = tree.score - by_rule * items.forest.log_scale
         if objective.kind is Kind.DERIVATION:
             return Decoded(spans, tags, None, score / by_rule, expected)
         return Decoded(spans, tags, score, None, expected)
