@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mbrparse.charts.kernel import kernel
+from mbrparse.charts.kernel import inner_kernel
 from mbrparse.charts.rule_tables import Floats, Ints
 from mbrparse.errors import GrammarError
 from mbrparse.grammar.pcfg import PCFG
@@ -84,7 +84,7 @@ def _never_left(grammar: PCFG, symbol: int) -> GrammarError:
     )
 
 
-@kernel
+@inner_kernel
 def close_left(corners: LeftCorners, given: Floats, work: Floats, closed: Floats) -> float:
     """``closed`` = given (I - P_L)^-1 [symbols]; ``work`` is scratch. Returns the least product."""
     row_place, column_place, lower_start, lower_row, lower, upper_start, upper_row, upper = corners

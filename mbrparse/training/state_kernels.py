@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbrparse.charts.kernel import kernel
+from mbrparse.charts.kernel import inner_kernel, kernel
 from mbrparse.charts.rule_tables import Floats, Ints
 from mbrparse.charts.vector import (
     largest_of,
@@ -174,7 +174,7 @@ def _outside(
             store_to(outside, mine, lane, multiply(by, load_from(outside, mine, lane)))
 
 
-@kernel
+@inner_kernel
 def _add_losses(pairs: Pairs, symbol: int, inside: Floats, outside: Floats, place: int) -> None:
     """Add what is lost at a node if pairs are merged: Petrov et al. (2006), section 2.2."""
     share, loss = pairs.share, pairs.loss
