@@ -1,4 +1,4 @@
-"""Charts of a DOP grammar, one sentence after the other in the same memory; the probability of trees."""
+"""Charts of a DOP grammar, and the probability of trees."""
 
 from __future__ import annotations
 
@@ -8,18 +8,17 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from mbrparse.charts.chart import Cell, Chart, Derivation, Pruned, derivation_of
+from mbrparse.charts.chart import Chart, Derivation, Pruned, derivation_of
 from mbrparse.charts.dop.dop_forest import LANES, DopForest, DopTables, dop_forest, dop_tables
-from mbrparse.charts.dop.dop_passes import DopValues, Memory, inside_pass, outside_pass, root_masses
+from mbrparse.charts.dop.dop_passes import DopValues, inside_pass, outside_pass, root_masses
 from mbrparse.charts.exhaustive.factory import TIE, ChartFactory, left_out
-from mbrparse.charts.packed_forest import Forest, SpanFilter
+from mbrparse.charts.packed_forest import SpanFilter
 from mbrparse.charts.rule_tables import Ints
 from mbrparse.charts.spans import (
     SpanEntries,
     SpanSummary,
-    cell_of,
-    entries_without_unaries,
     summarize_entries,
+    summed_entries,
 )
 from mbrparse.grammar.dop_grammar import DopGrammar
 from mbrparse.grammar.pcfg import FloatArray, IntArray
@@ -91,9 +90,8 @@ class DopCharts:
         names = [*grammar.treebank.labels, *map(quote, grammar.treebank.terminals)]
         self._symbol_of = np.array([symbols.get(name, -1) for name in names], np.int32)
         self._label_of_group = grammar.pcfg.label_ids[self._symbol_of]
-        self._memory = Memory(self._tables)
         self._last: DopChart | None = None
-        # The sentence whose values are in the memory.
+        # The last sentence whose values were computed for derivations: they take much memory.
         self._held: Filled | None = None
 
     def chart(self, terminal_ids: IntArray) -> DopChart:
@@ -108,17 +106,12 @@ class DopCharts:
     def entries(self, chart: DopChart) -> SpanEntries:
         """Posteriors above zero, summed by projected label, in the order of start, end, label."""
         filled = self._inside(chart, best=False, kept=False)
+        forest, values = filled.forest, filled.values
         if filled.log_prob > -math.inf:
-            outside_pass(self._tables, filled.forest, filled.values)
-        forest, posterior = filled.forest, filled.values.posterior
-        nodes = np.flatnonzero(posterior > 0)
-        cells = cell_of(forest.n, forest.start[nodes], forest.end[nodes])
-        label_ids = self._label_of_group[forest.group[nodes]]
-        keys = cells.astype(np.int64) * len(self.grammar.pcfg.labels) + label_ids
-        keys, first, place = np.unique(keys, return_index=True, return_inverse=True)
-        g = np.bincount(place.reshape(-1), posterior[nodes], len(keys))
-        starts, ends = forest.start[nodes[first]], forest.end[nodes[first]]
-        return entries_without_unaries(starts, ends, label_ids[first], g)
+            outside_pass(self._tables, forest, values)
+        label_ids, g = self._label_of_group[forest.group], values.posterior
+        lexical = np.where(forest.end - forest.start == 1, g, 0.0)
+        return summed_entries(forest.n, forest.start, forest.end, label_ids, g, lexical)
 
     def summary(self, chart: DopChart) -> SpanSummary:
         """The best label of each cell, its posterior, and the sum of all."""
@@ -133,16 +126,8 @@ class DopCharts:
         starts, ends = filled.forest.start[nodes], filled.forest.end[nodes]
         return derivation_of(starts, ends, filled.symbols[nodes], filled.log_prob)
 
-    def cell(self, chart: Chart, start: int, end: int) -> Cell:
-        """Not available: inside and outside values are those of addresses."""
-        raise NotImplementedError
-
-    def forest(self, chart: Chart) -> Forest:
-        """Not available: addresses are no nodes of a forest."""
-        raise NotImplementedError
-
     def filled(self, terminal_ids: IntArray, best: bool = False) -> Filled:
-        """A sentence with its inside values, which are valid until those of another are computed.
+        """A sentence with its inside values.
 
         ``best`` is as in inside_pass. Raises ValueError where there is no parse.
         """
@@ -192,8 +177,7 @@ class DopCharts:
             chosen = (ends - starts > 1) & (g > threshold)
             labels = self._label_of[label_ids[chosen]]
             forest = dop_forest(self._tables, chart.terminal_ids, starts[chosen], ends[chosen], labels)
-            values = self._memory.values(forest, kept, outside=not kept)
-            log_prob = inside_pass(self._tables, forest, values, best)
+            values, log_prob = inside_pass(self._tables, forest, best, kept, outside=not kept)
             if log_prob > -math.inf or threshold == 0:
                 if not best:
                     chart.note(log_prob, threshold)
@@ -351,7 +335,6 @@ class DopTreeProbability:
 
     def __init__(self, grammar: DopGrammar) -> None:
         self._tables = dop_tables(grammar)
-        self._memory = Memory(self._tables)
         self._labels: dict[str, list[int]] = {}
         for label, name in enumerate(grammar.treebank.labels):
             self._labels.setdefault(project(name), []).append(label)
@@ -374,5 +357,4 @@ class DopTreeProbability:
         if len(spans) != max(len(terminal_ids) - 1, 0):
             return -math.inf
         forest = dop_forest(self._tables, terminal_ids, starts, ends, labels)
-        values = self._memory.values(forest)
-        return inside_pass(self._tables, forest, values, False)
+        return inside_pass(self._tables, forest, best=False)[1]

@@ -331,45 +331,29 @@ def dop_draw(
                 height += 1
 
 
-class Memory:
-    """Arrays that sentence after sentence is parsed in: new ones would cost more than the parsing."""
-
-    def __init__(self, tables: DopTables) -> None:
-        rows = -(-(tables.first_word + len(tables.word_up)) // LANES)
-        self._node, self._node_adjoint = (rows_of(rows) for _ in range(2))
-        self._arrays = [rows_of(0) for _ in range(3)]
-
-    def values(self, forest: DopForest, kept: bool = False, outside: bool = False) -> DopValues:
-        """Memory for a forest's values, which are valid until the next call.
-
-        ``kept``: with values of addresses, for derivations; ``outside``: with derivatives. Raises
-        ChartOverflowError where there are too many.
-        """
-        of_vectors = forest.vectors.n_rows
-        sizes = [int(forest.value_row[-1]) if kept else 0, of_vectors, of_vectors if outside else 0]
-        if LANES * sum(sizes) > MAX_VALUES:
-            raise ChartOverflowError(TOO_LARGE)
-        for place, size in enumerate(sizes):
-            if len(self._arrays[place]) < size:
-                self._arrays[place] = rows_of(0)  # first the old one goes
-                self._arrays[place] = rows_of(size * 17 // 16)
-        value, rows, adjoint = (array[:size] for array, size in zip(self._arrays, sizes, strict=True))
-        inside, outsides, posterior = np.zeros((3, len(forest.group)))
-        exponent = np.zeros(len(forest.group), np.int32)
-        of_node = self._node, self._node_adjoint
-        return DopValues(inside, outsides, posterior, exponent, value, rows, adjoint, *of_node)
-
-
-def inside_pass(tables: DopTables, forest: DopForest, values: DopValues, best: bool) -> float:
-    """Fill inside values; returns the natural logarithm of the sentence's probability.
+def inside_pass(
+    tables: DopTables, forest: DopForest, best: bool, kept: bool = False, outside: bool = False
+) -> tuple[DopValues, float]:
+    """A forest's inside values, and the natural logarithm of the sentence's probability.
 
     With ``best`` it is that of the most probable derivation, and values are those of best derivations.
+    ``kept``: with values of addresses, for derivations; ``outside``: with room for an outside pass. Raises
+    ChartOverflowError where there are too many.
     """
+    of_vectors = forest.vectors.n_rows
+    sizes = int(forest.value_row[-1]) if kept else 0, of_vectors, of_vectors if outside else 0
+    if LANES * sum(sizes) > MAX_VALUES:
+        raise ChartOverflowError(TOO_LARGE)
+    of_node = -(-(tables.first_word + len(tables.word_up)) // LANES)
+    inside, outsides, posterior = np.zeros((3, len(forest.group)))
+    exponent = np.zeros(len(forest.group), np.int32)
+    rows = map(rows_of, (*sizes, of_node, of_node if outside else 0))
+    values = DopValues(inside, outsides, posterior, exponent, *rows)
     dop_inside(tables, forest, values, best)
-    _, masses, exponent = root_masses(tables, forest, values)
+    _, masses, top = root_masses(tables, forest, values)
     if not len(masses):
-        return -math.inf
-    return math.log(masses.max() if best else masses.sum()) + exponent * math.log(2.0)
+        return values, -math.inf
+    return values, math.log(masses.max() if best else masses.sum()) + top * math.log(2.0)
 
 
 def outside_pass(tables: DopTables, forest: DopForest, values: DopValues) -> None:
