@@ -12,7 +12,6 @@ from mbrparse.charts.dense.dense_passes import dense_inside, dense_outside
 from mbrparse.charts.dense.dense_tables import (
     DenseSentence,
     DenseTables,
-    WordEntries,
     dense_sentence,
     dense_tables,
 )

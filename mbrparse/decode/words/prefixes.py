@@ -30,7 +30,7 @@ from mbrparse.charts import rule_tables
 from mbrparse.charts.chart import TOO_IMPROBABLE, TOO_LARGE
 from mbrparse.charts.exhaustive.factory import ChartFactory, default_max_length
 from mbrparse.charts.forest.forests import InsideNodes
-from mbrparse.charts.kernel import kernel
+from mbrparse.charts.kernel import inner_kernel, kernel
 from mbrparse.charts.left_corner import LeftCorners, close_left, left_corners
 from mbrparse.charts.packed_forest import forest_cell
 from mbrparse.charts.rule_tables import Closure, Floats, Indices, Ints, Rules, RulesByChild, Words
@@ -84,7 +84,8 @@ def prefix_pass(
     for k in range(n + 1):
         unit, end_lost = 0, False
         if k == 0:
-            arriving[:] = root
+            for one in range(count):  # to assign arrays takes numba seconds to compile
+                arriving[one] = root[one]
             room.prefix[0] = 1
         else:
             unit = exponent[k - 1]
@@ -118,7 +119,10 @@ def prefix_pass(
                     end_lost |= passed < TINY
                     room.end[k] += passed
         lost |= close_left(corners, arriving, work, expected[k]) < TINY
-        shift = max(math.frexp(expected[k].max())[1], -1000)
+        largest = 0.0
+        for one in range(count):
+            largest = max(largest, expected[k, one])
+        shift = max(math.frexp(largest)[1], -1000)
         scale = math.ldexp(1.0, -shift)
         expected[k] *= scale
         room.end[k] *= scale
@@ -154,13 +158,17 @@ def gap_pass(
     numbers.
     """
     n, above, lost = len(nodes.power) - 1, np.empty(len(root)), False
-    outside[forest_cell(0, n)] = root
+    for one in range(len(root)):
+        outside[forest_cell(0, n), one] = root[one]
     for end in range(n, 0, -1):
         for start in range(end):
             here = outside[forest_cell(start, end)]
-            if here.max() == 0:
+            largest = 0.0
+            for one in range(len(above)):
+                above[one] = here[one]
+                largest = max(largest, here[one])
+            if largest == 0:
                 continue
-            above[:] = here
             for bottom in range(len(above)):
                 here[bottom] = 0
                 for entry in range(closure.start[bottom], closure.start[bottom + 1]):
@@ -174,7 +182,7 @@ def gap_pass(
     return lost
 
 
-@kernel
+@inner_kernel
 def _pass_on(rules: RulesByChild, nodes: InsideNodes, sibling: int, above: Floats, outside: Floats) -> bool:
     """Add to a cell what it has beside a sibling, whose rules are given, below the cell with ``above``."""
     first, parent, other, prob = rules
