@@ -119,10 +119,7 @@ def prefix_pass(
                     end_lost |= passed < TINY
                     room.end[k] += passed
         lost |= close_left(corners, arriving, work, expected[k]) < TINY
-        largest = 0.0
-        for one in range(count):
-            largest = max(largest, expected[k, one])
-        shift = max(math.frexp(largest)[1], -1000)
+        shift = max(math.frexp(expected[k].max())[1], -1000)
         scale = math.ldexp(1.0, -shift)
         expected[k] *= scale
         room.end[k] *= scale
