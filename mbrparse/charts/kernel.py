@@ -64,13 +64,12 @@ def kernel(function: Function) -> Function:
     Dividing by zero gives infinity or NaN, as in numpy.
     """
     place = None if _config.DISABLE_JIT else _cache_folder(function.__module__)
+    njit: Any = numba.njit  # whose types lack an option
     before = _config.CACHE_DIR  # which is the caller's, for functions of his own
     if place is not None:
         _config.CACHE_DIR = str(place)
     try:
-        made: Any = numba.njit(
-            nogil=True, cache=place is not None, error_model="numpy", no_cfunc_wrapper=True
-        )(function)
+        made = njit(nogil=True, cache=place is not None, error_model="numpy", no_cfunc_wrapper=True)(function)
     finally:
         _config.CACHE_DIR = before
     return cast("Function", made)
@@ -82,7 +81,8 @@ def inner_kernel(function: Function) -> Function:
     For Python it stays a function of Python. What it is given decides how long it takes to compile: a
     large tuple of arrays is taken apart wherever it is passed on.
     """
-    return cast("Function", numba.extending.register_jitable(error_model="numpy")(function))
+    made: Any = numba.extending.register_jitable(error_model="numpy")(function)
+    return cast("Function", made)
 
 
 def intrinsic(definition: Callable[..., Any]) -> Callable[..., Any]:

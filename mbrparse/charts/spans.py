@@ -81,13 +81,14 @@ def summed_entries(
 ) -> SpanEntries:
     """The entries of nodes in any order, summed by span and label, in order; ``lexical`` as there."""
     some = np.flatnonzero(g > 0)
-    starts, ends, label_ids, g, lexical = (column[some] for column in (starts, ends, label_ids, g, lexical))
     count = int(label_ids.max(initial=0)) + 1
-    keys = cell_of(n, starts, ends).astype(np.int64) * count + label_ids
-    keys, first, place = np.unique(keys, return_index=True, return_inverse=True)
-    total = np.bincount(place, g, len(keys))
-    own = np.minimum(np.bincount(place, lexical, len(keys)), total)
-    return SpanEntries(starts[first], ends[first], label_ids[first], total, own)
+    keys = cell_of(n, starts[some], ends[some]).astype(np.int64) * count + label_ids[some]
+    order = np.argsort(keys, kind="stable")
+    some = some[order]
+    first = np.flatnonzero(begins(keys[order]))
+    one = some[first]
+    g, lexical = np.add.reduceat(g[some], first), np.add.reduceat(lexical[some], first)
+    return SpanEntries(starts[one], ends[one], label_ids[one], g, np.minimum(lexical, g))
 
 
 def no_entries() -> SpanEntries:
