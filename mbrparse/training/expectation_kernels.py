@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from mbrparse.charts.kernel import kernel
+from mbrparse.charts.kernel import inner_kernel, kernel
 
 IntArray = npt.NDArray[np.int32]
 FloatArray = npt.NDArray[np.float64]
@@ -284,7 +284,7 @@ def _outside(
                     counts[pair, a] += value * above[a]
 
 
-@kernel
+@inner_kernel
 def rescale(values: FloatArray, exponent: int) -> int:
     """Scale a cell whose values count in 2**exponent, in place; return its exponent, or DEAD."""
     top = 0.0

@@ -44,7 +44,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from mbrparse.charts.kernel import kernel
+from mbrparse.charts.kernel import inner_kernel, kernel
 
 if TYPE_CHECKING:
     from mbrparse.grammar.pcfg import FloatArray, IntArray
@@ -153,7 +153,7 @@ class Search(NamedTuple):
     prefix: FloatArray
 
 
-@kernel
+@inner_kernel
 def settle(items: IntArray, logs: FloatArray, size: int, spot: int) -> None:
     """Move the entry at ``spot`` of an agenda of ``size`` entries up or down to where it belongs."""
     item = items[spot, HEAP]
@@ -184,7 +184,7 @@ def settle(items: IntArray, logs: FloatArray, size: int, spot: int) -> None:
     items[item, PLACE] = spot
 
 
-@kernel
+@inner_kernel
 def propose(search: Search, start: int, end: int, symbol: int) -> int:
     """The constituent, which is put on the agenda if it is new; there must be room for it."""
     slot = find_slot(search.slots, search.items, start, end, symbol)
@@ -203,7 +203,7 @@ def propose(search: Search, start: int, end: int, symbol: int) -> int:
     return item  # type: ignore[no-any-return]
 
 
-@kernel
+@inner_kernel
 def find_slot(slots: IntArray, items: IntArray, start: int, end: int, symbol: int) -> int:
     """The slot of a constituent in the table, or the free slot for it; their number is a power of two."""
     mask = len(slots) - 1
@@ -239,7 +239,7 @@ MEAN_OF_SPAN = 1024  # the (k-j)th root of the product
 MEAN_OF_PREFIX = 2048  # its kth root
 
 
-@kernel
+@inner_kernel
 def figure_of_merit(
     factors: int,
     log_inside: float,
@@ -287,7 +287,7 @@ def figure_of_merit(
     return log
 
 
-@kernel
+@inner_kernel
 def update_merit(search: Search, tables: MeritTables, item: int) -> None:
     """Compute the merit of a constituent on the agenda, and move it to its new place."""
     search.logs[item, MERIT] = figure_of_merit(
@@ -303,7 +303,7 @@ def update_merit(search: Search, tables: MeritTables, item: int) -> None:
     settle(search.items, search.logs, search.counts[AGENDA], search.items[item, PLACE])
 
 
-@kernel
+@inner_kernel
 def extend_prefix(search: Search, tables: MeritTables, item: int, gain: float, above: FloatArray) -> None:
     """Add, at the end of ``item``, the sum over P of exp(above[P] + gain) p(P -> item N), closed."""
     end, symbol = search.items[item, END], search.items[item, SYMBOL]
@@ -334,7 +334,7 @@ def extend_prefix(search: Search, tables: MeritTables, item: int, gain: float, a
     search.heads[PREFIX_GREW, end] = 1
 
 
-@kernel
+@inner_kernel
 def pass_prefix(search: Search, tables: MeritTables) -> None:
     """Pass increments of alpha_L on to the right, and update the merits on the agenda."""
     items, heads = search.items, search.heads
@@ -343,11 +343,15 @@ def pass_prefix(search: Search, tables: MeritTables) -> None:
             continue
         heads[PREFIX_GREW, start] = NONE
         pending, passed = search.prefix[PREFIX_PENDING, start], search.prefix[PREFIX_PASSED, start]
-        if not np.any(pending > search.control.log_threshold + passed):
+        gains, grew = np.empty_like(pending), False
+        for symbol in range(len(pending)):
+            gains[symbol] = pending[symbol]
+            grew |= pending[symbol] > search.control.log_threshold + passed[symbol]
+        if not grew:
             continue
-        gains = pending.copy()
-        pending[:] = -np.inf
-        passed[:] = np.logaddexp(passed, gains)
+        for symbol in range(len(pending)):  # to assign arrays takes numba seconds to compile
+            pending[symbol] = -np.inf
+            passed[symbol] = np.logaddexp(passed[symbol], gains[symbol])
         item = heads[NEIGHBOURS + LEFT, start]
         while item != NONE:
             extend_prefix(search, tables, item, search.logs[item, PASSED], gains)
@@ -432,7 +436,7 @@ def run_search(search: Search, tables: MeritTables) -> int:
             pass_prefix(search, tables)
 
 
-@kernel
+@inner_kernel
 def list_edges(search: Search, item: int, room: int) -> int:
     """Write the edges of a constituent and its neighbours in the chart behind the others.
 
@@ -470,7 +474,7 @@ def list_edges(search: Search, item: int, room: int) -> int:
     return size  # type: ignore[no-any-return]
 
 
-@kernel
+@inner_kernel
 def link(search: Search, tables: MeritTables, first: int, last: int) -> None:
     """Propose the parents of edges, list the edges with their children, and add their inside probability."""
     items, logs, edges = search.items, search.logs, search.edges
@@ -486,7 +490,7 @@ def link(search: Search, tables: MeritTables, first: int, last: int) -> None:
         add_inside(search, tables, parent, log_rule + logs[left, PASSED] + logs[right, PASSED])
 
 
-@kernel
+@inner_kernel
 def add_inside(search: Search, tables: MeritTables, item: int, gain: float) -> None:
     """Add exp(gain) to an inside estimate: move it on the agenda, or note the increment."""
     search.logs[item, INSIDE] = np.logaddexp(search.logs[item, INSIDE], gain)
@@ -506,7 +510,7 @@ def add_inside(search: Search, tables: MeritTables, item: int, gain: float) -> N
         search.heads[WAITING, width] = item
 
 
-@kernel
+@inner_kernel
 def pass_increments(search: Search, tables: MeritTables, everything: bool) -> None:
     """Pass the increments that wait (or all) up through the edges, narrow constituents first."""
     items, logs, edges, heads = search.items, search.logs, search.edges, search.heads

@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from mbrparse.charts.exhaustive.factory import ForestCharts
 from mbrparse.charts.forest.top_down import LEXICAL, UNARY, TopDownForest, top_down_forest
-from mbrparse.charts.kernel import kernel
+from mbrparse.charts.kernel import inner_kernel, kernel
 from mbrparse.charts.rule_tables import Ints
 from mbrparse.decode.candidates.samples import Samples
 from mbrparse.grammar.pcfg import FloatArray, IntArray
@@ -357,7 +357,7 @@ def best_derivations(
                             cyclic = True
 
 
-@kernel
+@inner_kernel
 def _before(forest: TopDownForest, best: Best, nodes: int, way: int, place: int) -> bool:
     """Whether a binary rule comes before a node's best way so far: by split, then by its children."""
     if forest.way_to[place] < 0:

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbrparse.charts.kernel import kernel
+from mbrparse.charts.kernel import inner_kernel, kernel
 from mbrparse.charts.packed_forest import ONE, Index, forest_cell
 from mbrparse.charts.rule_tables import Floats, Ints
 from mbrparse.decode.span_decoders import TIE
@@ -153,7 +153,7 @@ def _new_chains(label: Ints, unary_parent: Ints, unary_child: Ints) -> _Chains:
     return _Chains(label, rank[label], order, used, path, cursor, earned, rest, chain, leaving, below, most)
 
 
-@kernel
+@inner_kernel
 def fill_best(state: _State, n: int) -> None:
     """Fill the values of all nodes and groups; those of preterminals are known."""
     graph, gains, own, best, split = state.graph, state.gains, state.own, state.best, state.split
@@ -178,7 +178,8 @@ def fill_best(state: _State, n: int) -> None:
             if unary_first[cell + 1] > unary_first[cell]:
                 close_cell(state, cell)
             elif has_unaries:
-                best[first:last] = own[first:last]
+                for node in range(first, last):  # to assign arrays takes numba seconds to compile
+                    best[node] = own[node]
             for right in range(first, last):
                 value = best[right]
                 if value == -np.inf:
@@ -193,7 +194,7 @@ def fill_best(state: _State, n: int) -> None:
                     split[group] = max(split[group], total)
 
 
-@kernel
+@inner_kernel
 def close_cell(state: _State, cell: int) -> None:
     """Fill ``best``, the values of a cell's nodes with the best chain below each; ``own`` are without."""
     graph, chains, own, best = state.graph, state.chains, state.own, state.best
@@ -248,7 +249,7 @@ def close_cell(state: _State, cell: int) -> None:
         lower = upper
 
 
-@kernel
+@inner_kernel
 def extend_chain(state: _State, cell: int, top: int) -> None:
     """The best chain of a node that takes steps within its component first."""
     graph, chains, step_first = state.graph, state.chains, state.graph.step_first
@@ -281,7 +282,7 @@ def extend_chain(state: _State, cell: int, top: int) -> None:
             used[name] = 1
 
 
-@kernel
+@inner_kernel
 def read_chain(state: _State, cell: int, top: int, least: float) -> int:
     """Read the first chain from a node that reaches ``least``, in the order in which unaries are listed.
 
@@ -358,7 +359,7 @@ def find_tree(state: _State, n: int, listed: Ints, preterminals: Ints) -> tuple[
     return top, count
 
 
-@kernel
+@inner_kernel
 def best_children(state: _State, node: int, end: int) -> tuple[int, int]:
     """The two nodes that a node is best made of, without a chain."""
     graph, gains, best, symbol = state.graph, state.gains, state.best, state.graph.node_symbol
