@@ -15,8 +15,8 @@ from mbrparse.charts.dense.dense_tables import (
     dense_sentence,
     dense_tables,
 )
-from mbrparse.charts.forest.forests import InsideNodes
 from mbrparse.charts.kernel import inner_kernel, kernel
+from mbrparse.charts.packed_forest import InsideNodes
 from mbrparse.charts.rule_tables import Floats, Ints, chart_rules, lexical_entries, lexicon
 from mbrparse.charts.spans import (
     SYMBOL_IDS,

@@ -71,7 +71,8 @@ def dense_inside(
     first_word, last_word, two_words = tables.first_word, tables.last_word, tables.two_words
     _clear(tables, sentence, chart)
     slots = _enter_words(tables, sentence, chart)
-    smallest, largest, drift = math.inf, 0.0, np.int64(0)
+    smallest, largest = math.inf, 0.0
+    drift: Any = np.int64(0)
     for first in range((pad + 1) // LANES * LANES, pad + sentence.length + 1, LANES):
         drift = _expect_drift(sentence, slots, chart, first, drift)
         widest = first + LANES - 1 - pad
@@ -338,7 +339,8 @@ def dense_outside(
             if width == 2 and with_words:
                 places = here, pitch + first - 1, below
                 _pass_words(tables.two_words, sentence.base, slots, inside, outside, places, with_words)
-    return largest_of(peak)
+    highest: float = largest_of(peak)
+    return highest
 
 
 @inner_kernel

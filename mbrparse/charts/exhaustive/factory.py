@@ -16,8 +16,8 @@ import numpy as np
 
 from mbrparse.charts.chart import TOO_LARGE, Chart, Pruned
 from mbrparse.charts.dense.dense_answers import DenseAnswers
-from mbrparse.charts.forest.forests import Forests, InsideNodes
-from mbrparse.charts.packed_forest import Forest, SpanFilter
+from mbrparse.charts.forest.forests import Forests
+from mbrparse.charts.packed_forest import Forest, InsideNodes, SpanFilter
 from mbrparse.charts.rule_tables import Ints, Rules, chart_rules, wide_symbols
 from mbrparse.errors import ChartOverflowError, GrammarError, NumberRangeError
 from mbrparse.grammar.pcfg import PCFG, IntArray

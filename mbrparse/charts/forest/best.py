@@ -7,7 +7,7 @@ the first in order of symbols.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -90,7 +90,8 @@ def read_best(
     root_value, logs, least = maxima.root, maxima.are_logs, maxima.least
     lengths, belows, tops = chains.length, chains.below, unary.closure_top
     nothing = -np.inf if logs else 0.0
-    top, root, count = nothing, -1, np.int64(0)
+    top, root = nothing, -1
+    count: Any = np.int64(0)
     for node in range(first, last):
         top = max(top, _times(logs, root_value[symbols[node]], value[node]))
     if top > nothing:
@@ -104,7 +105,7 @@ def read_best(
     while depth > 0:
         depth -= 1
         node, end = stack[depth, 0], stack[depth, 1]
-        start = np.int64(starts[node])
+        start: Any = np.int64(starts[node])
         node, entry, split, left, right = _best_chain(forest, unary, maxima, lengths, node, start, end)
         while entry >= 0:
             if count < nodes.shape[1]:

@@ -28,7 +28,7 @@ from mbrparse.charts import rule_tables
 from mbrparse.charts.chart import TOO_IMPROBABLE, TOO_LARGE, Cell, Chart, Derivation
 from mbrparse.charts.forest.best import Maxima, best_derivation, fill_maxima, ranges
 from mbrparse.charts.forest.inside_outside import forest_inside, forest_outside
-from mbrparse.charts.packed_forest import Forest, Prediction, SpanFilter, forest_cell
+from mbrparse.charts.packed_forest import Forest, InsideNodes, Prediction, SpanFilter, forest_cell
 from mbrparse.charts.rule_tables import BestChains, Floats, Ints, Rules, UnaryTables, Words
 from mbrparse.charts.spans import SpanEntries, SpanSummary, no_entries, summarize_entries, summed_entries
 from mbrparse.errors import ChartOverflowError, NumberRangeError
@@ -252,19 +252,6 @@ _FIRST_SIZE = {
 }
 
 
-class InsideNodes(NamedTuple):
-    """The symbols that derive each span, and their inside values.
-
-    The nodes of a cell (``forest.forest_cell``) are cell_first[c] .. cell_first[c + 1]. Those of the
-    span (i, j) are multiplied by 2^(power[j] - power[i]).
-    """
-
-    cell_first: Ints  # [cells + 1]
-    symbol: Ints
-    inside: Floats
-    power: Ints  # [words + 1]
-
-
 class Forests:
     """Answers the questions of charts of one grammar: fills one forest after the other, in the same memory.
 
@@ -287,8 +274,8 @@ class Forests:
         # The sentence whose forest is filled, what is allowed over its spans, and whether all nodes are there
         # that derive their words; its log probability; and its values where they left the range of numbers.
         self._filled_with: tuple[IntArray, SpanFilter | None, bool] | None = None
-        self._log_prob, self._logarithms = -math.inf, None
-        self._logarithms: LogForest | None
+        self._log_prob = -math.inf
+        self._logarithms: LogForest | None = None
         self._size = {part: min(first, MAX_SIZE[part]) for part, first in _FIRST_SIZE.items()}
         self._allocate(32, self._size)
 
@@ -349,8 +336,8 @@ class Forests:
         lefts = int(self._partners.first[self._columns.counts[1]])
         edges, productions = int(forest.edge_first[nodes]), int(self._columns.counts[0])
         sizes = packed.forest_sizes(cells, nodes, self._groups, edges, lefts, productions, unaries)
-        arrays = [array[:size] for array, size in zip(forest[:-1], sizes, strict=True)]
-        return Forest(*arrays, self._log_scale_of(chart.terminal_ids, 0, n))
+        arrays: list[Any] = [array[:size] for array, size in zip(forest[:-1], sizes, strict=True)]
+        return Forest(*arrays, log_scale=self._log_scale_of(chart.terminal_ids, 0, n))
 
     def cell(self, chart: Chart, start: int, end: int) -> Cell:
         """Symbols of a span, in some tree or not."""
@@ -494,10 +481,10 @@ class Forests:
         parts = size[packed.NODES], size[packed.GROUPS], size[packed.EDGES], lists, size[packed.PRODUCTIONS]
         floats = "inside", "outside", "lexical", "group_sum"
         sizes = zip(Forest._fields, packed.forest_sizes(cells, *parts, unaries), strict=False)
-        ints: Any = packed.new_ints
-        forest = Forest(
-            *((packed.new_floats if name in floats else ints)(count) for name, count in sizes), 0.0
-        )
+        arrays: list[Any] = [
+            (packed.new_floats if name in floats else packed.new_ints)(n) for name, n in sizes
+        ]
+        forest = Forest(*arrays, log_scale=0.0)
         partners = packed.Partners(
             listed=packed.new_ints(length, symbols),
             first=packed.new_ints(lists),

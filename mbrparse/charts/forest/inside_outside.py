@@ -7,6 +7,8 @@ list is made when its symbol comes first at a position, and serves all right chi
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from mbrparse.charts.kernel import inner_kernel, kernel
@@ -149,7 +151,8 @@ def forest_inside(
     node_first[0], unary_first[0], cell_production[0] = 0, 0, 0
     counts[:] = 0
     # No literal: what is called with it would be compiled for that, too.
-    count, productions, groups, edges, lists, places = np.int64(0), 0, 0, 0, 0, Index(0)
+    count: Any = np.int64(0)
+    productions, groups, edges, lists, places = 0, 0, 0, 0, Index(0)
     for end in range(1, n + 1):
         partner_list[end - 1], partner_head[end - 1] = -1, -1
         _open_position(tables, prediction, forest, columns, spans, end - 1)

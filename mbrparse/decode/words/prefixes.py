@@ -29,10 +29,9 @@ from scipy.sparse import csr_array
 from mbrparse.charts import rule_tables
 from mbrparse.charts.chart import TOO_IMPROBABLE, TOO_LARGE
 from mbrparse.charts.exhaustive.factory import ChartFactory, default_max_length
-from mbrparse.charts.forest.forests import InsideNodes
 from mbrparse.charts.kernel import inner_kernel, kernel
 from mbrparse.charts.left_corner import LeftCorners, close_left, left_corners
-from mbrparse.charts.packed_forest import forest_cell
+from mbrparse.charts.packed_forest import InsideNodes, forest_cell
 from mbrparse.charts.rule_tables import Closure, Floats, Indices, Ints, Rules, RulesByChild, Words
 from mbrparse.charts.spans import begins
 from mbrparse.errors import ChartOverflowError, NumberRangeError
