@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from strategies import grammars, sentences
 from unary_strategies import unary_cases
 
+from mbrparse.charts.exhaustive.consistency import Consistency
 from mbrparse.charts.exhaustive.factory import ForestCharts
-from mbrparse.charts.forest.consistency import Consistency
 from mbrparse.charts.spans import cell_of
 from mbrparse.grammar.pcfg import PCFG
 

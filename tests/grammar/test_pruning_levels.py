@@ -15,8 +15,8 @@ from strategies import grammars, sentences
 from unary_strategies import unary_cases
 
 from mbrparse.charts.chart import TOO_LARGE
+from mbrparse.charts.exhaustive import forests
 from mbrparse.charts.exhaustive.factory import ForestCharts, Mask, PrunedChart, PrunedCharts, Pruning
-from mbrparse.charts.forest import forests
 from mbrparse.charts.packed_forest import PRODUCTIONS
 from mbrparse.decode.parser.parser import Parser
 from mbrparse.decode.parser.parsing import Details

@@ -31,7 +31,7 @@ import numpy.typing as npt
 
 from mbrparse.charts.chart import TOO_LARGE
 from mbrparse.charts.dop.dop_forest import LANES, DopForest, DopTables, rows_of
-from mbrparse.charts.forest.top_down import drawn_place
+from mbrparse.charts.exhaustive.top_down import drawn_place
 from mbrparse.charts.kernel import kernel
 from mbrparse.charts.rule_tables import Floats, Ints
 from mbrparse.charts.vector import (

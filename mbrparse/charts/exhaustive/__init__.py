@@ -1,1 +1,1 @@
-"""Which engine makes the chart of a sentence, and which of its labels a pruned chart keeps."""
+"""Charts of all derivations of a sentence: dense ones and forests, and which of them serve a grammar."""

@@ -15,8 +15,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from mbrparse.charts.chart import TOO_LARGE, Chart, Pruned
-from mbrparse.charts.dense.dense_answers import DenseAnswers
-from mbrparse.charts.forest.forests import Forests
+from mbrparse.charts.exhaustive.dense_answers import DenseAnswers
+from mbrparse.charts.exhaustive.forests import Forests
 from mbrparse.charts.packed_forest import Forest, InsideNodes, SpanFilter
 from mbrparse.charts.rule_tables import Ints, Rules, chart_rules, wide_symbols
 from mbrparse.errors import ChartOverflowError, GrammarError, NumberRangeError

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mbrparse.charts.exhaustive.factory import ForestCharts
-from mbrparse.charts.forest.top_down import LEXICAL, UNARY, TopDownForest, top_down_forest
+from mbrparse.charts.exhaustive.top_down import LEXICAL, UNARY, TopDownForest, top_down_forest
 from mbrparse.charts.kernel import inner_kernel, kernel
 from mbrparse.charts.rule_tables import Ints
 from mbrparse.decode.candidates.samples import Samples

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mbrparse.charts.exhaustive.factory import ForestCharts
-from mbrparse.charts.forest.top_down import (
+from mbrparse.charts.exhaustive.top_down import (
     LEXICAL,
     UNARY,
     TopDownForest,

@@ -29,9 +29,9 @@ import numpy as np
 import numpy.typing as npt
 
 from mbrparse.charts.chart import Chart
+from mbrparse.charts.exhaustive.consistency import Consistency, MaskedForest, nodes_of_ways
 from mbrparse.charts.exhaustive.factory import ForestCharts
-from mbrparse.charts.forest.consistency import Consistency, MaskedForest, nodes_of_ways
-from mbrparse.charts.forest.top_down import TopDownForest
+from mbrparse.charts.exhaustive.top_down import TopDownForest
 from mbrparse.charts.kernel import kernel
 from mbrparse.charts.rule_tables import Floats, Ints
 from mbrparse.charts.spans import cell_of

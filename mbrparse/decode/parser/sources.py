@@ -34,7 +34,7 @@ from mbrparse.treebank.tree import Tree
 # Kernels take a while to load: those that most runs do not need are imported where they are used.
 if TYPE_CHECKING:
     from mbrparse.charts.chart import Chart
-    from mbrparse.charts.forest.consistency import Consistency
+    from mbrparse.charts.exhaustive.consistency import Consistency
     from mbrparse.decode.candidates.candidate_trees import CandidateTrees
     from mbrparse.grammar.pcfg import Grammar
 
@@ -177,7 +177,7 @@ class GrammarSource:
 
     @cached_property
     def _consistency(self) -> Consistency:
-        from mbrparse.charts.forest.consistency import Consistency
+        from mbrparse.charts.exhaustive.consistency import Consistency
 
         return Consistency(self.grammar)
 

@@ -12,7 +12,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from mbrparse.charts.forest.forests import Forests
+from mbrparse.charts.exhaustive.forests import Forests
 from mbrparse.charts.kernel import inner_kernel, kernel
 from mbrparse.charts.packed_forest import ONE, Forest, Index, node_ends
 from mbrparse.charts.rule_tables import Floats, Ints

@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from mbrparse.charts.chart import TOO_IMPROBABLE, Chart, Derivation
-from mbrparse.charts.dense.dense_passes import dense_inside, dense_outside
-from mbrparse.charts.dense.dense_tables import (
+from mbrparse.charts.exhaustive.dense_passes import dense_inside, dense_outside
+from mbrparse.charts.exhaustive.dense_tables import (
     DenseSentence,
     DenseTables,
     dense_sentence,

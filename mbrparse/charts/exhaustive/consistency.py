@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from mbrparse.charts.forest.top_down import ForestSource, TopDownForest, top_down_forest
+from mbrparse.charts.exhaustive.top_down import ForestSource, TopDownForest, top_down_forest
 from mbrparse.charts.kernel import kernel
 from mbrparse.charts.rule_tables import Closure, Ints, unary_closure
 from mbrparse.charts.spans import cell_of

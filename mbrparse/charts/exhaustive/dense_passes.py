@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from mbrparse.charts.dense.dense_tables import (
+from mbrparse.charts.exhaustive.dense_tables import (
     TILE,
     DenseSentence,
     DenseTables,

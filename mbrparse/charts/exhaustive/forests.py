@@ -26,8 +26,8 @@ import numpy as np
 from mbrparse.charts import packed_forest as packed
 from mbrparse.charts import rule_tables
 from mbrparse.charts.chart import TOO_IMPROBABLE, TOO_LARGE, Cell, Chart, Derivation
-from mbrparse.charts.forest.best import Maxima, best_derivation, fill_maxima, ranges
-from mbrparse.charts.forest.inside_outside import forest_inside, forest_outside
+from mbrparse.charts.exhaustive.best import Maxima, best_derivation, fill_maxima, ranges
+from mbrparse.charts.exhaustive.inside_outside import forest_inside, forest_outside
 from mbrparse.charts.packed_forest import Forest, InsideNodes, Prediction, SpanFilter, forest_cell
 from mbrparse.charts.rule_tables import BestChains, Floats, Ints, Rules, UnaryTables, Words
 from mbrparse.charts.spans import SpanEntries, SpanSummary, no_entries, summarize_entries, summed_entries

@@ -1,1 +1,0 @@
-"""Charts whose cells hold every symbol."""

@@ -1,1 +1,0 @@
-"""Forests: every derivation of a sentence, packed."""
