@@ -337,7 +337,8 @@ class Forests:
         edges, productions = int(forest.edge_first[nodes]), int(self._columns.counts[0])
         sizes = packed.forest_sizes(cells, nodes, self._groups, edges, lefts, productions, unaries)
         arrays: list[Any] = [array[:size] for array, size in zip(forest[:-1], sizes, strict=True)]
-        return Forest(*arrays, log_scale=self._log_scale_of(chart.terminal_ids, 0, n))
+        arrays.append(self._log_scale_of(chart.terminal_ids, 0, n))
+        return Forest(*arrays)
 
     def cell(self, chart: Chart, start: int, end: int) -> Cell:
         """Symbols of a span, in some tree or not."""
@@ -480,11 +481,10 @@ class Forests:
         lists, symbols, cells = size[packed.PARTNERS], len(self._grammar.symbols), length * (length + 1) // 2
         parts = size[packed.NODES], size[packed.GROUPS], size[packed.EDGES], lists, size[packed.PRODUCTIONS]
         floats = "inside", "outside", "lexical", "group_sum"
-        sizes = zip(Forest._fields, packed.forest_sizes(cells, *parts, unaries), strict=False)
-        arrays: list[Any] = [
-            (packed.new_floats if name in floats else packed.new_ints)(n) for name, n in sizes
-        ]
-        forest = Forest(*arrays, log_scale=0.0)
+        sizes = packed.forest_sizes(cells, *parts, unaries)
+        makers = (packed.new_floats if name in floats else packed.new_ints for name in Forest._fields)
+        arrays: list[Any] = [make(count) for make, count in zip(makers, sizes, strict=False)]
+        forest = Forest(*[*arrays, 0.0])
         partners = packed.Partners(
             listed=packed.new_ints(length, symbols),
             first=packed.new_ints(lists),
