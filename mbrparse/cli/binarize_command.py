@@ -10,7 +10,6 @@ import click
 
 from mbrparse.cli import corpus_options, options
 from mbrparse.cli.commands import InputFile, Text, argument, command, count_option, group, option
-from mbrparse.cli.corpus_options import CorpusOptions
 from mbrparse.cli.messages import note, with_progress
 from mbrparse.cli.model_options import LabelOptions
 from mbrparse.errors import CorpusError, LabelError
@@ -109,7 +108,7 @@ def binarize(
     output: str = options.output(),
     how: BinarizeOptions = group(BinarizeOptions),
     sections: str | None = option(type=Text("02-21"), help="Sections of wsj:DIR."),
-    reading: CorpusOptions = group(CorpusOptions),
+    reading: corpus_options.CorpusOptions = group(corpus_options.CorpusOptions),
     on_error: Any = corpus_options.on_error("At a malformed tree, stop with an error, or skip and count it."),
     no_ids: bool = corpus_options.no_ids(),
 ) -> None:

@@ -14,9 +14,7 @@ import mbrparse as mp
 from mbrparse.cli import model_options, options
 from mbrparse.cli.commands import Finite, InputFile, argument, command, count_option, group, option
 from mbrparse.cli.messages import compilation_noted, note
-from mbrparse.cli.model_options import InputOptions
 from mbrparse.cli.objective_options import objective_option
-from mbrparse.cli.options import ImageOptions
 from mbrparse.decode.objectives import OBJECTIVES
 from mbrparse.errors import CorpusError
 from mbrparse.files import STANDARD, atomic_outputs, open_output
@@ -28,7 +26,7 @@ _WIDEST = 2000
 @command
 def posteriors(
     input: str | None = argument(required=False),
-    source: InputOptions = group(InputOptions),
+    source: model_options.InputOptions = group(model_options.InputOptions),
     line: int = count_option(help="The number of the sentence, from 1.", default=1),
     threshold: float = option(
         type=Finite(min=0, max=1), default=0.01, help="Leave out less probable constituents."
@@ -39,7 +37,7 @@ def posteriors(
         default="table",
         help="A triangle of cells, or a tab-separated line for each span and label.",
     ),
-    images: ImageOptions = group(ImageOptions),
+    images: options.ImageOptions = group(options.ImageOptions),
     prune: float = options.prune(),
     output: str = options.output(),
 ) -> None:

@@ -13,7 +13,6 @@ from mbrparse.cli import options
 from mbrparse.cli.commands import InputFile, Text, argument, command, count_option, group, option
 from mbrparse.cli.messages import note
 from mbrparse.cli.model_options import normalize_option
-from mbrparse.cli.options import ImageOptions
 from mbrparse.errors import GrammarError, visible
 from mbrparse.files import STANDARD, atomic_outputs, read_lines, source_name
 from mbrparse.log import counted
@@ -42,7 +41,7 @@ def info(
     lengths: int | None = count_option(
         metavar="N", most=10_000, help="With --entropy: the probability of each length up to N words."
     ),
-    images: ImageOptions = group(ImageOptions),
+    images: options.ImageOptions = group(options.ImageOptions),
 ) -> None:
     """Print a grammar's size, with --states the states of a label, or with --entropy figures of its trees.
 
@@ -86,7 +85,7 @@ def info(
         click.echo(f"{name:<22} {visible(text)}")
 
 
-def _states(files: Sequence[str], label: str, top: int, format: str, images: ImageOptions) -> None:
+def _states(files: Sequence[str], label: str, top: int, format: str, images: options.ImageOptions) -> None:
     from mbrparse.decode.chart_picture import distinctive, draw_states, state_table
     from mbrparse.grammar.grammar_files import read_any_grammar
 

@@ -17,7 +17,6 @@ import click
 
 from mbrparse.cli import corpus_options, options
 from mbrparse.cli.commands import Text, argument, command, count_option, group, option
-from mbrparse.cli.corpus_options import CorpusOptions
 from mbrparse.cli.messages import note, with_progress
 from mbrparse.cli.model_options import normalize_option
 from mbrparse.errors import CorpusError, visible
@@ -102,7 +101,7 @@ def stats(
     ),
     no_traces: bool = option(is_flag=True, help="Take out traces first."),
     functions: str = corpus_options.functions(),
-    reading: CorpusOptions = group(CorpusOptions),
+    reading: corpus_options.CorpusOptions = group(corpus_options.CorpusOptions),
     on_error: Any = corpus_options.on_error(
         "At a malformed tree, stop with an error, or leave it out and count it."
     ),
@@ -181,7 +180,7 @@ def _shown(value: object) -> str:
 def check(
     treebanks: tuple[str, ...] = argument(nargs=-1, required=True, metavar="TREEBANK..."),
     format: Any = option(choices=["text", "json"], default="text", help="json: an object a line."),
-    reading: CorpusOptions = group(CorpusOptions),
+    reading: corpus_options.CorpusOptions = group(corpus_options.CorpusOptions),
     output: str = options.output(),
 ) -> None:
     """Name every malformed tree of a treebank, and count what is suspicious, or removed, as it is read.
