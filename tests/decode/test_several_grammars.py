@@ -16,8 +16,8 @@ from strategies import grammars, sentences
 from unary_strategies import FEW_LABELS, unary_cases, unary_grammars
 
 import mbrparse as mp
+from mbrparse.decode.derivations.forest_decoder import FLOOR
 from mbrparse.decode.derivations.items import item_nodes
-from mbrparse.decode.derivations.joint_decoder import FLOOR
 from mbrparse.decode.parser.parser import Parser
 from mbrparse.decode.trees import Decoded
 

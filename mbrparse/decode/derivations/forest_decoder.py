@@ -1,8 +1,13 @@
-"""The decoder of derived trees: the best ones of a sentence's forest, for all objectives that search it."""
+"""The decoders of derived trees: the best ones of a sentence's forest, for all objectives that search it.
+
+Max-rule of several grammars (Petrov 2010): one forest of labels is made of those of all.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -17,11 +22,15 @@ from mbrparse.decode.derivations.items import (
     item_nodes,
     item_tables,
     logarithm_unit,
+    numbered_rows,
 )
-from mbrparse.decode.derivations.label_forest import LabelForest, project_forest
+from mbrparse.decode.derivations.label_forest import LabelForest, joined_forest, project_forest
 from mbrparse.decode.derivations.search import DerivationSearch, GrammarTree, graph_of
 from mbrparse.decode.objectives import Item, Kind, Objective, Space
 from mbrparse.decode.trees import Decoded
+from mbrparse.grammar.pcfg import FloatArray
+from mbrparse.grammar.projection import projected_names
+from mbrparse.grammar.rules import is_terminal, unquote
 
 
 class ForestDecoder:
@@ -107,3 +116,72 @@ class LabelSearch:
         symbol = self._symbol_of.tolist()
         nodes = [(start, end, symbol[label]) for start, end, label in tree.nodes]
         return GrammarTree(tree.score, nodes, [symbol[label] for label in tree.preterminals])
+
+
+#: What a posterior counts as at least where posteriors are multiplied: that of a production which a grammar
+#: rules out, too.
+FLOOR = 1e-10
+
+
+class JointDecoder:
+    """Decodes for max-rule with the posteriors of several grammars."""
+
+    def __init__(self, charts: Sequence[ForestCharts], objectives: Sequence[Objective]) -> None:
+        """``charts`` of each grammar."""
+        named = [projected_names(one.grammar) for one in charts]
+        names = sorted(set().union(*named), key=lambda name: (is_terminal(name), name))
+        self._items = _common_items(charts, named, names)
+        own = replace(self._items[0], label=np.arange(len(names), dtype=np.int32))
+        self._searches = [(logarithm_unit(row) > 0, LabelSearch(own, row)) for row in objectives]
+        self._names = [unquote(name) if is_terminal(name) else name for name in names]
+
+    def decode(self, chart: Any, posteriors: object) -> list[Decoded | None]:
+        """The best trees of a sentence's charts (``MixedChart``), by which scores are means, too.
+
+        Raises as ``ForestDecoder.decode``.
+        """
+        n, names = chart.length, self._names
+        pairs = zip(self._items, chart.members, strict=True)
+        known = [project_forest(one.forest(), items) for items, one in pairs if one is not None]
+        joined, masses = joined_forest(known, self._items[0], n)
+        decoded: list[Decoded | None] = []
+        for by_log, search in self._searches:
+            # Of posteriors and of their logarithms, each with its own mean.
+            lexical, edge_mass, unary_mass = (_mean(mass, chart.shares, by_log) for mass in masses)
+            labels = joined._replace(lexical=lexical, edge_mass=edge_mass, unary_mass=unary_mass)
+            tree = search.best(labels, n)
+            if tree is None:
+                decoded.append(None)
+                continue
+            spans = [(start, end, names[label]) for start, end, label in tree.nodes]
+            decoded.append(Decoded(spans, [names[label] for label in tree.preterminals], tree.score))
+        return decoded
+
+
+def _common_items(
+    charts: Sequence[ForestCharts], named: Sequence[Sequence[str]], names: Sequence[str]
+) -> list[ItemTables]:
+    """What each grammar's forests are projected to: labels, by their places in ``names``, and productions."""
+    ids = {name: place for place, name in enumerate(names)}
+    labels = [np.array([ids[name] for name in mine], np.int32) for mine in named]
+    tables = list(map(item_tables, charts))
+    rows = []
+    for items, label in zip(tables, labels, strict=True):
+        renamed = np.full(len(items.terminal) + 1, -1)  # the last is of the child that is not there
+        renamed[items.label] = label
+        rows.append(renamed[items.production_labels])
+    number, distinct = numbered_rows(*np.concatenate(rows).T)
+    numbers = np.split(number, np.cumsum(list(map(len, rows)))[:-1])
+    terminal = np.array(list(map(is_terminal, names)))
+    return [
+        replace(
+            one, label=label, terminal=terminal, production=mine[one.production], production_labels=distinct
+        )
+        for one, label, mine in zip(tables, labels, numbers, strict=True)
+    ]
+
+
+def _mean(mass: FloatArray, weights: FloatArray, by_log: bool) -> FloatArray:
+    """The weighted mean of posteriors [forest, part]; ``by_log`` that of logarithms, but 0 where all are."""
+    mean: FloatArray = weights @ (np.log(np.maximum(mass, FLOOR)) if by_log else mass)
+    return np.exp(mean) * mass.any(axis=0) if by_log else mean

@@ -7,7 +7,8 @@ have a posterior above zero, whether or not the grammar derives it so.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +20,8 @@ from mbrparse.decode.derivations.items import ITEM_KINDS, ItemTables
 from mbrparse.decode.derivations.search import Gains, Graph, graph_of
 from mbrparse.decode.objectives import Objective
 from mbrparse.grammar.pcfg import FloatArray
+
+Numbers = npt.NDArray[np.integer]
 
 
 class LabelForest(NamedTuple):
@@ -126,6 +129,77 @@ def _projected_unaries(forest: Forest, items: ItemTables, label_node: Ints) -> t
     order = np.argsort(first)
     summed = np.bincount(same, mass, len(first)).astype(np.float64)
     return above[first[order]], below[first[order]], summed[order]
+
+
+def joined_forest(
+    labels: Sequence[LabelForest], items: ItemTables, n: int
+) -> tuple[LabelForest, tuple[FloatArray, FloatArray, FloatArray]]:
+    """Forests of labels as one that has the parts of all, and the posteriors [forest, part] in each.
+
+    These are of preterminals (by node), edges and unaries.
+    """
+    cells, symbols, pairs = n * (n + 1) // 2, len(items.terminal), len(items.production_labels)
+    graphs = [one.graph for one in labels]
+    nodes, groups = [len(one.lexical) for one in labels], [len(one.pair) for one in labels]
+
+    def column(name: str, of: Sequence[int] | None = None) -> Any:
+        """The numbers of all forests, one's after the other's; where they number parts, ``of`` n parts."""
+        first = np.zeros(len(labels), int) if of is None else np.cumsum(of) - of
+        return np.concatenate([getattr(one, name) + begin for one, begin in zip(graphs, first, strict=True)])
+
+    def owners(name: str) -> Any:
+        """Which part of its own forest has each of the parts that ``name`` lists the first of."""
+        sizes = [np.diff(getattr(one, name)) for one in graphs]
+        return np.concatenate([np.repeat(np.arange(len(size)), size) for size in sizes])
+
+    def table(columns: Sequence[FloatArray], places: Numbers, count: int) -> FloatArray:
+        found = np.zeros((len(labels), count))
+        found[np.repeat(np.arange(len(labels)), list(map(len, columns))), places] = np.concatenate(columns)
+        return found
+
+    offset = np.repeat(np.cumsum(nodes) - nodes, [len(one.edge_mass) for one in labels])
+    keys, node = _numbered(owners("node_first") * symbols + column("node_symbol"))
+    parent = node[column("production_parent", nodes)]
+    made, production = _numbered(parent * pairs + np.concatenate([one.pair for one in labels]))
+    above, below = node[column("unary_parent", nodes)], node[column("unary_child", nodes)]
+    chained, unary = _numbered(above * len(keys) + below)
+    right = node[owners("edge_first") + offset]
+    split, edge = _numbered(right * len(made) + production[column("edge_group", groups)])
+    start, left, is_root = np.zeros(len(keys)), np.zeros(len(split)), np.zeros(len(keys), np.bool_)
+    start[node], left[edge] = column("node_start"), node[column("left_node", nodes)]
+    np.logical_or.at(is_root, node, np.concatenate([one.is_root for one in labels]))
+    node_first = np.searchsorted(keys, symbols * np.arange(cells + 1))
+    edge_first = np.searchsorted(split, len(made) * np.arange(len(keys) + 1))
+    arrays = {
+        "node_first": node_first,
+        "node_start": start,
+        "node_symbol": keys % symbols,
+        "edge_first": edge_first,
+        "edge_group": split % max(len(made), 1),
+        "left_first": edge_first[:-1],
+        "left_node": left,
+        "group_right": items.production_labels[made % pairs, 2],
+        "cell_production": np.searchsorted(made, pairs * node_first),
+        "production_parent": made // pairs,
+        "production_group": np.arange(len(made)),
+        "unary_first": np.searchsorted(chained, len(keys) * node_first),
+        "unary_parent": chained // len(keys),
+        "unary_child": chained % len(keys),
+    }
+    graph = graph_of(**{name: array.astype(np.int32) for name, array in arrays.items()})
+    none = np.zeros(0)
+    masses = (
+        table([one.lexical for one in labels], node, len(keys)),
+        table([one.edge_mass for one in labels], edge, len(split)),
+        table([one.unary_mass for one in labels], unary, len(chained)),
+    )
+    return LabelForest(graph, (made % pairs).astype(np.int32), is_root, none, none, none), masses
+
+
+def _numbered(keys: Numbers) -> tuple[Numbers, Numbers]:
+    """The distinct keys, in order, and the places of all among them."""
+    distinct, place = np.unique(keys, return_inverse=True)
+    return distinct, place
 
 
 @kernel

@@ -154,6 +154,6 @@ class MixedSource(GrammarSource):
         """The decoder of this name."""
         if name != "joint":
             return super().decoder(name, objectives)
-        from mbrparse.decode.derivations.joint_decoder import JointDecoder
+        from mbrparse.decode.derivations.forest_decoder import JointDecoder
 
         return JointDecoder([one.charts for one in self._members], objectives)
