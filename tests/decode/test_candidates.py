@@ -23,7 +23,6 @@ from mbrparse.decode.answers import ParserOptions
 from mbrparse.decode.candidates.candidate_trees import Candidate, CandidateTrees
 from mbrparse.decode.objectives import OBJECTIVES
 from mbrparse.decode.parser.parser import Parser
-from mbrparse.errors import OptionsError
 from mbrparse.grammar.pcfg import PCFG, FloatArray
 from mbrparse.treebank.outlines import constituents
 from mbrparse.treebank.tree import Tree
@@ -146,16 +145,3 @@ def test_samples_depend_on_nothing_but_the_seed() -> None:
     for parse, text in zip(together, texts, strict=True):
         assert Parser(grammar, samples=5, seed=2).parse([text])[0].candidates == parse.candidates
     assert Parser(grammar, samples=5, seed=3).parse(texts[:1])[0].candidates != together[0].candidates
-
-
-@pytest.mark.parametrize(
-    ("wrong", "message"),
-    [
-        ({"k_best": 0}, "one or more"),
-        ({"k_best": 1, "samples": 1}, "give one"),
-        ({"risk": shared}, "go together"),
-    ],
-)
-def test_what_has_no_meaning(wrong: dict[str, Any], message: str) -> None:
-    with pytest.raises(OptionsError, match=message):
-        Parser(to_pcfg(AMBIGUOUS), **wrong)

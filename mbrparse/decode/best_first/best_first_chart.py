@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mbrparse.charts.chart import Derivation
+from mbrparse.charts.chart import Derivation, derivation_of
 from mbrparse.charts.exhaustive.factory import ChartFactory
 from mbrparse.charts.left_corner import left_factors
 from mbrparse.charts.rule_tables import starts
@@ -300,18 +300,14 @@ class BestFirstChart:
         # Of equally probable roots the first in order of symbols, as in the exhaustive chart.
         roots = np.flatnonzero(scores >= top - TIE)
         stack = [int(roots[np.argmin(self.symbols[roots])])]
-        edge_of = self._best_edges(best, edges)
-        nodes: list[tuple[int, int, int]] = []
-        preterminals: list[int] = []
+        edge_of = self._best_edges(best, edges).tolist()
+        listed: list[int] = []
         while stack:
             item = stack.pop()
-            edge, symbol = int(edge_of[item]), int(self.symbols[item])
-            if edge >= 0:
-                nodes.append((int(self.starts[item]), int(self.ends[item]), symbol))
-                stack.extend(self._edges[edge, [kernels.CHILDREN + 1, kernels.CHILDREN]].tolist())
-            else:
-                preterminals.append(symbol)
-        return Derivation(top, nodes, preterminals)
+            listed.append(item)
+            if edge_of[item] >= 0:
+                stack.extend(self._edges[edge_of[item], [kernels.CHILDREN + 1, kernels.CHILDREN]].tolist())
+        return derivation_of(self.starts[listed], self.ends[listed], self.symbols[listed], top)
 
     def _best_edges(self, best: FloatArray, edges: int) -> IntArray:
         """Of the first ``edges`` edges the best of each constituent, -1 over terminals.

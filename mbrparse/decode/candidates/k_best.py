@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from mbrparse.charts.exhaustive.factory import ForestCharts
 from mbrparse.charts.exhaustive.top_down import LEXICAL, UNARY, TopDownForest, top_down_forest
-from mbrparse.charts.kernel import inner_kernel, kernel
+from mbrparse.charts.kernel import kernel
 from mbrparse.charts.rule_tables import Ints
 from mbrparse.decode.candidates.samples import Samples
 from mbrparse.grammar.pcfg import FloatArray, IntArray
@@ -318,6 +318,7 @@ def best_derivations(
     score, chosen, nodes = best.score, best.place, len(lexical)
     way_first, way_to, way_rule = forest.way_first, forest.way_to, forest.way_rule
     edge_first, edge_left, edge_right = forest.edge_first, forest.edge_left, forest.edge_right
+    start, symbol = forest.node_start, forest.node_symbol
     for cell in range(len(forest.node_first) - 1):
         first, last = forest.node_first[cell], forest.node_first[cell + 1]
         cyclic = False
@@ -340,9 +341,14 @@ def best_derivations(
                 if score[below] == NONE:
                     continue
                 total = rules[way_rule[way]] + score[below]
-                if total > score[node] or (
-                    total == score[node] and _before(forest, best, nodes, way, chosen[node])
-                ):
+                is_better = total > score[node]
+                if total == score[node] and way_to[chosen[node]] >= 0:
+                    # By split, then by the children.
+                    one, other = chosen[below], chosen[nodes + way_to[chosen[node]]]
+                    mine = start[edge_right[one]], symbol[edge_left[one]], symbol[edge_right[one]]
+                    theirs = start[edge_right[other]], symbol[edge_left[other]], symbol[edge_right[other]]
+                    is_better = mine < theirs
+                if is_better:
                     score[node], chosen[node] = total, way
         # Around a cycle probabilities fall: once nothing gets better nothing will.
         while cyclic:
@@ -355,19 +361,3 @@ def best_derivations(
                         if total > score[node]:
                             score[node], chosen[node] = total, way
                             cyclic = True
-
-
-@inner_kernel
-def _before(forest: TopDownForest, best: Best, nodes: int, way: int, place: int) -> bool:
-    """Whether a binary rule comes before a node's best way so far: by split, then by its children."""
-    if forest.way_to[place] < 0:
-        return False
-    one, other = best.place[nodes + forest.way_to[way]], best.place[nodes + forest.way_to[place]]
-    left, right, symbol = forest.edge_left, forest.edge_right, forest.node_symbol
-    splits = forest.node_start[right[one]], forest.node_start[right[other]]
-    if splits[0] != splits[1]:
-        return bool(splits[0] < splits[1])
-    lefts = symbol[left[one]], symbol[left[other]]
-    if lefts[0] != lefts[1]:
-        return bool(lefts[0] < lefts[1])
-    return bool(symbol[right[one]] < symbol[right[other]])
