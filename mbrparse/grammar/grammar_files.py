@@ -37,7 +37,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mbrparse.errors import GrammarError
-from mbrparse.files import atomic_outputs, decode_lines, open_input, open_output, source_name
+from mbrparse.files import atomic_outputs, open_output, read_lines, source_name
 from mbrparse.grammar.fields import (
     DOP_MAGIC,
     LARGEST_NUMBER,
@@ -98,7 +98,7 @@ def read_grammar(path: str | Path, *, normalize: bool = False, log: Log = no_log
     GrammarError
         It is no grammar, or one that charts cannot be computed with; with file, line and remedy.
     """
-    return _pcfg(_rule_table(_read_text(path), path, normalize, log), path, log)
+    return _pcfg(_rule_table("".join(read_lines(path)), path, normalize, log), path, log)
 
 
 def grammar(source: str | Path | nltk.PCFG, *, normalize: bool = False) -> PCFG:
@@ -123,7 +123,7 @@ def grammar(source: str | Path | nltk.PCFG, *, normalize: bool = False) -> PCFG:
 
 def read_any_grammar(path: str | Path, *, normalize: bool = False, log: Log = no_log) -> Grammar:
     """Read a grammar file of any kind, a PCFG's or a DOP grammar's; raises as ``read_grammar``."""
-    content = _content(_read_text(path), path, normalize, log)
+    content = _content("".join(read_lines(path)), path, normalize, log)
     if isinstance(content, RuleTable):
         return _pcfg(content, path, log)
     from mbrparse.grammar.dop_grammar import DopGrammar
@@ -136,24 +136,15 @@ def read_rules(path: str | Path, *, normalize: bool = False, log: Log = no_log) 
 
     Raises as ``read_grammar``.
     """
-    return _rule_table(_read_text(path), path, normalize, log).rules()
+    return _rule_table("".join(read_lines(path)), path, normalize, log).rules()
 
 
 def read_rules_or_treebank(
     path: str | Path, *, normalize: bool = False, log: Log = no_log
 ) -> RuleSet | AddressedTreebank:
     """What a grammar file of any kind holds; raises as ``read_grammar``."""
-    content = _content(_read_text(path), path, normalize, log)
+    content = _content("".join(read_lines(path)), path, normalize, log)
     return content.rules() if isinstance(content, RuleTable) else content
-
-
-def _read_text(path: str | Path) -> str:
-    with open_input(path) as stream:
-        data = stream.read()
-    try:
-        return data.decode().removeprefix("\ufeff")
-    except UnicodeDecodeError:  # UTF-16 with its mark, or bytes that are no text
-        return "".join(decode_lines(io.BufferedReader(io.BytesIO(data)), source_name(path)))
 
 
 def _content(text: str, path: str | Path, normalize: bool, log: Log) -> RuleTable | AddressedTreebank:
