@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache, cached_property
 from typing import Any, Literal, NamedTuple, cast
 
@@ -13,7 +13,7 @@ from mbrparse.charts.spans import SpanSummary, no_entries
 from mbrparse.decode.answers import DecoderName, ParserOptions, SourceKind, check
 from mbrparse.decode.objectives import Objective
 from mbrparse.decode.parser.sentences import Line, Sentence
-from mbrparse.decode.parser.sources import Evidence, GrammarSource, check_fit, decoders_of, source_of
+from mbrparse.decode.parser.sources import Evidence, GrammarSource, check_fit, decoders_of
 from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors, checked_weights, mix_posteriors
 from mbrparse.decode.span_posteriors import Posteriors, SentenceChart
 from mbrparse.decode.trees import Decoder
@@ -94,10 +94,13 @@ class MixedSource(GrammarSource):
 
     kind: SourceKind = "several"
 
-    def __init__(self, grammars: Grammars, options: ParserOptions) -> None:
+    def __init__(
+        self, grammars: Grammars, options: ParserOptions, member: Callable[[Grammar, ParserOptions], Any]
+    ) -> None:
+        """``member`` makes the source of one of the grammars."""
         check(self.kind, options)
         self.origin, self._grammars, self.options = grammars, grammars, options
-        self._members = [source_of(one, options) for one in grammars.members]
+        self._members = [member(one, options) for one in grammars.members]
         first = self._members[0]
         self.grammar, self.charts, self.candidates = first.grammar, first.charts, None
         self.root, self.retags = first.root, first.retags

@@ -6,19 +6,12 @@ import math
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, Unpack, cast, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack, cast, overload
 
 from mbrparse.decode.answers import ParserOptions, ParserSettings, objective_of
 from mbrparse.decode.objectives import Kind, Objective
 from mbrparse.decode.parser.sentences import Line, Sentence, sentences_from
-from mbrparse.decode.parser.sources import (
-    FAILURES,
-    Evidence,
-    GrammarSource,
-    PosteriorsSource,
-    failure,
-    source_of,
-)
+from mbrparse.decode.parser.sources import FAILURES, Evidence, GrammarSource, PosteriorsSource, failure
 from mbrparse.decode.span_posteriors import Posteriors, SentenceChart
 from mbrparse.decode.trees import Decoded, LabelledSpans, TreeForm, fallback_spans
 from mbrparse.errors import ObjectiveError, OptionsError
@@ -147,6 +140,20 @@ class Parses(Sequence[Parse]):
         names = ", ".join(objective.name for objective in self.objectives)
         fell_back = sum(parse.reason is not None for parse in self._parses)
         return f"<{len(self)} parses for {names}; {fell_back} fell back>"
+
+
+def source_of(origin: Any, options: ParserOptions) -> Any:
+    """The source of a grammar, of several, or of given posteriors; raises OptionsError."""
+    kind = getattr(origin, "kind", None)
+    if kind == "dop":
+        from mbrparse.decode.parser.dop_source import DopSource
+
+        return DopSource(origin, options)
+    if kind == "several":
+        from mbrparse.decode.parser.mixed_source import MixedSource
+
+        return MixedSource(origin, options, source_of)
+    return (GrammarSource if kind == "pcfg" else PosteriorsSource)(origin, options)
 
 
 class Parser:

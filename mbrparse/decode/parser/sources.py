@@ -405,17 +405,3 @@ def _with_tags(sentence: Sentence, tags: Sequence[str | None]) -> Sentence:
     if all(tag is None or unescape(tag) == word for tag, word in zip(tags, words, strict=True)):
         return sentence
     return tagged(sentence, tags)
-
-
-def source_of(origin: Any, options: ParserOptions) -> Any:
-    """The source of a grammar, of several, or of given posteriors; raises OptionsError."""
-    kind = getattr(origin, "kind", None)
-    if kind == "dop":
-        from mbrparse.decode.parser.dop_source import DopSource
-
-        return DopSource(origin, options)
-    if kind == "several":
-        from mbrparse.decode.parser.mixed_source import MixedSource
-
-        return MixedSource(origin, options)
-    return (GrammarSource if kind == "pcfg" else PosteriorsSource)(origin, options)
