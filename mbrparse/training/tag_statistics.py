@@ -211,7 +211,7 @@ def read_statistics(path: str | Path) -> Statistics:
                     raise reader.error(
                         f"{odd} is neither a tag in quotes nor {BOUNDARY}", "write it in quotes"
                     )
-                counts[name][tuple(fields[2:])] += reader.number(count)
+                counts[name][tuple(fields[2:])] += reader.number(count)  # type: ignore[assignment]
                 read += 1
             case _:
                 raise reader.error(
