@@ -116,7 +116,7 @@ def test_marks_in_the_file(command: Command) -> None:
     assert "|<" not in other
     np.savez("wrong.npz", **arrays, joiner=3)
     error = command("parse text --posteriors wrong.npz").error
-    assert "array 'joiner' is of int64, where text is wanted; write np.array(joiner, dtype=str)" in error
+    assert "array 'joiner' is of int64, where text is wanted; write np.array(joiner, dtype=np.str_)" in error
 
 
 LOOKS = {

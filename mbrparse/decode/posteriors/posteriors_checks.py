@@ -7,19 +7,26 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from itertools import combinations
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 
+from mbrparse.charts.exhaustive.factory import TIE
 from mbrparse.charts.spans import begins
-from mbrparse.decode.posteriors.given_posteriors import ROUNDING, GivenPosteriors
-from mbrparse.errors import LabelError, PosteriorsError
-from mbrparse.grammar.pcfg import FloatArray
-from mbrparse.treebank.labels import JOIN, LabelMarks, foreign_option, parse_label, unescape
+from mbrparse.decode.label_order import LabelOrder
+from mbrparse.decode.posteriors.given_posteriors import ROUNDING, GivenPosteriors, added_up
+from mbrparse.errors import LabelError, OptionsError, PosteriorsError
+from mbrparse.grammar.pcfg import FloatArray, IntArray
+from mbrparse.treebank import labels as codec
+from mbrparse.treebank.labels import JOIN, LabelMarks
 
 # How far rounding may bring a posterior above one, by bytes of a number: sums over a softmax, for instance.
 TOLERANCE = {8: 1e-6, 4: ROUNDING}
+# Of posteriors that are stored in single precision.
+_SINGLE_TIE = 1e-5
 
 _HALF_OPEN = "spans are half-open: end is the position after the last word, start the first word's, from 0"
 _PROBABILITY = "g is the probability of the span with its label; of scores (logits) take mp.span_marginals"
@@ -60,7 +67,54 @@ class RawPosteriors(NamedTuple):
         return f"{self.place(entry)} {str(self.labels[self.label[entry]])!r}"
 
 
-def check_entries(raw: RawPosteriors, source: str) -> None:
+#: The arrays that have an element for each entry.
+ENTRIES = RawPosteriors._fields[2:]
+
+
+def checked_posteriors(
+    arrays: dict[str, npt.NDArray[Any]], source: str, marks: LabelMarks | str | None, ignored: Any = ()
+) -> GivenPosteriors:
+    """The posteriors of the arrays of a file; raises PosteriorsError for values that are none."""
+    if isinstance(marks, str):
+        if marks not in codec.STYLES:
+            raise OptionsError(f"marks is {marks!r}: give a LabelMarks or one of {', '.join(codec.STYLES)}")
+        marks = codec.STYLES[marks]
+    consistent, chains = arrays.pop("consistent", None), arrays.pop("chains", np.zeros(0, np.str_))
+    listed = {name: tuple(arrays.pop(name).ravel().tolist()) for name in codec.MARKS if name in arrays}
+    if listed:
+        own = LabelMarks(next(iter(listed.pop("joiner", ())), None), **listed)
+        marks = (marks or codec.PLAIN).over(own)
+    if marks is not None and marks.null:
+        nulls = np.flatnonzero(np.isin(arrays["labels"], marks.null))
+        kept = ~np.isin(arrays["label"], nulls) | arrays.get("tag", np.False_)
+        arrays |= {name: arrays[name][kept] for name in ENTRIES if name in arrays}
+    raw = RawPosteriors(**arrays)
+    _check_entries(raw, source)
+    if consistent is not None:
+        _check_consistent(consistent, raw.lengths, source)
+        consistent = consistent.astype(np.float64)
+    used, ids = np.unique(raw.label.astype(np.int64), return_inverse=True)
+    names = [str(raw.labels[label]) for label in used]
+    _check_labels(names, raw, ids, source, marks)
+    _check_single(raw, source)
+    labels, label_ids = _labels(names, ids, raw.phrase, marks)
+    given = GivenPosteriors.of_columns(
+        raw.sentence.astype(np.int64),
+        *(raw.start.astype(np.int32), raw.end.astype(np.int32), label_ids, raw.phrase),
+        raw.g.astype(np.float64),
+        lengths=raw.lengths.astype(np.int64),
+        source=source,
+        labels=labels,
+        tie=TIE if raw.g.dtype.itemsize == 8 else _SINGLE_TIE,
+        ignored=ignored,
+        consistent=consistent,
+        tells_tags=raw.tag is not None,
+    )
+    translated = [marks.translate(one) if marks else one for one in chains.tolist()]
+    return replace(given, order=_order(given, translated))
+
+
+def _check_entries(raw: RawPosteriors, source: str) -> None:
     """Check lengths, spans, label ids and posteriors; raises PosteriorsError for the first wrong one."""
 
     def check(wrong: npt.NDArray[np.bool_], says: Callable[[int], str], remedy: str) -> None:
@@ -116,7 +170,7 @@ def check_entries(raw: RawPosteriors, source: str) -> None:
         )
 
 
-def check_consistent(consistent: npt.NDArray[Any], lengths: npt.NDArray[Any], source: str) -> None:
+def _check_consistent(consistent: npt.NDArray[Any], lengths: npt.NDArray[Any], source: str) -> None:
     """Check that there is a probability for each span of each sentence."""
     long = lengths.astype(np.float64)
     spans = float((long * (long + 1) / 2).sum())
@@ -133,9 +187,10 @@ def check_consistent(consistent: npt.NDArray[Any], lengths: npt.NDArray[Any], so
         refuse(source, f"consistent[{wrong[0]}] is {consistent[wrong[0]]}", remedy)
 
 
-def check_single(raw: RawPosteriors, order: npt.NDArray[np.int64], source: str) -> None:
-    """Check that what is listed twice is there more than once; ``order`` sorts by all but the posterior."""
+def _check_single(raw: RawPosteriors, source: str) -> None:
+    """Check that what is listed twice is there more than once."""
     columns = raw.sentence, raw.start, raw.end, raw.label, raw.phrase
+    order = np.lexsort(columns[::-1])
     new = begins(*(values[order] for values in columns))
     if new.all():
         return
@@ -147,7 +202,7 @@ def check_single(raw: RawPosteriors, order: npt.NDArray[np.int64], source: str) 
         refuse(source, twice, "add the posteriors of what is the same up to its label up, and list the sum")
 
 
-def check_labels(
+def _check_labels(
     names: Sequence[str],
     raw: RawPosteriors,
     ids: npt.NDArray[np.int64],
@@ -179,7 +234,7 @@ def _trouble(name: str, wide: bool, marks: LabelMarks | None) -> tuple[str, str]
             "`null=''`"
         )
     # Also what --debinarize would write.
-    if _BREAKS & set(name if marks is not None else name + unescape(name)):
+    if _BREAKS & set(name if marks is not None else name + codec.unescape(name)):
         return "holds a bracket or white space", "call it otherwise, such as -LRB- for a bracket"
     if any("\ud800" <= character <= "\udfff" for character in name):
         return "cannot be written in UTF-8", "call it otherwise"
@@ -188,11 +243,13 @@ def _trouble(name: str, wide: bool, marks: LabelMarks | None) -> tuple[str, str]
     if marks is not None:
         return None if all(marks.parts(name)) else ("is a chain with an end missing", _CHAIN)
     try:
-        symbol = parse_label(name)
+        symbol = codec.parse_label(name)
     except LabelError:
         symbol = None
     if symbol is None or symbol.annotations:
-        option = foreign_option(name) or "`joiner` and what joins its chains, such as '::' ('' for nothing)"
+        option = (
+            codec.foreign_option(name) or "`joiner` and what joins its chains, such as '::' ('' for nothing)"
+        )
         return "holds the mark of an annotation, one of ^ > ~ & @", (
             f"if it is part of another program's label, say so with {option}; otherwise sum over what is "
             "annotated and name the label alone (a continuation of S is S_Cont)"
@@ -200,6 +257,38 @@ def _trouble(name: str, wide: bool, marks: LabelMarks | None) -> tuple[str, str]
     if not all(symbol.base.split(JOIN)):
         return "is a chain with an end missing", f"S+VP is S over VP; {_CHAIN}"
     return None
+
+
+def _order(given: GivenPosteriors, chains: Sequence[str]) -> LabelOrder | None:
+    """That of labels over one span, where there are chains: listed ones, or sums of g above one."""
+    phrase, g = given.phrase, given.g[given.phrase]
+    starts, ends, labels = given.starts[phrase], given.ends[phrase], given.label_ids[phrase]
+    sentence = given.sentence[phrase]
+    _, sums = added_up(np.arange(len(g)), (sentence, starts, ends), g)
+    if not chains and sums.max(initial=0.0) <= 1 + TOLERANCE[4]:
+        return None
+    share = (ends - starts) / given.lengths[sentence]
+    mass, wide = (np.bincount(labels, of, len(given.labels)) for of in (g, g * share))
+    width = np.divide(wide, mass, out=np.zeros(len(mass)), where=mass > 0)
+    above = Counter(pair for chain in chains for pair in combinations(chain.split(JOIN), 2))
+    return LabelOrder(above, dict(zip(given.labels, width.tolist(), strict=True)))
+
+
+def _labels(
+    names: Sequence[str], ids: npt.NDArray[np.int64], wide: npt.NDArray[np.bool_], marks: LabelMarks | None
+) -> tuple[tuple[str, ...], IntArray]:
+    """The labels in text order, and each entry's; of another program's, those over one word are tags."""
+    if marks is None:
+        shown = [list(names), list(names)]
+    else:
+        shown = [[codec.escape(name) for name in names], [marks.translate(name) for name in names]]
+    found = {shown[is_wide][position] for is_wide in (0, 1) for position in np.unique(ids[wide == is_wide])}
+    labels = tuple(sorted(found))
+    rank = {name: position for position, name in enumerate(labels)}
+    if not names:
+        return labels, ids.astype(np.int32)
+    ranks = np.array([[rank.get(name, -1) for name in row] for row in shown], np.int32)
+    return labels, ranks[wide.astype(np.int64), ids]
 
 
 _SLACK = 0.01  # sums over many labels in half precision come that near
