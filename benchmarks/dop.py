@@ -19,9 +19,10 @@ from mbrparse.charts.chart import Chart
 from mbrparse.charts.dop.dop_charts import DopCharts
 from mbrparse.charts.exhaustive.factory import ChartFactory
 from mbrparse.decode.span_decoders import best_bracketing
-from mbrparse.grammar.dop_grammar import DopGrammar, reduced_grammar
+from mbrparse.grammar.dop_grammar import DopGrammar, reduced_rules
 from mbrparse.grammar.dop_treebank import Weighting, address_trees
-from mbrparse.grammar.pcfg import IntArray
+from mbrparse.grammar.pcfg import PCFG, IntArray
+from mbrparse.grammar.rules import RuleSet, Weight
 from mbrparse.treebank.corpora.prepare import Preparation, PreparationStatistics, prepare
 from mbrparse.treebank.corpora.reading import read_corpus
 
@@ -45,7 +46,10 @@ def main(corpus: str, count: int, of_reduction: int, weighting: Weighting) -> No
         for prune in THRESHOLDS
     }
     if first:
-        written = reduced_grammar(grammar)
+        treebank = grammar.treebank
+        rules = {rule: Weight(probability) for rule, probability in reduced_rules(grammar)}
+        start = {name: Weight(number / treebank.trees) for name, number in treebank.start.items()}
+        written = PCFG.from_rules(RuleSet(treebank.terminal_kind, start, rules, treebank.unknown))
         plain = _seconds(ChartFactory(written, kernel="forest"), first)
         print(f"the plain reduction, {len(written.parent)} rules: {1e3 * plain:.0f} ms a sentence")
         for prune, spent in seconds.items():

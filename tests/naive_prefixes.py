@@ -1,11 +1,7 @@
-"""Naive twin of prefixes, next words, masked words and the sums over all trees: enumeration, as intervals.
+"""Naive twin of prefixes, next words and masked words: enumeration, as intervals.
 
-Two enumerations that share nothing:
-
-- **strings**, bottom-up: the probability of every string up to a length; what is left of one lies beyond.
-  Chains of unary rules, through cycles too, are summed in closed form (``naive_unary.closure``).
-- **leftmost derivations**, top-down: what is still to be rewritten is a stack of symbols; every rule of its
-  top is tried, and a stack of a probability below ``least`` is dropped, which widens the intervals.
+The probability of every string up to a length is found bottom-up; what is left of one lies beyond. Chains of
+unary rules, through cycles too, are summed in closed form (``naive_unary.closure``).
 
 Conventions. Sentences are tuples of terminals without quotes. An interval is ``(low, high)``; both ends are
 floats, so rounding may move them by some 1e-15. Rules have any number of children. All grammars sum to one
@@ -19,10 +15,10 @@ rewritten, whose one lexical rule has probability one.
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from fractions import Fraction
 from functools import lru_cache
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from naive import Grammar
 from naive_unary import closure
@@ -31,7 +27,6 @@ from mbrparse.grammar.rules import Rule, RuleSet, Weight, is_terminal, quote, un
 
 Words: TypeAlias = tuple[str, ...]
 Interval: TypeAlias = tuple[float, float]
-Stack: TypeAlias = tuple[str, ...]
 
 
 def terminals(rules: RuleSet) -> list[str]:
@@ -154,141 +149,6 @@ def symbol_bounds(rules: RuleSet, prefix: Words, word: str, longest: int) -> Int
     return low, low + mass_beyond(rules, longest)
 
 
-# --- leftmost derivations, top-down ------------------------------------------------------
-
-
-class Column(NamedTuple):
-    """What is known after some words of a sentence; all probabilities are joint with these words.
-
-    ``reached`` is for each symbol, tags quoted, how often it is expected to be the next to be rewritten,
-    before its rule is chosen: once for each time that it comes in a chain of unary rules or of left
-    recursion, so more than once perhaps.
-    """
-
-    prefix: Interval
-    reached: dict[str, Interval]
-    following: dict[str | None, Interval]
-
-
-def leftmost(rules: RuleSet, sentence: Words, least: float = 1e-9) -> list[Column]:
-    """The columns before each word and after the last."""
-    by_parent = _by_parent(rules)
-    most_visits = _most_rewritings(rules, lambda children: children[:1])
-    words = terminals(rules)
-    stacks: dict[Stack, float] = {(name,): w.probability for name, w in rules.start.items() if w.probability}
-    dropped = 0.0
-    columns = []
-    for word in (*sentence, None):
-        low = math.fsum(stacks.values())
-        prefix = low, low + dropped
-        end = stacks.pop((), 0.0)
-        reached: defaultdict[str, float] = defaultdict(float)
-        after: defaultdict[str, defaultdict[Stack, float]] = defaultdict(lambda: defaultdict(float))
-        while stacks:
-            grown: defaultdict[Stack, float] = defaultdict(float)
-            for stack, mass in stacks.items():
-                if mass < least:
-                    dropped += mass
-                    continue
-                top, rest = stack[0], stack[1:]
-                reached[top] += mass
-                if is_terminal(top):
-                    after[unquote(top)][rest] += mass
-                    continue
-                for children, p in by_parent[top]:
-                    if len(children) == 1 and is_terminal(children[0]):
-                        after[unquote(children[0])][rest] += mass * p
-                    else:
-                        grown[children + rest] += mass * p
-            stacks = grown
-        following: dict[str | None, Interval] = {None: (end, end + dropped)}
-        for one in words:
-            low = math.fsum(after[one].values())
-            following[one] = low, low + dropped
-        symbols = {*by_parent, *map(quote, words)}
-        columns.append(
-            Column(prefix, {a: (reached[a], reached[a] + dropped * most_visits) for a in symbols}, following)
-        )
-        stacks = after[word] if word is not None else {}
-    return columns
-
-
-class Split(NamedTuple):
-    """The surprisal of a word in bits, and what it is the sum of; infinite ends where a bound is zero."""
-
-    total: Interval
-    syntactic: Interval
-    lexical: Interval
-
-
-def lexical_syntactic(rules: RuleSet, sentence: Words, least: float = 1e-9) -> list[Split]:
-    """The split of Roark et al. (2009) for each word.
-
-    Syntactic: -log2 of how often a symbol with a lexical rule for the word is expected to be the next to
-    be rewritten after the words before, over the probability of these. Lexical: the rest. Left recursion and
-    chains of unary rules may reach symbols so often that the syntactic part is negative.
-    """
-    lexical = {rule for rule, weight in rules.rules.items() if weight.probability}
-    splits = []
-    for word, column in zip(sentence, leftmost(rules, sentence, least), strict=False):
-        over = [
-            interval
-            for symbol, interval in column.reached.items()
-            if symbol == quote(word) or Rule(symbol, (quote(word),)) in lexical
-        ]
-        reached = math.fsum(low for low, _ in over), math.fsum(high for _, high in over)
-        with_word = column.following.get(word, (0.0, 0.0))
-        splits.append(
-            Split(_bits(column.prefix, with_word), _bits(column.prefix, reached), _bits(reached, with_word))
-        )
-    return splits
-
-
-def _bits(before: Interval, after: Interval) -> Interval:
-    """-log2 of ``after`` over ``before``."""
-
-    def bits(numerator: float, denominator: float) -> float:
-        if not numerator:
-            return math.inf
-        return math.log2(denominator) - math.log2(numerator) if denominator else -math.inf
-
-    return bits(after[1], before[0]), bits(after[0], before[1])
-
-
-def _by_parent(rules: RuleSet) -> dict[str, list[tuple[tuple[str, ...], float]]]:
-    found: dict[str, list[tuple[tuple[str, ...], float]]] = {}
-    for (parent, children), weight in rules.rules.items():
-        if weight.probability:
-            found.setdefault(parent, []).append((children, weight.probability))
-    return found
-
-
-def _most_rewritings(rules: RuleSet, counted: Callable[[Words], Words]) -> float:
-    """A bound on how many nonterminals are expected to be rewritten from one on, ``counted`` children only.
-
-    With c_t the largest expected number after t rounds, a c_t below one shrinks all that follows by that
-    factor every t rounds.
-    """
-    by_parent = _by_parent(rules)
-    symbols = dict.fromkeys(by_parent, 1.0)
-    total = 0.0
-    for _ in range(10_000):
-        most = max(symbols.values())
-        if most < 0.5:
-            return total / (1 - most)
-        total += most
-        symbols = {
-            parent: sum(
-                p * sum(symbols.get(child, 0.0) for child in counted(children)) for children, p in choices
-            )
-            for parent, choices in by_parent.items()
-        }
-    raise ValueError("the grammar is not consistent, or next to inconsistent")
-
-
-# --- sums over trees ---------------------------------------------------------------------
-
-
 # --- closed forms ------------------------------------------------------------------------
 
 
@@ -321,15 +181,9 @@ def catalan_prefix(branch: Fraction, length: int) -> Fraction:
     return 1 - sum((catalan_string(branch, shorter) for shorter in range(length)), Fraction(0))
 
 
-def catalan_reached(branch: Fraction, length: int) -> Fraction:
-    """How often S is expected to be next after so many a's: each time, the next word is 1 - branch likely."""
-    return catalan_prefix(branch, length + 1) / (1 - branch)
-
-
 def left_recursive_grammar(leave: Fraction) -> RuleSet:
     """S -> 'a' with probability ``leave``, S -> S 'b' otherwise (Stolcke 1995, "Prediction loops": p and q).
 
-    The string a b^n has probability p q^n; as a prefix, q^n. At the outset S is next 1 + q + q^2 + ... = 1/p
-    times, so that Stolcke's forward probability of S -> 'a' is one and that of S -> S 'b' is q/p.
+    The string a b^n has probability p q^n; as a prefix, q^n.
     """
     return _rules({"S -> 'a'": leave, "S -> S 'b'": 1 - leave})

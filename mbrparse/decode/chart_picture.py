@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from textwrap import fill
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import pandas as pd
@@ -22,11 +22,6 @@ from mbrparse.grammar.projection import label_shares, projected_names
 from mbrparse.grammar.rules import quote
 from mbrparse.local_settings import no_local_settings
 from mbrparse.treebank.labels import state_of
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from mbrparse.grammar.pcfg import FloatArray
 
 #: Background colours of terminals (of 256) for a posterior of nothing up to one.
 _SHADES = (231, 230, 229, 228, 222, 215, 209, 203)
@@ -192,8 +187,6 @@ class ChartPicture:
 
 def draw_cells(shown: Sequence[PictureCell], words: Sequence[str], form: str) -> bytes:
     """The picture's bytes: rows are first words, columns last ones, shades the labels' posteriors."""
-    import numpy as np
-
     n = len(words)
     g = np.full((n, n), np.nan)
     for cell in shown:
@@ -218,8 +211,6 @@ def draw_table(
     Names are of rows and columns; titles those of columns, rows and shades; margins inches beside and below.
     ``form`` is svg, png or pdf. The same input gives the same bytes with one version of matplotlib.
     """
-    import numpy as np
-
     with no_local_settings():
         import matplotlib as mpl
         from matplotlib.figure import Figure

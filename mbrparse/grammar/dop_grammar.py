@@ -42,7 +42,7 @@ from mbrparse.files import atomic_outputs, open_output
 from mbrparse.grammar.dop_treebank import NO_CHILD, AddressedTreebank
 from mbrparse.grammar.fields import format_number
 from mbrparse.grammar.pcfg import PCFG, FloatArray, IntArray, Kind
-from mbrparse.grammar.rules import Rule, RuleSet, Weight, is_terminal, quote, unquote
+from mbrparse.grammar.rules import Rule, is_terminal, quote, unquote
 
 #: The least weight: fragments that are rarer among their label's count as so rare. Products of four
 #: are numbers still, whatever the treebank's number of fragments.
@@ -229,14 +229,6 @@ def reduced_rules(grammar: DopGrammar) -> Iterator[tuple[Rule, float]]:
                 rule = Rule(labels[address], children)
                 merged[rule] = merged.get(rule, 0.0) + math.prod(shares, start=up)
     yield from merged.items()
-
-
-def reduced_grammar(grammar: DopGrammar) -> PCFG:
-    """The reduction as a PCFG, for the charts of any."""
-    treebank = grammar.treebank
-    rules = {rule: Weight(probability) for rule, probability in reduced_rules(grammar)}
-    start = {name: Weight(count / treebank.trees) for name, count in treebank.start.items()}
-    return PCFG.from_rules(RuleSet(treebank.terminal_kind, start, rules, treebank.unknown))
 
 
 def write_reduction(treebank: AddressedTreebank, rules_path: str, lexicon_path: str, root: str) -> None:

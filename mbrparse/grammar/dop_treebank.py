@@ -27,7 +27,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -138,69 +137,50 @@ def address_trees(
     >>> [treebank.labels[label] for label in treebank.label], treebank.count.tolist()
     (['NP', 'VP', 'S'], [2.0, 1.0, 1.0])
     """
-    found = _Addresses(terminal_kind == "words")
+    addresses: dict[tuple[str, int, int], int] = {}
+    terminals: dict[str, int] = {}
+    nodes: list[int] = []  # the address of each
     start: Counter[str] = Counter()
-    for tree in trees:
-        found.add(tree)
-        start[tree.tree.label] += 1
-    if not start:
-        raise GrammarError("no trees to train on", remedy="give binarized trees: mbrparse binarize")
-    return AddressedTreebank(
-        terminal_kind,
-        weighting,
-        max_depth,
-        dict(start),
-        *addresses_of(found.addresses, list(found.terminals)),
-        np.bincount(found.of_nodes).astype(np.float64),
-    )
 
+    def terminal(name: str) -> int:
+        return ~terminals.setdefault(name, len(terminals))
 
-class _Addresses:
-    """The addresses of subtrees, by label and children; ``of_nodes`` has that of each node."""
+    def address(label: str, left: int, right: int) -> int:
+        nodes.append(addresses.setdefault((label, left, right), len(addresses)))
+        return nodes[-1]
 
-    def __init__(self, words: bool) -> None:
-        self._words = words
-        self.addresses: dict[tuple[str, int, int], int] = {}
-        self.of_nodes: list[int] = []
-        self.terminals: dict[str, int] = {}
-
-    def add(self, placed: SourceTree) -> None:
-        """Give every node of a tree its address."""
-        source, line, tree, _ = placed
-        wrong = partial(GrammarError, source=source, line=line)
+    for source, line, tree, _ in trees:
+        start[tree.label] += 1
         if not tree.children:
-            raise wrong("a tree without constituents", remedy=_REMEDY)
+            raise GrammarError("a tree without constituents", source=source, line=line, remedy=_REMEDY)
         # Nodes in preorder are put together from the back, the left child on top of the right one.
         done: list[int] = []
         for node in reversed(list(tree.preorder())):
-            children = len(node.children)
-            if not children:
-                done.append(self._leaf(node))
-                continue
-            if not node.label or is_terminal(node.label):
-                raise wrong(f"constituent label {node.label!r} cannot stand in a grammar", remedy=_REMEDY)
-            if children == 1:
-                raise wrong(
-                    f"{node.label} is a unary node, which fragments of binary trees have no place for",
-                    remedy="binarize with `unary=top`, bottom, join or join-tags",
-                )
-            if children > 2:
-                raise wrong(f"constituent {node.label} has {children} children, not 2", remedy=_REMEDY)
-            left, right = done.pop(), done.pop()
-            done.append(self._address(node.label, left, right))
+            if node.children:
+                _check_node(node, source, line)
+                done.append(address(node.label, done.pop(), done.pop()))
+            elif terminal_kind == "words" and node.word is not None:
+                done.append(address(escape(node.label), terminal(node.word), NO_CHILD))
+            else:
+                done.append(terminal(node.tag))
+    if not start:
+        raise GrammarError("no trees to train on", remedy="give binarized trees: mbrparse binarize")
+    count = np.bincount(nodes).astype(np.float64)
+    columns = addresses_of(addresses, list(terminals))
+    return AddressedTreebank(terminal_kind, weighting, max_depth, dict(start), *columns, count)
 
-    def _leaf(self, leaf: Tree) -> int:
-        if self._words and leaf.word is not None:
-            return self._address(escape(leaf.label), self._terminal(leaf.word), NO_CHILD)
-        return self._terminal(leaf.tag)
 
-    def _terminal(self, name: str) -> int:
-        return ~self.terminals.setdefault(name, len(self.terminals))
-
-    def _address(self, label: str, left: int, right: int) -> int:
-        address = self.addresses.setdefault((label, left, right), len(self.addresses))
-        self.of_nodes.append(address)
-        return address
+def _check_node(node: Tree, source: str, line: int | None) -> None:
+    message, remedy = "", _REMEDY
+    if not node.label or is_terminal(node.label):
+        message = f"constituent label {node.label!r} cannot stand in a grammar"
+    elif len(node.children) == 1:
+        message = f"{node.label} is a unary node, which fragments of binary trees have no place for"
+        remedy = "binarize with `unary=top`, bottom, join or join-tags"
+    elif len(node.children) > 2:
+        message = f"constituent {node.label} has {len(node.children)} children, not 2"
+    if message:
+        raise GrammarError(message, source=source, line=line, remedy=remedy)
 
 
 def addresses_of(
