@@ -136,9 +136,10 @@ class Agreement(ABC):
 
     def _left(self, known: Any, forbidden: frozenset[Bracket]) -> FloatArray:
         """The joint probabilities by bracket, without what is forbidden."""
+        joint: FloatArray = known.joint
         if not forbidden:
-            return known.joint
-        joint = known.joint.copy()
+            return joint
+        joint = joint.copy()
         joint[[self._place_of[bracket] for bracket in forbidden]] = 0.0
         return joint
 

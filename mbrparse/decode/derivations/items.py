@@ -75,10 +75,10 @@ def item_tables(charts: ForestCharts) -> ItemTables:
     """The items of a grammar whose symbols have the charts' labels."""
     tables, unaries, symbols = charts.forests.tables, charts.forests.unaries, charts.grammar.symbols
     count, label = len(symbols), charts.label
-    pair = np.repeat(np.arange(len(tables.pair_left)), np.diff(tables.rule_start.astype(np.int64)))
+    pair = np.repeat(np.arange(len(tables.pair_left)), np.diff(tables.rule_start).astype(np.int64))
     left = np.flatnonzero(tables.left_index >= 0)[tables.pair_left][pair]
-    right = np.repeat(np.arange(count), np.diff(tables.pair_start.astype(np.int64)))[pair]
-    below = np.repeat(np.arange(count), np.diff(unaries.rule_start.astype(np.int64)))
+    right = np.repeat(np.arange(count), np.diff(tables.pair_start).astype(np.int64))[pair]
+    below = np.repeat(np.arange(count), np.diff(unaries.rule_start).astype(np.int64))
     nonterminal = np.array([not is_terminal(name) for name in symbols])
     # A terminal shares its name with no label.
     label = np.where(nonterminal, label, label.max(initial=0) + 1 + np.arange(count))

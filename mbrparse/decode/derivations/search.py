@@ -50,7 +50,8 @@ def graph_of(**arrays: Ints) -> Graph:
     parents, nodes = arrays["unary_parent"], np.arange(len(arrays["node_symbol"]) + 1)
     step = np.argsort(parents, kind="stable").astype(np.int32)
     first = np.searchsorted(parents[step], nodes if len(step) else nodes[:0]).astype(np.int32)
-    return Graph(*(arrays[name] for name in Graph._fields[:-2]), first, step)
+    own = {name: arrays[name] for name in Graph._fields[:-2]}
+    return Graph(**own, step_first=first, step=step)
 
 
 class Gains(NamedTuple):
