@@ -231,7 +231,8 @@ def _described(settings: Settings) -> dict[str, Any]:
 
 
 def _digest(settings: dict[str, Any], content: msgspec.Raw) -> str:
-    return digest([settings, bytes(content)])
+    # As JSON: numbers of more than 64 bits are settings too.
+    return digest([msgspec.json.encode(settings, order="deterministic"), bytes(content)])
 
 
 def _shown(value: object) -> str:

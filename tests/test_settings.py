@@ -16,7 +16,7 @@ from mbrparse.grammar.unknown_words import Tagger, tagger_path
 from mbrparse.settings import load, resumable_outputs, save
 from mbrparse.treebank.brackets import read_tree
 
-MADE_FROM = {"seed": 1, "terminals": "tags"}
+MADE_FROM = {"seed": 1, "terminals": "tags", "most": 2**64}
 TAGGED = "(S (DT the) (NN dog) (VB barks) (JJ new))"
 JUNK = st.sampled_from(["0", "-1", "null", '"x"', "[]", "{}", "1e999", "NaN", "9" * 400, "[" * 10_000])
 
@@ -75,7 +75,7 @@ def test_other_settings_and_another_program_are_named(
 ) -> None:
     save(tmp_path / "c", KEPT, MADE_FROM)
     with pytest.raises(InputMismatchError) as found:
-        load(tmp_path / "c", Checkpoint, {"terminals": "words", "prune": 0.1}, "begin anew")
+        load(tmp_path / "c", Checkpoint, {"terminals": "words", "most": 2**64, "prune": 0.1}, "begin anew")
     assert found.value.message == (
         'made with other settings (seed: 1, now not given; terminals: "tags", now "words"; '
         "prune: not given, now 0.1)"

@@ -6,7 +6,6 @@ import naive
 import numpy as np
 import pytest
 from best_first_cases import EXHAUSTED, inside_of, pcfg_of, search
-from conversion import posteriors_of
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import grammars, sentences
@@ -68,22 +67,6 @@ def test_exhausted_inside_is_the_naive_one_but_for_the_threshold(
         least = value * (1 + threshold) ** -(end - start - 1)
         assert least * (1 - NEAR) <= found[start, end, symbol] <= value * (1 + NEAR)
     assert inside_of(chart, chart.inside.tolist()) == pytest.approx(expected, rel=NEAR)
-
-
-@given(known())
-def test_exhausted_posteriors_and_viterbi_are_the_naive_ones(case: tuple[naive.Grammar, list[str]]) -> None:
-    grammar, sentence = case
-    chart = search(pcfg_of(grammar), sentence)
-    total = float(naive.sentence_probability(grammar, sentence))
-    assert math.exp(chart.log_prob) == pytest.approx(total, rel=NEAR)
-    if total == 0:
-        assert chart.viterbi().log_prob == -math.inf
-        return
-    expected = {key: float(value) for key, value in naive.posteriors(grammar, sentence).items()}
-    assert posteriors_of(chart.span_posteriors(), chart.grammar.labels) == pytest.approx(
-        expected, rel=1e-8, abs=1e-12
-    )
-    assert chart.viterbi().log_prob == pytest.approx(math.log(naive.viterbi(grammar, sentence)[0]), rel=NEAR)
 
 
 @pytest.mark.parametrize("merit", ["stack", "normalized-beta", "prefix", "boundary-trigram"])

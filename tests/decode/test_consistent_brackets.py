@@ -1,44 +1,11 @@
-"""The objective consistent-brackets: its optimum by enumeration, its details, its posteriors in a file."""
+"""The objective consistent-brackets in details and files; tests/fuzz compares it with all trees."""
 
 import json
-import math
 from pathlib import Path
 
-import naive
-import naive_crossing
 import numpy as np
 import pytest
 from commandline import run
-from conversion import to_pcfg
-from hypothesis import given
-from strategies import derived
-
-from mbrparse.decode.parser.parser import Parser
-
-NAMES = {"A": "S_Cont", "B": "S_Cont>NP", "C": "NP"}
-
-
-@given(derived())
-def test_optimum_equals_enumeration(case: tuple[naive.Grammar, list[str]]) -> None:
-    grammar, words = case
-    trees = naive_crossing.n_ary_trees(grammar, words, lambda symbol: symbol in "AB")
-    expected = {
-        bracketing: sum(naive_crossing.consistent(trees, span) for span in sorted(bracketing))
-        for bracketing in naive.bracketings(len(words))
-    }
-    parser = Parser(to_pcfg(grammar, NAMES), "consistent-brackets", "bracketed-recall")
-    parse = parser.parse([words])[0]
-    found = parse.decoded[0]
-    assert found is not None
-    assert found.score == pytest.approx(max(expected.values()), abs=1e-9)
-    chosen = frozenset((start, end) for start, end, _ in found.spans)
-    assert expected[chosen] == pytest.approx(max(expected.values()), abs=1e-9)
-    assert found.consistent is not None
-    assert math.fsum(found.consistent) == pytest.approx(found.score, abs=1e-9)
-    other = parse.decoded[1]
-    assert other is not None
-    assert other.consistent is None
-
 
 CONSISTENT = ("--objective", "consistent-brackets")
 

@@ -2,13 +2,11 @@
 
 import naive
 import naive_nary
-import naive_unary
 import numpy as np
 import pytest
 from conversion import to_pcfg
 from hypothesis import given
 from hypothesis import strategies as st
-from unary_strategies import unary_cases
 
 from mbrparse.charts.spans import SpanEntries
 from mbrparse.decode.objectives import OBJECTIVES, Item, Objective, Space
@@ -69,29 +67,6 @@ def test_trees_reach_the_enumerated_optimum(
     found_f = naive_nary.f_of(constituents, frozenset((i, j) for i, j, _ in f.spans), *weights)
     assert found_f == pytest.approx(best_f, abs=1e-9)
     assert f.constituents == pytest.approx(sum(constituents.values()))
-
-
-@given(unary_cases(longest=4))
-def test_with_grammars_that_have_unary_rules(case: tuple[naive.Grammar, list[str]]) -> None:
-    """Constituents over one word take part, preterminals do not."""
-    grammar, words = case
-    ours = to_pcfg(grammar)
-    if not (ours.encode(words) >= 0).all():
-        return
-    [parse] = Parser(ours, "general-recall", "labelled-f", "bracketed-f", items="symbol").parse([words])
-    if parse.reason is not None:
-        return
-    lexical = naive_unary.item_posteriors(grammar, words, "rule")
-    g = {
-        (i, j, x): float(mass - lexical.get((i, j, x), 0))
-        for (i, j, x), mass in naive_unary.posteriors(grammar, words).items()
-        if x not in grammar.terminals() and "_Cont" not in x
-    }
-    g = {span: mass for span, mass in g.items() if mass > 1e-12}
-    n, scores = len(words), parse.expected_scores
-    assert scores["general-recall"] == pytest.approx(naive_nary.optimum(g, n, 1, 0), abs=1e-6)
-    assert scores["labelled-f"] == pytest.approx(naive_nary.chain_f_optimum(g, n, 1, 0), abs=1e-6)
-    assert scores["bracketed-f"] == pytest.approx(naive_nary.chain_f_optimum(g, n, 0, 1), abs=1e-6)
 
 
 def test_general_recall_has_both_recalls_for_special_cases() -> None:

@@ -288,8 +288,11 @@ class _Objectives:
         parse = self._parse(*rows, refusable=True)
         for row, found in zip(rows, () if parse is None else parse.decoded, strict=False):
             assert found is not None
-            best = naive_nary.expected_f_optimum(truths, self.n, row.name == "labelled-f")
-            self.check.close(f"n-ary {row.name}, exact", found.score, best)
+            where, labels = f"n-ary {row.name}, exact", row.name == "labelled-f"
+            best = naive_nary.expected_f_optimum(truths, self.n, labels)
+            self.check.close(where, found.score, best)
+            self.check.close(where, naive_nary.expected_f(truths, frozenset(found.spans), labels), best)
+            self.check.close(where, found.constituents, sum(len(tree) * p for tree, p in truths.items()))
 
     def _consistent(self) -> None:
         parse = self._parse("consistent-brackets", "consistent-brackets-product", refusable=True)
@@ -304,6 +307,7 @@ class _Objectives:
         assert sum_of.consistent is not None
         for (i, j, _), value in zip(sum_of.spans, sum_of.consistent, strict=True):
             self.check.close("c", value, c[i, j])
+        self.check.close("c", sum_of.score, math.fsum(sum_of.consistent))
         self.check.close("free consistent-brackets", sum_of.score, sums)
         if products > 1e-12:
             self.check.close("free consistent-brackets-product", product_of.score, math.log(products), 1e-8)
@@ -400,6 +404,9 @@ class _Objectives:
             best = sorted((float(p / self.true.total) for p in looks.values()), reverse=True)
             for mine, theirs in zip(listed, best, strict=False):
                 self.check.close(name, mine, theirs)
+            sampled = self._parse(samples=50, seed=1, debinarized=nary, refusable=True)
+            for one in (*parse.candidates, *(() if sampled is None else sampled.candidates)):
+                self.check.close(name, one.log_prob, naive_unary.log(looks[tuple(one.spans)]))
             self._risk(looks, nary)
 
     def _risk(self, looks: Mapping[Spans, P], nary: bool) -> None:

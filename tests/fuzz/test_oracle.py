@@ -3,7 +3,7 @@
 import pytest
 from cases import KINDS, Case, cases
 from comparisons import Comparison, Mismatch, compare
-from hypothesis import given, settings
+from hypothesis import given
 from oracle import try_row
 
 
@@ -11,7 +11,6 @@ from oracle import try_row
 def test_cases_of_every_kind_agree(kind: str) -> None:
     check = Comparison()
 
-    @settings(max_examples=3)
     @given(cases(kind))
     def agree(case: Case) -> None:
         compare(case, check)
