@@ -1,4 +1,4 @@
-"""The naive twin's grammars as the library's and back, and what charts say under the twin's names."""
+"""The naive twins' grammars as the library's and back, and what charts say under the twins' names."""
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
@@ -6,10 +6,12 @@ from typing import TypeVar
 
 import naive
 import numpy as np
+from naive_dop import Node
 
 from mbrparse.charts.chart import Chart
 from mbrparse.charts.spans import SpanEntries
 from mbrparse.decode.candidates.samples import Samples
+from mbrparse.grammar.dop_treebank import AddressedTreebank, Weighting, address_trees
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import (
     Rule,
@@ -21,6 +23,8 @@ from mbrparse.grammar.rules import (
     relative_frequencies,
     unquote,
 )
+from mbrparse.treebank.corpora.reading import SourceTree
+from mbrparse.treebank.tree import Tree
 
 Name = TypeVar("Name")
 
@@ -109,3 +113,19 @@ def nodes_of(samples: Samples, names: Sequence[Name]) -> list[tuple[tuple[int, i
     symbols = [names[x] for x in samples.symbol]
     rows = list(zip(samples.start.tolist(), samples.end.tolist(), symbols, strict=True))
     return [tuple(rows[begin:end]) for begin, end in pairwise(samples.first.tolist())]
+
+
+def dop_treebank(
+    nodes: Sequence[Node], kind: TerminalKind, weighting: Weighting, depth: int | None = None
+) -> AddressedTreebank:
+    """The library's treebank of the DOP twin's trees."""
+    trees = [SourceTree("", 1, dop_tree(node)) for node in nodes]
+    return address_trees(trees, kind, weighting, depth)
+
+
+def dop_tree(node: Node) -> Tree:
+    """The library's tree of one of the DOP twin's."""
+    if isinstance(node, str):
+        return Tree(node)
+    label, children = node
+    return Tree(label, word=children[0]) if len(children) == 1 else Tree(label, list(map(dop_tree, children)))

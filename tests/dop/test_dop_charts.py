@@ -1,4 +1,4 @@
-"""Charts of DOP grammars against the enumeration of all fragments, and the written reduction's charts."""
+"""Charts of DOP grammars that are pruned, or have very many fragments; tests/fuzz lists all fragments."""
 
 import math
 from collections import Counter
@@ -7,20 +7,16 @@ import naive
 import naive_unary
 import numpy as np
 import pytest
-from conversion import posteriors_of
-from hypothesis import given
+from conversion import dop_tree, dop_treebank
 from hypothesis import strategies as st
 from naive_dop import NaiveDop, Node, inner_nodes, spans, words_of
 
-from mbrparse.charts.dop.dop_charts import DopCharts, DopTreeProbability
-from mbrparse.charts.exhaustive.factory import ChartFactory
-from mbrparse.charts.spans import SpanEntries
+from mbrparse.charts.dop.dop_charts import DopCharts
 from mbrparse.decode.parser.parser import Parser
 from mbrparse.errors import GrammarError
-from mbrparse.grammar.dop_grammar import DopGrammar, reduced_rules
-from mbrparse.grammar.dop_treebank import AddressedTreebank, Weighting, address_trees
-from mbrparse.grammar.pcfg import PCFG
-from mbrparse.grammar.rules import RuleSet, TerminalKind, Weight
+from mbrparse.grammar.dop_grammar import DopGrammar
+from mbrparse.grammar.dop_treebank import Weighting, address_trees
+from mbrparse.grammar.rules import TerminalKind
 from mbrparse.treebank.corpora.reading import SourceTree
 from mbrparse.treebank.tree import Tree
 
@@ -42,19 +38,6 @@ def _nodes(kind: TerminalKind) -> st.SearchStrategy[Node]:
     return st.builds(_node, st.sampled_from(["A", "S"]), pairs, pairs)
 
 
-def _tree(node: Node) -> Tree:
-    if isinstance(node, str):
-        return Tree(node)
-    label, children = node
-    return Tree(label, word=children[0]) if len(children) == 1 else Tree(label, list(map(_tree, children)))
-
-
-def _treebank(
-    nodes: list[Node], kind: TerminalKind, weighting: Weighting, depth: int | None = None
-) -> AddressedTreebank:
-    return address_trees([SourceTree("", 1, _tree(node)) for node in nodes], kind, weighting, depth)
-
-
 _KINDS: tuple[TerminalKind, ...] = ("tags", "words")
 kinds = st.sampled_from(_KINDS)
 cases = kinds.flatmap(
@@ -62,66 +45,6 @@ cases = kinds.flatmap(
         st.just(kind), st.lists(_nodes(kind), min_size=1, max_size=3).map(lambda trees: [*trees, trees[0]])
     )
 )
-
-
-@given(
-    cases,
-    st.sampled_from(WEIGHTINGS),
-    st.none() | st.integers(1, 3),
-    st.lists(st.sampled_from("xy"), max_size=4),
-)
-def test_charts_are_the_sums_over_all_derivations(
-    case: tuple[TerminalKind, list[Node]], weighting: Weighting, depth: int | None, other: list[str]
-) -> None:
-    """Those of addresses, and of the reduction that is written out."""
-    kind, nodes = case
-    twin = NaiveDop(nodes, weighting, depth)
-    treebank = _treebank(nodes, kind, weighting, depth)
-    grammar = DopGrammar.of_treebank(treebank)
-    charts = DopCharts(grammar)
-    written = _written(grammar)
-    general = ChartFactory(written)
-    for words in {words_of(nodes[0]), words_of(nodes[-2]), tuple(other)} - {()}:
-        ids = grammar.pcfg.encode(words)
-        if ids.min() < 0:
-            continue
-        chart = charts.chart(ids)
-        found = [chart, general.chart(written.encode(words))]
-        trees = twin.trees(words)
-        if not trees:
-            assert not any(one.has_parse for one in found)
-            continue
-        for one, names in zip(found, (grammar.pcfg.labels, written.labels), strict=True):
-            assert one.log_prob == pytest.approx(math.log(sum(trees.values())), abs=1e-11)
-            assert _table(one.span_posteriors(), names) == pytest.approx(twin.posteriors(words), abs=1e-12)
-        assert chart.viterbi().log_prob == pytest.approx(twin.best_derivation(words), abs=1e-11)
-        tree = max(trees, key=lambda one: trees[one])
-        wide = [span for span in sorted(spans(tree), key=_preorder) if span[1] - span[0] > 1]
-        alike = [p for other_tree, p in trees.items() if _wide(other_tree) == _wide(tree)]
-        log_prob = DopTreeProbability(grammar).log_prob(wide, ids)
-        assert log_prob == pytest.approx(math.log(sum(alike)), abs=1e-11)
-
-
-def _preorder(span: tuple[int, int, str]) -> tuple[int, int]:
-    return span[0], -span[1]
-
-
-def _wide(tree: Node) -> list[tuple[int, int, str]]:
-    return sorted(span for span in spans(tree) if span[1] - span[0] > 1)
-
-
-def _table(entries: SpanEntries, labels: tuple[str, ...]) -> dict[tuple[int, int, str], float]:
-    """Posteriors of nodes: terminals that stand by themselves are none."""
-    return {span: g for span, g in posteriors_of(entries, labels).items() if span[2] not in "xy"}
-
-
-def _written(grammar: DopGrammar) -> PCFG:
-    rules = {rule: Weight(probability) for rule, probability in reduced_rules(grammar)}
-    treebank = grammar.treebank
-    start = {name: Weight(count / treebank.trees) for name, count in treebank.start.items()}
-    written = RuleSet(treebank.terminal_kind, start, rules)
-    written.check()
-    return PCFG.from_rules(written)
 
 
 TREES: list[Node] = [
@@ -150,7 +73,7 @@ def _pcfg_of(nodes: list[Node]) -> naive.Grammar:
 
 @pytest.mark.parametrize("prune", [0.2, 0.6, 0.999])
 def test_what_pruning_leaves_out(prune: float) -> None:
-    grammar = DopGrammar.of_treebank(_treebank(TREES, "tags", "plain"))
+    grammar = DopGrammar.ofdop_treebank(dop_treebank(TREES, "tags", "plain"))
     plain = _pcfg_of(TREES)
     for words in sorted({words_of(tree) for tree in TREES}):
         chart = DopCharts(grammar, prune=prune).chart(grammar.pcfg.encode(words))
@@ -178,8 +101,8 @@ def test_values_do_not_leave_the_numbers_range_with_very_many_fragments(weightin
     for _ in range(1500):
         chain = Tree("A", [Tree("P", word="x"), chain])
     small: list[Node] = [("A", (("P", ("x",)), ("Q", ("y",)))), ("A", (("Q", ("y",)), ("P", ("x",))))]
-    trees = [SourceTree("", 1, tree) for tree in [chain, *map(_tree, small * 2)]]
-    grammar = DopGrammar.of_treebank(address_trees(trees, "words", weighting))
+    trees = [SourceTree("", 1, tree) for tree in [chain, *map(dop_tree, small * 2)]]
+    grammar = DopGrammar.ofdop_treebank(address_trees(trees, "words", weighting))
     charts = DopCharts(grammar)
     for words in (["x"] * 30, ["y", "x"], ["x"] * 3 + ["y"]):
         chart = charts.chart(grammar.pcfg.encode(words))
@@ -191,7 +114,7 @@ def test_values_do_not_leave_the_numbers_range_with_very_many_fragments(weightin
 
 
 def test_a_parser_takes_a_dop_grammar() -> None:
-    grammar = DopGrammar.of_treebank(_treebank(TREES, "tags", "plain"))
+    grammar = DopGrammar.ofdop_treebank(dop_treebank(TREES, "tags", "plain"))
     twin = NaiveDop(TREES, "plain")
     words = words_of(TREES[1])
     best = twin.posteriors(words)

@@ -1,26 +1,24 @@
-"""The k best derivations of DOP grammars against the list of all, sorted; candidates, and a choice of them.
+"""The k best derivations of DOP grammars against the list of all, sorted.
 
 Of short sentences: of eight words there are too many derivations to list.
 """
 
 import math
 from collections import Counter
-from itertools import pairwise
 
 import pytest
+from conversion import dop_treebank
 from hypothesis import given
 from hypothesis import strategies as st
 from naive_dop import NaiveDop, Node, words_of
-from test_dop_charts import WEIGHTINGS, _treebank, cases
-from test_dop_samples import Listed, drawn, listed, shares, wide
+from test_dop_charts import WEIGHTINGS, cases
+from test_dop_samples import drawn, listed
 
 from mbrparse.charts.dop.dop_charts import DopCharts
 from mbrparse.decode.parser.dop_source import dop_k_best
-from mbrparse.decode.parser.parser import Parser
 from mbrparse.grammar.dop_grammar import DopGrammar
 from mbrparse.grammar.dop_treebank import Weighting
 from mbrparse.grammar.rules import TerminalKind
-from mbrparse.treebank.outlines import constituents
 
 COUNT = 1_000
 short = cases.filter(lambda case: max(len(words_of(tree)) for tree in case[1]) <= 5)
@@ -31,7 +29,7 @@ def test_derivations_come_in_order(
     case: tuple[TerminalKind, list[Node]], weighting: Weighting, depth: int | None, k: int
 ) -> None:
     kind, nodes = case
-    grammar = DopGrammar.of_treebank(_treebank(nodes, kind, weighting, depth))
+    grammar = DopGrammar.ofdop_treebank(dop_treebank(nodes, kind, weighting, depth))
     naive = NaiveDop(nodes, weighting, depth)
     for words in {words_of(nodes[0]), words_of(nodes[-2])}:
         ids = grammar.pcfg.encode(words)
@@ -52,33 +50,3 @@ def test_derivations_come_in_order(
             assert count <= theirs[key]
             if key[1] > last + 1e-5:
                 assert count == theirs[key]
-
-
-@given(short, st.sampled_from(WEIGHTINGS), st.sampled_from(["k_best", "samples"]))
-def test_candidates_are_all_trees_with_their_probabilities(
-    case: tuple[TerminalKind, list[Node]], weighting: Weighting, way: str
-) -> None:
-    kind, nodes = case
-    grammar = DopGrammar.of_treebank(_treebank(nodes, kind, weighting))
-    words = words_of(nodes[0])
-    trees = NaiveDop(nodes, weighting).trees(words)
-    total = float(sum(trees.values()))
-    expected = shares(trees, wide)
-    options = {way: COUNT}
-    [parse] = Parser(grammar, "labelled-recall", **options).parse([list(words)])  # type: ignore[arg-type]
-    found: dict[Listed, float] = {}
-    for one in parse.candidates:
-        assert one.tree is not None
-        spans = tuple((node.start, node.end, node.label) for node in constituents(one.tree))
-        found[spans] = math.exp(one.log_prob) / total
-    # In order, but for rounding.
-    assert all(first >= (1 - 1e-12) * then for first, then in pairwise(found.values()))
-    assert found.keys() <= expected.keys()
-    for tree, share in expected.items():
-        if tree in found:
-            assert found[tree] == pytest.approx(share, rel=1e-9)
-        else:
-            # Samples lack it with a probability of 1e-11.
-            assert share < 0.025
-    if way == "k_best" and len(NaiveDop(nodes, weighting).derivations(words)) <= COUNT:
-        assert found.keys() == expected.keys()

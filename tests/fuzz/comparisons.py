@@ -15,15 +15,16 @@ import naive_nary
 import naive_objectives
 import naive_unary
 import numpy as np
+import pytest
 from cases import Case
-from conversion import posteriors_of, to_rules
+from conversion import dop_treebank, posteriors_of, to_rules
 from naive import Grammar, LabelledSpan, Node, P
-from naive_dop import NaiveDop
+from naive_dop import NaiveDop, inner_nodes
 from naive_dop import Node as DopNode
 from naive_dop import spans as dop_spans
 
 from mbrparse.charts.chart import TOO_IMPROBABLE
-from mbrparse.charts.dop.dop_charts import DopCharts
+from mbrparse.charts.dop.dop_charts import DopCharts, DopTreeProbability
 from mbrparse.charts.exhaustive.factory import ChartFactory, Kernel, PrunedCharts, Pruning
 from mbrparse.decode.best_first.best_first import BestFirst, Until
 from mbrparse.decode.best_first.best_first_chart import BestFirstCharts
@@ -32,12 +33,10 @@ from mbrparse.decode.objectives import OBJECTIVES, Item, Objective, Space
 from mbrparse.decode.parser.parser import Parse, Parser
 from mbrparse.decode.parser.score import score
 from mbrparse.errors import GrammarError
-from mbrparse.grammar.dop_grammar import DopGrammar
-from mbrparse.grammar.dop_treebank import address_trees
+from mbrparse.grammar.dop_grammar import DopGrammar, reduced_rules
 from mbrparse.grammar.pcfg import PCFG, FloatArray
 from mbrparse.grammar.projection import has_annotations
-from mbrparse.grammar.rules import RuleSet, TerminalKind, is_terminal, unquote
-from mbrparse.treebank.corpora.reading import SourceTree
+from mbrparse.grammar.rules import RuleSet, TerminalKind, Weight, is_terminal, unquote
 from mbrparse.treebank.outlines import constituents
 from mbrparse.treebank.tree import Tree
 
@@ -454,10 +453,9 @@ def _tree(spans: Spans, leaves: Sequence[Tree]) -> Tree:
 
 def _compare_dop(case: Case, check: Comparison) -> None:
     twin = NaiveDop(list(case.trees), case.weighting, case.depth)
-    tagged = any(not isinstance(child, str) and len(child[1]) == 1 for _, _, child in _nodes(case.trees))
-    trees = [SourceTree("", 1, _dop_tree(tree)) for tree in case.trees]
-    kind = "words" if tagged else "tags"
-    treebank = address_trees(trees, kind, case.weighting, case.depth)  # type: ignore[arg-type]
+    tagged = any(len(node[1]) == 1 for tree in case.trees for node in inner_nodes(tree))
+    kind: TerminalKind = "words" if tagged else "tags"
+    treebank = dop_treebank(case.trees, kind, case.weighting, case.depth)  # type: ignore[arg-type]
     grammar = DopGrammar.of_treebank(treebank)
     ids = grammar.pcfg.encode(case.words)
     if (ids < 0).any():
@@ -471,8 +469,16 @@ def _compare_dop(case: Case, check: Comparison) -> None:
     check.close("chart, dop", chart.log_prob, math.log(total))
     check.close("chart, dop", chart.viterbi().log_prob, twin.best_derivation(case.words))
     g = twin.posteriors(case.words)
-    found = posteriors_of(chart.span_posteriors(), grammar.pcfg.labels)
-    check.table("chart, dop", {x: p for x, p in found.items() if x[2] not in treebank.terminals}, g, 1e-9)
+    written = _written(grammar)
+    general = ChartFactory(written).chart(written.encode(case.words))
+    check.close("chart, reduction", general.log_prob, math.log(total))
+    for name, one, labels in (
+        ("dop", chart, grammar.pcfg.labels),
+        ("reduction", general, written.labels),
+    ):
+        found = posteriors_of(one.span_posteriors(), labels)
+        nodes = {x: p for x, p in found.items() if x[2] not in treebank.terminals}
+        check.table(f"chart, {name}", nodes, g, 1e-9)
     wide = {x: p for x, p in g.items() if x[1] - x[0] > 1}
     n = len(case.words)
     names = ("labelled-recall", "bracketed-recall", "labelled-f", "general-recall")
@@ -494,27 +500,27 @@ def _compare_dop_candidates(
     looks: dict[frozenset[LabelledSpan], P] = defaultdict(int)
     for tree, p in true.items():
         looks[frozenset(span for span in dop_spans(tree) if span[1] - span[0] > 1)] += p
-    best = sorted((float(p) for p in looks.values()), reverse=True)
-    [parse] = Parser(grammar, k_best=2000).parse([case.words])
-    listed = [math.exp(one.log_prob) for one in parse.candidates]
-    check.true("dop candidates", len(listed) <= len(best), parse.candidates)
-    if len(listed) == len(best):
-        check.table("dop candidates", dict(enumerate(listed)), dict(enumerate(best)), 1e-9)
+    total, probability = sum(looks.values()), DopTreeProbability(grammar)
+    for way in ("k_best", "samples"):
+        [parse] = Parser(grammar, **{way: 1000}).parse([case.words])  # type: ignore[arg-type]
+        for one in parse.candidates:
+            check.close("dop candidates", one.log_prob, math.log(looks[frozenset(one.spans)]))
+            if one.spans:
+                found = probability.log_prob(one.spans, grammar.pcfg.encode(case.words))
+                check.close("dop candidates", one.log_prob, found)
+        listed = [one.log_prob for one in parse.candidates]
+        # In order, but for rounding. Samples lack a tree of a larger share with a probability of 1e-11.
+        check.true("dop candidates", listed == pytest.approx(sorted(listed, reverse=True)), listed)
+        lacking = looks.keys() - {frozenset(one.spans) for one in parse.candidates}
+        share = max((float(looks[one] / total) for one in lacking), default=0.0)
+        check.true("dop candidates", share < 0.025 or way == "k_best", lacking)
 
 
-def _nodes(trees: Iterable[DopNode]) -> Iterator[tuple[int, int, DopNode]]:
-    stack = list(trees)
-    while stack:
-        node = stack.pop()
-        yield 0, 0, node
-        if not isinstance(node, str):
-            stack.extend(node[1])
-
-
-def _dop_tree(node: DopNode) -> Tree:
-    if isinstance(node, str):
-        return Tree(node)
-    label, children = node
-    return (
-        Tree(label, word=children[0]) if len(children) == 1 else Tree(label, list(map(_dop_tree, children)))
-    )
+def _written(grammar: DopGrammar) -> PCFG:
+    """Goodman's reduction, written out."""
+    rules = {rule: Weight(probability) for rule, probability in reduced_rules(grammar)}
+    treebank = grammar.treebank
+    start = {name: Weight(count / treebank.trees) for name, count in treebank.start.items()}
+    written = RuleSet(treebank.terminal_kind, start, rules)
+    written.check()
+    return PCFG.from_rules(written)
