@@ -31,7 +31,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests"), str(Path(__file__).parent)]
 from commandline import run  # noqa: E402
 from pebble import ProcessExpired, ProcessPool  # noqa: E402
 from seeds import Files, make_seeds  # noqa: E402
-from trials import Trial, make_trial  # noqa: E402
+from trials import Trial, drawn, trials  # noqa: E402
 from verdicts import Result, failure  # noqa: E402
 
 SECONDS, MEMORY, FILE_SIZE = 60, 2**31, 2**26
@@ -85,9 +85,9 @@ def campaign(
     ) as pool:
         while time.monotonic() < end and (inputs is None or first < inputs):
             last = first + AT_ONCE if inputs is None else min(first + AT_ONCE, inputs)
-            trials = [make_trial(seeds, f"{seed}:{number}") for number in range(first, last)]
-            futures = [pool.schedule(attempt, [trial], timeout=SECONDS) for trial in trials]
-            for number, (trial, future) in enumerate(zip(trials, futures, strict=True), first):
+            row = drawn(trials(seeds), seed * 1_000_000 + first, last - first)
+            futures = [pool.schedule(attempt, [trial], timeout=SECONDS) for trial in row]
+            for number, (trial, future) in enumerate(zip(row, futures, strict=True), first):
                 try:
                     kind = future.result()
                 except TimeoutError:

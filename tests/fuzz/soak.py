@@ -20,10 +20,11 @@ import sys
 import time
 from collections import Counter
 from pathlib import Path
-from random import Random
 from typing import NamedTuple
 
 from fuzz import new_folder
+from hypothesis import strategies as st
+from trials import drawn
 
 ROOT = Path(__file__).resolve().parents[2]
 LIMIT = 240  # seconds, for any command
@@ -52,6 +53,11 @@ train train.mrg --statistics train.stat -o grammar.txt
 train train.mrg --method dop -o dop.txt
 parse test.mrg -g grammar.txt --objective labelled-tree --objective bracketed-recall -o {objective}.mrg
 """
+
+
+SIGNALS = (signal.SIGKILL, signal.SIGINT, signal.SIGTERM)
+#: A signal, after how many thousandths of its command's time, and whether outputs are there already.
+SHOTS = st.tuples(st.sampled_from(SIGNALS), st.integers(0, 1000), st.booleans())
 
 
 class Task(NamedTuple):
@@ -236,11 +242,10 @@ def main() -> None:
     (seeds / "some.mrg").write_bytes((seeds / "test.mrg").read_bytes() * 8)
     tasks = [task for task in TASKS if given.only in task.name]
     good = {task: reference(task, work) for task in tasks}
-    rng, failures, hits = Random(given.seed), Counter[str](), Counter[str]()
-    for shot in range(given.shots):
+    failures, hits = Counter[str](), Counter[str]()
+    for shot, (number, share, old) in enumerate(drawn(SHOTS, given.seed, given.shots)):
         task = tasks[shot % len(tasks)]
-        number = rng.choice((signal.SIGKILL, signal.SIGINT, signal.SIGTERM))
-        after, old = rng.uniform(0, good[task][1]), rng.random() < 0.5
+        after = share * good[task][1] / 1000
         wrong, said = shoot(task, number, after, old, good[task][0], work)
         hits[task.name] += 1
         if wrong:

@@ -10,7 +10,7 @@ import pytest
 from children import finished
 from commands import COMMANDS, SLOW_COMMANDS, VALUES, WITHOUT_VALUES
 from seeds import Files
-from trials import Trial, called, make_trial, values_by_type
+from trials import Trial, called, drawn, trials, values_by_type
 from verdicts import Result, failure
 
 from mbrparse.cli.main import cli
@@ -47,15 +47,15 @@ def test_a_folder_with_other_things_is_left_alone(tmp_path: Path) -> None:
     assert (tmp_path / "seeds" / "precious").read_text() == "mine"
 
 
-def test_a_seed_makes_one_input() -> None:
+def test_a_seed_makes_the_same_inputs() -> None:
     seeds: Files = {
         word: b"(S (NP x y) (VP 1 2))\n(S x y)\n" for _, line in COMMANDS for word in line.split()
     }
     seeds = {name: data for name, data in seeds.items() if name.endswith((".mrg", ".orig", "tokens"))}
     seeds["options.toml"] = b"[parse]\n"
-    trials = [make_trial(seeds, f"1:{number}") for number in range(100)]
-    assert trials == [make_trial(seeds, f"1:{number}") for number in range(100)]
-    assert len({str(trial) for trial in trials}) > 80
+    found = drawn(trials(seeds), 1, 100)
+    assert found == drawn(trials(seeds), 1, 100)
+    assert len({str(trial) for trial in found}) > 80
 
 
 def test_every_command_and_option_is_tried() -> None:

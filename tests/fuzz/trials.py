@@ -1,4 +1,4 @@
-"""One input: a command with its files, spoilt as a seed says."""
+"""Hypothesis strategies: inputs, each a command with its files, some of them spoilt."""
 
 from __future__ import annotations
 
@@ -7,13 +7,18 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
+from typing import TypeVar
 
 import click
 from commands import COMMANDS, SLOW_COMMANDS, VALUES
+from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis import strategies as st
 from mutations import NUMBERS, WORDS, mutated
 from seeds import Files
 
 from mbrparse.cli.main import cli
+
+Drawn = TypeVar("Drawn")
 
 SLOW_SHARE = 0.002
 #: Files of options that are read because they are there.
@@ -61,9 +66,32 @@ class Trial:
             path.write_bytes(data)
 
 
-def make_trial(seeds: Files, seed: str) -> Trial:
-    """The input that a seed stands for."""
-    rng = Random(seed)
+def trials(seeds: Files) -> st.SearchStrategy[Trial]:
+    """Commands to try on these valid files."""
+    return st.randoms(use_true_random=True).map(lambda rng: _trial(seeds, rng))
+
+
+def drawn(strategy: st.SearchStrategy[Drawn], number: int, count: int) -> list[Drawn]:
+    """What hypothesis draws first, the same each time for a number."""
+    found: list[Drawn] = []
+
+    @seed(number)
+    @settings(
+        max_examples=count,
+        database=None,
+        derandomize=False,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(strategy)
+    def draw(one: Drawn) -> None:
+        found.append(one)
+
+    draw()
+    return found
+
+
+def _trial(seeds: Files, rng: Random) -> Trial:
     commands = SLOW_COMMANDS if rng.random() < SLOW_SHARE else COMMANDS
     [line] = rng.choices([line for _, line in commands], [weight for weight, _ in commands])
     arguments = line.split()
