@@ -17,15 +17,16 @@ import naive_unary
 import numpy as np
 import pytest
 from cases import Case
-from conversion import dop_treebank, posteriors_of, to_rules
+from conversion import derivation_of, dop_treebank, names_of, posteriors_of, to_rules
 from naive import Grammar, LabelledSpan, Node, P
 from naive_dop import NaiveDop, inner_nodes
 from naive_dop import Node as DopNode
 from naive_dop import spans as dop_spans
 
-from mbrparse.charts.chart import TOO_IMPROBABLE
+from mbrparse.charts.chart import TOO_IMPROBABLE, Chart
 from mbrparse.charts.dop.dop_charts import DopCharts, DopTreeProbability
 from mbrparse.charts.exhaustive.factory import ChartFactory, Kernel, PrunedCharts, Pruning
+from mbrparse.charts.spans import cell_of
 from mbrparse.decode.best_first.best_first import BestFirst, Until
 from mbrparse.decode.best_first.best_first_chart import BestFirstCharts
 from mbrparse.decode.candidates.k_best import LEAST_SHARE
@@ -181,6 +182,43 @@ def _compare_charts(pcfg: PCFG, words: Sequence[str], true: Truth, check: Compar
         named = {(i, j, unquote(x) if is_terminal(x) else x): g for (i, j, x), g in found.items()}
         check.table(name, named, true.posteriors, digits)
         check.close(name, chart.viterbi().log_prob, best, digits)
+        if chart_name in ("usual", "forest"):
+            _compare_cells(name, pcfg, chart, true, check)
+
+
+def _compare_cells(name: str, pcfg: PCFG, chart: Chart, true: Truth, check: Comparison) -> None:
+    """Inside and outside values, what a summary says of each span, and the best derivation."""
+    names, n = names_of(pcfg), true.n
+    inside, outside = (of(true.grammar, true.words) for of in (naive_unary.inside, naive_unary.outside))
+    log, summary = naive_unary.log, chart.span_summary()
+    for start, end in ((i, j) for i in range(n) for j in range(i + 1, n + 1)):
+        ids, logs = chart.inside(start, end)
+        found = {names[x]: value for x, value in zip(ids, logs, strict=True)}
+        wanted = {x: p for (i, j, x), p in inside.items() if p and (i, j) == (start, end) and x in names}
+        # Dense charts keep tags out of their cells.
+        if end - start > 1 or pcfg.has_unaries:
+            check.true(name, found.keys() == wanted.keys(), (start, end, found, wanted))
+        for x, value in found.items():
+            check.close(name, value, log(wanted[x]))
+        for x, value in zip(*chart.outside(start, end), strict=True):
+            check.close(name, value, log(outside[start, end, names[x]]))
+        masses = [p for (i, j, _), p in true.posteriors.items() if (i, j) == (start, end)]
+        cell = cell_of(n, start, end)
+        # However long the chain over a word, it has one preterminal.
+        total = 1 if end == start + 1 else sum(masses)
+        check.close(name, summary.total[cell], total)
+        if end - start > 1:
+            check.close(name, summary.best[cell], max(masses, default=0))
+    shapes = {_shape(tree): p for tree, p in true.listed}
+    nodes, preterminals = derivation_of(chart, names)
+    check.close(name, chart.viterbi().log_prob, log(shapes[tuple(nodes), tuple(preterminals)]))
+
+
+def _shape(tree: Node) -> tuple[tuple[LabelledSpan, ...], tuple[str, ...]]:
+    """A tree's constituents in preorder, and its preterminals; a terminal stands for itself."""
+    nodes = naive.nodes(tree)
+    constituents = tuple((node.start, node.end, node.symbol) for node in nodes if node.children)
+    return constituents, tuple(node.symbol for node in nodes if not node.children)
 
 
 def _charts(pcfg: PCFG, ids: Any) -> Iterator[tuple[str, Any]]:

@@ -1,100 +1,23 @@
-"""Charts against the enumeration of all trees: dense ones and forests."""
+"""Charts of both kinds, dense ones and forests; tests/fuzz compares them with all trees."""
 
-import math
 from typing import Literal
 
-import naive
 import numpy as np
 import pytest
-from conversion import ANNOTATED, PROJECTION, derivation_of, names_of, posteriors_of, rules_of, to_pcfg
-from hypothesis import given
-from hypothesis import strategies as st
-from strategies import grammars, sentences
+from conversion import rules_of
 
 from mbrparse.charts.chart import Chart
 from mbrparse.charts.exhaustive.factory import ChartFactory
-from mbrparse.charts.spans import cell_of
 from mbrparse.grammar.pcfg import PCFG
 
 Kernel = Literal["dense", "forest"]
 KERNELS: tuple[Kernel, ...] = ("dense", "forest")
 
 
-@st.composite
-def cases(draw: st.DrawFn) -> tuple[naive.Grammar, list[list[str]]]:
-    """A grammar and sentences of words that it knows."""
-    grammar = draw(grammars())
-    words = draw(st.lists(sentences(grammar, 6), min_size=1, max_size=4))
-    known = to_pcfg(grammar).terminals
-    return grammar, [sentence for sentence in words if set(known).issuperset(sentence)]
-
-
 def charts(pcfg: PCFG, texts: list[list[str]], kernel: Kernel | None = None) -> list[Chart]:
     """All are made before the first is asked: what it answers does not depend on the others."""
     factory = ChartFactory(pcfg, kernel=kernel)
     return [factory.chart(pcfg.encode(words)) for words in texts]
-
-
-@given(cases())
-def test_inside_and_outside_equal_enumeration(case: tuple[naive.Grammar, list[list[str]]]) -> None:
-    grammar, batch = case
-    pcfg = to_pcfg(grammar)
-    symbols = names_of(pcfg)
-    for kernel in KERNELS:
-        for words, chart in zip(batch, charts(pcfg, batch, kernel), strict=True):
-            total = float(naive.sentence_probability(grammar, words))
-            assert chart.has_parse == (total > 0)
-            inside, outside = naive.inside(grammar, words), naive.outside(grammar, words)
-            assert chart.log_prob == pytest.approx(math.log(total) if total else -math.inf, abs=1e-9)
-            n = len(words)
-            for start in range(n):
-                # The dense kernel keeps tags out of the cells.
-                for end in range(start + (2 if kernel == "dense" else 1), n + 1):
-                    ids, logs = chart.inside(start, end)
-                    found = {symbols[i]: math.exp(x) for i, x in zip(ids, logs, strict=True)}
-                    expected = {
-                        x: float(p)
-                        for (i, j, x), p in inside.items()
-                        if (i, j) == (start, end) and x in symbols
-                    }
-                    assert found == pytest.approx(expected, rel=1e-9)
-                    ids, logs = chart.outside(start, end)
-                    for i, x in zip(ids, logs, strict=True):
-                        assert math.exp(x) == pytest.approx(float(outside[start, end, symbols[i]]), rel=1e-9)
-
-
-@given(cases())
-def test_posteriors_and_viterbi_equal_enumeration(case: tuple[naive.Grammar, list[list[str]]]) -> None:
-    grammar, batch = case
-    pcfg = to_pcfg(grammar, ANNOTATED)
-    for kernel in KERNELS:
-        for words, chart in zip(batch, charts(pcfg, batch, kernel), strict=True):
-            if not chart.has_parse:
-                continue
-            posteriors = naive.posteriors(grammar, words, PROJECTION)
-            entries = chart.span_posteriors()
-            assert posteriors_of(entries, pcfg.labels) == pytest.approx(
-                {k: float(p) for k, p in posteriors.items()}, abs=1e-9
-            )
-            # Without unary rules nothing but preterminals stands over a single terminal, to the last bit.
-            width = entries.ends - entries.starts
-            assert entries.lexical.tolist() == np.where(width == 1, entries.g, 0.0).tolist()
-            summary = chart.span_summary()
-            n = len(words)
-            for i in range(n):
-                for j in range(i + 1, n + 1):
-                    masses = [float(p) for (s, e, _), p in posteriors.items() if (s, e) == (i, j)]
-                    cell = cell_of(n, i, j)
-                    assert summary.total[cell] == pytest.approx(sum(masses), abs=1e-9)
-                    assert summary.best[cell] == pytest.approx(max(masses, default=0), abs=1e-9)
-            best, trees = naive.viterbi(grammar, words)
-            assert chart.viterbi().log_prob == pytest.approx(math.log(best), abs=1e-6)
-            nodes, _ = derivation_of(chart, names_of(pcfg))
-            assert nodes in [
-                [(x.start, x.end, ANNOTATED.get(x.symbol, x.symbol)) for x in naive.constituents(tree)]
-                for tree in trees
-            ]
-            check_maxima_alone(pcfg, words, kernel)
 
 
 def check_maxima_alone(pcfg: PCFG, words: list[str], kernel: Kernel) -> None:

@@ -1,16 +1,14 @@
-"""Charts of grammars with unary rules, against the naive twin and in closed forms."""
+"""Charts of grammars with unary rules, in closed forms; tests/fuzz compares them with the naive twin."""
 
 import math
 from fractions import Fraction
 
 import naive
 import naive_unary
-import numpy as np
 import pytest
-from conversion import derivation_of, names_of, posteriors_of, rules_of, to_naive, to_pcfg
+from conversion import derivation_of, posteriors_of, rules_of, to_naive
 from hypothesis import given
 from hypothesis import strategies as st
-from unary_strategies import unary_cases
 
 from mbrparse.charts.chart import Chart
 from mbrparse.charts.exhaustive.factory import ChartFactory
@@ -24,44 +22,6 @@ from mbrparse.grammar.rules import RuleSet
 def chart_of(rules: RuleSet, sentence: str) -> tuple[PCFG, Chart]:
     pcfg = PCFG.from_rules(rules)
     return pcfg, ChartFactory(pcfg).chart(pcfg.encode(sentence.split()))
-
-
-# --- the twin's closed form --------------------------------------------------------------
-
-
-@given(unary_cases())
-def test_charts_equal_the_closed_form(case: tuple[naive.Grammar, list[str]]) -> None:
-    grammar, words = case
-    pcfg, n = to_pcfg(grammar), len(words)
-    if not set(words) <= set(pcfg.terminals):
-        return
-    chart = ChartFactory(pcfg).chart(pcfg.encode(words))
-    total = naive_unary.sentence_probability(grammar, words)
-    assert chart.has_parse == (total > 0)
-    if not total:
-        return
-    assert chart.log_prob == pytest.approx(math.log(total), abs=1e-9)
-    names = names_of(pcfg)
-    inside, outside = naive_unary.inside(grammar, words), naive_unary.outside(grammar, words)
-    for start, end in ((i, j) for i in range(n) for j in range(i + 1, n + 1)):
-        expected = {x: float(p) for (i, j, x), p in inside.items() if (i, j) == (start, end) and x in names}
-        found = dict(zip(*(part.tolist() for part in chart.inside(start, end)), strict=True))
-        assert {names[x]: math.exp(log) for x, log in found.items()} == pytest.approx(expected, rel=1e-9)
-        for x, log in zip(*(part.tolist() for part in chart.outside(start, end)), strict=True):
-            assert math.exp(log) == pytest.approx(float(outside[start, end, names[x]]), rel=1e-9)
-    # However long the chain over a word, it has one preterminal.
-    position = np.arange(n)
-    assert chart.span_summary().total[cell_of(n, position, position + 1)] == pytest.approx(1)
-    best, trees = naive.viterbi(grammar, words)
-    assert chart.viterbi().log_prob == pytest.approx(math.log(best), abs=1e-9)
-    assert derivation_of(chart, names) in [shape(tree) for tree in trees]
-
-
-def shape(tree: naive.Node) -> tuple[list[tuple[int, int, str]], list[str]]:
-    """A tree's constituents in preorder, and its preterminals; a terminal stands for itself."""
-    nodes = naive.nodes(tree)
-    constituents = [(node.start, node.end, node.symbol) for node in nodes if node.children]
-    return constituents, [node.symbol for node in nodes if not node.children]
 
 
 # --- closed forms ------------------------------------------------------------------------
