@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
+from pathlib import Path
 from typing import TypeVar
 
 import naive
@@ -129,3 +130,16 @@ def dop_tree(node: Node) -> Tree:
         return Tree(node)
     label, children = node
     return Tree(label, word=children[0]) if len(children) == 1 else Tree(label, list(map(dop_tree, children)))
+
+
+def write_posteriors(
+    path: Path, lengths: Sequence[int], rows: Sequence[tuple[int, int, int, str, float]], **more: object
+) -> Path:
+    """A file of posteriors, with an entry for each sentence, start, end, label and g."""
+    sentence, start, end, label, g = zip(*rows, strict=True) if rows else [()] * 5
+    labels = sorted(set(label))
+    arrays = {"sentence": sentence, "start": start, "end": end, "label": [labels.index(one) for one in label]}
+    integers = {name: np.array(column, int) for name, column in arrays.items()}
+    names = np.array(labels or ["unused"])
+    np.savez(path, lengths=lengths, labels=names, g=np.array(g, float), **integers, **more)  # type: ignore[arg-type]
+    return path

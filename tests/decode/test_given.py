@@ -7,6 +7,7 @@ from pathlib import Path
 import naive
 import numpy as np
 import pytest
+from conversion import write_posteriors
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -27,24 +28,12 @@ OPTIONS = ParserOptions(FREE)
 LABELS = ("NP", "NP_Cont", "S", "VP")
 
 
-def write(
-    path: Path, lengths: list[int], listed: list[Listed], rng: np.random.Generator | None = None
-) -> Path:
-    """A file of these posteriors, its entries and labels in whatever order."""
-    rng = rng or np.random.default_rng(0)
-    labels = list(rng.permutation(sorted({label for one in listed for _, _, label in one}))) or ["unused"]
-    rows = [
-        (sentence, start, end, labels.index(label), g)
-        for sentence, one in enumerate(listed)
-        for (start, end, label), g in one.items()
-    ]
-    rng.shuffle(rows)
-    sentence, start, end, label, g = zip(*rows, strict=True) if rows else ([], [], [], [], [])
-    np.savez(
-        path, lengths=lengths, labels=labels, sentence=sentence, start=start, end=end, label=label,
-        g=np.array(g, np.float64), tag=np.array(end, int) - np.array(start, int) == 1,
-    )  # fmt: skip
-    return path
+def write(path: Path, lengths: list[int], listed: list[Listed], seed: int = 0) -> Path:
+    """A file of these posteriors, its entries in whatever order."""
+    rows = [(sentence, *span, g) for sentence, one in enumerate(listed) for span, g in one.items()]
+    order = np.random.default_rng(seed).permutation(len(rows))
+    rows = [rows[place] for place in order]
+    return write_posteriors(path, lengths, rows, tag=[end - start == 1 for _, start, end, _, _ in rows])
 
 
 def decode(
@@ -77,7 +66,7 @@ def test_trees_of_a_file_reach_the_enumerated_optimum(
 ) -> None:
     lengths, listed, seed = case
     path = tmp_path_factory.getbasetemp() / "given.npz"
-    write(path, lengths, listed, np.random.default_rng(seed))
+    write(path, lengths, listed, seed)
     for n, posteriors, parse in zip(lengths, listed, decode(path, lengths), strict=True):
         wide = {span: g for span, g in posteriors.items() if span[1] - span[0] > 1 and g > 0}
         if n == 0 or (n > 1 and not wide):

@@ -4,11 +4,11 @@ import json
 import tempfile
 from collections import defaultdict
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 from commandline import Command
+from conversion import write_posteriors
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -41,16 +41,9 @@ def models(draw: st.DrawFn) -> tuple[list[int], list[Model], list[float]]:
 
 def written(path: Path, lengths: list[int], model: Model) -> GivenPosteriors:
     """The model's file, with labels of its own, read again."""
-    rows = [(place, *key, g) for place, one in enumerate(model) for key, g in one.items()]
-    names = sorted({row[3] for row in rows}, reverse=True)
-    columns: list[Any] = [list(column) for column in zip(*rows, strict=True)] or [[], [], [], [], [], []]
-    sentence, start, end, label, tag, g = columns
-    ids = [names.index(name) for name in label]
-    np.savez(
-        path, lengths=lengths, labels=np.array(names, np.str_), sentence=sentence, start=start, end=end,
-        label=ids, tag=np.array(tag, bool), g=g,
-    )  # fmt: skip
-    return read_posteriors(path)
+    rows = [(place, *key[:3], g) for place, one in enumerate(model) for key, g in one.items()]
+    tags = np.array([tag for one in model for *_, tag in one], bool)
+    return read_posteriors(write_posteriors(path, lengths, rows, tag=tags))
 
 
 def listed(found: GivenPosteriors, sentence: int) -> dict[tuple[int, int, str, bool], float]:
@@ -87,14 +80,9 @@ def test_a_mixture_is_the_sum_of_weighted_posteriors(
 @pytest.fixture
 def two(folder: Path) -> None:
     """A.npz and B.npz of two sentences, each with labels of its own; B knows nothing of the second."""
-    np.savez(
-        folder / "A.npz", lengths=[3, 2], labels=["S", "NP"], sentence=[0, 0, 1], start=[0, 0, 0],
-        end=[3, 2, 2], label=[0, 1, 0], g=[1.0, 0.9, 1.0],
-    )  # fmt: skip
-    np.savez(
-        folder / "B.npz", lengths=[3, 2], labels=["VP", "S"], sentence=[0, 0], start=[0, 1],
-        end=[3, 3], label=[1, 0], g=[1.0, 0.7],
-    )  # fmt: skip
+    rows = [(0, 0, 3, "S", 1.0), (0, 0, 2, "NP", 0.9), (1, 0, 2, "S", 1.0)]
+    write_posteriors(folder / "A.npz", [3, 2], rows)
+    write_posteriors(folder / "B.npz", [3, 2], [(0, 0, 3, "S", 1.0), (0, 1, 3, "VP", 0.7)])
 
 
 @pytest.mark.usefixtures("two")

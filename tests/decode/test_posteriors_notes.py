@@ -2,11 +2,10 @@
 
 import itertools
 from collections import defaultdict
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
+from conversion import write_posteriors
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,14 +13,6 @@ from mbrparse.decode.posteriors.posteriors_checks import impossible
 from mbrparse.decode.posteriors.posteriors_file import read_posteriors
 
 Row = tuple[int, int, int, str, float]  # sentence, start, end, label, g
-
-
-def written(path: Path, lengths: list[int], rows: list[Row], **more: Any) -> Path:
-    labels = sorted({row[3] for row in rows})
-    columns = {name: [row[place] for row in rows] for place, name in enumerate(("sentence", "start", "end"))}
-    label = [labels.index(row[3]) for row in rows]
-    np.savez(path, lengths=lengths, labels=labels, label=label, g=[row[4] for row in rows], **columns, **more)  # type: ignore[arg-type]
-    return path
 
 
 @st.composite
@@ -44,7 +35,7 @@ def test_notes_are_those_of_the_definition(
 ) -> None:
     lengths, rows = drawn
     tag = np.array([row[2] - row[1] == 1 for row in rows], np.bool_)
-    path = written(tmp_path_factory.getbasetemp() / "drawn.npz", lengths, rows, tag=tag)
+    path = write_posteriors(tmp_path_factory.getbasetemp() / "drawn.npz", lengths, rows, tag=tag)
     joined = any("+" in row[3] for row in rows)
     wrong: dict[str, set[int]] = defaultdict(set)
     for sentence, length in enumerate(lengths):

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from commandline import grammar_text, run
+from conversion import write_posteriors
 from hypothesis import given
 from hypothesis import strategies as st
 from naive_votes import LABELS, Brackets, items, sentence_trees, text
@@ -111,12 +111,8 @@ def test_by_the_candidates_own_weights(tmp_path: Path) -> None:
 
 def model(folder: Path, lengths: Sequence[int] = (4, 2)) -> str:
     """Posteriors under which the first candidate is the best one."""
-    labels = np.array(["A", "B", "S"])
-    entries = np.array([(0, 0, 4, 2), (0, 0, 2, 0), (0, 1, 4, 1), (1, 0, 2, 2)])
-    columns = dict(zip(("sentence", "start", "end", "label"), entries.T, strict=True))
-    path = folder / "model.npz"
-    np.savez(path, lengths=lengths, labels=labels, g=[1.0, 0.75, 0.25, 1.0], **columns)
-    return str(path)
+    rows = [(0, 0, 4, "S", 1.0), (0, 0, 2, "A", 0.75), (0, 1, 4, "B", 0.25), (1, 0, 2, "S", 1.0)]
+    return str(write_posteriors(folder / "model.npz", lengths, rows))
 
 
 def test_score_under_another_models_posteriors(tmp_path: Path) -> None:

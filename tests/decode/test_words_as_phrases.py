@@ -1,11 +1,10 @@
 """Constituents over one word in files of posteriors: an array says which entries are tags."""
 
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pytest
 from commandline import Command, run
+from conversion import write_posteriors
 
 from mbrparse.treebank.brackets import read_tree
 from mbrparse.treebank.outlines import constituents
@@ -13,17 +12,9 @@ from mbrparse.treebank.outlines import constituents
 ROWS = [(0, 0, 1, "NP"), (0, 0, 3, "S"), (0, 1, 3, "VP"), (0, 1, 2, "VBD"), (1, 0, 1, "NP")]
 
 
-def written(folder: Path, tag: list[bool] | None = None) -> str:
-    labels = sorted({label for *_, label in ROWS})
-    sentence, start, end, label = zip(*ROWS, strict=True)
-    path = folder / "model.npz"
-    ids = [labels.index(one) for one in label]
-    columns: dict[str, Any] = {"sentence": sentence, "start": start, "end": end, "label": ids}
-    if tag is not None:
-        columns["tag"] = tag
-    np.savez(path, lengths=[3, 1], labels=np.array(labels), g=np.ones(len(ROWS)), **columns)
+def written(folder: Path, tag: list[bool]) -> str:
     (folder / "text").write_text("she saw it\nyes\n")
-    return str(path)
+    return str(write_posteriors(folder / "model.npz", [3, 1], [(*row, 1.0) for row in ROWS], tag=tag))
 
 
 def test_phrases_over_one_word_are_kept(tmp_path: Path) -> None:
@@ -46,19 +37,8 @@ def test_every_constituent_of_a_treebank(command: Command) -> None:
     gold = [*lines, "(S (NP (NP (NN it))) (VP (VP (VP (VB is) (RB so)))))", "(NP (NP (NN yes)))"]
     Path("gold.mrg").write_text("\n".join(gold) + "\n")
     trees = [read_tree(line) for line in gold]
-    rows = [(number, *one) for number, tree in enumerate(trees) for one in constituents(tree)]
-    sentence, start, end, names = zip(*rows, strict=True)
-    labels = sorted(set(names))
-    arrays: dict[str, Any] = {
-        "sentence": sentence,
-        "start": start,
-        "end": end,
-        "label": list(map(labels.index, names)),
-    }
-    np.savez(
-        "gold.npz", lengths=[len(tree.leaves()) for tree in trees], labels=labels, g=np.ones(len(rows)),
-        **arrays,
-    )  # fmt: skip
+    rows = [(number, *one, 1.0) for number, tree in enumerate(trees) for one in constituents(tree)]
+    write_posteriors(Path("gold.npz"), [len(tree.leaves()) for tree in trees], rows)
     for objective in ("labelled-f", "general-recall --node-cost 0.5"):
         typed = f"parse gold.mrg --posteriors gold.npz --objective {objective} --details d -o found.mrg"
         said = command(typed).err

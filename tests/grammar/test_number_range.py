@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import json
 import math
-from fractions import Fraction
 from pathlib import Path
-from typing import NamedTuple
 
-import naive_unary
 import pytest
 from commandline import run
-from conversion import posteriors_of, rules_of, to_naive
-from naive import LabelledSpan
+from conversion import rules_of
+from test_number_range_at_random import Case, check_charts
 
-from mbrparse.charts.chart import Chart
-from mbrparse.charts.exhaustive.factory import ChartFactory, Kernel
+from mbrparse.charts.exhaustive.factory import ChartFactory
 from mbrparse.decode.best_first.best_first import BestFirst, Until
 from mbrparse.decode.best_first.best_first_chart import BestFirstCharts
 from mbrparse.decode.objectives import OBJECTIVES
@@ -39,50 +35,10 @@ def pcfg_of(counts: dict[str, float]) -> PCFG:
     return PCFG.from_rules(rules_of(counts))
 
 
-class Exact(NamedTuple):
-    """A sentence by the probabilities that the grammar holds, which rounds them once."""
-
-    total: Fraction
-    best: Fraction
-    posteriors: dict[LabelledSpan, float]
-
-
-def exact_of(pcfg: PCFG, words: list[str]) -> Exact:
-    grammar = to_naive(pcfg)
-    total = naive_unary.sentence_probability(grammar, words)
-    posteriors = {key: float(g) for key, g in naive_unary.posteriors(grammar, words).items()}
-    return Exact(total, naive_unary.best_probability(grammar, words), posteriors)
-
-
-def check(pcfg: PCFG, chart: Chart, exact: Exact, tolerance: float) -> None:
-    assert chart.has_parse == (exact.total > 0), chart.failure
-    assert chart.viterbi().log_prob == pytest.approx(naive_unary.log(exact.best), rel=tolerance)
-    if not exact.total:
-        return
-    assert chart.log_prob == pytest.approx(naive_unary.log(exact.total), rel=tolerance)
-    found = posteriors_of(chart.span_posteriors(), pcfg.labels)
-    for key, wanted in exact.posteriors.items():
-        assert found.get(key, 0.0) == pytest.approx(wanted, abs=tolerance), key
-
-
-def check_all(pcfg: PCFG, words: list[str]) -> None:
-    """Dense charts and forests, asked for the derivation first and last."""
-    exact = exact_of(pcfg, words)
-    kernels: list[Kernel | None] = [None] if pcfg.has_unaries else [None, "forest"]
-    for kernel in kernels:
-        factory = ChartFactory(pcfg, kernel=kernel)
-        viterbi = factory.chart(pcfg.encode(words)).viterbi()
-        chart = factory.chart(pcfg.encode(words))
-        _ = chart.log_prob
-        check(pcfg, chart, exact, 1e-9)
-        assert viterbi.nodes == chart.viterbi().nodes
-        assert viterbi.log_prob == pytest.approx(chart.viterbi().log_prob, rel=1e-12)
-
-
 @pytest.mark.parametrize("name", GRAMMARS)
 @pytest.mark.parametrize("length", [2, 9])
 def test_improbable_sentences_are_exact(name: str, length: int) -> None:
-    check_all(pcfg_of(GRAMMARS[name]), ["y"] * length)
+    check_charts(Case(pcfg_of(GRAMMARS[name]), ["y"] * length))
 
 
 def test_what_searches_a_forest_refuses_with_the_reason() -> None:
