@@ -73,7 +73,7 @@ def _pcfg_of(nodes: list[Node]) -> naive.Grammar:
 
 @pytest.mark.parametrize("prune", [0.2, 0.6, 0.999])
 def test_what_pruning_leaves_out(prune: float) -> None:
-    grammar = DopGrammar.ofdop_treebank(dop_treebank(TREES, "tags", "plain"))
+    grammar = DopGrammar.of_treebank(dop_treebank(TREES, "tags", "plain"))
     plain = _pcfg_of(TREES)
     for words in sorted({words_of(tree) for tree in TREES}):
         chart = DopCharts(grammar, prune=prune).chart(grammar.pcfg.encode(words))
@@ -102,7 +102,7 @@ def test_values_do_not_leave_the_numbers_range_with_very_many_fragments(weightin
         chain = Tree("A", [Tree("P", word="x"), chain])
     small: list[Node] = [("A", (("P", ("x",)), ("Q", ("y",)))), ("A", (("Q", ("y",)), ("P", ("x",))))]
     trees = [SourceTree("", 1, tree) for tree in [chain, *map(dop_tree, small * 2)]]
-    grammar = DopGrammar.ofdop_treebank(address_trees(trees, "words", weighting))
+    grammar = DopGrammar.of_treebank(address_trees(trees, "words", weighting))
     charts = DopCharts(grammar)
     for words in (["x"] * 30, ["y", "x"], ["x"] * 3 + ["y"]):
         chart = charts.chart(grammar.pcfg.encode(words))
@@ -114,7 +114,7 @@ def test_values_do_not_leave_the_numbers_range_with_very_many_fragments(weightin
 
 
 def test_a_parser_takes_a_dop_grammar() -> None:
-    grammar = DopGrammar.ofdop_treebank(dop_treebank(TREES, "tags", "plain"))
+    grammar = DopGrammar.of_treebank(dop_treebank(TREES, "tags", "plain"))
     twin = NaiveDop(TREES, "plain")
     words = words_of(TREES[1])
     best = twin.posteriors(words)

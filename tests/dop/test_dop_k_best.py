@@ -29,7 +29,7 @@ def test_derivations_come_in_order(
     case: tuple[TerminalKind, list[Node]], weighting: Weighting, depth: int | None, k: int
 ) -> None:
     kind, nodes = case
-    grammar = DopGrammar.ofdop_treebank(dop_treebank(nodes, kind, weighting, depth))
+    grammar = DopGrammar.of_treebank(dop_treebank(nodes, kind, weighting, depth))
     naive = NaiveDop(nodes, weighting, depth)
     for words in {words_of(nodes[0]), words_of(nodes[-2])}:
         ids = grammar.pcfg.encode(words)

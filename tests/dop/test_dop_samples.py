@@ -60,7 +60,7 @@ def test_trees_come_as_often_as_they_should(
 ) -> None:
     kind, nodes = case
     twin = NaiveDop(nodes, weighting, depth)
-    grammar = DopGrammar.ofdop_treebank(dop_treebank(nodes, kind, weighting, depth))
+    grammar = DopGrammar.of_treebank(dop_treebank(nodes, kind, weighting, depth))
     charts = DopCharts(grammar)
     for words in {words_of(nodes[0]), words_of(nodes[-2])}:
         chart = charts.chart(grammar.pcfg.encode(words))
@@ -76,7 +76,7 @@ def test_the_most_probable_tree_is_found_and_its_posterior_estimated(
     case: tuple[TerminalKind, list[Node]], weighting: Weighting
 ) -> None:
     kind, nodes = case
-    grammar = DopGrammar.ofdop_treebank(dop_treebank(nodes, kind, weighting))
+    grammar = DopGrammar.of_treebank(dop_treebank(nodes, kind, weighting))
     words = words_of(nodes[0])
     trees = shares(NaiveDop(nodes, weighting).trees(words), wide)
     parser = Parser(grammar, "most-probable-tree", max_samples=4_000, max_error=0.0, seed=2)
@@ -129,7 +129,7 @@ def n_ary(trees: Iterable[tuple[Listed, float]]) -> list[tuple[frozenset[Span], 
 def test_objectives_by_samples_are_near_the_best() -> None:
     """Against the enumeration of all trees."""
     nodes = CONTINUED
-    grammar = DopGrammar.ofdop_treebank(dop_treebank(nodes, "tags", "plain"))
+    grammar = DopGrammar.of_treebank(dop_treebank(nodes, "tags", "plain"))
     words = words_of(nodes[0])
     trees = shares(NaiveDop(nodes, "plain").trees(words), wide)
     names = "most-probable-tree", "bracketed-tree", "consistent-brackets-tree", "consistent-brackets"
