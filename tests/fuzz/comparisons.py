@@ -442,8 +442,9 @@ class _Objectives:
             for mine, theirs in zip(listed, best, strict=False):
                 self.check.close(name, mine, theirs)
             sampled = self._parse(samples=50, seed=1, debinarized=nary, refusable=True)
-            for one in (*parse.candidates, *(() if sampled is None else sampled.candidates)):
-                self.check.close(name, one.log_prob, naive_unary.log(looks[tuple(one.spans)]))
+            drawn = () if sampled is None else sampled.candidates
+            for one in (*parse.candidates, *drawn) if self.n > 1 else ():  # a tree of one word has a root
+                self.check.close(name, one.log_prob, naive_unary.log(looks[_spans(one.tree)]))
             self._risk(looks, nary)
 
     def _risk(self, looks: Mapping[Spans, P], nary: bool) -> None:
@@ -481,6 +482,12 @@ class _Objectives:
             matches = sum(min(self.true.constituents.get(span, 0.0), 1.0) for span in set(spans))
             if len(set(spans)) == len(spans):
                 self.check.close("score: labelled", row["expected_labelled"], matches)
+
+
+def _spans(tree: Tree | None) -> Spans:
+    """The constituents of a candidate in preorder."""
+    assert tree is not None
+    return tuple((start, end, label) for start, end, label in constituents(tree))
 
 
 def _tree(spans: Spans, leaves: Sequence[Tree]) -> Tree:
@@ -542,14 +549,14 @@ def _compare_dop_candidates(
     for way in ("k_best", "samples"):
         [parse] = Parser(grammar, **{way: 1000}).parse([case.words])  # type: ignore[arg-type]
         for one in parse.candidates:
-            check.close("dop candidates", one.log_prob, math.log(looks[frozenset(one.spans)]))
-            if one.spans:
-                found = probability.log_prob(one.spans, grammar.pcfg.encode(case.words))
+            check.close("dop candidates", one.log_prob, math.log(looks[frozenset(_spans(one.tree))]))
+            if spans := _spans(one.tree):
+                found = probability.log_prob(spans, grammar.pcfg.encode(case.words))
                 check.close("dop candidates", one.log_prob, found)
         listed = [one.log_prob for one in parse.candidates]
         # In order, but for rounding. Samples lack a tree of a larger share with a probability of 1e-11.
         check.true("dop candidates", listed == pytest.approx(sorted(listed, reverse=True)), listed)
-        lacking = looks.keys() - {frozenset(one.spans) for one in parse.candidates}
+        lacking = looks.keys() - {frozenset(_spans(one.tree)) for one in parse.candidates}
         share = max((float(looks[one] / total) for one in lacking), default=0.0)
         check.true("dop candidates", share < 0.025 or way == "k_best", lacking)
 
