@@ -211,7 +211,7 @@ def _compare_cells(name: str, pcfg: PCFG, chart: Chart, true: Truth, check: Comp
             check.close(name, summary.best[cell], max(masses, default=0))
     shapes = {_shape(tree): p for tree, p in true.listed}
     nodes, preterminals = derivation_of(chart, names)
-    check.close(name, chart.viterbi().log_prob, log(shapes[tuple(nodes), tuple(preterminals)]))
+    check.close(name, chart.viterbi().log_prob, log(Fraction(shapes[tuple(nodes), tuple(preterminals)])))
 
 
 def _shape(tree: Node) -> tuple[tuple[LabelledSpan, ...], tuple[str, ...]]:
@@ -444,7 +444,7 @@ class _Objectives:
             sampled = self._parse(samples=50, seed=1, debinarized=nary, refusable=True)
             drawn = () if sampled is None else sampled.candidates
             for one in (*parse.candidates, *drawn) if self.n > 1 else ():  # a tree of one word has a root
-                self.check.close(name, one.log_prob, naive_unary.log(looks[_spans(one.tree)]))
+                self.check.close(name, one.log_prob, naive_unary.log(Fraction(looks[_spans(one.tree)])))
             self._risk(looks, nary)
 
     def _risk(self, looks: Mapping[Spans, P], nary: bool) -> None:

@@ -57,7 +57,7 @@ parse test.mrg -g grammar.txt --objective labelled-tree --objective bracketed-re
 
 SIGNALS = (signal.SIGKILL, signal.SIGINT, signal.SIGTERM)
 #: A signal, after how many thousandths of its command's time, and whether outputs are there already.
-SHOTS = st.tuples(st.sampled_from(SIGNALS), st.integers(0, 1000), st.booleans())
+SHOTS = st.tuples(st.sampled_from(SIGNALS), st.integers(10, 1000), st.booleans())
 
 
 class Task(NamedTuple):
