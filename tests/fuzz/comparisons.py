@@ -442,7 +442,9 @@ class _Objectives:
             for mine, theirs in zip(listed, best, strict=False):
                 self.check.close(name, mine, theirs)
             sampled = self._parse(samples=50, seed=1, debinarized=nary, refusable=True)
-            drawn = () if sampled is None else sampled.candidates
+            # Of an n-ary tree with unary rules, samples may lack some of the binary trees that are summed.
+            lacking = nary and self.pcfg.has_unaries
+            drawn = () if sampled is None or lacking else sampled.candidates
             for one in (*parse.candidates, *drawn) if self.n > 1 else ():  # a tree of one word has a root
                 self.check.close(name, one.log_prob, naive_unary.log(Fraction(looks[_spans(one.tree)])))
             self._risk(looks, nary)
