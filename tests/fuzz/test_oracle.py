@@ -3,7 +3,7 @@
 import pytest
 from cases import KINDS, Case, cases
 from comparisons import Comparison, Mismatch, compare
-from hypothesis import given
+from hypothesis import given, settings
 from oracle import try_row
 
 
@@ -11,6 +11,7 @@ from oracle import try_row
 def test_cases_of_every_kind_agree(kind: str) -> None:
     check = Comparison()
 
+    @settings(max_examples=3 if kind == "tiny" else settings().max_examples)
     @given(cases(kind))
     def agree(case: Case) -> None:
         compare(case, check)
