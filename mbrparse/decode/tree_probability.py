@@ -56,45 +56,53 @@ class TreeProbability:
         chained = {*grammar.unary_parent.tolist(), *grammar.unary_child.tolist()}
         self.serves_nary = not any(self._continues[self._label_of[symbol]] for symbol in chained)
 
-    def scored(
+    def lacking(
         self, spans: LabelledSpans, terminal_ids: IntArray, leaves: Sequence[Tree], nary: bool = False
-    ) -> tuple[float, list[str]]:
-        """``log_prob``, and the rules that the grammar lacks for the tree, top down, as grammars write them.
+    ) -> list[str]:
+        """The rules that the grammar lacks for a tree, top down, as grammars write them.
 
         A rule that is lacking is taken as given by those above it. An n-ary node is named whole where no
-        rules binarize it. A word under a tag that the grammar does not know there is named as well, though
-        the sum is over all tags; ``start X`` is a label that begins no tree.
+        rules binarize it. Words have the tree's tags: a word under a tag
+        that the grammar does not know there is named as well. ``start X`` is a label that begins no tree.
         """
         found: list[tuple[int, str]] = []
-        log_prob = self.log_prob(spans, terminal_ids, nary, found, leaves)
-        log_prob = -math.inf if found else log_prob
-        for place, (leaf, terminal) in enumerate(zip(leaves, terminal_ids.tolist(), strict=True)):
+        tops = [self._lexicon.get(terminal, {}) for terminal in terminal_ids.tolist()]
+        for place, leaf in enumerate(leaves):
             if leaf.word is not None and self._words:
-                tag, known = escape(leaf.label), self._lexicon.get(terminal, {})
-                if all(self._labels[self._label_of[symbol]] != tag for symbol in known):
-                    found.append((len(spans) + place, f"{tag} -> {quote(leaf.word)}"))
-        return log_prob, [rule for _, rule in sorted(found)]
+                tag = {self._label_ids.get(escape(leaf.label), -1)}
+                known = {one: prob for one, prob in tops[place].items() if self._label_of[one] in tag}
+                if not known:
+                    found.append((len(spans) + place, f"{escape(leaf.label)} -> {quote(leaf.word)}"))
+                tops[place] = known or self._any(tag)
+        self._total(spans, tops, nary, found, leaves)
+        return [rule for _, rule in sorted(found)]
 
-    def log_prob(
-        self,
-        spans: LabelledSpans,
-        terminal_ids: IntArray,
-        nary: bool = False,
-        lacking: list[tuple[int, str]] | None = None,
-        leaves: Sequence[Tree] = (),
-    ) -> float:
+    def log_prob(self, spans: LabelledSpans, terminal_ids: IntArray, nary: bool = False) -> float:
         """The log probability of a tree of (start, end, label) spans in preorder; -inf if it has none.
 
         Terminals may have any preterminal; where the tree has no span there is nothing to derive, but
         for a single terminal, which is no constituent: its preterminal is then the root. With ``nary`` a
-        node of three children or more stands for all ways to binarize it (``serves_nary`` must hold). Adds to
-        ``lacking``, if given, rules and their nodes' places, and then goes on where there is no derivation.
+        node of three children or more stands for all ways to binarize it (``serves_nary`` must hold).
         """
-        if not spans and len(terminal_ids) != 1:
+        return self._total(spans, [self._lexicon.get(one, {}) for one in terminal_ids.tolist()], nary)
+
+    def _total(
+        self,
+        spans: LabelledSpans,
+        tops: list[Weights],
+        nary: bool,
+        lacking: list[tuple[int, str]] | None = None,
+        leaves: Sequence[Tree] = (),
+    ) -> float:
+        """The log probability of a tree over terminals that have these symbols.
+
+        Adds to ``lacking``, if given, rules and their nodes' places, and then goes on where there is no
+        derivation.
+        """
+        if not spans and len(tops) != 1:
             return -math.inf
         tree: list[Tree | str] = list(leaves)  # the tops' leaves or labels
         # As in decode.trees: the largest finished subtree at each start.
-        tops = [self._lexicon.get(terminal, {}) for terminal in terminal_ids.tolist()]
         ends = list(range(1, len(tops) + 1))
         for place in range(len(spans) - 1, -1, -1):
             start, end, label = spans[place]
@@ -114,7 +122,7 @@ class TreeProbability:
                 if lacking is None:
                     return -math.inf
                 lacking.append((place, f"{label} -> {' '.join(self._names(tree, starts))}"))
-                weights = {symbol: 0.0 for symbol, one in enumerate(self._label_of) if one in label_ids}
+                weights = self._any(label_ids)
             if lacking is not None:
                 tree[start] = label
             tops[start], ends[start] = weights, end
@@ -124,6 +132,10 @@ class TreeProbability:
         if lacking is not None and total == -math.inf:
             lacking.append((-1, f"start {self._names(tree, [0])[0]}"))
         return total if ends[0] == len(tops) else -math.inf
+
+    def _any(self, label_ids: set[int]) -> Weights:
+        """Of all symbols with these labels."""
+        return {symbol: 0.0 for symbol, one in enumerate(self._label_of) if one in label_ids}
 
     def _names(self, tree: list[Tree | str], places: list[int]) -> list[str]:
         from mbrparse.training.count import rule_name  # which parsing does without

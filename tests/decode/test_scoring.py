@@ -2,14 +2,15 @@
 
 import itertools
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import naive
 import naive_objectives
 import pytest
-from conversion import to_pcfg
+from conversion import to_pcfg, to_rules
 from hypothesis import given
 from hypothesis import strategies as st
 from naive_crossing import consistent, n_ary_trees
@@ -20,6 +21,7 @@ from unary_strategies import unary_cases
 from mbrparse.decode.parser.score import COLUMNS, score
 from mbrparse.decode.tree_probability import TreeProbability
 from mbrparse.errors import InputMismatchError, LabelError
+from mbrparse.grammar.pcfg import PCFG
 from mbrparse.training.count import train
 from mbrparse.treebank.brackets import read_tree
 from mbrparse.treebank.outlines import constituents
@@ -166,12 +168,19 @@ def naively_lacking(grammar: naive.Grammar, tree: Tree, nary: bool) -> tuple[lis
 
     def below(node: Tree, root: bool) -> tuple[set[str], list[str]]:
         if not node.children:
-            return {symbol for (symbol, word), p in grammar.lexical.items() if word == node.label and p}, []
+            rules = [(a, word) for (a, word), p in grammar.lexical.items() if p]
+            if node.word is None:
+                return {symbol for symbol, word in rules if word == node.label}, []
+            known = {a for a, word in rules if word == node.word and PROJECTION[a] == node.label}
+            of_tag = {symbol for symbol in symbols if PROJECTION[symbol] == node.label}
+            return known or of_tag, [] if known else [f"{node.label} -> '{node.word}'"]
         labels = {node.label, f"{node.label}_Cont"} if nary and root else {node.label}
         found = [below(child, False) for child in node.children]
         known, lacking = over([one for one, _ in found], labels), [rule for _, more in found for rule in more]
         if not known:
-            names = [child.label if child.children else f"'{child.label}'" for child in node.children]
+            names = [
+                child.label if child.children or child.word else f"'{child.label}'" for child in node.children
+            ]
             known = {symbol for symbol in symbols if PROJECTION[symbol] in labels}
             lacking = [f"{node.label} -> {' '.join(names)}", *lacking]
         return known, lacking
@@ -181,14 +190,14 @@ def naively_lacking(grammar: naive.Grammar, tree: Tree, nary: bool) -> tuple[lis
 
 
 @st.composite
-def any_trees_over(draw: st.DrawFn, words: Sequence[str], nary: bool) -> Tree:
+def any_trees_over(draw: st.DrawFn, words: Sequence[str], nary: bool, tagged: bool = False) -> Tree:
     """A tree of any labels, one of them unknown."""
     if len(words) == 1:
-        return Tree(words[0])
+        return Tree(draw(st.sampled_from("SAX")), word=words[0]) if tagged else Tree(words[0])
     most = len(words) if nary else 2
     cuts = draw(st.lists(st.integers(1, len(words) - 1), min_size=1, max_size=most - 1, unique=True))
     ends = [0, *sorted(cuts), len(words)]
-    parts = [draw(any_trees_over(words[i:j], nary)) for i, j in itertools.pairwise(ends)]
+    parts = [draw(any_trees_over(words[i:j], nary, tagged)) for i, j in itertools.pairwise(ends)]
     return Tree(draw(st.sampled_from(["S", "A", "X"] if nary else ["S", "S_Cont", "A", "X"])), parts)
 
 
@@ -198,11 +207,33 @@ def test_rules_that_were_never_seen(data: st.DataObject, grammar: naive.Grammar,
     tree = data.draw(any_trees_over(words, nary))
     known = to_pcfg(grammar, NAMES)
     spans = [(start, end, label) for start, end, label in constituents(tree)]
-    told = TreeProbability(known).scored(spans, known.encode(words), tree.leaves(), nary)
+    told = TreeProbability(known).lacking(spans, known.encode(words), tree.leaves(), nary)
     start, lacking = naively_lacking(grammar, tree, nary)
-    assert told[1] == start + lacking
-    assert (told[0] == -math.inf) == bool(start + lacking)
-    assert told[0] == TreeProbability(known).log_prob(spans, known.encode(words), nary)
+    assert told == start + lacking
+    assert (TreeProbability(known).log_prob(spans, known.encode(words), nary) == -math.inf) == bool(told)
+
+
+@st.composite
+def grammars_of_words(draw: st.DrawFn) -> naive.Grammar:
+    """Some rules over S and its continuation, and over two symbols A."""
+    one = st.sampled_from("SABC")
+    lexical = draw(st.sets(st.tuples(one, st.sampled_from("xyz")), min_size=3))
+    binary = draw(st.sets(st.tuples(one, one, one), min_size=3)) | {("S", "B", "C")}
+    count = Counter(rule[0] for rule in [*binary, *lexical])
+    shares = [{rule: 1 / count[rule[0]] for rule in rules} for rules in (binary, lexical)]
+    return naive.Grammar({"S": 1.0}, *shares, {})
+
+
+@given(st.data(), grammars_of_words(), st.booleans())
+def test_rules_over_the_tags_of_a_tree(data: st.DataObject, grammar: naive.Grammar, nary: bool) -> None:
+    words = data.draw(st.lists(st.sampled_from(["x", "y"]), min_size=2, max_size=4))
+    tree = data.draw(any_trees_over(words, nary, tagged=True))
+    known = PCFG.from_rules(replace(to_rules(grammar, NAMES), terminal_kind="words"))
+    spans = [(start, end, label) for start, end, label in constituents(tree)]
+    told = TreeProbability(known).lacking(spans, known.encode(words), tree.leaves(), nary)
+    start, lacking = naively_lacking(grammar, tree, nary)
+    # First what is above the words, then the words.
+    assert told == sorted(start + lacking, key=lambda rule: "'" in rule)
 
 
 def test_the_columns_of_what_is_suspicious() -> None:
@@ -220,7 +251,7 @@ def test_the_columns_of_what_is_suspicious() -> None:
     assert rows["least_expected_posterior"].tolist()[0] == pytest.approx(0.5)
     words = train([read_tree("(S (NN a) (VB b))"), read_tree("(S (NN b) (VB b))")], "words", unknown="none")
     [found] = score(words, read_tree("(S (VB a) (VB b))"))["never_seen"]
-    assert found == ["VB -> 'a'"]
+    assert found == ["S -> VB VB", "VB -> 'a'"]
     original = score(GRAMMAR, read_tree("(S DT NN (NP VB VB))"), form="original")["never_seen"][1]
     assert original == ["S -> 'DT' 'NN' NP", "NP -> 'VB' 'VB'"]
 

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from tree_strategies import labels, trees
 
 from mbrparse.errors import MbrparseError
+from mbrparse.treebank.brackets import read_tree
 from mbrparse.treebank.corpora.reading import SourceTree, read_corpus
 from mbrparse.treebank.corpora.treebank_statistics import (
     NUMBERED,
@@ -59,7 +60,11 @@ def constituents_of(node: Nested) -> list[Nested]:
 
 
 def depth_of(node: Nested) -> int:
-    return 1 + max(map(depth_of, node[1:])) if isinstance(node, list) else 0
+    """Of the deepest word; -1 where there are traces alone."""
+    if not isinstance(node, list):
+        return -1 if node[0] == "-NONE-" else 0
+    below = max(map(depth_of, node[1:]))
+    return below + (below >= 0)
 
 
 def chains_of(node: Nested, above: tuple[Nested, ...] = ()) -> list[str]:
@@ -91,9 +96,9 @@ def naive(found: list[Nested]) -> tuple[dict[str, int], dict[str, Counter[str]]]
         leaves, inner = words_of(tree), constituents_of(tree)
         words = [word for tag, word in leaves if tag != "-NONE-"]
         counts["words"].update(words)
-        counts["tags"].update(tag for tag, _ in leaves)
+        counts["tags"].update(tag for tag, _ in leaves if tag != "-NONE-")
         counts["lengths"][str(len(words))] += 1
-        counts["depths"][str(depth_of(tree))] += 1
+        counts["depths"][str(max(depth_of(tree), 0))] += 1
         counts["roots"][name_of(tree)] += 1
         counts["chains"].update(chains_of(tree))
         for node in inner:
@@ -243,3 +248,11 @@ def test_the_reader_of_another_style_is_named(command: Command, text: str, reade
     noted = [line for line in command("check a.psd").err.splitlines() if "another style" in line]
     expected = f"mbrparse: a.psd looks like another style: name its reader, {reader}"
     assert noted == ([expected] if reader else [])
+
+
+def test_depths_and_tags_are_of_words() -> None:
+    statistics = TreebankStatistics()
+    tree = read_tree("(S (NP (NN dogs)) (VP (VB bark) (SBAR (-NONE- 0) (S (NP (-NONE- *T*))))))")
+    assert len(list(statistics.watch([SourceTree("a", 1, tree)]))) == 1
+    assert statistics.counts()["depths"] == {"2": 1}
+    assert statistics.counts()["tags"] == {"NN": 1, "VB": 1}

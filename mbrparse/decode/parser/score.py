@@ -251,8 +251,9 @@ class Scorer:
         nary, log_prob = self._form == "original", -math.inf
         known = evidence.posteriors is not None or not nary or len(evidence.sentence) <= _LONG
         if known and self._probability is not None and (self._probability.serves_nary or not nary):
-            given = spans, evidence.terminal_ids, tree.leaves(), nary
-            log_prob, row["never_seen"] = self._probability.scored(*given)
+            given, leaves = (spans, evidence.terminal_ids), tree.leaves()
+            log_prob = self._probability.log_prob(*given, nary)
+            row["never_seen"] = self._probability.lacking(*given, leaves, nary)
         if evidence.posteriors is not None:
             try:
                 scores = self._scores(evidence, evidence.posteriors, tree, spans)

@@ -39,9 +39,10 @@ class TreebankStatistics:
     """Counts over trees, which are not kept: memory grows with what is different in them.
 
     A tree is counted as it is read, but for its wrappers (``clean.unwrap``); with ``no_traces`` these go
-    first. Traces are no words. A tree's **depth** is the most constituents above a word. A **chain** is a
-    maximal one of two constituents or more in which all but the last have one child; where it ends in one
-    word, it has its tag. Rules and chains have categories, as ``functions`` of ``Preparation`` says.
+    first. Traces are no words, and have no tags. A tree's **depth** is the most constituents above a word. A
+    **chain** is a maximal one of two constituents or more in which all but the last have one child; where it
+    ends in one word, it has its tag. Rules and chains have categories, as ``functions`` of ``Preparation``
+    says.
     """
 
     functions: str = clean.STRIP
@@ -87,10 +88,11 @@ class TreebankStatistics:
             self.leaves.update(leaves)
             self.rules.update((name(node), *map(name, node.children)) for node in inner)
             self._see_chains(nodes, name)
-            depth, level = 0, [tree] if inner else []
+            depth, above, level = 0, 0, [tree]
             while level:
-                depth += 1
-                level = [child for node in level for child in node.children if child.children]
+                if any(not node.children and tag(node.label) != clean.TRACE for node in level):
+                    depth = above
+                above, level = above + 1, [child for node in level for child in node.children]
             for table, key in (("lengths", str(len(words))), ("depths", str(depth)), ("roots", name(tree))):
                 self._tables[table][key] += 1
             counts = self.files.setdefault(one.source, Counter())
@@ -137,9 +139,11 @@ class TreebankStatistics:
             found["labels"][how.category(label)] += count
             found["functions"].update(dict.fromkeys(filter(_IS_NAMED, how.functions(label)), count))
         for (tag, word), count in self.leaves.items():
-            found["tags"][tag] += count
-            is_trace = tag == clean.TRACE
-            found["traces" if is_trace else "words"][_INDEX.sub("", word) if is_trace else word] += count
+            if tag == clean.TRACE:
+                found["traces"][_INDEX.sub("", word)] += count
+            else:
+                found["tags"][tag] += count
+                found["words"][word] += count
         for (parent, *children), count in self.rules.items():
             found["rules"][f"{parent or _UNLABELLED} -> {' '.join(children)}"] += count
             found["branching"][str(len(children))] += count
