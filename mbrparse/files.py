@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import codecs
 import errno
+import fcntl
 import io
 import os
 import re
@@ -295,6 +296,10 @@ class _Replacement:
             if self._mode is not None:
                 os.fchmod(handle, self._mode)
         if self._kept is not None:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                raise FileError("another run writes it", source=self._beside) from None
             with open(self._beside, "rb") as lines:
                 size = sum(len(line) for line, _ in zip(lines, range(self._kept), strict=False))
             os.ftruncate(handle, size)
@@ -380,13 +385,29 @@ def _place(files: list[_Replacement]) -> None:
 
 
 def open_descriptor(path: str | Path) -> int | None:
-    """The open descriptor that a path names (/dev/stdout, /dev/fd/5), if it names one."""
+    """The open descriptor that a path leads to: by name (/dev/stdout, /dev/fd/5), or 1 or 2 by its file.
+
+    A file that standard output or error was redirected to must not be replaced: what others write to the
+    same stream, before and after, would be lost.
+    """
+    named = _named_descriptor(path)
+    if named is not None:
+        return named
+    with suppress(OSError):
+        status = os.stat(path)
+        for descriptor in (1, 2) if stat.S_ISREG(status.st_mode) else ():
+            if os.path.samestat(status, os.fstat(descriptor)):
+                return descriptor
+    return None
+
+
+def _named_descriptor(path: str | Path) -> int | None:
     try:
         name = os.path.abspath(path)
     except OSError:  # the working folder was deleted
         return None
-    found = _DESCRIPTOR.fullmatch(name)
-    return _STREAMS.get(name) if found is None else int(found[1])
+    number = _DESCRIPTOR.fullmatch(name)
+    return _STREAMS.get(name) if number is None else int(number[1])
 
 
 def is_written_in_place(path: str | Path) -> bool:
@@ -413,7 +434,7 @@ def output_identity(path: str) -> tuple[object, ...] | None:
 
     None for a device, which takes any number of outputs; standard output takes one.
     """
-    descriptor = 1 if path == STANDARD else open_descriptor(path)
+    descriptor = 1 if path == STANDARD else _named_descriptor(path)
     try:
         status = os.stat(path) if descriptor is None else os.fstat(descriptor)
     except OSError:
