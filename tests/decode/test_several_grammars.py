@@ -148,6 +148,20 @@ def test_a_grammar_without_a_parse_is_left_out(command: Command) -> None:
 
 
 @pytest.mark.usefixtures("known")
+@pytest.mark.parametrize("first", ["few", "many"])
+def test_grammars_whose_words_differ(command: Command, first: str) -> None:
+    Path("few").write_text(grammar_text("1 - S -> A A; 1 - A -> 'x'", terminals="words"))
+    rules = "1 - S -> A A; 0.5 - A -> 'x'; 0.5 - A -> 'y'"
+    Path("many").write_text(grammar_text(rules, terminals="words"))
+    Path("text").write_text("y y\n")
+    files = "-g few -g many" if first == "few" else "-g many -g few"
+    for name in ("labelled-recall", "max-rule-product"):
+        assert command(f"parse text {files} --objective {name}").output == "(S (A y) (A y))\n"
+    Path("text").write_text("z\n")
+    assert command(f"parse text {files}").error.startswith("grammar and input do not fit")
+
+
+@pytest.mark.usefixtures("known")
 def test_what_several_grammars_cannot_serve(command: Command) -> None:
     for options, message in (
         ("--k-best 3 --candidates x", "--k-best needs a PCFG or a DOP grammar, not several grammars"),

@@ -12,14 +12,13 @@ from mbrparse.charts.exhaustive.factory import TIE
 from mbrparse.charts.spans import SpanSummary, no_entries
 from mbrparse.decode.answers import DecoderName, ParserOptions, SourceKind, check
 from mbrparse.decode.objectives import Objective
-from mbrparse.decode.parser.sentences import Line, Sentence
-from mbrparse.decode.parser.sources import Evidence, GrammarSource, check_fit, decoders_of
+from mbrparse.decode.parser.sentences import Line
+from mbrparse.decode.parser.sources import Evidence, GrammarSource, decoders_of
 from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors, checked_weights, mix_posteriors
 from mbrparse.decode.span_posteriors import Posteriors, SentenceChart
 from mbrparse.decode.trees import Decoder
 from mbrparse.errors import GrammarError
 from mbrparse.grammar.pcfg import FloatArray, Grammar, IntArray
-from mbrparse.log import Log
 
 
 class Grammars:
@@ -103,16 +102,11 @@ class MixedSource(GrammarSource):
         self._members = [member(one, options) for one in grammars.members]
         first = self._members[0]
         self.grammar, self.charts, self.candidates = first.grammar, first.charts, None
+        self.others = [one.grammar for one in self._members[1:]]
         self.root, self.retags = first.root, first.retags
         self.labels = frozenset(grammars.labels)
         self.bare = frozenset().union(*(one.bare for one in self._members))
         self.decoders = decoders_of(self.kind, options, self.decoder)
-
-    def check_beginning(self, sentences: Sequence[Sentence], tokens: bool, log: Log) -> None:
-        """See whether each of the grammars and the first sentences fit."""
-        super().check_beginning(sentences, tokens, log)
-        for one in self._members:
-            check_fit(one.grammar, sentences)
 
     def evidence(self, line: Line) -> Evidence:
         """What is known of a sentence; raises ChartOverflowError, NumberRangeError."""

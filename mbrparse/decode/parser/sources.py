@@ -84,6 +84,8 @@ class GrammarSource:
     """
 
     kind: SourceKind = "pcfg"
+    #: Grammars beside the first.
+    others: Sequence[PCFG] = ()
 
     def __init__(self, source: Grammar, options: ParserOptions) -> None:
         check(self.kind, options)
@@ -137,7 +139,7 @@ class GrammarSource:
 
         Raises InputMismatchError.
         """
-        check_fit(self.grammar, sentences)
+        check_fit(self.grammar, sentences, *self.others)
         if tokens and (remark := untokenized(self.grammar, sentences)):
             log(remark)
 
@@ -279,11 +281,12 @@ def terminals_of(grammar: PCFG, sentence: Sentence) -> list[str]:
     return grammar.terminals_of([leaf.label if leaf.word is None else leaf.word for leaf in sentence])
 
 
-def check_fit(grammar: PCFG, sentences: Sequence[Sentence]) -> None:
-    """Raise InputMismatchError where no sentence holds a single terminal that the grammar knows."""
-    known = frozenset(grammar.terminals)
-    if not sentences or any(known.intersection(terminals_of(grammar, sentence)) for sentence in sentences):
-        return
+def check_fit(grammar: PCFG, sentences: Sequence[Sentence], *others: PCFG) -> None:
+    """Raise InputMismatchError where no sentence holds a single terminal that one of the grammars knows."""
+    for one in (grammar, *others):
+        known = frozenset(one.terminals)
+        if not sentences or any(known.intersection(terminals_of(one, sentence)) for sentence in sentences):
+            return
     raise errors.InputMismatchError(
         f"grammar and input do not fit: the grammar's terminals are {grammar.terminal_kind} (such as "
         f"{', '.join(grammar.terminals[:3])}), and none of the first {len(sentences)} sentences "
