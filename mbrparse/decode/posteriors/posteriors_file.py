@@ -88,6 +88,8 @@ def _read_arrays(stream: Any, source: str) -> tuple[dict[str, npt.NDArray[Any]],
     try:
         # Never a pickle: it could run anything.
         archive = np.load(stream, allow_pickle=False)
+    except (OSError, MemoryError):  # of the file, which may be whole
+        raise
     except Exception:  # zipfile, struct and numpy each have their own for what is no archive, or half of one
         archive = None
     if not isinstance(archive, np.lib.npyio.NpzFile):
