@@ -153,7 +153,8 @@ class FreeDecoder:
         """The best trees."""
         tags, decoded, spans = best_preterminals(posteriors), [], posteriors.spans
         for by_label, by_span, by_consistent, by_log, constant, is_bare in self._rows:
-            gains = by_label * spans.best + by_span * spans.total + constant
+            # All trees have as many nodes: what these cost decides nothing, and would round gains.
+            gains = by_label * spans.best + by_span * spans.total
             if by_consistent:
                 gains += by_consistent * posteriors.consistent
             if by_log:
@@ -167,7 +168,8 @@ class FreeDecoder:
             if is_bare:
                 names = [self._root or UNLABELLED] + [UNLABELLED] * len(tree)
                 tree = [(start, end, name) for (start, end, _), name in zip(tree, names, strict=False)]
-            decoded.append(Decoded(tree, tags, found.score, consistent=likely))
+            score = found.score + constant * len(tree)
+            decoded.append(Decoded(tree, tags, score, consistent=likely))
         return decoded
 
 

@@ -194,3 +194,11 @@ def test_candidates_are_evaluated_as_the_first_and_the_best_of_each_sentence(tmp
     found = run("evaluate", gold, path, "--columns", "labelled-recall", "--resamples", "0").output
     rows = [line.split() for line in found.splitlines()[1:3]]
     assert rows == [["candidates", "50.00"], ["candidates:oracle", "100.00"]]
+
+
+def test_the_first_of_equal_candidates_also_where_their_score_is_zero() -> None:
+    texts = "(S (D a b c) d)", "(S a (C b c) d)", "(S a b (B c d))", "(S (D (A a b) c) d)"
+    candidates = [(math.log(share / 9), text) for share, text in zip((1, 4, 1, 3), texts, strict=True)]
+    # Both first ones have 1 + 4/9 right expected, of two constituents.
+    [one] = mp.rerank([candidates], objective=OBJECTIVES["general-recall"].with_node_cost(13 / 18))
+    assert (one.place, one.scores[0]) == (0, pytest.approx(one.scores[1], abs=1e-12))

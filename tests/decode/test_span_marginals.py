@@ -71,6 +71,13 @@ def test_forbidden_labels() -> None:
     [
         ((1, 0, 2, 0), np.nan, {}, "scores: sentence 2 has nan or an infinite score"),
         ((0, 0, 3), -np.inf, {}, "scores: -inf forbids all trees of a sentence of 3 words"),
+        ((1, 1, 2), -np.inf, {}, "scores: -inf forbids all trees of a sentence of 3 words"),
+        (
+            (1, 0, 1, 1),
+            -np.inf,
+            {"lengths": [3, 1], "null": 0},
+            "scores: -inf forbids all trees of a sentence of 1",
+        ),
         ((), 0, {"null": "X"}, "null: is 'X', which none of the 2 labels is"),
         ((), 0, {"lengths": [3, -1]}, "lengths: is no list of integers from 0"),
     ],

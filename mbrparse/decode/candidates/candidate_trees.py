@@ -127,10 +127,10 @@ def expected_scores(trees: Sequence[Tree], log_probs: FloatArray, risk: Risk) ->
     return np.array([row @ weights for row in risk(trees)])
 
 
-def first_best(scores: FloatArray, tie: float) -> int:
-    """The place of the first score within ``tie`` (relative) of the largest."""
+def first_best(scores: FloatArray, tie: float, cost: float = 0.0) -> int:
+    """The place of the first score within ``tie`` of the largest, relative to it and to what nodes cost."""
     top = scores.max()
-    return int(np.flatnonzero(scores >= top - abs(top) * tie)[0])
+    return int(np.flatnonzero(scores >= top - (abs(top) + abs(cost)) * tie)[0])
 
 
 class RiskDecoder:

@@ -114,7 +114,7 @@ class Reranker:
             scores[there] = expected_scores(trees, log_probs[there], risk)
         else:
             scores[there] = [_expected(objective, rows[place]) for place in there]
-        place = first_best(scores, TIE)
+        place = first_best(scores, TIE, objective.node_constant)
         return Reranked(candidates[place].tree, place, tuple(scores.tolist()), None, rows[place])
 
 

@@ -385,12 +385,12 @@ def _probabilities(weights: FloatArray, nary: bool) -> FloatArray:
         constituent[:, i, j] = closed = row + weights[:, i, j]
         rest[:, i, j] = np.logaddexp(closed, row) if nary else closed
     log_total = constituent[:, :1, size]
-    if (log_total == -np.inf).any():
+    of_words, free = weights[:, words, words + 1], nary and size > 1
+    if (log_total == -np.inf).any() or (not free and (of_words == -np.inf).any()):
         refuse("scores", f"-inf forbids all trees of a sentence of {size} words", "forbid less")
     found = np.zeros_like(weights)
     # A word has a label with probability w / (1 + w), but for a sentence of one.
-    bare = -weights[:, words, words + 1] if nary and size > 1 else -np.inf
-    found[:, words, words + 1] = np.exp(-np.logaddexp(0, bare))
+    found[:, words, words + 1] = np.exp(-np.logaddexp(0, -of_words if free else -np.inf))
     for width in range(size, 1, -1):
         i, j = words[: size - width + 1], words[: size - width + 1] + width
         first = np.logaddexp.reduce(above[:, i] + rest[:, j], axis=2)
