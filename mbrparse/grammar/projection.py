@@ -20,8 +20,8 @@ from mbrparse.grammar.pcfg import PCFG, FloatArray, IntArray
 from mbrparse.grammar.rules import is_terminal, text_order
 from mbrparse.treebank.labels import project, state_of
 
-# Expected numbers of symbols are summed over this number of generations at most, until the next one is at
-# most this share of the sum.
+# Expected numbers of symbols are summed over generations until the next one is at most this share of the sum;
+# after so many of them equations are solved, which takes longer where there are many symbols.
 _GENERATIONS = 1000
 _NEGLIGIBLE = 1e-12
 # The least share of a symbol in its label, so that what can be derived remains so.
@@ -124,14 +124,22 @@ def expected_symbols(grammar: PCFG) -> FloatArray:
     parents = np.concatenate((grammar.parent, grammar.parent, grammar.unary_parent))
     children = np.concatenate((grammar.left, grammar.right, grammar.unary_child))
     probs = np.exp(np.concatenate((grammar.log_prob, grammar.log_prob, grammar.unary_log_prob)))
-    generation: FloatArray = np.exp(grammar.root_log_prob)
-    expected: FloatArray = generation.copy()
+    root: FloatArray = np.exp(grammar.root_log_prob)
+    generation, expected = root, root.copy()
     for _ in range(_GENERATIONS):
         generation = np.bincount(children, generation[parents] * probs, len(expected)).astype(np.float64)
         expected += generation
-        size = generation.sum()
-        if size <= _NEGLIGIBLE * expected.sum():
+        if generation.sum() <= _NEGLIGIBLE * expected.sum():
+            return expected
+        if not np.isfinite(expected).all():
             break
-        if size > 1.0 / np.finfo(np.float64).tiny ** 0.5:
-            generation, expected = generation / size, expected / size
-    return expected
+    from scipy.sparse import eye_array
+    from scipy.sparse.linalg import splu
+
+    from mbrparse.grammar.tree_statistics import expected_children, spectral_radius
+
+    # They become fewer slowly, or never. From its spectral radius on a matrix has no sum of its powers; just
+    # above, the last of these decide.
+    divisor = max(1.0, spectral_radius(grammar) * (1 + _NEGLIGIBLE))
+    equations = divisor * eye_array(len(root)) - expected_children(grammar).T
+    return np.abs(splu(equations.tocsc()).solve(root))

@@ -178,6 +178,16 @@ def test_masks_are_nested_where_there_are_unary_rules(case: tuple[Grammar, list[
     check(*case, place)
 
 
+@pytest.mark.parametrize("p", [0.4, 0.49999, 0.5 - 1e-9, 0.5 + 1e-12, 0.50001, 0.501, 0.9])
+def test_shares_of_symbols_where_trees_hardly_end_or_never(p: float) -> None:
+    counts = {"S -> A~0 B": 1, "B -> 'b'": 1, "A~0 -> A~0 A~1": p, "A~0 -> 'x'": 1 - p}
+    counts |= {"A~1 -> A~0 A~0": p / 2, "A~1 -> A~1 A~1": p / 2, "A~1 -> 'y'": 1 - p}
+    found = to_naive(projected_grammar(PCFG.from_rules(rules_of(counts)), 0)).lexical
+    # An A makes p of each on average: there are p + 2 p^2 + 4 p^3 .. of A~1, and one more of A~0.
+    more = p / (1 - 2 * p) if p < 0.5 else math.inf
+    assert found["A", "y"] / found["A", "x"] == pytest.approx(1 / (1 + 1 / more), rel=1e-8)
+
+
 @given(grammars(), st.sampled_from(NAMED), st.integers(0, 4))
 def test_the_projected_grammar_of_a_level_is_the_weighted_mean(
     grammar: Grammar, names: dict[str, str], level: int
