@@ -7,18 +7,18 @@ Lafferty 1991; Stolcke 1995).
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from mbrparse.charts.kernel import inner_kernel
+from mbrparse.charts.kernel import inner_kernel, kernel
 from mbrparse.charts.rule_tables import Floats, Ints
 from mbrparse.errors import GrammarError
 from mbrparse.grammar.pcfg import PCFG
-from mbrparse.grammar.tree_statistics import expected_children, grown, lexical_mass
+from mbrparse.grammar.tree_statistics import expected_children, lexical_mass
 
-# A smaller pivot is zero but for rounding: the symbol's first children are never left.
-_LEAST_PIVOT = 1e-13
+# A symbol whose first children are left less often never leaves them: sums would be beyond double precision.
+_LEAST_PIVOT = 1e-150
 
 
 class LeftCorners(NamedTuple):
@@ -28,8 +28,7 @@ class LeftCorners(NamedTuple):
     (the lower one is 1), so that values above zero are added up alone, and no digit is lost.
     """
 
-    row_place: Ints  # by row of the matrix: its row in the factors
-    column_place: Ints
+    place: Ints  # by symbol: its row and column in the factors
     lower_start: Ints
     lower_row: Ints
     lower_value: Floats
@@ -37,60 +36,98 @@ class LeftCorners(NamedTuple):
     upper_row: Ints
     upper_value: Floats
 
+    def starting(self, given: Floats) -> Floats:
+        """given (I - P_L)^-1 [symbols]: with the first children of what is given."""
+        closed = np.empty(len(given))
+        _close_left(self, given, closed)
+        return closed
 
-def left_factors(grammar: PCFG) -> Any:
-    """scipy's factors of (I - P_L)^T; raises GrammarError where left recursion is never left."""
-    from scipy.sparse import eye_array
+    def above(self, given: Floats) -> Floats:
+        """(I - P_L)^-1 given [symbols]: with what has the given as its first child."""
+        closed = np.empty(len(given))
+        _close_above(self, given, closed)
+        return closed
+
+
+def left_corners(grammar: PCFG) -> LeftCorners:
+    """Factorize; raises GrammarError where left recursion is never left.
+
+    A symbol's rules are taken to sum to one. Elimination without a subtraction, as ``grammar.unaries`` has
+    it: every digit holds however near to one a left recursion's probability is.
+    """
+    from scipy.sparse import csc_array, eye_array
     from scipy.sparse.linalg import splu
 
     first = expected_children(grammar, right=0.0)
     first.eliminate_zeros()
-    matrix = (eye_array(len(grammar.symbols)) - first.T).tocsc()
-    try:
-        factors = splu(matrix, "MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
-    except RuntimeError:  # exactly singular
-        left = grown(lexical_mass(grammar) > 0, first.dot)
-        raise _never_left(grammar, int((~left).argmax())) from None
-    pivots = factors.U.diagonal()
-    if pivots.min() < _LEAST_PIVOT:
-        raise _never_left(grammar, int(np.flatnonzero(factors.perm_c == pivots.argmin())[0]))
-    return factors
-
-
-def left_corners(grammar: PCFG) -> LeftCorners:
-    """Factorize; raises GrammarError where left recursion is never left."""
-    from scipy.sparse import csc_array, eye_array
-
-    factors = left_factors(grammar)
-    lower, upper = csc_array(eye_array(len(grammar.symbols)) - factors.L), csc_array(factors.U)
+    # Another matrix with these places, which has factors whatever the probabilities, for the order and where
+    # the factors have entries.
+    identity = eye_array(len(grammar.symbols))
+    factors = splu((2 * identity - first.T).tocsc(), "MMD_AT_PLUS_A", 0.0, options={"SymmetricMode": True})
+    lower, upper = csc_array(factors.L - identity), csc_array(factors.U)
     for triangle in (lower, upper):
         triangle.eliminate_zeros()
         triangle.sort_indices()
-    last = upper.indptr[1:] - 1
-    values = -upper.data
-    values[last] = 1 / upper.data[last]
-    return LeftCorners(
-        np.asarray(factors.perm_r, np.int32),
+    exits = lexical_mass(grammar)
+    exits[np.asarray(first.sum(axis=1)).ravel() == 0] = 1.0
+    corners = LeftCorners(
         np.asarray(factors.perm_c, np.int32),
-        *(lower.indptr, lower.indices, lower.data),
-        *(upper.indptr, upper.indices, values),
+        *(lower.indptr, lower.indices, np.zeros(lower.nnz)),
+        *(upper.indptr, upper.indices, np.zeros(upper.nnz)),
     )
+    column = int(_eliminate(corners, first.indptr, first.indices, first.data, exits))
+    if column >= 0:
+        symbol = grammar.symbols[int(np.flatnonzero(corners.place == column)[0])]
+        raise GrammarError(
+            f"the left recursion of {symbol} has probability one, and is never left",
+            remedy="give its symbols other rules too",
+        )
+    return corners
 
 
-def _never_left(grammar: PCFG, symbol: int) -> GrammarError:
-    return GrammarError(
-        f"the left recursion of {grammar.symbols[symbol]} has probability one, and is never left",
-        remedy="give its symbols other rules too",
-    )
+@kernel
+def _eliminate(corners: LeftCorners, first: Ints, child: Ints, prob: Floats, exits: Floats) -> int:
+    """Fill the factors in from the rows of P_L, and what leaves each symbol; returns -1.
+
+    Or the place of a symbol that nothing leaves.
+    """
+    place, lower_start, lower_row, lower, upper_start, upper_row, upper = corners
+    count = len(place)
+    value, left, symbol_at = np.zeros(count), np.zeros(count), np.empty(count, np.int32)
+    for symbol in range(count):
+        symbol_at[place[symbol]] = symbol
+    for column in range(count):
+        symbol = symbol_at[column]
+        leaves, last = exits[symbol], upper_start[column + 1] - 1
+        for entry in range(first[symbol], first[symbol + 1]):
+            value[place[child[entry]]] = prob[entry]
+        for entry in range(upper_start[column], last):
+            row = upper_row[entry]
+            upper[entry] = value[row]
+            leaves += left[row] * value[row]
+            for below in range(lower_start[row], lower_start[row + 1]):
+                value[lower_row[below]] += lower[below] * value[row]
+            value[row] = 0.0
+        value[column] = 0.0  # 1 - P_L[A, A] is made of the others
+        pivot = leaves
+        for entry in range(lower_start[column], lower_start[column + 1]):
+            pivot += value[lower_row[entry]]
+        if pivot < _LEAST_PIVOT:
+            return column
+        for entry in range(lower_start[column], lower_start[column + 1]):
+            lower[entry] = value[lower_row[entry]] / pivot
+            value[lower_row[entry]] = 0.0
+        left[column], upper[last] = leaves / pivot, 1 / pivot
+    return -1
 
 
 @inner_kernel
 def close_left(corners: LeftCorners, given: Floats, work: Floats, closed: Floats) -> float:
     """``closed`` = given (I - P_L)^-1 [symbols]; ``work`` is scratch. Returns the least product."""
-    row_place, column_place, lower_start, lower_row, lower, upper_start, upper_row, upper = corners
+    place, lower_start, lower_row, lower, upper_start, upper_row, upper = corners
     count, least = len(given), 1.0
     for symbol in range(count):
-        work[row_place[symbol]] = given[symbol]
+        work[place[symbol]] = given[symbol]
     for column in range(count):
         if work[column] != 0:
             for entry in range(lower_start[column], lower_start[column + 1]):
@@ -106,5 +143,29 @@ def close_left(corners: LeftCorners, given: Floats, work: Floats, closed: Floats
                 least = min(least, value)
                 work[upper_row[entry]] += value
     for symbol in range(count):
-        closed[symbol] = work[column_place[symbol]]
+        closed[symbol] = work[place[symbol]]
     return least
+
+
+@kernel
+def _close_left(corners: LeftCorners, given: Floats, closed: Floats) -> None:
+    close_left(corners, given, np.empty(len(given)), closed)
+
+
+@kernel
+def _close_above(corners: LeftCorners, given: Floats, closed: Floats) -> None:
+    place, lower_start, lower_row, lower, upper_start, upper_row, upper = corners
+    count = len(given)
+    work = np.empty(count)
+    for symbol in range(count):
+        work[place[symbol]] = given[symbol]
+    for column in range(count):
+        last = upper_start[column + 1] - 1
+        for entry in range(upper_start[column], last):
+            work[column] += upper[entry] * work[upper_row[entry]]
+        work[column] *= upper[last]
+    for column in range(count - 1, -1, -1):
+        for entry in range(lower_start[column], lower_start[column + 1]):
+            work[column] += lower[entry] * work[lower_row[entry]]
+    for symbol in range(count):
+        closed[symbol] = work[place[symbol]]

@@ -145,7 +145,7 @@ def _write_table(rows: Sequence[surprisals.Row], stream: TextIO) -> None:
     heading = "".join(f"{name:>12}" for name in _NUMBERS)
     stream.write(f"{rows[0]['sentence']:>4}  {'word':<{widths[0]}}  {'terminal':<{widths[1]}}{heading}\n")
     for (word, terminal), row in zip(texts, rows, strict=True):
-        numbers = "".join(f"{row[name]:12.4f}" for name in _NUMBERS)
+        numbers = "".join(f"{row[name]:z12.4f}" for name in _NUMBERS)
         ending = f"  {row['reason']}" if row["reason"] else ""
         stream.write(f"{row['position']:>4}  {word:<{widths[0]}}  {terminal:<{widths[1]}}{numbers}{ending}\n")
     stream.write("\n")

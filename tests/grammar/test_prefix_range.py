@@ -110,6 +110,46 @@ def test_what_left_corners_lost_is_noticed() -> None:
     assert Prefixes(pcfg).read(pcfg.encode(["b"])).reason == IMPROBABLE
 
 
+@pytest.mark.parametrize("leaves", [0.1, 1e-6, 1e-10, 1e-15, 1e-20, 1e-100])
+@pytest.mark.parametrize(
+    ("around", "ending"),
+    [
+        ({"S -> S X": 1.0}, {}),
+        ({"S -> S": 1.0}, {}),
+        ({"S -> T": 0.5, "S -> T X": 0.5}, {"T -> S": 0.7, "T -> S X": 0.3}),
+    ],
+    ids=["left recursion", "unary cycle", "both"],
+)
+def test_left_recursion_near_one(leaves: float, around: dict[str, float], ending: dict[str, float]) -> None:
+    """x is the only word: all begin with it, however rarely the recursion is left."""
+    rules = {"S -> x": leaves, **{rule: p * (1 - leaves) for rule, p in around.items()}}
+    pcfg = PCFG.from_rules(rules_of(rules | ending | {"X -> x": 1.0}))
+    try:
+        found = Prefixes(pcfg).read(pcfg.encode(["x"]))
+    except GrammarError:  # as of all charts
+        assert leaves < 1e-14
+        assert pcfg.has_unaries
+        return
+    assert found.log_prefix.tolist() == pytest.approx([0, 0], abs=1e-14)
+    assert found.log_prefix.max() <= 0
+    assert 0 <= found.surprisal[0] <= 1e-14
+    assert 0 <= found.entropy()[0] <= 1e-14
+    assert found.next_words()[0].tolist() == pytest.approx([1, 0], abs=1e-14)
+    assert found.next_words().max() <= 1
+
+
+def test_nothing_is_above_one() -> None:
+    """a is the only word, and begins every sentence: probabilities of one, whatever is rounded."""
+    for stays in np.linspace(0.01, 0.99, 99).tolist():
+        pcfg = PCFG.from_rules(rules_of({"S -> S a": stays, "S -> a": 1 - stays}))
+        found = Prefixes(pcfg).read(pcfg.encode(["a", "a"]))
+        assert (found.log_prefix[:2] <= 0).all()
+        assert found.next_words().max() <= 1
+        for values in (found.surprisal, found.syntactic, found.entropy()):
+            assert (values >= 0).all()
+            assert not np.signbit(values).any()
+
+
 @pytest.mark.parametrize("loop", [0.0, 0.5])
 @pytest.mark.parametrize("length", [60, pytest.param(500, marks=pytest.mark.long)])
 def test_long_sentences(loop: float, length: int) -> None:

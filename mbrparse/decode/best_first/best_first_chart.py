@@ -28,9 +28,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from mbrparse.charts import left_corner
 from mbrparse.charts.chart import Derivation, derivation_of
 from mbrparse.charts.exhaustive.factory import ChartFactory
-from mbrparse.charts.left_corner import left_factors
 from mbrparse.charts.rule_tables import starts
 from mbrparse.charts.spans import SpanEntries, SpanSummary, entries_without_unaries, summarize_entries
 from mbrparse.decode.best_first import search_kernels as kernels
@@ -366,13 +366,11 @@ def left_corners(grammar: PCFG) -> tuple[FloatArray, dict[str, Any]]:
 
     Raises GrammarError where left recursion is never left.
     """
-    count, factors = len(grammar.symbols), left_factors(grammar)
-    rows = [
-        factors.solve(np.bincount([symbol], minlength=count).astype(np.float64)) for symbol in range(count)
-    ]
+    corners = left_corner.left_corners(grammar)
+    rows = list(map(corners.starting, np.eye(len(grammar.symbols))))
     symbols = [np.flatnonzero(row > 0).astype(np.int32) for row in rows]
     with np.errstate(divide="ignore"):
-        log_root = np.log(np.maximum(factors.solve(np.exp(grammar.root_log_prob)), 0.0))
+        log_root = np.log(corners.starting(np.exp(grammar.root_log_prob)))
     return log_root, {
         "corner_first": np.cumsum([0, *map(len, symbols)]).astype(np.int32),
         "corner_symbol": np.concatenate(symbols),

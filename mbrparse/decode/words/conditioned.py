@@ -10,7 +10,7 @@ import numpy as np
 from scipy.sparse import coo_array
 
 from mbrparse.charts import rule_tables
-from mbrparse.charts.left_corner import left_factors
+from mbrparse.charts.left_corner import left_corners
 from mbrparse.errors import InputMismatchError, shortened
 from mbrparse.grammar.pcfg import PCFG, UNKNOWN_TERMINAL, FloatArray, IntArray
 from mbrparse.grammar.rules import RuleSet, binarize_rules, quote
@@ -39,7 +39,7 @@ class SpanMasses:
         closure = rule_tables.unary_closure(grammar)
         below = np.arange(size).repeat(np.diff(closure.start))
         chains: Any = coo_array((closure.value, (closure.top, below)), (size, size)).tocsr()
-        factors: Any = left_factors(grammar) if self.is_open else None
+        corners = left_corners(grammar) if self.is_open else None
         self._found = {(self.given, self.given): np.ones(size)}
         for end in range(1, self.last + 1):
             for start in range(min(end - 1, self.given), -1, -1):
@@ -49,8 +49,8 @@ class SpanMasses:
                 total = np.bincount(grammar.parent, self.prob * products, size).astype(np.float64)
                 if end == start + 1:
                     total += entered[start]
-                goes_on = self.is_open and end == self.last
-                self._found[start, end] = factors.solve(total, "T") if goes_on else chains @ total
+                goes_on = corners is not None and end == self.last
+                self._found[start, end] = corners.above(total) if goes_on else chains @ total
 
     def __call__(self, start: int, end: int) -> FloatArray:
         """Those of a span; all that begin after the given words are alike."""

@@ -197,7 +197,8 @@ class PrefixValues:
     """The prefixes of a sentence of n words, arrays by their lengths k, from 0 to n.
 
     A prefix that the grammar has no sentence for has the log probability -inf, and NaN for all that is
-    conditioned on it. ``reason`` says why there is nothing at all but NaN, if so.
+    conditioned on it. ``reason`` says why there is nothing at all but NaN, if so. What is above one by
+    rounding is one.
     """
 
     room: PrefixRoom
@@ -208,13 +209,14 @@ class PrefixValues:
     def log_prefix(self) -> FloatArray:
         """Natural logarithms of the probabilities that a sentence begins with the first k words, [n + 1]."""
         with np.errstate(divide="ignore"):
-            return np.asarray(np.log(self.room.prefix) + self.room.exponent * math.log(2.0))
+            return np.minimum(np.log(self.room.prefix) + self.room.exponent * math.log(2.0), 0.0)
 
     @property
     def log_prob(self) -> float:
         """That of the probability of the sentence: of all its words, and the end."""
         with np.errstate(divide="ignore"):
-            return float(np.log(self.room.end[-1]) + self.room.exponent[-1] * math.log(2.0))
+            log_prob = np.log(self.room.end[-1]) + self.room.exponent[-1] * math.log(2.0)
+        return float(np.minimum(log_prob, self.log_prefix[-1]))
 
     @cached_property
     def surprisal(self) -> FloatArray:
@@ -232,13 +234,13 @@ class PrefixValues:
 
     def _bits(self, joint: FloatArray) -> FloatArray:
         with np.errstate(divide="ignore", invalid="ignore"):
-            return np.asarray(np.log2(self.room.prefix) - np.log2(joint))
+            return np.maximum(np.log2(self.room.prefix) - np.log2(joint), 0.0)
 
     def next_words(self) -> FloatArray:
         """The distributions of the next word, [n + 1, terminals + 1]; the last column is the end's."""
         joint = np.hstack([self.room.expected @ self.lexical, self.room.end[:, None]])
         with np.errstate(invalid="ignore"):
-            return np.asarray(joint / self.room.prefix[:, None])
+            return np.minimum(joint / self.room.prefix[:, None], 1.0)
 
     def entropy(self) -> FloatArray:
         """The entropy of each of them in bits: the expectation of the next word's surprisal, [n + 1]."""
@@ -316,7 +318,7 @@ class Prefixes:
         if not np.isfinite(totals).all() or (lost and totals.min() < LEAST_STEP):
             return found, TOO_IMPROBABLE
         with np.errstate(invalid="ignore"):
-            found[rows] = joint / totals
+            found[rows] = np.minimum(joint / totals, 1.0)
         return found, None
 
     def _nodes(self, tokens: IntArray, everything: bool) -> tuple[InsideNodes | None, str | None]:
