@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from mbrparse.grammar.grammar_files import read_grammar as read_grammar
     from mbrparse.grammar.grammar_files import write_grammar as write_grammar
     from mbrparse.grammar.pcfg import PCFG as PCFG
+    from mbrparse.log import MbrparseWarning as MbrparseWarning
     from mbrparse.training.count import train as train
     from mbrparse.training.tag_statistics import read_statistics as read_statistics
     from mbrparse.treebank.baselines import baseline_trees as baseline_trees
@@ -87,6 +88,7 @@ _NAMES = {
     "grammar": "grammar",
     "grammar.grammar_files": "read_grammar write_grammar",
     "grammar.pcfg": "PCFG",
+    "log": "MbrparseWarning",
     "training.count": "train",
     "training.tag_statistics": "read_statistics",
     "treebank.baselines": "baseline_trees",

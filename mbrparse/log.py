@@ -1,7 +1,9 @@
-"""Messages and progress of long work: callers pass functions for them; the library is silent by default."""
+"""Messages and progress of long work: callers pass functions for them; what may be wrong is a warning."""
 
 from __future__ import annotations
 
+import sys
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from typing import Protocol, TypeVar
 
@@ -26,6 +28,18 @@ def counted(number: int, noun: str) -> str:
     ('1 sentence', '2000 words')
     """
     return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+class MbrparseWarning(UserWarning):
+    """What is read may not be what it looks like; parameters are named as in errors."""
+
+
+def warn(message: str) -> None:
+    """Warn where the package was called; the command line prints the message as a line on stderr."""
+    frame, level = sys._getframe(), 1
+    while frame.f_back is not None and frame.f_globals["__name__"].startswith(__package__):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, MbrparseWarning, level)
 
 
 def no_log(line: str) -> None:

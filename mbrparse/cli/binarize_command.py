@@ -170,7 +170,7 @@ def debinarize(
             line = 0
             read = brackets.read_parse_file(path, encoding)
             if marks is None:
-                read = binarizer.watched(read, lambda one: binarizer.phrase_labels(one.tree), source, note)
+                read = binarizer.watched(read, lambda one: binarizer.phrase_labels(one.tree), source)
             for line, tree, _ in with_progress(read, "debinarizing"):
                 try:
                     ours = tree if tree is None or marks is None else binarizer.translated(tree, marks)

@@ -160,7 +160,7 @@ def combine(
 
     def read(path: str) -> tuple[str, list[brackets.ReadTree]]:
         trees = with_progress(brackets.read_parse_file(path, voting.encoding), f"reading {path}")
-        return source_name(path), list(our_trees(trees, marks, True, source_name(path), note))
+        return source_name(path), list(our_trees(trees, marks, True, source_name(path)))
 
     if voting.candidates is not None:
         options.refuse(("weights", "weights_from", *LABEL_OPTIONS), "FILES")

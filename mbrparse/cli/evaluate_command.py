@@ -319,7 +319,7 @@ def _print_as_evalb(
     messages: list[str] = []
     encoding, marks = comparison.encoding, comparison.marks()
     sources = [gold_file(gold, encoding), *parse_files([parses], encoding)]
-    correct, source = (with_our_labels(one, marks, True, note) for one in sources)
+    correct, source = (with_our_labels(one, marks, True) for one in sources)
 
     def complain(message: str) -> None:
         messages.append(message)
@@ -384,7 +384,7 @@ def report(
     differences with intervals, breakdowns, calibration, and every sentence with its trees, its errors
     marked, and the chart of its posteriors.
     """
-    from mbrparse.cli.model_options import read_given
+    from mbrparse.decode.posteriors.posteriors_file import read_posteriors
     from mbrparse.evaluate.compare.evaluation import file_sources
     from mbrparse.evaluate.evalb.parameters import EvalbParameters
     from mbrparse.evaluate.report.pages import ReportOptions, write_report
@@ -397,9 +397,9 @@ def report(
     parameters = comparison.parameters()
     settings = comparison.settings(parameters)
     about = {"command": shlex.join(["mbrparse", *sys.argv[1:]]), "corpus": gold, **page.about}
-    given = None if page.posteriors is None else read_given(page.posteriors, settings.marks)
+    given = None if page.posteriors is None else read_posteriors(page.posteriors, settings.marks)
     written = write_report(
-        *file_sources(gold, parses, settings, comparison.encoding, note),
+        *file_sources(gold, parses, settings, comparison.encoding),
         output,
         settings,
         ReportOptions(page.title, about, page.details, given),

@@ -15,7 +15,7 @@ from typing import NoReturn
 
 import click
 
-from mbrparse.cli.messages import note
+from mbrparse.cli.messages import note, warnings_noted
 from mbrparse.errors import FileError, MbrparseError, visible
 from mbrparse.files import UNWRITTEN, unwritable
 from mbrparse.version import __version__
@@ -167,7 +167,7 @@ def _run() -> tuple[int, Exception | None]:
     try:
         if "_MBRPARSE_COMPLETE" in os.environ:  # a shell asks for completions
             cli.main(prog_name="mbrparse")
-        with cli.make_context("mbrparse", sys.argv[1:]) as context:
+        with warnings_noted(), cli.make_context("mbrparse", sys.argv[1:]) as context:
             cli.invoke(context)
     except click.exceptions.Exit as leave:
         return leave.exit_code, None

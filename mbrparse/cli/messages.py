@@ -7,6 +7,7 @@ import re
 import sys
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from datetime import UTC, datetime
@@ -15,6 +16,7 @@ from typing import Any, TypeVar
 import click
 
 from mbrparse.errors import visible
+from mbrparse.log import MbrparseWarning
 
 Item = TypeVar("Item")
 #: Seconds between two lines about long work.
@@ -107,6 +109,24 @@ def note(message: str, name: str = "mbrparse: ") -> None:
     """Print one line on stderr, with the program's name; that nobody reads it does not end the work."""
     with suppress(OSError):
         click.echo(visible(with_dashes(f"{name}{message}")), err=True)
+
+
+@contextmanager
+def warnings_noted() -> Iterator[None]:
+    """Print warnings of the package as notes, each text once; others as Python does."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", MbrparseWarning)
+        usual, said = warnings.showwarning, set[str]()
+
+        def show(message: Warning | str, category: type[Warning], *place: Any) -> None:
+            if not issubclass(category, MbrparseWarning):
+                usual(message, category, *place)
+            elif (text := str(message)) not in said:
+                said.add(text)
+                note(text)
+
+        warnings.showwarning = show  # type: ignore[assignment]
+        yield
 
 
 def log(message: str) -> None:

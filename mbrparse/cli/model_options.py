@@ -156,32 +156,4 @@ class InputOptions(LabelOptions):
 
     def given(self) -> GivenPosteriors:
         """The posteriors, read and mixed."""
-        return mp.mix_posteriors([read_given(path, self.marks()) for path in self.posteriors], self.mix, note)
-
-
-def read_given(path: str, marks: mp.LabelMarks | None = None) -> GivenPosteriors:
-    """Read posteriors; note what is ignored, that no span covers a whole sentence, and what cannot be."""
-    from mbrparse.decode.posteriors.posteriors_checks import impossible
-
-    given = mp.read_posteriors(path, marks)
-    if given.ignored:
-        note(f"{given.source}: ignored the arrays {', '.join(map(repr, given.ignored))}")
-    if len(given.g) and given.usual_root() is None:
-        note(
-            f"{given.source}: no span covers a whole sentence, so its root is called X; if 'end' is the last "
-            "word itself, write end + 1"
-        )
-    if given.seems_tagged():
-        note(
-            f"{given.source}: most words are constituents by themselves; if these entries are tags, say so "
-            "in an array 'tag' (docs/posteriors.md)"
-        )
-    if len(rows := given.repeated()) and given.order is not None and not given.order.above:
-        place = f"sentence {given.sentence[rows[0]] + 1}, {given.labels[given.label_ids[rows[0]]]} over "
-        place += f"({given.starts[rows[0]]}, {given.ends[rows[0]]})"
-        note(f"{given.source}: {len(rows)} labels are listed twice for a span: first {place}")
-    if remark := labels.foreign_note(given.phrase_labels()):
-        note(f"{given.source}: {remark}")
-    for line in impossible(given):
-        note(f"{given.source}: {line}: no marginals of trees (docs/posteriors.md)")
-    return given
+        return mp.mix_posteriors([mp.read_posteriors(one, self.marks()) for one in self.posteriors], self.mix)

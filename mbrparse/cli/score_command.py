@@ -100,7 +100,7 @@ def score(
         lines = read_lines(trees, encoding) if text is None else iter(text)
         return scoring.read_given_trees(trees, marks, form, lines)
 
-    found = scoring.look_at(given(), source, "binarized" if jackknife else form, note)
+    found = scoring.look_at(given(), source, "binarized" if jackknife else form)
     if form is None:
         form = found.form
         note(f"trees are read as {form}: {found.because} (--form overrides this)")

@@ -15,7 +15,6 @@ from typing import Literal, NamedTuple, TypeVar
 
 from mbrparse.errors import CorpusError, InputMismatchError, MbrparseError
 from mbrparse.files import STANDARD, read_lines, source_name
-from mbrparse.log import Log
 from mbrparse.treebank import brackets
 from mbrparse.treebank.binarize import our_trees, watched
 from mbrparse.treebank.labels import LabelMarks, is_continuation_label
@@ -201,14 +200,14 @@ def _tree(line: str) -> Tree | None:
         return None
 
 
-def with_our_labels(source: TreeSource, marks: LabelMarks | None, nary: bool, log: Log) -> TreeSource:
-    """The same with ``translated_trees``; labels that still look like another program's are logged."""
+def with_our_labels(source: TreeSource, marks: LabelMarks | None, nary: bool) -> TreeSource:
+    """The same with ``translated_trees``; warns of labels that still look like another program's."""
 
     def trees() -> Iterator[brackets.ReadTree]:
-        return our_trees(source.trees(), marks, nary, source.source, log)
+        return our_trees(source.trees(), marks, nary, source.source)
 
     def lines() -> Iterator[str]:
-        return watched(source.lines(), _OPENING.findall, source.source, log)
+        return watched(source.lines(), _OPENING.findall, source.source)
 
     return replace(source, trees=trees, file_lines=lines if marks is None else None)
 

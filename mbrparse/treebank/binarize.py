@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeVar
 
-from mbrparse.log import Log
+from mbrparse.log import warn
 from mbrparse.treebank import labels as codec
 from mbrparse.treebank.brackets import AnyTree, ReadTree, any_tree
 from mbrparse.treebank.clean import unwrap
@@ -286,11 +286,11 @@ def translated_trees(trees: Iterable[ReadTree], marks: codec.LabelMarks, nary: b
 
 
 def our_trees(
-    trees: Iterable[ReadTree], marks: codec.LabelMarks | None, nary: bool, source: str, log: Log
+    trees: Iterable[ReadTree], marks: codec.LabelMarks | None, nary: bool, source: str
 ) -> Iterator[ReadTree]:
-    """The same, or without marks trees as they are; labels that still look foreign are logged."""
+    """The same, or without marks trees as they are; warns of labels that still look foreign."""
     found = trees if marks is None else translated_trees(trees, marks, nary)
-    return watched(found, lambda read: phrase_labels(read.tree), source, log)
+    return watched(found, lambda read: phrase_labels(read.tree), source)
 
 
 def phrase_labels(tree: Tree | None) -> set[str]:
@@ -298,13 +298,11 @@ def phrase_labels(tree: Tree | None) -> set[str]:
     return set() if tree is None else {node.label for node in unwrap(tree).preorder() if node.children}
 
 
-def watched(
-    items: Iterable[Item], labels_of: Callable[[Item], Iterable[str]], source: str, log: Log
-) -> Iterator[Item]:
-    """Trees or lines as they are; labels that look like another program's are logged, once."""
-    logged = False
+def watched(items: Iterable[Item], labels_of: Callable[[Item], Iterable[str]], source: str) -> Iterator[Item]:
+    """Trees or lines as they are; warns once of labels that look like another program's."""
+    warned = False
     for number, item in enumerate(items):
-        if not logged and number < _LOOKED_AT and (found := codec.foreign_note(labels_of(item))):
-            logged = True
-            log(f"{source}: {found}")
+        if not warned and number < _LOOKED_AT and (found := codec.foreign_note(labels_of(item))):
+            warned = True
+            warn(f"{source}: {found}")
         yield item

@@ -287,6 +287,7 @@ STYLES = {
 }
 _FOREIGN = re.compile(
     r"\w(?P<nltk>\|<(?!>|%3E))|(?P<supar>\|<|\w\*$)|\w(?P<benepar>::)\w|(?P<mark>^(@|%40)(?=\w)|(?<=\w)('|[-_]BAR)$)"
+    "|(?P<null>^(NULL|\N{EMPTY SET})$)"
 )
 
 
@@ -299,7 +300,7 @@ def foreign_option(label: str) -> str | None:
     found = _FOREIGN.search(label)
     if found is None or found["mark"]:
         return found and f'`continuation="{unescape(found["mark"])}"`'
-    return f"`label_style={found.lastgroup}`"
+    return f"`null={label}`" if found["null"] else f"`label_style={found.lastgroup}`"
 
 
 def foreign_note(labels: Iterable[str]) -> str | None:

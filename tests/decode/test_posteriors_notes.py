@@ -1,18 +1,31 @@
-"""Posteriors that no distribution over trees has: a note for each kind, on stderr, once."""
+"""Posteriors that no distribution over trees has: a note for each kind, once; in Python a warning."""
 
 import itertools
+import warnings
 from collections import defaultdict
+from pathlib import Path
 
 import numpy as np
 import pytest
+from commandline import Command
 from conversion import write_posteriors
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mbrparse.decode.posteriors.posteriors_checks import impossible
+import mbrparse as mp
 from mbrparse.decode.posteriors.posteriors_file import read_posteriors
+from mbrparse.errors import InputMismatchError
 
 Row = tuple[int, int, int, str, float]  # sentence, start, end, label, g
+
+
+def said_of(path: Path) -> list[str]:
+    """The warnings of reading a file."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        read_posteriors(path)
+    assert all(one.category is mp.MbrparseWarning and one.filename == __file__ for one in caught)
+    return [str(one.message).removeprefix(f"{path}: ") for one in caught]
 
 
 @st.composite
@@ -64,6 +77,46 @@ def test_notes_are_those_of_the_definition(
     kinds = {"one tag": "tags", "chains are": "chains", "constituents": "constituents", "cross": "cross"}
     said = {
         next(kind for words, kind in kinds.items() if words in line): line.partition(":")[0]
-        for line in impossible(read_posteriors(path))
+        for line in said_of(path)
+        if "no marginals of trees" in line
     }
     assert said == expected
+
+
+NULLS = [
+    (0, i, j, label, g)
+    for i, j in itertools.combinations(range(4), 2)
+    for label, g in (("NULL", 0.8), ("NP", 0.2))
+]
+
+
+def test_labels_of_what_is_no_constituent_are_told_with_their_option(folder: Path, command: Command) -> None:
+    path = write_posteriors(folder / "null.npz", [3], NULLS)
+    assert said_of(path) == ["NULL is taken for a phrase's name; `null=NULL` reads it"]
+    done = command("parse --posteriors null.npz", stdin="a b c\n")
+    assert done.err.splitlines()[0] == (
+        "mbrparse: null.npz: NULL is taken for a phrase's name; --null NULL reads it"
+    )
+    assert done.err.count("\n") == 2
+    assert "taken for" not in command("parse --posteriors null.npz --null NULL", stdin="a b c\n").err
+
+
+def test_python_says_and_refuses_what_commands_do() -> None:
+    scores = np.zeros((2, 3, 4, 1))
+    scores[:, [0, 0, 1], [2, 3, 3]] = 0.9
+    with pytest.warns(
+        mp.MbrparseWarning, match=r"spans \(0, 2\) and \(1, 3\) have 0.90 and 0.90, but they cross"
+    ):
+        found = mp.posteriors(scores, [3, 3], ["S"])
+    for texts, message in (
+        (["d e f"], "there are 2 sentences here, but <sentences> ends after sentence 1"),
+        (["d e f"] * 3, "there are 2 sentences here, but <sentences> goes on with sentence 3"),
+        (["d e f", "d e"], "sentence 2 has 3 words here, but 2 in <sentences>"),
+    ):
+        with pytest.raises(InputMismatchError, match=message):
+            mp.Parser(found).parse(texts)
+    assert len(mp.Parser(found).parse(["d e f", "a b c"])) == 2
+    with pytest.warns(
+        mp.MbrparseWarning, match=r"NP\|<> is taken for a phrase's name; `label_style=supar` reads it"
+    ):
+        mp.combine({"a": ["(NP a (NP|<> b c))"]})

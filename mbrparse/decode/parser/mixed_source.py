@@ -14,7 +14,7 @@ from mbrparse.decode.answers import DecoderName, ParserOptions, SourceKind, chec
 from mbrparse.decode.objectives import Objective
 from mbrparse.decode.parser.sentences import Line
 from mbrparse.decode.parser.sources import Evidence, GrammarSource, decoders_of
-from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors, checked_weights, mix_posteriors
+from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors, checked_weights, mixed
 from mbrparse.decode.span_posteriors import Posteriors, SentenceChart
 from mbrparse.decode.trees import Decoder
 from mbrparse.errors import GrammarError
@@ -145,7 +145,7 @@ class MixedSource(GrammarSource):
                 tie=TIE,
             )
             given.append(mass)
-        return mix_posteriors(given, self._grammars.weights.tolist())
+        return mixed(given, self._grammars.weights)
 
     def decoder(self, name: DecoderName, objectives: list[Objective]) -> Decoder[Any]:
         """The decoder of this name."""

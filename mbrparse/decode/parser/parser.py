@@ -218,9 +218,11 @@ class Parser:
         """Parse sentences: trees (whose terminals are parsed), strings of words, or lists of words.
 
         A tree may be an ``nltk.Tree`` or a string of brackets. The results are in their order, and none
-        depends on other sentences.
+        depends on other sentences. Raises InputMismatchError where given posteriors are of others than all
+        of these.
         """
         listed, tokens = sentences_from(sentences)
+        self.source.check_end(len(listed), "<sentences>")
         lines = (Line(one, place, tokens, "<sentences>") for place, one in enumerate(listed))
         return Parses(self.options.objectives, list(map(self.parse_one, lines)))
 

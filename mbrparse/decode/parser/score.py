@@ -26,7 +26,7 @@ from mbrparse.decode.trees import LabelledSpans
 from mbrparse.files import source_name
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import TerminalKind
-from mbrparse.log import Log, Progress, no_log, no_progress
+from mbrparse.log import Progress, no_log, no_progress
 from mbrparse.treebank import binarize, brackets, clean, labels
 from mbrparse.treebank.corpora.reading import SourceTree, no_trees
 from mbrparse.treebank.outlines import constituents
@@ -57,13 +57,13 @@ def read_given_trees(
         yield GivenTree(one.tree, place, source, one.line)
 
 
-def look_at(trees: Iterable[GivenTree], source: str, form: Form | None, log: Log) -> FoundForm:
-    """The form of the trees of an input, as ``find_form``; labels of another program's trees are logged.
+def look_at(trees: Iterable[GivenTree], source: str, form: Form | None) -> FoundForm:
+    """The form of the trees of an input, as ``find_form``; warns of labels of another program's.
 
     Raises CorpusError where there are no trees.
     """
     spoken = (one for one in trees if one.tree is not None)
-    there = binarize.watched(spoken, lambda one: binarize.phrase_labels(one.tree), source, log)
+    there = binarize.watched(spoken, lambda one: binarize.phrase_labels(one.tree), source)
     if (first := next(there, None)) is None:
         raise no_trees(source)
     return find_form(itertools.chain([first], there), form)

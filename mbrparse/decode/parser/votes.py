@@ -33,6 +33,7 @@ from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors, checked
 from mbrparse.errors import CorpusError, InputMismatchError
 from mbrparse.grammar.pcfg import FloatArray
 from mbrparse.log import Progress, no_progress
+from mbrparse.treebank.binarize import our_trees
 from mbrparse.treebank.brackets import EMPTY_PARSE, AnyTree, ReadTree, any_trees, read_trees
 from mbrparse.treebank.candidate_files import CandidateLine
 from mbrparse.treebank.labels import escape, is_continuation_label
@@ -320,4 +321,5 @@ def _named(systems: Mapping[str, Sequence[AnyTree | None]]) -> Systems:
 
 
 def _read(trees: Sequence[AnyTree | None], name: str) -> list[ReadTree]:
-    return [ReadTree(number, tree) for number, tree in enumerate(any_trees(trees, name), start=1)]
+    read = (ReadTree(number, tree) for number, tree in enumerate(any_trees(trees, name), start=1))
+    return list(our_trees(read, None, True, name))

@@ -15,7 +15,7 @@ from mbrparse.charts.spans import SpanEntries, begins
 from mbrparse.decode.label_order import LabelOrder
 from mbrparse.errors import InputMismatchError, OptionsError
 from mbrparse.grammar.pcfg import FloatArray, IntArray
-from mbrparse.log import Log, no_log
+from mbrparse.log import warn
 from mbrparse.treebank.labels import is_continuation_label
 
 # How far rounding may bring a posterior above one.
@@ -160,20 +160,26 @@ def checked_weights(weights: Sequence[float] | None, count: int, what: str) -> F
     """
     if weights is None:
         return np.full(count, 1 / max(count, 1))
-    if len(weights) != count:
-        raise OptionsError(f"{len(weights)} weights, where there are {count} {what}: give one for each")
-    if not all(math.isfinite(weight) and weight >= 0 for weight in weights) or not any(weights):
+    try:
+        found = np.array([float(weight) for weight in weights])
+    except (TypeError, ValueError, OverflowError):
+        found = np.array([math.nan] * count)
+    if len(found) != count:
+        raise OptionsError(f"{len(found)} weights, where there are {count} {what}: give one for each")
+    if not (np.isfinite(found) & (found >= 0)).all() or not found.any():
         raise OptionsError("weights are numbers from 0 on, not all 0: their sum is divided by")
-    return np.array(weights, np.float64) / math.fsum(weights)
+    found = np.ldexp(found, -np.frexp(found.max())[1])  # the sum of the largest numbers is none
+    return found / math.fsum(found)
 
 
 def mix_posteriors(
-    models: Sequence[GivenPosteriors], weights: Sequence[float] | None = None, log: Log = no_log
+    models: Sequence[GivenPosteriors], weights: Sequence[float] | None = None
 ) -> GivenPosteriors:
     """The mixture of models of the same sentences: g = sum of weight times the model's g.
 
-    Labels are joined by their text. A model without posteriors of a sentence is left out there, and the
-    others' weights are divided by their sum. That nothing crosses a span is known where all models know it.
+    Labels are joined by their text. A model without posteriors of a sentence is left out there, with a
+    warning, and the others' weights are divided by their sum. That nothing crosses a span is known where all
+    models know it.
 
     Parameters
     ----------
@@ -181,8 +187,6 @@ def mix_posteriors(
         Of the same sentences.
     weights
         Divided by their sum (default: equal ones).
-    log
-        Gets a line for each model that lacks sentences.
 
     Raises
     ------
@@ -196,17 +200,21 @@ def mix_posteriors(
     share = checked_weights(weights, len(models), "files of posteriors")
     if len(models) == 1:
         return models[0]
-    first = models[0]
     for model in models[1:]:
-        _check_sentences(first, model)
-    known = np.array([_known(model) for model in models])
+        _check_sentences(models[0], model)
+    known = np.array(list(map(_known, models)))
     for model, knows in zip(models, known, strict=True):
         lacking = np.flatnonzero(~knows & known.any(0))
         if len(lacking):
             more = f" (and {len(lacking) - 1} more)" if len(lacking) > 1 else ""
-            log(f"{model.source}: no posteriors of sentence {lacking[0] + 1}{more}: left to the other files")
+            warn(f"{model.source}: no posteriors of sentence {lacking[0] + 1}{more}: left to the other files")
+    return mixed(models, share)
+
+
+def mixed(models: Sequence[GivenPosteriors], share: FloatArray) -> GivenPosteriors:
+    """The mixture of models of the same sentences, by shares that add up to one."""
     # Where no model with a weight knows a sentence, nothing is divided.
-    by_sentence = known * share[:, None]
+    by_sentence = np.array(list(map(_known, models))) * share[:, None]
     total = by_sentence.sum(0)
     by_sentence = np.where(total > 0, by_sentence / np.where(total > 0, total, 1), share[:, None])
     labels = tuple(sorted(set().union(*(model.labels for model in models))))
@@ -222,7 +230,7 @@ def mix_posteriors(
     orders = [model.order for model in models if model.order is not None]
     return GivenPosteriors.of_columns(
         *map(np.concatenate, zip(*parts, strict=True)),
-        lengths=first.lengths,
+        lengths=models[0].lengths,
         source=" + ".join(model.source for model in models),
         labels=labels,
         tie=max(model.tie for model in models),

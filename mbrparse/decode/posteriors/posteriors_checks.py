@@ -20,6 +20,7 @@ from mbrparse.decode.label_order import LabelOrder
 from mbrparse.decode.posteriors.given_posteriors import ROUNDING, GivenPosteriors, added_up
 from mbrparse.errors import LabelError, OptionsError, PosteriorsError
 from mbrparse.grammar.pcfg import FloatArray, IntArray
+from mbrparse.log import warn
 from mbrparse.treebank import labels as codec
 from mbrparse.treebank.labels import JOIN, LabelMarks
 
@@ -74,7 +75,10 @@ ENTRIES = RawPosteriors._fields[2:]
 def checked_posteriors(
     arrays: dict[str, npt.NDArray[Any]], source: str, marks: LabelMarks | str | None, ignored: Any = ()
 ) -> GivenPosteriors:
-    """The posteriors of the arrays of a file; raises PosteriorsError for values that are none."""
+    """The posteriors of the arrays of a file; warns of ``doubts``.
+
+    Raises PosteriorsError for values that are none.
+    """
     if isinstance(marks, str):
         if marks not in codec.STYLES:
             raise OptionsError(f"marks is {marks!r}: give a LabelMarks or one of {', '.join(codec.STYLES)}")
@@ -111,7 +115,10 @@ def checked_posteriors(
         tells_tags=raw.tag is not None,
     )
     translated = [marks.translate(one) if marks else one for one in chains.tolist()]
-    return replace(given, order=_order(given, translated))
+    given = replace(given, order=_order(given, translated))
+    for line in doubts(given):
+        warn(f"{source}: {line}")
+    return given
 
 
 def _check_entries(raw: RawPosteriors, source: str) -> None:
@@ -308,7 +315,33 @@ class _Spans(NamedTuple):
     largest: FloatArray
 
 
-def impossible(given: GivenPosteriors) -> Iterator[str]:
+def doubts(given: GivenPosteriors) -> Iterator[str]:
+    """Yield what is ignored, and what posteriors may be that are not what they are taken for."""
+    if given.ignored:
+        yield f"ignored the arrays {', '.join(map(repr, given.ignored))}"
+    if remark := codec.foreign_note(given.phrase_labels()):
+        # Taken for names of phrases, they break any condition.
+        yield remark
+        return
+    if len(given.g) and given.usual_root() is None:
+        yield (
+            "no span covers a whole sentence, so its root is called X; if 'end' is the last word itself, "
+            "write end + 1"
+        )
+    if given.seems_tagged():
+        yield (
+            "most words are constituents by themselves; if these entries are tags, say so in an array 'tag' "
+            "(docs/posteriors.md)"
+        )
+    if len(rows := given.repeated()) and given.order is not None and not given.order.above:
+        place = f"sentence {given.sentence[rows[0]] + 1}, {given.labels[given.label_ids[rows[0]]]} over "
+        place += f"({given.starts[rows[0]]}, {given.ends[rows[0]]})"
+        yield f"{len(rows)} labels are listed twice for a span: first {place}"
+    for line in _impossible(given):
+        yield f"{line}: no marginals of trees (docs/posteriors.md)"
+
+
+def _impossible(given: GivenPosteriors) -> Iterator[str]:
     """Yield a line for each condition that is broken: the first sentence, and how many others break it.
 
     A span is in a tree at least as often as its most probable label, and where labels exclude each other, as

@@ -37,7 +37,6 @@ from mbrparse.evaluate.counts import Comparison, Tally, counts_table
 from mbrparse.evaluate.criteria import CONSISTENT, DASH, FELL_BACK, Average, Criterion, Floats, quotients
 from mbrparse.evaluate.details import in_order, read_fallbacks
 from mbrparse.files import STANDARD
-from mbrparse.log import Log, no_log
 from mbrparse.settings import described
 from mbrparse.treebank.labels import LabelMarks
 
@@ -439,11 +438,11 @@ def evaluate_files(
     ``details`` are files of ``parse --details``, one for all parse files or one for each. Raises
     InputMismatchError where they are of other trees.
     """
-    correct, sources = file_sources(gold, parses, settings, encoding, log)
+    correct, sources = file_sources(gold, parses, settings, encoding)
     names = [source.name for source in sources]
     fell_back = partial(read_fallbacks, names, in_order(names, details), log=log) if details else None
     several = {
-        name: _with_our_labels(parse_files(paths, encoding, f"{name}/"), settings, log)
+        name: _with_our_labels(parse_files(paths, encoding, f"{name}/"), settings)
         for name, paths in (runs or {}).items()
     }
     files = [str(path) for path in (gold, *parses, *chain(*(runs or {}).values()))]
@@ -457,19 +456,16 @@ def file_sources(
     parses: Sequence[str | Path],
     settings: EvaluationSettings,
     encoding: str = "utf-8",
-    log: Log = no_log,
 ) -> tuple[TreeSource, Sequence[TreeSource]]:
     """A gold file and parse files under their names; of a file of candidates, two (``sources_of``).
 
-    Labels of another program are translated, or logged.
+    Labels of another program are translated, or warned of.
     """
     parsed = sources_of(parses, gold, settings.criterion, settings.form, encoding)
-    correct, *others = _with_our_labels([gold_file(gold, encoding), *parsed], settings, log)
+    correct, *others = _with_our_labels([gold_file(gold, encoding), *parsed], settings)
     return correct, others
 
 
-def _with_our_labels(
-    sources: Sequence[TreeSource], settings: EvaluationSettings, log: Log
-) -> list[TreeSource]:
+def _with_our_labels(sources: Sequence[TreeSource], settings: EvaluationSettings) -> list[TreeSource]:
     nary = settings.form == "original"
-    return [with_our_labels(source, settings.marks, nary, log) for source in sources]
+    return [with_our_labels(source, settings.marks, nary) for source in sources]
