@@ -6,14 +6,18 @@ import re
 from functools import partial
 from typing import Any
 
-# What ends a line somewhere, steers a terminal, or is no character: C0, DEL, C1, U+2028/9, surrogates.
-_INVISIBLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+# What ends a line, steers a terminal, turns the writing round, has no width, or is no character. What words
+# are written with stays: blanks of other widths, and U+200C/D, which shape letters.
+_INVISIBLE = re.compile(
+    "[\x00-\x1f\x7f-\x9f\xad\u061c\u115f\u1160\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u2800\u3164"
+    "\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff\ud800-\udfff\U000e0000-\U000e0fff]"
+)
 _LONGEST = 1000
 _LONG = re.compile(rf"\S{{{_LONGEST},}}")
 
 
 def visible(text: str) -> str:
-    """Text as people are shown it: on one line, control characters escaped as Python writes them.
+    """Text as people are shown it: on one line, control and invisible characters escaped.
 
     What has no white space for more than a thousand characters is cut.
 
@@ -22,7 +26,7 @@ def visible(text: str) -> str:
     """
     if len(text) > _LONGEST:
         text = _LONG.sub(lambda match: shortened(match.group(), _LONGEST), text)
-    return _INVISIBLE.sub(lambda match: repr(match.group())[1:-1], text)
+    return _INVISIBLE.sub(lambda match: match.group().encode("unicode_escape").decode(), text)
 
 
 def shortened(text: str, most: int = 40) -> str:

@@ -116,7 +116,7 @@ def account(folder: Path) -> str:
 @paper
 @click.option("--unknown", type=click.Choice(["collins", "signature", "none"]), default="collins")
 @click.option("--rare", type=int, help="Words seen fewer times are rare (default: the model's).")
-@click.option("--node-cost", default=0.0, help="Taken off the gains for each node (not MPP's).")
+@click.option("--node-cost", default=0.0, type=click.FloatRange(-1, 1), help="Of each node (not MPP's).")
 @click.option("--train-sections", default="02-21", help="Sections of wsj:DIR.")
 @click.option("--test-sections", default="23", help="Sections of wsj:DIR.")
 @click.option("--test-fraction", default="0.1", help="The last part, to hold out of others.")

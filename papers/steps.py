@@ -173,7 +173,7 @@ class Steps:
             1, panels, figsize=(5 * panels, 4.5), layout="constrained", squeeze=False
         )
         yield axes
-        figure.suptitle(title, fontsize=11)
+        figure.suptitle(title.replace("$", r"\$"), fontsize=11)
         figure.savefig(self.path(f"{name}.svg"), metadata={"Date": None})
         figure.savefig(self.path(f"{name}.png"), dpi=130)
         plt.close(figure)
@@ -212,4 +212,14 @@ def paper(function: Callable[..., None]) -> click.Command:
         click.argument("corpus"),
     ):
         run = decorate(run)
-    return click.command(context_settings={"show_default": True})(run)
+    command = click.command(context_settings={"show_default": True})(run)
+    for option in command.params:
+        if option.type is click.INT:
+            option.type = click.IntRange(0, _MOST.get(str(option.name), 10**9))
+        elif option.type is click.FLOAT:
+            option.type = click.FloatRange(0, 1)
+    return command
+
+
+#: What some numbers are at most.
+_MOST = {"cycles": 16, "seed": 2**63 - 1, "nonterminals": 200}

@@ -114,7 +114,7 @@ def explain(
         help="Whose tree is shown (repeatable).  [default: labelled-tree, labelled-recall, "
         "bracketed-recall, general-recall, labelled-f]",
     ),
-    readings: int = count_option(default=20, help="The number of most probable trees to draw."),
+    readings: int = count_option(default=20, most=1000, help="The number of most probable trees to draw."),
     tokenize: bool = model_options.tokenize_option(),
     encoding: str = options.encoding(),
     output: str = options.output("Where to write the page (default: standard output)."),

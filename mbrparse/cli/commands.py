@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import click
 from click.shell_completion import CompletionItem
 
+from mbrparse.arguments import MOST_COUNT, MOST_SEED
 from mbrparse.cli.messages import with_dashes
 from mbrparse.errors import OptionsError
 
@@ -79,6 +80,9 @@ class NearestChoice(click.Choice[str]):
 class Finite(click.FloatRange):
     """A range of numbers, which neither nan nor inf belongs to (every range of click's has nan)."""
 
+    def __init__(self, min: float = -MOST_COUNT, max: float = MOST_COUNT, **opens: bool) -> None:
+        super().__init__(min, max, **opens)
+
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         number = super().convert(value, param, ctx)
         if not math.isfinite(number):
@@ -108,9 +112,14 @@ def option(*names: str, choices: Sequence[str] | None = None, **attributes: Any)
     return made
 
 
-def count_option(*names: str, least: int = 1, most: int | None = None, **attributes: Any) -> Any:
+def count_option(*names: str, least: int = 1, most: int = MOST_COUNT, **attributes: Any) -> Any:
     """A whole number of at least ``least``, at most ``most``."""
     return option(*names, type=click.IntRange(least, most), **attributes)
+
+
+def seed_option(help: str, **attributes: Any) -> Any:
+    """``--seed N``: all that random numbers depend on."""
+    return count_option(least=0, most=MOST_SEED, help=help, **attributes)
 
 
 def argument(**attributes: Any) -> Any:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mbrparse.cli import options
-from mbrparse.cli.commands import InputFile, Text, argument, command, count_option, group, option
+from mbrparse.cli.commands import InputFile, Text, argument, command, count_option, group, option, seed_option
 from mbrparse.cli.messages import log, note, with_progress
 from mbrparse.cli.model_options import LabelOptions
 from mbrparse.files import STANDARD, atomic_outputs, open_output, source_name
@@ -78,7 +78,7 @@ class ComparisonOptions(LabelOptions):
         help="Resamples for the significance of differences; 0: no test (default: 10000; 1000 with more "
         "than 10,000 sentences).",
     )
-    seed: int = count_option(help="Seed of the resamples.", default=0, least=0)
+    seed: int = seed_option("Seed of the resamples.", default=0)
     encoding: str = options.encoding()
 
     def inputs(

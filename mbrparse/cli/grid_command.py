@@ -12,7 +12,17 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mbrparse.cli import binarize_command, options, parse_command, train_command, treebank_commands
-from mbrparse.cli.commands import InputFile, PathName, Text, argument, command, count_option, group, option
+from mbrparse.cli.commands import (
+    InputFile,
+    PathName,
+    Text,
+    argument,
+    command,
+    count_option,
+    group,
+    option,
+    seed_option,
+)
 from mbrparse.cli.messages import note, with_progress
 from mbrparse.cli.model_options import LABEL_OPTIONS
 from mbrparse.cli.objective_options import objective_option
@@ -108,7 +118,7 @@ def reproduce(
     names: tuple[str, ...] = objective_option(help="Parse for these instead (repeatable), as parse does."),
     max_length: int = count_option(help="Drop trees with more terminals.", default=40),
     test_fraction: str = option(default="0.1", type=Text("F"), help="Parse the last floor(N*F) trees."),
-    seed: int | None = option(type=int, help="Draw the trees to parse at random instead."),
+    seed: int | None = seed_option("Draw the trees to parse at random instead."),
     jobs: Any = options.jobs(),
     listed: Any = group(_ListedOptions),
     binarize: tuple[str, ...] = _stage_option("binarize", "value", "on or off of a flag"),
@@ -159,17 +169,15 @@ def grid(
     names: tuple[str, ...] = objective_option(
         default=["labelled-recall"], help="Parse for this (repeatable)."
     ),
-    folds: int | None = option(
-        type=click.IntRange(2, 1000), help="Cross-validate: a cell for each of N folds."
-    ),
+    folds: int | None = count_option(least=2, most=1000, help="Cross-validate: a cell for each of N folds."),
     test_fraction: str = option(
         default="0.1", type=Text("F"), help="Without --folds: the last part, to hold out."
     ),
     train_size: str = option(
         default="1", type=Text("F|N,..."), help="Shares or numbers of the training trees."
     ),
-    seed: int | None = option(
-        type=int, help="Draw folds, or the trees to parse, and smaller training parts at random."
+    seed: int | None = seed_option(
+        "Draw folds, or the trees to parse, and smaller training parts at random."
     ),
     max_length: int = count_option(help="Leave out longer sentences.", default=40, least=2),
     resamples: int = count_option(help="Resamples for significance; 0: no tests.", default=10_000, least=0),

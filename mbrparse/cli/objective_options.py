@@ -10,7 +10,7 @@ import click
 
 import mbrparse as mp
 from mbrparse.cli import options
-from mbrparse.cli.commands import NearestChoice, Text, count_option, option
+from mbrparse.cli.commands import Finite, NearestChoice, Text, count_option, option, seed_option
 from mbrparse.cli.messages import with_dashes
 from mbrparse.decode.objectives import ALIASES, OBJECTIVES, UNARY_COST, Item, Objective, Space
 from mbrparse.errors import ObjectiveError
@@ -69,7 +69,7 @@ class ObjectiveOptions:
         help="The gains of general-recall: labelled=W, bracketed=W (repeatable).  [default: labelled=1]",
     )
     node_cost: float | None = option(
-        type=float,
+        type=Finite(),
         metavar="COST",
         help="Subtract this for each constituent, with objectives that sum posteriors.",
     )
@@ -175,12 +175,14 @@ class CandidateOptions:
     """The candidates of each sentence, and the risk that chooses among them."""
 
     k_best: int | None = count_option(
-        metavar="K", help="Candidates: the different trees of the K most probable derivations."
+        metavar="K", most=10**6, help="Candidates: the different trees of the K most probable derivations."
     )
     samples: int | None = count_option(
-        metavar="K", help="Candidates: the different trees of K derivations, sampled by their probabilities."
+        metavar="K",
+        most=10**6,
+        help="Candidates: the different trees of K derivations, sampled by their probabilities.",
     )
-    seed: int | None = count_option(help="Seed of all samples.  [default: 0]", least=0)
+    seed: int | None = seed_option("Seed of all samples.  [default: 0]")
     candidates: str | None = option(
         metavar="FILE",
         help="Write the candidates: number of the sentence, log probability and tree, tab-separated.",

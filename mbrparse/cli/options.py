@@ -44,7 +44,7 @@ def jobs(help: str = "Processes.") -> Any:
         # The nearer one counts: the other may be in a configuration file.
         return number if typed[0] else Scheduler(scheduler)
 
-    number = count_option(default=1, help=help, callback=workers)
+    number = count_option(default=1, most=1000, help=help, callback=workers)
     scheduler = option(
         metavar="ADDRESS|FILE",
         is_eager=True,

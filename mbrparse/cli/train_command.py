@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mbrparse.cli import options
-from mbrparse.cli.commands import Finite, InputFile, argument, command, count_option, group, option
+from mbrparse.cli.commands import (
+    Finite,
+    InputFile,
+    argument,
+    command,
+    count_option,
+    group,
+    option,
+    seed_option,
+)
 from mbrparse.cli.messages import compilation_noted, note, with_progress
 from mbrparse.files import atomic_outputs, is_file
 from mbrparse.log import counted
@@ -83,7 +92,7 @@ class FragmentOptions:
 class EstimationOptions:
     """Inside-outside re-estimation, as ``InsideOutside`` names it."""
 
-    nonterminals: int = option(default=15, help="Nonterminals of the random first grammar.")
+    nonterminals: int = count_option(default=15, most=200, help="Nonterminals of the random first grammar.")
     init: str | None = option(
         type=InputFile("GRAMMAR"), help="Start from this grammar instead, one without unary rules."
     )
@@ -102,7 +111,7 @@ class EstimationOptions:
 class SplitOptions:
     """Split-merge training, as ``SplitMerge`` names it."""
 
-    cycles: int = count_option(help="How often all symbols are split.", default=4, least=0)
+    cycles: int = count_option(help="How often all symbols are split.", default=4, least=0, most=16)
     merge: float = option(
         type=Finite(min=0, max=1), default=0.5, help="The fraction of splits that is merged back."
     )
@@ -117,7 +126,7 @@ class SplitOptions:
 class IterationOptions:
     """What methods of many iterations share."""
 
-    seed: int = option(default=0, help="Seed of the random first grammar, or of the splits.")
+    seed: int = seed_option("Seed of the random first grammar, or of the splits.", default=0)
     curve: str | None = option(metavar="CSV", help="Write a row of figures for each iteration.")
     resume: bool = option(is_flag=True, help="Continue from OUTPUT.checkpoint; the result is the same.")
     jobs: Any = options.jobs("Threads.")

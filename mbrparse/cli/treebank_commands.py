@@ -16,7 +16,7 @@ from typing import Any
 import click
 
 from mbrparse.cli import corpus_options, options
-from mbrparse.cli.commands import Text, argument, command, count_option, group, option
+from mbrparse.cli.commands import Text, argument, command, count_option, group, option, seed_option
 from mbrparse.cli.messages import note, with_progress
 from mbrparse.cli.model_options import normalize_option
 from mbrparse.errors import CorpusError, visible
@@ -226,7 +226,7 @@ def split(
         type=Text("F"),
         help="Take floor(N*F) of the other trees for development: the last ones, or with --seed random ones.",
     ),
-    seed: int | None = option(type=int, help="Seed of a random draw."),
+    seed: int | None = seed_option("Seed of a random draw."),
     train_output: str | None = option(metavar="PATH", help="The file of the training trees."),
     dev_output: str | None = option(metavar="PATH", help="The file of the development trees."),
     test_output: str | None = option(metavar="PATH", help="The file of the test trees."),
@@ -293,9 +293,11 @@ def baseline(
         required=True,
         help="Left-branching, right-branching, split at random, or split in the middle.",
     ),
-    seed: int = count_option(help="Seed of the random trees.", default=0, least=0),
+    seed: int = seed_option("Seed of the random trees.", default=0),
     runs: int = count_option(
-        default=1, help="The number of files of random trees, with --seed and the seeds after it."
+        default=1,
+        most=10_000,
+        help="The number of files of random trees, with --seed and the seeds after it.",
     ),
     label: str = option(type=Text(), default="X", help="The label of all constituents."),
     frequent_labels: bool = option(
@@ -348,7 +350,7 @@ def _lengths(text: str) -> tuple[int, int]:
 def sample(
     grammar: str = argument(),
     count: int = count_option("-n", least=0, required=True, help="How many trees."),
-    seed: int | None = option(type=int, help="Seed of the random numbers (default: a new one, printed)."),
+    seed: int | None = seed_option("Seed of the random numbers (default: a new one, printed)."),
     words: bool = option(is_flag=True, help="Write the words alone, a sentence a line."),
     conditioned: list[str] | None = option(
         metavar="PREFIX",

@@ -15,7 +15,7 @@ import click
 from click.core import ParameterSource
 
 from mbrparse.cli import options
-from mbrparse.cli.commands import InputFile, Text, option
+from mbrparse.cli.commands import Finite, InputFile, Text, option
 from mbrparse.cli.messages import compilation_noted, note, with_progress
 from mbrparse.files import is_file
 from mbrparse.log import counted
@@ -35,7 +35,7 @@ class WorkOptions:
 
     jobs: Any = options.jobs()
     max_seconds: float | None = option(
-        type=float,
+        type=Finite(min=0, min_open=True),
         metavar="SECONDS",
         help="Fall back on a sentence that takes longer, in a process of its own. The output then depends on "
         "the machine.",

@@ -217,8 +217,8 @@ def draw_table(
 
     height, width = values.shape
     cell = min(_CELL, 25 / max(values.shape))
-    rows, columns = ([visible(name).replace("$", r"\$") for name in axis] for axis in names)
-    with mpl.rc_context({"svg.hashsalt": "mbrparse", "svg.fonttype": "none"}):
+    rows, columns = ([visible(name) for name in axis] for axis in names)
+    with mpl.rc_context({"svg.hashsalt": "mbrparse", "svg.fonttype": "none", "text.parse_math": False}):
         size = max(width * cell, 3.0) + margins[0], max(height * cell, 3.0) + margins[1]
         figure = Figure(figsize=size, layout="constrained")
         axes = figure.add_subplot()
@@ -232,10 +232,9 @@ def draw_table(
         axes.grid(which="minor", color="0.9", linewidth=0.5)
         axes.tick_params(which="minor", length=0)
         for (row, column), written in texts.items():
-            text = written.replace("$", r"\$")
-            font = max(3, min(9, 46 / max(len(text.split("\n")[0]), 5)))
+            font = max(3, min(9, 46 / max(len(written.split("\n")[0]), 5)))
             ink = "white" if values[row, column] > 0.6 else "black"
-            axes.text(column, row, text, size=font, color=ink, ha="center", va="center")
+            axes.text(column, row, written, size=font, color=ink, ha="center", va="center")
         figure.colorbar(image, ax=axes, label=titles[2], shrink=0.8)
         stream = io.BytesIO()
         metadata = {{"svg": "Date", "png": "Software", "pdf": "CreationDate"}[form]: None}

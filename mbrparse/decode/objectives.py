@@ -11,11 +11,11 @@ criterion that Goodman left, count spans that no constituent of the n-ary tree c
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Literal, get_args
 
+from mbrparse.arguments import MOST_COUNT
 from mbrparse.errors import ObjectiveError
 
 #: How a sentence's F is maximized: as a ratio of expectations, or as the expectation itself.
@@ -109,8 +109,11 @@ class Objective:
         weights = self._weighed
         if len(dict(self.gains)) < len(self.gains):
             raise ObjectiveError(f"{self.name}: an item is listed twice", remedy="add its weights up")
-        if not all(map(math.isfinite, (*weights.values(), self.node_constant))):
-            raise ObjectiveError(f"{self.name}: a weight that is no number")
+        for weight in (*weights.values(), self.node_constant):
+            if not -MOST_COUNT <= weight <= MOST_COUNT:
+                raise ObjectiveError(
+                    f"{self.name}: a weight that is no number of at most {MOST_COUNT:,}: {weight}"
+                )
         if self.space is Space.CANDIDATES and (weights or self.node_constant):
             raise ObjectiveError(f"{self.name}: among candidates a criterion decides, not items")
         if not weights and not self.node_constant and self.space is not Space.CANDIDATES:

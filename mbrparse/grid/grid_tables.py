@@ -413,8 +413,8 @@ def panels(
         import matplotlib as mpl
 
     mpl.use("Agg")
-    # The same input gives the same file, and text stays text.
-    mpl.rcParams.update({"svg.hashsalt": "mbrparse", "svg.fonttype": "none"})
+    # The same input gives the same file, and text stays text, $ too.
+    mpl.rcParams.update({"svg.hashsalt": "mbrparse", "svg.fonttype": "none", "text.parse_math": False})
     from matplotlib import pyplot as plt
 
     figure, [axes] = plt.subplots(1, count, figsize=size, layout="constrained", squeeze=False)

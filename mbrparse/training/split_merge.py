@@ -384,7 +384,7 @@ def train_trees(
     done, rows = 0, list[Row]()
     model = None if words is None else unknown_words.Signatures(words.rare)
     rules = first_grammar(observed).written(terminals, model)
-    if resume and path is not None:
+    if resume and path is not None and how.cycles:
         checkpoint = read_checkpoint(path, settings)
         done = min(checkpoint.step, how.cycles)
         rows = [row for row in checkpoint.curve if row["cycle"] <= done]

@@ -1,11 +1,15 @@
 """What is refused before it takes time or memory, and what is shortened for people."""
 
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 
+import click
 import numpy as np
 import pytest
 from commandline import Command
+
+from mbrparse.cli.main import cli
 
 TREE = "(S (A a) (B b))\n"
 
@@ -56,3 +60,49 @@ def test_zips_that_unpack_to_much_or_are_damaged(command: Command) -> None:
     for place in (10, 60, len(whole) // 2, len(whole) - 30, len(whole) - 5):
         Path("cut.zip").write_bytes(whole[:place] + whole[place + 7 :])
         assert command("binarize cut.zip -o out").error.startswith("cut.zip")
+
+
+def test_every_number_has_a_range() -> None:
+    for command in every_command(cli):
+        for parameter in command.params:
+            kind = parameter.type
+            assert kind not in (click.INT, click.FLOAT), (command.name, parameter.name)
+            if isinstance(kind, (click.IntRange, click.FloatRange)):
+                assert None not in (kind.min, kind.max), (command.name, parameter.name)
+
+
+def every_command(command: click.Command) -> Iterator[click.Command]:
+    yield command
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        for name in command.list_commands(context):
+            below = command.get_command(context, name)
+            assert below is not None
+            yield from every_command(below)
+
+
+@pytest.mark.parametrize("text", ["-1", "9" * 20, "1e308", "inf", "nan", "-inf", "0x1", ""])
+def test_numbers_out_of_range_are_usage_errors(command: Command, text: str) -> None:
+    Path("t").write_text(TREE)
+    for line in (
+        "split t --test-fraction 0.5 --test-output o --seed",
+        "parse t -g g -o o --max-seconds",
+        "parse t -g g -o o --prune",
+        "parse t -g g -o o --samples 3 --seed",
+        "parse t -g g -o o --k-best",
+        "sample g -n 1 --lengths",
+        "sample g --count 1 --seed",
+        "train t -o o --method split-merge --cycles",
+        "train t -o o --method inside-outside --seed",
+        "evaluate t t --resamples",
+    ):
+        assert command(f"{line}={text}").code == 2, line
+    assert not Path("o").exists()
+
+
+@pytest.mark.parametrize("weight", ["1e308", "nan", "-1e10"])
+def test_weights_are_of_numbers_that_can_be_added(command: Command, weight: str) -> None:
+    Path("t").write_text(TREE)
+    command("train t -o g")
+    done = command(f"parse t -g g -o o --objective general-recall --weight labelled={weight}")
+    assert (done.code, "a weight that is no number of at most 1,000,000,000" in done.err) == (2, True)

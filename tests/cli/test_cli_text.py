@@ -13,9 +13,9 @@ from mbrparse import Parser, read_grammar
 from mbrparse.errors import MbrparseError, OptionsError, visible
 from mbrparse.treebank.brackets import read_parse_file
 
-HOSTILE = "a\x1b[31m\x00\x07\x7f\x85\x9b2J\u2028\u2029b"
-"""Colours, clears the screen, rings, and ends a line four times."""
-SHOWN = r"a\x1b[31m\x00\x07\x7f\x85\x9b2J\u2028\u2029b"
+HOSTILE = "a\x1b[31m\x00\x07\x7f\x85\x9b2J\u2028\u2029\u202e\u200b\ufeff\xadb"
+"""Colours, clears the screen, rings, ends a line four times, turns the writing round, and is not seen."""
+SHOWN = r"a\x1b[31m\x00\x07\x7f\x85\x9b2J\u2028\u2029\u202e\u200b\ufeff\xadb"
 ENDLESS = "1" * 5000
 """More digits than Python makes a number of."""
 
@@ -35,7 +35,7 @@ def test_an_error_is_one_line() -> None:
     assert str(error) == rf"a\nb:2: no {SHOWN}; a\rb"
     assert error.source == "a\nb"
     assert str(OptionsError(f"--{HOSTILE}")) == f"--{SHOWN}"
-    assert visible("\udcff \u3000\u200b é") == "\\udcff \u3000\u200b é"
+    assert visible("\udcff \u3000\u200b\u200cé") == "\\udcff \u3000\\u200b\u200cé"
 
 
 def test_drawings_show_control_characters(command: Command) -> None:

@@ -20,7 +20,7 @@ MISSPELT = [
 
 NUMBERS = [
     ("binarize t --hmarkov -1", "'-1' is neither 0, 1, 2, ... nor inf"),
-    ("binarize t --max-length 0", "0 is not in the range x>=1"),
+    ("binarize t --max-length 0", "0 is not in the range 1<=x<="),
     *(
         (f"train t --method inside-outside --tolerance {number}", "Invalid value for '--tolerance'")
         for number in ("nan", "inf", "-inf", "-1", "1e999")
