@@ -425,7 +425,10 @@ def is_written_in_place(path: str | Path) -> bool:
 
 
 def is_file(path: str | Path) -> bool:
-    """Whether an output will be a file, beside which others may lie."""
+    """Whether a path is of a file, or will be: one can read it again, and others lie beside it.
+
+    What comes by a pipe, a device or an open stream is read once.
+    """
     return str(path) != STANDARD and not is_written_in_place(path)
 
 

@@ -26,6 +26,7 @@ from mbrparse.cli.commands import (
 from mbrparse.cli.messages import note, with_progress
 from mbrparse.cli.model_options import LABEL_OPTIONS
 from mbrparse.cli.objective_options import objective_option
+from mbrparse.treebank.corpora.reading import refuse_stream
 
 if TYPE_CHECKING:
     from mbrparse.grid.cells import GridAxis
@@ -195,6 +196,7 @@ def grid(
     from mbrparse.grid.cells import CellTrial
     from mbrparse.grid.grid_tables import run_grid
 
+    refuse_stream(corpus)
     given = {
         "binarize": [*binarize, *filter(None, [unary and f"unary={unary}"])],
         "train": train,

@@ -20,7 +20,7 @@ from mbrparse.cli.commands import Text, argument, command, count_option, group, 
 from mbrparse.cli.messages import note, with_progress
 from mbrparse.cli.model_options import normalize_option
 from mbrparse.errors import CorpusError, visible
-from mbrparse.files import atomic_outputs, open_output, source_name
+from mbrparse.files import atomic_outputs, is_file, open_output, source_name
 from mbrparse.log import counted
 from mbrparse.treebank import baselines, brackets, clean, splits
 from mbrparse.treebank.corpora import known_corpora, places, reading
@@ -201,7 +201,9 @@ def check(
                 place = f"{found.source}:{found.line}" if found.line else found.source
                 kind = "" if found.kind == "malformed" else f"{found.kind} ({found.number:,}): "
                 stream.write(visible(f"{place}: {kind}{found.what}") + "\n")
-            if Path(spec).exists() and (reader := statistics.likely_reader(spec, reading)) != spec:
+            if not (Path(spec).exists() and is_file(spec)):
+                continue
+            if (reader := statistics.likely_reader(spec, reading)) != spec:
                 note(f"{spec} looks like another style: name its reader, {reader}")
     note(f"malformed trees: {malformed:,}")
     if malformed:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from mbrparse.errors import BracketError, CorpusError, InputMismatchError
-from mbrparse.files import STANDARD, read_lines, source_name
+from mbrparse.files import is_file, read_lines, source_name
 from mbrparse.treebank.brackets import read_trees
 from mbrparse.treebank.outlines import first_difference, yields_agree
 from mbrparse.treebank.tree import Tree
@@ -33,8 +33,8 @@ class CandidateLine(NamedTuple):
 
 
 def is_candidate_file(path: str | Path, encoding: str = "utf-8") -> bool:
-    """Whether a file begins as one of candidates; standard input is taken for trees."""
-    if str(path) == STANDARD:
+    """Whether a file begins as one of candidates; what can be read but once is taken for trees."""
+    if not is_file(path):
         return False
     first = next(iter(read_lines(path, encoding)), "")
     return _FIRST.match(first) is not None

@@ -1,5 +1,6 @@
 """What all commands share: standard streams, pipes, bad files, and no half-written output."""
 
+import os
 import shlex
 import subprocess
 import sys
@@ -183,3 +184,38 @@ def test_several_inputs_are_one_after_the_other(command: Command) -> None:
     Path("t.places").unlink(missing_ok=True)
     assert command("split --test-last 2 --test-output t one two").code == 0
     assert Path("t.places").read_text().splitlines()[1:] == ["one\t2\t", "two\t1\t"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "binarize IN",
+        "train IN",
+        "stats IN --table rules",
+        "check IN",
+        "split IN --test-last 1 --train-output - --no-ids",
+        "evaluate IN IN --format csv",
+    ],
+)
+def test_a_pipe_is_read_once_and_to_its_end(line: str) -> None:
+    """However slowly it is written, and whatever it is called."""
+    Path("t").write_text("(S (A a) (B b))\n" * 3)
+    slow = "<(for i in 1 2 3; do echo '(S (A a) (B b))'; sleep .2; done)"
+    expected, done = (shell(f"mbrparse {line}".replace("IN", where)) for where in ("t", slow))
+    assert expected.returncode == done.returncode == 0, done
+    found = [(one.stdout + one.stderr).splitlines()[-1] for one in (done, expected)]
+    assert found[0].partition(",")[2] == found[1].partition(",")[2]
+    if "evaluate" not in line:
+        assert done.stdout == expected.stdout
+
+
+@pytest.mark.parametrize(
+    "line", ["corpora PIPE", "stats PIPE --encoding utf-8,latin-1", "grid PIPE -o out", "grid - -o out"]
+)
+def test_a_pipe_that_would_be_read_twice_is_refused(line: str, command: Command, folder: Path) -> None:
+    os.mkfifo("pipe")
+    assert command(line.replace("PIPE", "pipe")).error == (
+        f"{'pipe' if 'PIPE' in line else '<stdin>'}: can be read once, and is to be read several times; "
+        "write it to a file first"
+    )
+    assert [path.name for path in folder.iterdir()] == ["pipe"]

@@ -29,6 +29,7 @@ from mbrparse.files import (
     bad_bytes,
     decode_lines,
     holds_bad_bytes,
+    is_file,
     open_input,
     source_name,
 )
@@ -73,8 +74,8 @@ class TreeFile:
     def encoding(self, encodings: str) -> str:
         """Of encodings with commas between the first that all of it fits, or else the last."""
         *names, last = encodings.split(",")
-        if names and self.path == STANDARD:
-            raise FileError("standard input is read once, in one encoding", source=self.source)
+        if names:
+            refuse_stream(self.path)
         for name in names:
             try:
                 deque(self.lines(name), maxlen=0)
@@ -111,6 +112,16 @@ class TreeFile:
                 raise FileError(
                     f"cannot be unpacked ({error})", source=self.source, remedy=_DAMAGED
                 ) from None
+
+
+def refuse_stream(spec: str) -> None:
+    """Raise FileError for standard input and pipes, where an input is read several times."""
+    if not is_file(corpus_path(spec)):
+        raise FileError(
+            "can be read once, and is to be read several times",
+            source=source_name(spec),
+            remedy="write it to a file first",
+        )
 
 
 def tree_files(
@@ -158,7 +169,7 @@ def _below(folder: Path) -> Iterator[Path]:
 def is_zip(path: Path) -> bool:
     """Whether this is a zip, whole or damaged, by how it begins: no tree does so."""
     try:
-        with open(path, "rb") as stream:
+        with open(path, "rb") if is_file(path) else io.BytesIO() as stream:
             return stream.read(4) in _ZIPS
     except OSError:
         return False
@@ -392,6 +403,7 @@ def find_corpora(paths: Iterable[str]) -> dict[str, list[str]]:
     for path in paths:
         if not Path(path).exists():
             raise FileError("no such file or folder", source=path)
+        refuse_stream(path)
         places.append(path)
         if Path(path).is_dir():
             files = sorted(Path(path).iterdir())
