@@ -313,13 +313,15 @@ def _print_as_evalb(
     tables: TableOptions,
 ) -> None:
     """EVALB's own output, the coverage on standard error."""
-    from mbrparse.evaluate.align import gold_file, parse_files, with_our_labels
+    from mbrparse.evaluate.align import Sides, gold_file, parse_files, with_our_labels
+    from mbrparse.evaluate.compare.profiles import check_sides
     from mbrparse.evaluate.evalb.summary import Report, evalb_scores
 
     messages: list[str] = []
     encoding, marks = comparison.encoding, comparison.marks()
     sources = [gold_file(gold, encoding), *parse_files([parses], encoding)]
-    correct, source = (with_our_labels(one, marks, True) for one in sources)
+    sides = Sides()
+    correct, source = (sides.watch(with_our_labels(one, marks, True)) for one in sources)
 
     def complain(message: str) -> None:
         messages.append(message)
@@ -335,6 +337,7 @@ def _print_as_evalb(
             stream.write(line)
         if counts is not None:
             counts.write(_placed(report.counts, correct.source))
+    check_sides(sides, parameters)
     coverage, is_complete = report.coverage()
     note(coverage)
     if tables.strict and (messages or not is_complete):

@@ -15,9 +15,11 @@ from typing import Literal, NamedTuple, TypeVar
 
 from mbrparse.errors import CorpusError, InputMismatchError, MbrparseError
 from mbrparse.files import STANDARD, read_lines, source_name
+from mbrparse.log import warn
 from mbrparse.treebank import brackets
 from mbrparse.treebank.binarize import our_trees, watched
-from mbrparse.treebank.labels import LabelMarks, is_continuation_label
+from mbrparse.treebank.clean import WRAPPERS
+from mbrparse.treebank.labels import JOIN, LabelMarks, is_continuation_label
 from mbrparse.treebank.outlines import Outline, first_difference, outline, tree_digest, yields_agree
 from mbrparse.treebank.tree import Tree
 
@@ -104,7 +106,7 @@ def no_trees(source: str) -> CorpusError:
     return CorpusError("holds no trees", source=source, remedy="is it the one you meant?")
 
 
-_OPENING = re.compile(r"\(([^\s()]+)\s*\(")  # of constituents
+_OPENING = re.compile(r"\(([^\s()]+)\s*(?=\()")  # of constituents
 
 
 @dataclass(frozen=True)
@@ -167,6 +169,55 @@ def seen(
             yield line
 
     return replace(source, trees=trees, file_lines=lines)
+
+
+class Sides:
+    """The labels of gold trees (the first source) and of parses, and what one side has alone."""
+
+    def __init__(self) -> None:
+        self._sources: list[tuple[str, set[str], set[str]]] = []  # labels, and those of roots
+
+    def watch(self, source: TreeSource) -> TreeSource:
+        """The source, seen as it is read."""
+        labels, roots = set[str](), set[str]()
+        self._sources.append((source.source, labels, roots))
+
+        def see(tree: Tree | None) -> None:
+            see_line(str(tree or ""))
+
+        def see_line(line: str) -> None:
+            found = _OPENING.findall(line)
+            labels.update(found)
+            roots.update(found[:1])
+
+        return seen(source, see, see_line)
+
+    def check(self, counts: Callable[[str], bool], binarized: bool) -> None:
+        """Warn of each parser's labels that only binarizing makes, and of a wrapper on one side alone.
+
+        ``counts`` says whether a wrapper does, ``binarized`` whether binarized trees stay so. All that is
+        said is of what was read.
+        """
+        (gold, known, gold_roots), *parses = self._sources
+        plain = {re.split("[-=]", label, maxsplit=1)[0] for label in known} | known
+        wrappers = {label for label in WRAPPERS if label and counts(label)}
+        for source, labels, roots in parses:
+            strange = sorted(labels - known) if binarized else []
+            chain = next((one for one in strange if JOIN in one and plain.issuperset(one.split(JOIN))), None)
+            mark = next(filter(is_continuation_label, strange), None)
+            if mark or chain:
+                kind = "a continuation" if mark else "labels that were joined"
+                warn(
+                    f"{source}: {mark or chain} counts as one constituent, and looks like {kind} when trees "
+                    "were binarized; mbrparse debinarize makes original trees of them"
+                )
+            sides = (gold, gold_roots, source, roots), (source, roots, gold, gold_roots)
+            for here, alone, there, others in sides:
+                if alone and alone <= wrappers and others and not others & WRAPPERS:
+                    warn(
+                        f"{here}: every tree has the wrapper {min(alone)}, which counts as a constituent; "
+                        f"{there} has none; mbrparse binarize, then debinarize, takes it out"
+                    )
 
 
 class Digest:

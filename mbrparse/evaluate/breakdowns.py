@@ -241,16 +241,20 @@ def by_length(counts: pd.DataFrame, criteria: Sequence[Criterion], average: Aver
 def by_key(
     column: str, tallies: Mapping[str, ConstituentTally], name_of: Callable[[Any], str] = str
 ) -> Breakdown:
-    """Precision, recall and F of constituents: the most frequent label, or the least number, first."""
+    """Precision, recall and F of constituents: the most frequent label, or the least number, first.
+
+    Where those that match may differ in this, what one side lacks has no F.
+    """
     rows = []
     for name, tally in tallies.items():
-        counters = (tally.gold, tally.guess, tally.found, tally.right)
+        counters, differ = (tally.gold, tally.guess, tally.found, tally.right), tally.found != tally.right
         keys = sorted(tally.gold.keys() | tally.guess.keys())
         if column == "label":
             keys.sort(key=lambda key: -tally.gold[key])
         for key in keys:
             gold, guess, found, right = (counter[key] for counter in counters)
-            shares = (right, guess), (found, gold), (found + right, gold + guess)
+            both = 0 if differ and not (gold and guess) else gold + guess
+            shares = (right, guess), (found, gold), (found + right, both)
             rows.append((name, name_of(key), gold, guess, found, *(_quotient(*share) for share in shares)))
     columns = ["name", column, "gold", "guess", "matched", "precision", "recall", "f"]
     return Breakdown(f"By {column}", pd.DataFrame(rows, columns=columns), _LABEL_RATES, 2)

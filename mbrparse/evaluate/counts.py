@@ -14,8 +14,9 @@ Trees prepared for a comparison: gold sentences, pairs of trees for tallies, and
 
 For comparisons of original trees, binarized files are un-binarized. A file (or list of trees) is taken to be
 binarized if any label in it is a continuation, or any tag a joined one; all of its trees then are, those
-without too, and flat fall-backs among them. Else its trees stay as they are: what looks like a joined chain
-(``A+B``) or an annotation (``A^B``) may be a treebank's own label.
+without too, and flat fall-backs among them. So are parses with joined chains (``A+B``) where the gold has the
+labels A and B, and none of the chains. Else trees stay as they are: what looks like a joined chain or an
+annotation (``A^B``) may be a treebank's own label.
 
 The table of counts: gold trees and the parses of any number of parsers, one row per sentence and parser.
 
@@ -26,10 +27,10 @@ sources are read side by side, one sentence at a time, so that of files memory h
 from __future__ import annotations
 
 from array import array
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import lru_cache
 from itertools import chain
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeVar, get_args
 
@@ -41,7 +42,14 @@ from mbrparse.log import Log, no_log
 from mbrparse.treebank.binarize import debinarize
 from mbrparse.treebank.brackets import ReadTree
 from mbrparse.treebank.clean import unwrap
-from mbrparse.treebank.labels import is_continuation, is_continuation_label, parse_label, project, split_chain
+from mbrparse.treebank.labels import (
+    JOIN,
+    is_continuation,
+    is_continuation_label,
+    parse_label,
+    project,
+    split_chain,
+)
 from mbrparse.treebank.outlines import Outline, Span, outline
 from mbrparse.treebank.tree import Tree
 
@@ -273,18 +281,62 @@ def crossing_reference(spans: list[Span], labels: list[str], how: Comparison) ->
 
 
 def trees_in(form: Form, log: Log) -> Callable[[TreeSource], Iterator[ReadTree]]:
-    """How the trees of one comparison's sources are read in a form; notes for the user are logged once."""
+    """How the trees of one comparison's sources are read in a form, the gold first.
+
+    Notes for the user are logged once.
+    """
     joined: set[str] = set()
+    gold: list[_Gold] = []
 
     def note(tree: Tree) -> None:
         if not joined and (chain := _first_chain(tree)) is not None:
             joined.add(chain)
             log(f"joined chains are expanded, and {chain} counts as {len(split_chain(chain))} constituents")
 
-    return partial(_original, note, log) if form == "original" else lambda source: source.trees()
+    def original(source: TreeSource) -> Iterator[ReadTree]:
+        if gold:
+            return _original(note, log, gold[0], source)
+        gold.append(_Gold(_original(note, log, None, source)))
+        return gold[0].trees()
+
+    return original if form == "original" else lambda source: source.trees()
 
 
-def _original(note: Callable[[Tree], None], log: Log, source: TreeSource) -> Iterator[ReadTree]:
+class _Gold:
+    """Gold trees; for the labels of all, those to come are read ahead."""
+
+    def __init__(self, trees: Iterator[ReadTree]) -> None:
+        self._trees, self._ahead = trees, deque[ReadTree]()
+        self._labels: set[str] = set()
+
+    def trees(self) -> Iterator[ReadTree]:
+        """Yield each tree."""
+        for read in self._taken():
+            yield read
+            while self._ahead:
+                yield self._ahead.popleft()
+
+    def labels(self) -> set[str]:
+        """All labels of constituents."""
+        self._ahead.extend(self._taken())
+        return self._labels
+
+    def _taken(self) -> Iterator[ReadTree]:
+        for read in self._trees:
+            if read.tree is not None:
+                self._labels.update(_labels(read.tree))
+            yield read
+
+    def joined(self, trees: Sequence[Tree]) -> bool:
+        """Whether labels of these are chains of labels that are here, and no label here is such a chain."""
+        chains = {label for tree in trees for label in _labels(tree) if JOIN in label}
+        known = self.labels() if chains else self._labels
+        return not chains & known and any(known.issuperset(chain.split(JOIN)) for chain in chains)
+
+
+def _original(
+    note: Callable[[Tree], None], log: Log, gold: _Gold | None, source: TreeSource
+) -> Iterator[ReadTree]:
     """The trees of a source, un-binarized if they were binarized; raises as ``source.trees`` does.
 
     Until a continuation is found, trees that would be changed wait, and what follows them: few, but
@@ -294,6 +346,7 @@ def _original(note: Callable[[Tree], None], log: Log, source: TreeSource) -> Ite
     waiting: list[ReadTree] = []
     for read in trees:
         if read.tree is not None and any(map(_is_binarized, read.tree.preorder())):
+            waiting.append(read)
             break
         if waiting or (read.tree is not None and any(map(_would_change, _labels(read.tree)))):
             waiting.append(read)
@@ -301,12 +354,15 @@ def _original(note: Callable[[Tree], None], log: Log, source: TreeSource) -> Ite
             yield read
     else:
         kept = [tree for _, tree, _ in waiting if tree is not None]
-        if kept and not any(len(node.children) > 2 for tree in kept for node in tree.preorder()):
-            label = next(filter(_would_change, _labels(kept[0])))
-            log(f"{source.source}: no label is a continuation, so labels such as {label} stay as they are")
-        yield from waiting
-        return
-    for line, tree, name in chain(waiting, [read], trees):
+        if gold is None or not gold.joined(kept):
+            if kept and not any(len(node.children) > 2 for tree in kept for node in tree.preorder()):
+                label = next(filter(_would_change, _labels(kept[0])))
+                log(
+                    f"{source.source}: no label is a continuation, so labels such as {label} stay as they are"
+                )
+            yield from waiting
+            return
+    for line, tree, name in chain(waiting, trees):
         if tree is None:
             yield ReadTree(line, None, name)
             continue

@@ -5,11 +5,15 @@ from __future__ import annotations
 import csv
 import json
 import re
+import warnings
 from pathlib import Path
 
 import pytest
 from commandline import Command
 from evaluation_cases import GOLD, PARSE, write
+
+import mbrparse as mp
+from mbrparse.treebank.brackets import read_tree
 
 CONSISTENT = ["consistent_brackets_recall", "consistent_brackets_tree"]
 RATES = ["labelled_tree", "labelled_recall", "bracketed_recall", *CONSISTENT]
@@ -157,3 +161,67 @@ def test_original_form_unbinarizes_files(command: Command, case: str) -> None:
     row = json.loads(done.output)["rows"][0]["counts"]
     assert row["gold"] == row["guess"] == row["labelled"] == count
     assert done.err.replace(NOTE, "") == notes
+
+
+TWO = "(S (C (V a) (V b)) (. .))\n"
+
+
+def test_joined_chains_of_parses_without_a_continuation(command: Command) -> None:
+    gold, parse = f"(S (A (B (V go) (R home))) (. .))\n{TWO}", f"(S (A+B (V go) (R home)) (. .))\n{TWO}"
+    write(gold=gold, parse=parse)
+    done = command("evaluate --form original --format json gold.mrg parse.mrg")
+    row = json.loads(done.output)["rows"][0]["counts"]
+    assert (row["gold"], row["guess"], row["labelled"], done.err) == (5, 5, 5, JOINED)
+    # A label of the treebank's own, if only of its last tree.
+    write(gold=f"{gold}(S (A+B (V a) (V b)) (. .))\n", parse=parse + TWO)
+    done = command("evaluate --form original --format json gold.mrg parse.mrg")
+    assert json.loads(done.output)["rows"][0]["counts"]["labelled"] == 1 + 2 + 1
+    assert done.err == ALONE.format("gold") + ALONE.format("parse")
+
+
+BINARIZED = (
+    "{} counts as one constituent, and looks like {} when trees were binarized; mbrparse debinarize makes "
+    "original trees of them"
+)
+LOOKS: dict[str, tuple[str, str, str, str]] = {
+    "continuation": (
+        "evalb",
+        "(S (NP (D the) (N dog)) (VP (V eats) (NP (N fish))) (. .))",
+        "(S (NP (D the) (N dog)) (S_Cont (VP (V eats) (N fish)) (. .)))",
+        "parse.mrg: " + BINARIZED.format("S_Cont", "a continuation"),
+    ),
+    "chain": (
+        "evalb",
+        "(S (S (VP (V go) (R home))) (. .))",
+        "(S (S+VP (V go) (R home)) (. .))",
+        "parse.mrg: " + BINARIZED.format("S+VP", "labels that were joined"),
+    ),
+    "wrapper": (
+        "compound-pcfg",
+        "(TOP (S (NP (DT the) (NN dog)) (VP (VBZ eats) (NN fish))))",
+        "(X (DT the) (X (NN dog) (X (VBZ eats) (NN fish))))",
+        "gold.mrg: every tree has the wrapper TOP, which counts as a constituent; parse.mrg has none; "
+        "mbrparse binarize, then debinarize, takes it out",
+    ),
+    "wrapper of both": ("compound-pcfg", "(TOP (S (NN a) (NN b)))", "(TOP (X (NN a) (NN b)))", ""),
+    "a wrapper that counts nowhere": ("prpn", "(TOP (S (NN a) (NN b)))", "(X (NN a) (NN b))", ""),
+    "a treebank's own labels": ("evalb", *["(S (A+B (D a) (N b)) (A_Cont (V c) (N d)))"] * 2, ""),
+}
+
+
+@pytest.mark.parametrize("case", LOOKS)
+def test_trees_that_are_not_what_they_look_like(command: Command, case: str) -> None:
+    profile, gold, parse, warning = LOOKS[case]
+    write(gold=f"{gold}\n", parse=f"{parse}\n")
+    noted = f"mbrparse: {warning}\n" if warning else ""
+    done = command(f"evaluate --profile {profile} gold.mrg parse.mrg")
+    assert (done.code, done.err) == (0, noted)
+    if profile == "evalb":
+        assert command("evaluate --evalb COLLINS.prm gold.mrg parse.mrg").err.startswith(
+            f"{noted}mbrparse: coverage"
+        )
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        mp.compare([read_tree(gold)], [read_tree(parse)], profile=profile)
+    told = "".join(str(one.message) for one in caught)
+    assert told == warning.replace("gold.mrg", "the gold").replace("parse.mrg", "parses")

@@ -104,3 +104,9 @@ def test_in_memory(command: Command, options: dict[str, str]) -> None:
     asked = " ".join(f"--{name} {value}" for name, value in options.items())
     table = json.loads(command(f"evaluate gold.mrg one.mrg {asked} --format json").output)
     assert table_of()["rows"] == table["rows"]
+
+
+@pytest.mark.parametrize("option", ["by", "frames", "everything", "colour"])
+def test_what_a_page_does_not_have_is_refused(option: str) -> None:
+    with pytest.raises(TypeError, match=f"unexpected keyword argument '{option}'"):
+        mp.report([], [], PAGE, **{option: "label"})

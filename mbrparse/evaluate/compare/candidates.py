@@ -147,7 +147,7 @@ def _best(source: TreeSource, read: ReadCandidates, gold: TreeSource, rates: Tre
         source,
         trees=lambda: (ReadTree(one.line, one.tree) for candidates in read() for one in candidates),
     )
-    correct, compared = (trees_in(rates.form, no_log)(one) for one in (gold, everything))
+    correct, compared = map(trees_in(rates.form, no_log), (gold, everything))
     for candidates in read():
         line, right, _ = next(correct, ReadTree(0, None))
         trees = [next(compared).tree for _ in candidates]

@@ -85,8 +85,8 @@ def compare(
         runs: Several runs of systems, by name, each as a list of trees; what is shown and tested is their
             means. ``parses`` ({} where there are none) are systems of one run.
         profile: What counts, by name (see docs/evaluation.md) or a ``Profile`` itself; default: goodman.
-        log: Called with EVALB's messages and other notes, one line each (default: they go to standard
-            error).
+        log: Called with EVALB's messages and other notes, one line each (default: messages go to standard
+            error, notes are warnings).
 
     Returns:
         The table. It prints as the command line's and shows itself in a notebook; ``frame`` holds the
@@ -109,8 +109,10 @@ def compare(
     <BLANKLINE>
     criteria:labelled_recall|gold:memory=d0fa45400d|parses:parses=d0fa45400d|form:binarized|...
     """
+    shown = {"by": by, "everything": significance, "frames": tuple(frames)}
     how, log = settings(
         log,
+        shown,
         form=form,
         unaries=unaries,
         crossing_reference=crossing_reference,
@@ -118,13 +120,10 @@ def compare(
         evalb=evalb,
         profile=profile,
         average=average,
-        by=by,
         baseline=baseline,
         resamples=resamples,
         seed=seed,
         criterion=criterion,
-        everything=significance,
-        frames=tuple(frames),
     )
     several = {name: _numbered(name, each) for name, each in (runs or {}).items()}
     fell_back = fallbacks(parses) if not runs and any(one.context for one in how.criteria) else None
@@ -134,6 +133,7 @@ def compare(
 
 def settings(
     log: Callable[[str], None] | None,
+    shown: Mapping[str, Any],
     *,
     profile: Profile | str | None = None,
     form: Form = "binarized",
@@ -141,9 +141,16 @@ def settings(
     crossing_reference: CrossingReference = "debinarized",
     evalb: EvalbParameters | str | Path | None = None,
     criteria: Literal["paper", "all"] | Sequence[Criterion | str] = "paper",
-    **more: Any,
+    average: Average = "pooled",
+    baseline: str | None = None,
+    resamples: int | None = None,
+    seed: int = 0,
+    criterion: str | None = None,
 ) -> tuple[EvaluationSettings, Callable[[str], None]]:
-    """The settings of an evaluation, and its log; raises MbrparseError where they do not go together."""
+    """The settings of an evaluation, some of what is ``shown``, and its log.
+
+    Raises MbrparseError where they do not go together.
+    """
     log = _to_standard_error if log is None else log
     if not (evalb is None or isinstance(evalb, EvalbParameters)):
         evalb = read_parameters(evalb, log)
@@ -158,7 +165,9 @@ def settings(
         named = (counted.called(one) if isinstance(one, str) else one for one in criteria)
         chosen = tuple(dict.fromkeys(named))
     name = None if profile is None else counted.name
-    return EvaluationSettings(counted.how, chosen, profile=name, **more), log
+    how = average, shown.get("by"), baseline, resamples, seed, criterion
+    more = {one: shown[one] for one in ("everything", "frames") if one in shown}
+    return EvaluationSettings(counted.how, chosen, *how, profile=name, **more), log
 
 
 def sources(parses: Parses) -> list[TreeSource]:

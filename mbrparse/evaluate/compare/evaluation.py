@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from mbrparse.errors import InputMismatchError, MbrparseError
 from mbrparse.evaluate import significance, tables
-from mbrparse.evaluate.align import Digest, Form, TreeSource, gold_file, parse_files, with_our_labels
+from mbrparse.evaluate.align import Digest, Form, Sides, TreeSource, gold_file, parse_files, with_our_labels
 from mbrparse.evaluate.breakdowns import OF_LABELS, Breakdown, By, new_tallies, render_breakdowns, tables_of
 from mbrparse.evaluate.compare import profiles
 from mbrparse.evaluate.compare.candidates import sources_of
@@ -335,10 +335,12 @@ def evaluate(
     words = {name: profiles.WordTally() for name in names if has_words}
     kinds: list[Mapping[str, Tally]] = [*of_breakdowns.values(), words, tallies or {}]
     all_tallies = {name: [kind[name] for kind in kinds if name in kind] for name in names}
-    correct, *others = (Digest(source, fell_back is not None) for source in (gold, *everything))
+    sides = Sides()
+    correct, *others = (Digest(sides.watch(one), fell_back is not None) for one in (gold, *everything))
     read = [one.source for one in others]
     rows = profiles.counted_rows(correct.source, read, settings.how, log, all_tallies)
     counts = counts_table(progress(rows))
+    profiles.check_sides(sides, settings.how)
     conventions: dict[str, object] = {"gold": correct, "parses": others}
     if fell_back is not None:
         counts = _with_fallbacks(counts, fell_back({one.name: one.trees for one in others}), names)

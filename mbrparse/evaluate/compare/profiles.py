@@ -36,7 +36,7 @@ import numpy as np
 
 from mbrparse.errors import CorpusError, MbrparseError
 from mbrparse.evaluate import counts, criteria
-from mbrparse.evaluate.align import Alignment, TreeSource
+from mbrparse.evaluate.align import Alignment, Sides, TreeSource
 from mbrparse.evaluate.criteria import COVERAGE, MORE, PAPER, Column, Counts, Criterion, f_score, ratio
 from mbrparse.evaluate.evalb.parameters import COLLINS, SPMRL, EvalbParameters
 from mbrparse.evaluate.evalb.summary import EVALB, EVALB_COVERAGE, count_as_evalb
@@ -438,6 +438,14 @@ def chosen_profile(
             remedy="they are goodman's",
         )
     return replace(profile, how=comparison)
+
+
+def check_sides(sides: Sides, how: How) -> None:
+    """Warn of what counts where trees are compared as they are, and likely should not (``Sides.check``)."""
+    if isinstance(how, EvalbParameters):
+        sides.check(lambda label: how.bracket_label(label) is not None, binarized=True)
+    elif isinstance(how, SpanConventions):
+        sides.check(lambda label: how.whole != "no" and label not in how.deleted, binarized=False)
 
 
 def counted_rows(

@@ -111,7 +111,8 @@ def report(
         details: Files that ``parse --details`` wrote, one for all parsers or one for each.
         posteriors: Those of the sentences' spans, as ``read_posteriors`` reads them.
         log: As ``compare`` has it.
-        **how: What else ``compare`` has, from form to profile: which criteria, averages and tests.
+        **how: What else ``compare`` has: form, unaries, crossing_reference, evalb, profile, criteria,
+            criterion, average, baseline, resamples and seed.
 
     Returns:
         The file to open in a browser: ``path``, or the index of the folder that many sentences make.
@@ -120,7 +121,7 @@ def report(
         MbrparseError: What ``compare`` raises; or details or posteriors are of other sentences, or nothing
             can be written there.
     """
-    settings, log = comparison.settings(log, **how)
+    settings, log = comparison.settings(log, {}, **how)
     options = ReportOptions(title, about or {}, details, posteriors, comparison.fallbacks(parses))
     correct, sources = trees_in_memory("memory", "the gold", gold), comparison.sources(parses)
     return write_report(correct, sources, path, settings, options, log)
