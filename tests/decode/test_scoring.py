@@ -220,8 +220,11 @@ def grammars_of_words(draw: st.DrawFn) -> naive.Grammar:
     lexical = draw(st.sets(st.tuples(one, st.sampled_from("xyz")), min_size=3))
     binary = draw(st.sets(st.tuples(one, one, one), min_size=3)) | {("S", "B", "C")}
     count = Counter(rule[0] for rule in [*binary, *lexical])
-    shares = [{rule: 1 / count[rule[0]] for rule in rules} for rules in (binary, lexical)]
-    return naive.Grammar({"S": 1.0}, *shares, {})
+    return naive.Grammar(
+        {"S": 1.0},
+        {rule: 1 / count[rule[0]] for rule in binary},
+        {rule: 1 / count[rule[0]] for rule in lexical},
+    )
 
 
 @given(st.data(), grammars_of_words(), st.booleans())

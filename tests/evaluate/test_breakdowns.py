@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import mbrparse as mp
+from mbrparse.treebank.brackets import read_tree
 
 DATA = Path(__file__).parent.parent / "data" / "evalb"
 SAMPLE = ["--evalb", DATA / "sample.prm", DATA / "sample.gld", DATA / "sample.tst"]
@@ -99,3 +100,11 @@ def test_tables_are_the_naive_ones(pairs: list[tuple[str, str | None]]) -> None:
     rates = found.frame.loc["parses"]
     assert rates["leaf_ancestor"] == pytest.approx(alike / words)
     assert rates["tagging_accuracy"] == pytest.approx(right / words)
+
+
+def test_a_label_that_one_side_lacks_has_no_f_where_labels_are_ignored() -> None:
+    gold = read_tree("(S (NP (DT the) (NN dog)) (VP (VBZ eats) (NN fish)))")
+    parse = read_tree("(X (X (DT the) (NN dog)) (X (VBZ eats) (NN fish)))")
+    found = mp.compare([gold], [parse], profile="prpn", frames=["label"])
+    rows = found.frames["by_label"].fillna(-1)[["label", "precision", "recall", "f"]]
+    assert rows.values.tolist() == [["NP", -1, 1, -1], ["VP", -1, 1, -1], ["X", 1, -1, -1]]

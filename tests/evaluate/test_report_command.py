@@ -109,4 +109,4 @@ def test_in_memory(command: Command, options: dict[str, str]) -> None:
 @pytest.mark.parametrize("option", ["by", "frames", "everything", "colour"])
 def test_what_a_page_does_not_have_is_refused(option: str) -> None:
     with pytest.raises(TypeError, match=f"unexpected keyword argument '{option}'"):
-        mp.report([], [], PAGE, **{option: "label"})
+        mp.report([], [], PAGE, **{option: "label"})  # type: ignore[arg-type]
