@@ -2,7 +2,8 @@
 
 A tree over n words is a set of labelled spans, one label a span: the whole sentence always, and any other
 spans (over one word too, where something stands over it) of which no two cross. What it earns is the sum
-of w_L g(i, X, j) + w_B g(i, j) - cost over its spans; F is 2 * (sum of gains) / (spans of the tree + E|G|).
+of w_L g(i, X, j) + w_B g(i, j) - cost over its spans, where no bracket is right more than once; F is
+2 * (sum of gains) / (spans of the tree + E|G|).
 
 With chains a span has one label or more. Its k labels gain w_L g each and w_B min(g(i, j), k) together.
 """
@@ -38,15 +39,20 @@ def trees(n: int, words: bool) -> tuple[frozenset[Span], ...]:
     return tuple(frozenset(found) for found in grow(root, tuple(spans)))
 
 
+def searched(g: Listed, n: int) -> list[frozenset[Span]]:
+    """The trees: over a single word that has labels there is one of them."""
+    return [tree for tree in trees(n, True) if tree or not any(g.values())]
+
+
 def gain(g: Listed, span: Span, labelled: float, bracketed: float, cost: float) -> float:
     masses = [value for (i, j, _), value in g.items() if (i, j) == span]
-    return labelled * max(masses, default=0.0) + bracketed * sum(masses) - cost
+    return labelled * max(masses, default=0.0) + bracketed * min(sum(masses), 1.0) - cost
 
 
 def optimum(g: Listed, n: int, labelled: float, bracketed: float, cost: float = 0.0) -> float:
     """The most that a tree earns, every span with its best label."""
     return max(
-        sum(gain(g, span, labelled, bracketed, cost) for span in sorted(tree)) for tree in trees(n, True)
+        sum(gain(g, span, labelled, bracketed, cost) for span in sorted(tree)) for tree in searched(g, n)
     )
 
 
@@ -63,7 +69,7 @@ def steps(g: Listed, span: Span, labelled: float, bracketed: float) -> list[floa
 def chain_optimum(g: Listed, n: int, labelled: float, bracketed: float, cost: float) -> float:
     """The most that a tree with chains earns."""
     best = -math.inf
-    for tree in trees(n, True):
+    for tree in searched(g, n):
         added = [steps(g, span, labelled, bracketed) for span in sorted(tree)]
         best = max(best, sum(max(sum(one[:k]) - cost * k for k in range(1, len(one) + 1)) for one in added))
     return best
@@ -72,7 +78,7 @@ def chain_optimum(g: Listed, n: int, labelled: float, bracketed: float, cost: fl
 def chain_f_optimum(g: Listed, n: int, labelled: float, bracketed: float) -> float:
     """The largest F of any tree with chains: one label a span, and so many others as pay, the best first."""
     expected, best = sum(g.values()), 0.0
-    for tree in trees(n, True):
+    for tree in searched(g, n):
         added = [steps(g, span, labelled, bracketed) for span in sorted(tree)]
         others = sorted((value for one in added for value in one[1:]), reverse=True)
         for k in range(len(others) + 1):
@@ -90,7 +96,7 @@ def f_of(g: Listed, tree: frozenset[Span], labelled: float, bracketed: float) ->
 
 def f_optimum(g: Listed, n: int, labelled: float, bracketed: float) -> float:
     """The largest expected F (a ratio of expectations) of any tree."""
-    return max(f_of(g, tree, labelled, bracketed) for tree in trees(n, True))
+    return max(f_of(g, tree, labelled, bracketed) for tree in searched(g, n))
 
 
 def count(n: int) -> int:

@@ -277,7 +277,8 @@ class NaryDecoder:
         summary, entries = posteriors.constituents, posteriors.nary_entries
         known = posteriors.length, posteriors.labels, posteriors.expected_nary_constituents()
         if self._order is None:
-            return _Constituents(*known, np.arange(len(summary.label), dtype=np.int32), *summary)
+            over = np.minimum(summary.total, 1.0)
+            return _Constituents(*known, np.arange(len(over), dtype=np.int32), *summary[:2], over)
         cell = cell_of(posteriors.length, entries.starts, entries.ends)
         # Of labels that are as probable the one that is best alone comes first.
         order = np.lexsort((entries.label_ids, entries.label_ids != summary.label[cell], -entries.g, cell))
@@ -312,6 +313,9 @@ class NaryDecoder:
             more = np.flatnonzero(~first & (gains > 0) & (constant < 0))
             by_cell += np.bincount(cells[more], gains[more], len(by_cell))
         tree = best_bracketing(by_cell, length, self._tie, binary=False)
+        if length == 1 and not len(tree.starts) and (constituents.label_ids != NO_LABEL).any():
+            # The whole sentence has its label, whatever that costs.
+            tree = Bracketing(float(by_cell[0]), *np.array([[0], [1], [-1]], np.int32))
         size = len(tree.starts)
         if len(more):
             size += int(np.isin(cells[more], cell_of(length, tree.starts, tree.ends)).sum())

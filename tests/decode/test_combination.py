@@ -36,8 +36,7 @@ def nested(tree: Tree) -> Brackets:
 @st.composite
 def ballots(draw: st.DrawFn, parsed: bool = False) -> tuple[int, list[Brackets | None], list[int]]:
     """The number of words of a sentence, systems' trees of it (None: no parse), and their weights."""
-    # A single word has a root over it, whatever is voted for.
-    length = draw(st.integers(2, 4))
+    length = draw(st.integers(1, 4))
     tree = sentence_trees([f"w{place}" for place in range(length)]).map(plain)
     trees = draw(st.lists(tree if parsed else st.none() | tree, min_size=1, max_size=4))
     weights = draw(st.lists(st.integers(0, 3), min_size=len(trees), max_size=len(trees)))
@@ -229,3 +228,58 @@ def test_options_that_do_not_fit(command: Command) -> None:
         ("a.mrg -o a.mrg", "would overwrite"),
     ):
         assert message in command(f"combine {options}").usage_error
+
+
+def test_a_bracket_is_right_once(command: Command) -> None:
+    """With weights by label the shares of a span's labels add up to more than one."""
+    Path("one.mrg").write_text("(NP (D a) (D b))\n")
+    Path("two.mrg").write_text("(S (D a) (D b))\n")
+    Path("dev-one.mrg").write_text("(NP (D a) (D b))\n(VP (D a) (D b))\n(S (D a) (D b))\n")
+    Path("dev-two.mrg").write_text("(VP (D a) (D b))\n(S (D a) (D b))\n(NP (D a) (D b))\n")
+    Path("gold.mrg").write_text("(NP (D a) (D b))\n(S (D a) (D b))\n(VP (D a) (D b))\n")
+    by = "--weights-from gold.mrg --dev dev-one.mrg --dev dev-two.mrg --weights-by label"
+    done = command(f"combine one.mrg two.mrg {by} --objective bracketed-f --details d.jsonl")
+    assert done.output == "(NP (D a) (D b))\n"
+    row = json.loads(Path("d.jsonl").read_text())["trees"]["bracketed-f"]
+    assert (row["constituents"], row["expected_bracketed"]) == (2.0, 1.0)
+    assert row["expected_score"] == pytest.approx(2 / 3)
+    # No system has a weight for the label that it gives.
+    done = command(f"combine two.mrg one.mrg {by} --objective labelled-f")
+    assert done.output == "(NP (D a) (D b))\n"
+
+
+def test_a_single_word_has_a_label_that_was_voted_for(command: Command) -> None:
+    Path("one.mrg").write_text("(PP (D a))\n(D a)\n(VP (D a) (D b))\n")
+    Path("two.mrg").write_text("(NP (D a))\n(D a)\n(VP (D a) (D b))\n")
+    for objective in ("labelled-f", "bracketed-f", "general-recall --node-cost .5"):
+        voted = command(f"combine one.mrg two.mrg --objective {objective}").output
+        assert voted == "(NP (D a))\n(D a)\n(VP (D a) (D b))\n"
+
+
+def test_trees_that_take_too_long_are_told(command: Command) -> None:
+    chain = f"{'(A ' * 101}a b{')' * 101}\n"
+    Path("chain.mrg").write_text(chain)
+    Path("chain.tsv").write_text(f"1\t-1.0\t{chain}")
+    for options in ("combine chain.mrg", "rerank --form original --candidates chain.tsv"):
+        error = command(options).error
+        assert (
+            "a chain of 101 constituents over the same words: 100 may be voted for; leave the tree out"
+            in error
+        )
+    long = f"(S{' (N a)' * 2001})\n"
+    Path("long.mrg").write_text(long)
+    done = command("combine long.mrg long.mrg --details d.jsonl")
+    assert done.output == long
+    assert done.err.splitlines() == [
+        "mbrparse: sentence 1: the tree of long.mrg stands alone, without a vote: longer than 2000 terminals",
+        "mbrparse: 1 sentence, 1 fell back (longer than 2000 terminals: 1)",
+    ]
+
+
+def test_weights_of_any_size(command: Command) -> None:
+    usual = command("combine a.mrg b.mrg c.mrg --weights 1,1,0").output
+    for weights in ("1e308,1e308,0", "5e-324,5e-324,0"):
+        assert command(f"combine a.mrg b.mrg c.mrg --weights {weights}").output == usual
+    for bad in (["x", 1], [10**400, 1], 3, [None, 1]):
+        with pytest.raises(mp.MbrparseError, match="weights are numbers from 0 on"):
+            mp.combine({"a": ["(S a b)"], "b": ["(S a b)"]}, weights=bad)  # type: ignore[arg-type]

@@ -14,7 +14,7 @@ are phrases; the tags of words are tags. Wrappers (treebank.outlines) are none.
 from __future__ import annotations
 
 import json
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import combinations, groupby
@@ -32,9 +32,9 @@ from mbrparse.decode.parser.sentences import GivenTree, Line
 from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors, checked_weights
 from mbrparse.errors import CorpusError, InputMismatchError
 from mbrparse.grammar.pcfg import FloatArray
-from mbrparse.log import Progress, no_progress
+from mbrparse.log import Progress, no_progress, warn
 from mbrparse.treebank.binarize import our_trees
-from mbrparse.treebank.brackets import EMPTY_PARSE, AnyTree, ReadTree, any_trees, read_trees
+from mbrparse.treebank.brackets import EMPTY_PARSE, AnyTree, ReadTree, any_trees, read_tree, read_trees
 from mbrparse.treebank.candidate_files import CandidateLine
 from mbrparse.treebank.labels import escape, is_continuation_label
 from mbrparse.treebank.outlines import first_difference, outline, yields_agree
@@ -50,6 +50,8 @@ WeightsBy = Literal["system", "label"]
 Item = tuple[int, int, str, bool, int]
 
 NO_PARSE = "no parse"
+#: Labels over one span, and words of a sentence: pairs of labels, and spans, take time and memory.
+_LONGEST_CHAIN, _LONGEST = 100, 2000
 
 
 class Votes:
@@ -103,19 +105,27 @@ class Votes:
         labels, rows, first = set[str](), list[tuple[int, int, str, bool, float]](), [0]
         lengths, above = [], Counter[tuple[str, str]]()
         for place, trees in enumerate(self.items()):
-            masses = Counter[Item]()
-            weights = {label: self._weigh(place, label).tolist() for label in ("", None)}
+            voters = defaultdict[Item, list[int]](list)
             lengths.append(len(self.words(place)))
+            plain = self._weigh(place, None).tolist()
             for number, found in enumerate(trees):
                 for item in found:
-                    weigh = item[2] if item[3] else ""
-                    if weigh not in weights:
-                        weights[weigh] = self._weigh(place, weigh).tolist()
-                    masses[item] += weights[weigh][number]
-                labels.update(item[2] for item in found)
+                    voters[item].append(number)
                 for _, chain in groupby((item for item in found if item[3]), key=lambda item: item[:2]):
                     for upper, lower in combinations([item[2] for item in chain], 2):
-                        above[upper, lower] += weights[None][number]
+                        above[upper, lower] += plain[number]
+            labels.update(item[2] for item in voters)
+            weights = {
+                label: self._weigh(place, label).tolist() for label in {"", *(item[2] for item in voters)}
+            }
+            masses = {
+                item: sum(weights[item[2] if item[3] else ""][number] for number in of)
+                for item, of in voters.items()
+            }
+            whole = [item for item in voters if item[3] and item[:2] == (0, lengths[-1])]
+            if not any(masses[item] for item in whole):
+                # It has a label, whatever that weighs.
+                masses.update((item, sum(weights[""][number] for number in voters[item])) for item in whole)
             rows += [(*item[:4], min(mass, 1.0)) for item, mass in sorted(masses.items()) if mass > 0]
             first.append(len(rows))
         known = sorted(labels)
@@ -160,6 +170,11 @@ class Votes:
                 f"{first_difference(words, found.leaves, 'the first of them')}",
                 "all trees of a sentence have its words, and all files the same sentences",
             )
+        if (longest := max(Counter(found.spans).values(), default=0)) > _LONGEST_CHAIN:
+            raise one.error(
+                f"a chain of {longest:,} constituents over the same words: {_LONGEST_CHAIN} may be voted for",
+                "leave the tree out ('(())'), or cut the chain",
+            )
         times = Counter[tuple[int, int, str]]()
         for (start, end), label in zip(found.spans, found.labels, strict=True):
             key = start, end, self._label(one, label)
@@ -195,10 +210,22 @@ class Votes:
 
     def _decoded(self, objective: Objective, details: bool) -> Iterator[Output]:
         given = self.posteriors()
-        worker = ParseWorker(given, ParserOptions((objective,), expectations=details), details)
+        worker = ParseWorker(
+            given, ParserOptions((objective,), expectations=details, max_length=_LONGEST), details
+        )
         # Words get the tags with the most votes, as tokens do.
-        lines = (Line(self.words(at), at, True, given.source) for at in range(len(self._sentences)))
-        return (_noted(output) for line in lines for output in worker([line]))
+        for place in range(len(self._sentences)):
+            [output] = worker([Line(self.words(place), place, True, given.source)])
+            rows = slice(*given.first[place : place + 2])
+            heaviest = self._sentences[place][int(self._weigh(place, "").argmax())]
+            if output.reason is not None and heaviest.tree is not None:
+                why = f"the tree of {heaviest.source} stands alone, without a vote: {output.reason}"
+                warn(f"sentence {place + 1}: {why}")
+                output = output._replace(trees=(str(heaviest.tree),))
+            elif given.lengths[place] == 1 and not given.phrase[rows].any():
+                # Nobody voted for more than a tag.
+                output = output._replace(trees=(str(read_tree(output.trees[0]).leaves()[0]),))
+            yield _noted(output)
 
     def _least_risk(self, risk: Risk) -> Iterator[Output]:
         for place, (trees, _) in enumerate(zip(self._sentences, self.items(), strict=True)):

@@ -169,7 +169,8 @@ def checked_weights(weights: Sequence[float] | None, count: int, what: str) -> F
     if not (np.isfinite(found) & (found >= 0)).all() or not found.any():
         raise OptionsError("weights are numbers from 0 on, not all 0: their sum is divided by")
     found = np.ldexp(found, -np.frexp(found.max())[1])  # the sum of the largest numbers is none
-    return found / math.fsum(found)
+    shares: FloatArray = found / math.fsum(found)
+    return shares
 
 
 def mix_posteriors(
