@@ -132,7 +132,7 @@ def one_point(train: Path, held_out: Path, folder: Path, how: dict[str, Any], te
         parts = [read(held_out), trees]
         parts[0] = parts[0][:: max(1, len(parts[0]) // how["sentences"])][: how["sentences"]]
     leaves: list[list[Any]] = [[tree.words() if words else tree.tags() for tree in part] for part in parts]
-    if text == "held-out" and words:
+    if words:
         leaves = [list(map(grammar.terminals_of, part)) for part in leaves]
     test = [one for one in leaves[0] if len(one) <= LONGEST]
     asked, found = len(test), {kind: [np.nan] * (1 + how["order"]) for kind in KINDS}

@@ -69,7 +69,7 @@ class WordOptions(InputOptions):
         from mbrparse.decode.parser.parsing import most_common
         from mbrparse.decode.parser.sources import check_fit
 
-        fit, count, finite, bits, reasons = False, 0, 0, 0.0, Counter[str]()
+        fit, count, finite, unseen, bits, reasons = False, 0, 0, 0, 0.0, Counter[str]()
         lines = sentences.read_input(inputs, self.read_form, self.encoding)
         while some := list(itertools.islice(lines, _TOGETHER)):
             batch = [line.sentence for line in some]
@@ -80,7 +80,7 @@ class WordOptions(InputOptions):
                 note(remark)
             fit = fit or bool(spoken)
             for one in with_progress(find(batch), "reading", len(batch)):
-                count += 1
+                count, unseen = count + 1, unseen + one.unseen
                 known = [value for value in one.bits.tolist() if math.isfinite(value)]
                 finite, bits = finite + len(known), bits + sum(known)
                 if len(known) < len(one.bits):
@@ -90,7 +90,8 @@ class WordOptions(InputOptions):
         per_word = f"{mean:.4f} bits each on average (perplexity {2**mean:.4f})"
         each = f", {finite} {what}: {per_word}" if finite else ""
         unknown = f"; {reasons.total()} not all known ({most_common(reasons)})" if reasons else ""
-        note(counted(count, "sentence") + each + unknown)
+        classes = f"; {counted(unseen, 'unseen word')} with the probability of a class" if unseen else ""
+        note(counted(count, "sentence") + each + classes + unknown)
 
 
 _WORDS = group(WordOptions, without=("posteriors", "mix", *LABEL_OPTIONS))
@@ -190,18 +191,17 @@ def masked(
 def _print_distributions(
     inputs: Sequence[str], known: WordOptions, top: int, output: str | None, ends: bool
 ) -> None:
-    from mbrparse.decode.words.surprisal import END, DistributionsFile
+    from mbrparse.decode.words.surprisal import DistributionsFile
 
     if output is not None:
         options.refuse(["top"], "no --output")
     words = known.probabilities(inputs, output)
-    terminals = [*words.grammar.terminals, *([END] if ends else [])]
     find, what = (words.next_words, "words and ends") if ends else (words.masked_words, "words")
-    file = None if output is None else DistributionsFile(terminals)
+    file = None if output is None else DistributionsFile(words.grammar, ends)
     with compilation_noted():
         for number, found in known.results(inputs, words, find, what):
             if file is None:
-                _print_top(number, found, terminals, top)
+                _print_top(number, found, words, top)
             else:
                 file.add(found)
     if file is not None and output is not None:
@@ -209,12 +209,13 @@ def _print_distributions(
             file.write(stream)
 
 
-def _print_top(sentence: int, found: surprisals.Distributions, terminals: Sequence[str], top: int) -> None:
+def _print_top(
+    sentence: int, found: surprisals.Distributions, words: surprisals.WordProbabilities, top: int
+) -> None:
     width = max(map(len, found.words), default=0)
     for place, (word, bits) in enumerate(zip(found.words, found.bits.tolist(), strict=True)):
-        row = found.probabilities[place]
-        best = [place for place in (-row).argsort(kind="stable")[:top].tolist() if row[place] > 0]
-        shown = "  ".join(f"{visible(terminals[place])} {row[place]:.4f}" for place in best)
+        best = words.most_probable(found, place, top)
+        shown = "  ".join(f"{visible(one)} {probability:.4f}" for one, probability in best)
         line = f"{sentence:>4} {place + 1:>3}  {visible(word):<{width}}  {2**-bits:.4f}  {shown}"
         click.echo(line if found.reason is None else f"{line}  {found.reason}")
     click.echo()

@@ -25,6 +25,7 @@ from mbrparse.log import counted
 from mbrparse.treebank import baselines, brackets, clean, splits
 from mbrparse.treebank.corpora import known_corpora, places, reading
 from mbrparse.treebank.corpora import treebank_statistics as statistics
+from mbrparse.treebank.tree import bracket_free
 
 
 @command
@@ -384,7 +385,7 @@ def sample(
     with open_output(output) as stream:
         for tree in with_progress(sampler.trees(count), "sampling", count):
             if words:
-                stream.write(" ".join(tree.words()) + "\n")
+                stream.write(bracket_free(" ".join(tree.words())) + "\n")
             else:
                 brackets.write_tree(tree, stream)
     note(f"sampled {counted(count, 'tree')} with seed {seed}")

@@ -20,6 +20,7 @@ from mbrparse.errors import GrammarError, shortened, visible
 from mbrparse.grammar.pcfg import PCFG, FloatArray
 from mbrparse.grammar.projection import label_shares, projected_names
 from mbrparse.grammar.rules import quote
+from mbrparse.grammar.unknown_words import is_unknown
 from mbrparse.local_settings import no_local_settings
 from mbrparse.treebank.labels import state_of
 
@@ -264,10 +265,11 @@ def state_table(grammar: PCFG, label: str, source: str) -> pd.DataFrame:
             f"these have: {' '.join(sorted(split))}" if split else "train --method split-merge makes some"
         )
         raise GrammarError(message, source=source, remedy=remedy)
-    groups: dict[str, list[str]] = {terminal: [] for terminal in grammar.terminals}
-    for word, terminal in getattr(grammar.unknown, "words", {}).items():
-        groups.setdefault(terminal, []).append(word)
-    words = [_named(groups[terminal] or [terminal]) for terminal in grammar.terminals]
+    groups = {
+        terminal: () if is_unknown(terminal) else words
+        for terminal, words in grammar.class_members[1].items()
+    }
+    words = [_named(groups.get(terminal) or [terminal]) for terminal in grammar.terminals]
     found: defaultdict[str, FloatArray] = defaultdict(lambda: np.zeros(len(rows)))
     for children, parent, log_prob, *columns in (
         (labels, grammar.parent, grammar.log_prob, grammar.left, grammar.right),
@@ -316,6 +318,6 @@ def _of_label(table: pd.DataFrame) -> FloatArray:
     return np.asarray(table.index.get_level_values("share") @ table.to_numpy())
 
 
-def _named(words: list[str]) -> str:
+def _named(words: Sequence[str]) -> str:
     more = f" +{len(words) - _NAMED}" if len(words) > _NAMED else ""
     return " ".join(map(quote, words[:_NAMED])) + more

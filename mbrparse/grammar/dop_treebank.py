@@ -46,7 +46,7 @@ from mbrparse.grammar.rules import (
     relative_frequencies,
     unquote,
 )
-from mbrparse.grammar.unknown_words import Collins, UnknownWords, read_fields
+from mbrparse.grammar.unknown_words import Collins, UnknownWords, model_lines, read_fields
 from mbrparse.treebank.corpora.reading import SourceTree
 from mbrparse.treebank.labels import escape
 from mbrparse.treebank.tree import Tree
@@ -218,7 +218,7 @@ def write_treebank(treebank: AddressedTreebank, path: str | Path) -> None:
             if treebank.max_depth is not None:
                 stream.write(f"max-depth {treebank.max_depth}\n")
             if treebank.unknown is not None:
-                stream.write(f"unknown {' '.join(treebank.unknown.fields)}\n")
+                stream.writelines(model_lines(treebank.unknown))
             for name, count in sorted(treebank.start.items()):
                 stream.write(f"start {name} {format_number(count)}\n")
             stream.write(f"addresses {len(treebank.count)}\n")
@@ -252,6 +252,7 @@ class _Reading(FieldsReader):
         weighting: Weighting | None = None
         depth: int | None = None
         unknown: UnknownWords | None = None
+        words = list[tuple[str, str]]()
         announced: int | None = None
         start: dict[str, float] = {}
         for fields in rows:
@@ -267,6 +268,8 @@ class _Reading(FieldsReader):
                     depth = int(number)
                 case ["unknown", *model] if (unknown := read_fields(model)) is not None:
                     pass
+                case ["word", word, terminal] if unknown is not None:
+                    words.append((word, terminal))
                 case ["start", name, number]:
                     start[name] = start.get(name, 0.0) + self._count(number)
                 case ["addresses", number] if is_whole(number):
@@ -289,7 +292,7 @@ class _Reading(FieldsReader):
             start,
             *addresses_of(self._rows, list(self._terminals)),
             np.array(self._counts),
-            unknown,
+            None if unknown is None else unknown.with_words(words),
         )
 
     def _address(self, fields: list[str]) -> None:

@@ -17,8 +17,9 @@ of its parent, which then must all have counts. Equal rules are added up. Empty 
 with ``#`` are skipped.
 
 A header line ``unknown signature 2`` or ``unknown collins 6 DIGEST`` names a model of unknown words (see
-grammar.unknown_words); the latter's tagger is a separate file beside the grammar's. With signatures,
-lines ``word WORD TERMINAL`` name the terminals of rare words that have one in common.
+grammar.unknown_words); the latter's tagger is a separate file beside the grammar's. Lines
+``word WORD TERMINAL`` list the rare words of training with the terminal that each shares with others; with
+signatures it is the word itself where its place in a sentence tells its class.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ import io
 import math
 import re
 from collections import Counter, defaultdict
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import replace
 from decimal import Decimal
@@ -62,7 +64,7 @@ from mbrparse.grammar.rules import (
     row_keys,
     rows_of_places,
 )
-from mbrparse.grammar.unknown_words import Collins, Signatures, Tagger, UnknownWords, read_fields
+from mbrparse.grammar.unknown_words import Collins, Tagger, UnknownWords, is_unknown, model_lines, read_fields
 from mbrparse.log import Log, counted, no_log
 
 if TYPE_CHECKING:
@@ -128,7 +130,9 @@ def read_any_grammar(path: str | Path, *, normalize: bool = False, log: Log = no
         return _pcfg(content, path, log)
     from mbrparse.grammar.dop_grammar import DopGrammar
 
-    return DopGrammar.of_treebank(replace(content, unknown=_with_tagger(content.unknown, path)))
+    model = _with_tagger(content.unknown, path)
+    _note_unlisted(model, content.terminals, path, log)
+    return DopGrammar.of_treebank(replace(content, unknown=model))
 
 
 def read_rules(path: str | Path, *, normalize: bool = False, log: Log = no_log) -> RuleSet:
@@ -181,6 +185,7 @@ def _pcfg(rules: RuleTable, path: str | Path, log: Log) -> PCFG:
     if rules.header.unknown is not None:
         unknown = _with_tagger(rules.header.unknown, path)
         rules = replace(rules, header=replace(rules.header, unknown=unknown))
+        _note_unlisted(unknown, rules.texts, path, log)
     if rules.children.shape[1] == 2:
         return PCFG.from_table(rules)
     binary = binarize_rules(rules.rules())
@@ -195,6 +200,15 @@ def _with_tagger(unknown: UnknownWords | None, path: str | Path) -> UnknownWords
     return unknown.with_tagger(Tagger.read(path, unknown.digest))
 
 
+def _note_unlisted(model: UnknownWords | None, terminals: Iterable[str], path: str | Path, log: Log) -> None:
+    """Tell of a grammar that was written when the rare words of training were not listed."""
+    if model is not None and not model.words and any(map(is_unknown, terminals)):
+        log(
+            f"{source_name(path)}: it does not list its rare words, so each has the probability of its whole "
+            "class: train again"
+        )
+
+
 def write_rules(rules: RuleSet, path: str | Path) -> None:
     """Write a grammar file (``-``: standard output), complete or not at all.
 
@@ -206,10 +220,7 @@ def write_rules(rules: RuleSet, path: str | Path) -> None:
         with open_output(path) as stream:
             stream.write(f"{MAGIC} {VERSION}\nterminals {rules.terminal_kind}\n")
             if rules.unknown is not None:
-                stream.write(f"unknown {' '.join(rules.unknown.fields)}\n")
-            if isinstance(rules.unknown, Signatures):
-                for word, terminal in sorted(rules.unknown.words.items()):
-                    stream.write(f"word {word} {terminal}\n")
+                stream.writelines(model_lines(rules.unknown))
             for name, weight in sorted(rules.start.items()):
                 stream.write(f"start {name} {_numbers(weight)}\n")
             stream.write(f"rules {len(rules.rules)}\n")
@@ -230,7 +241,7 @@ class _GrammarReader(FieldsReader):
         super().__init__(source)
         self._kind: TerminalKind | None = None
         self._unknown: UnknownWords | None = None
-        self._words: dict[str, str] = {}
+        self._words: list[tuple[str, str]] = []
         self._announced = -1
         self._start: list[str] = []
         # Probabilities and counts, first those of start symbols, and their lines.
@@ -296,8 +307,8 @@ class _GrammarReader(FieldsReader):
                         "it reads: unknown signature NUMBER, or: unknown collins NUMBER DIGEST (NUMBER: 2 or "
                         "more)",
                     )
-            case ["word", word, terminal] if isinstance(self._unknown, Signatures):
-                self._words[word] = terminal
+            case ["word", word, terminal] if self._unknown is not None:
+                self._words.append((word, terminal))
             case ["start", name, probability, number]:
                 place = len(self._start)
                 self._numbers[0].insert(place, probability)
@@ -317,8 +328,8 @@ class _GrammarReader(FieldsReader):
             raise self.error("the header lacks 'terminals', 'start' or 'rules'")
         if unknown is not None and self._kind != "words":
             raise self.error("a model of unknown words, but terminals are tags", "remove the line 'unknown'")
-        if isinstance(unknown, Signatures):
-            unknown = replace(unknown, words=self._words)
+        if unknown is not None:
+            unknown = unknown.with_words(self._words)
         return RuleSet(self._kind, {}, {}, unknown)
 
     def _column(self, texts: list[str]) -> FloatArray:

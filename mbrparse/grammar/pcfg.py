@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise, repeat
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -24,14 +24,41 @@ from mbrparse.grammar.rules import (
     projected_labels,
     row_keys,
 )
-from mbrparse.grammar.unknown_words import UnknownWords
+from mbrparse.grammar.unknown_words import UnknownWords, is_unknown
 from mbrparse.treebank.labels import project
+from mbrparse.treebank.tree import bracket_free
 
 IntArray = npt.NDArray[np.int32]
 FloatArray = npt.NDArray[np.float64]
 UNKNOWN_TERMINAL = -1
+RARE, UNSEEN, UNLISTED = "rare", "unseen", "unlisted"
 #: Each kind of grammar has charts, decoders and options of its own.
 Kind = Literal["pcfg", "dop", "several"]
+
+
+class Terminals(NamedTuple):
+    """The terminals of a sentence's words.
+
+    A word that stands for a class is ``rare``, if training had it: it shares its terminal's probability with
+    the other words of its class, ``sizes`` in all. Or it is ``unseen``: it stands for the class as a whole
+    (``unlisted`` where a grammar's file does not list its rare words). ``classes`` are empty, and sizes 0,
+    for words that are themselves.
+    """
+
+    names: list[str]
+    classes: list[str]
+    sizes: list[int]
+
+    @property
+    def shared(self) -> IntArray:
+        """By word, how many words of training share its terminal: its probability is to be divided by it."""
+        kinds = zip(self.classes, self.sizes, strict=True)
+        return np.array([size if kind == RARE else 1 for kind, size in kinds], np.int32)
+
+    @property
+    def log_share(self) -> float:
+        """The natural logarithm of the words' part in the probability of their terminals; 0 for all of it."""
+        return -float(np.log(self.shared).sum())
 
 
 @runtime_checkable
@@ -140,6 +167,35 @@ class PCFG:
     def terminals_of(self, words: Sequence[str]) -> list[str]:
         """The terminals of a sentence's words; an unknown word without one is left as it is."""
         return list(words) if self.unknown is None else self.unknown.terminals(words, self._terminal_ids)
+
+    def read_words(self, words: Sequence[str]) -> Terminals:
+        """The terminals of a sentence's words, and what stands for a class among them."""
+        names, kinds, sizes = self.terminals_of(words), [""] * len(words), [0] * len(words)
+        if self.unknown is not None:
+            other = UNSEEN if self.unknown.words else UNLISTED
+            for place, (word, name) in enumerate(zip(map(bracket_free, words), names, strict=True)):
+                if bracket_free(name) != word:
+                    kinds[place] = RARE if word in self.unknown.words else other
+                    sizes[place] = len(self.class_members[place > 0].get(name, ()))
+        return Terminals(names, kinds, sizes)
+
+    @cached_property
+    def class_members(self) -> tuple[Mapping[str, Sequence[str]], Mapping[str, Sequence[str]]]:
+        """The words of training by their class, where they begin a sentence, and elsewhere."""
+        model = self.unknown
+        if model is None:
+            return {}, {}
+        return model.members(self._terminal_ids, True), model.members(self._terminal_ids, False)
+
+    @cached_property
+    def class_sizes(self) -> IntArray:
+        """How many words share each terminal at the beginning of a sentence, and elsewhere, [2, terminals].
+
+        It is 1 for words themselves, and 0 for what stands for unseen words alone.
+        """
+        alone = [int(not is_unknown(terminal)) for terminal in self.terminals]
+        rows = [[len(found.get(name, ())) for name in self.terminals] for found in self.class_members]
+        return np.maximum(np.array(rows, np.int32).reshape(2, -1), np.array(alone, np.int32))
 
     def encode(self, sentence: Sequence[str]) -> IntArray:
         """The ids of a sentence's terminals, UNKNOWN_TERMINAL (-1) for those the grammar lacks."""

@@ -34,6 +34,12 @@ it any of the tags that it was seen with.)
 
 Where no rare word had the tagger's tag (a closed class, such as TO), the word takes the tag that the tagger
 finds best among those that rare words had.
+
+**Members.** A model lists the rare words of training. Those that stand for a class share its probability
+equally: each has P(class) / members. Split-merge grammars have terminals for words that were seen alike, so
+that this is exact. Otherwise it is a convention: the members of a signature's class are the words that have
+it at the beginning of a sentence, or elsewhere; those of ``(UNKNOWN/NN)`` are the rare words that had the
+tag, whatever the tagger says of them here. A word that training did not have stands for its class as a whole.
 """
 
 from __future__ import annotations
@@ -41,8 +47,8 @@ from __future__ import annotations
 import hashlib
 import json
 import random
-from collections import Counter
-from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, partial
 from itertools import count
@@ -79,6 +85,17 @@ def unknown_terminal(parts: Iterable[str] = ()) -> str:
     ('(UNKNOWN)', '(UNKNOWN/lower/-ed)')
     """
     return f"({'/'.join(('UNKNOWN', *parts))})"
+
+
+def class_named(word: str, known: Container[str]) -> str | None:
+    """The class that a word names, as samples have it, with its brackets or without; None for other words.
+
+    >>> class_named("-LRB-UNKNOWN/lower-RRB-", ["(UNKNOWN/lower)"])
+    '(UNKNOWN/lower)'
+    """
+    if word.startswith("-LRB-") and word.endswith("-RRB-") and (name := f"({word[5:-5]})") in known:
+        return name
+    return None
 
 
 def is_unknown(terminal: str) -> bool:
@@ -140,7 +157,8 @@ NO_TAGGER = "-"
 class Signatures:
     """The model: words seen fewer than ``rare`` times are their classes.
 
-    ``words`` are rare ones that have a terminal of their own, which several may share (split-merge training).
+    ``words`` are the rare ones of training, each with a terminal that it shares with others (split-merge
+    training), or with itself where its place tells its class.
     """
 
     rare: int
@@ -165,21 +183,36 @@ class Signatures:
             seen[name] += 1
             return unknown_terminal() if seen[name] % SHARE == 1 else name
 
-        return replace_words(trees, words, terminal), cls(rare)
+        return replace_words(trees, words, terminal), cls(rare, {word: word for word in words})
+
+    def with_words(self, words: Iterable[tuple[str, str]]) -> Signatures:
+        """The model with these rare words of training, each with its terminal."""
+        return replace(self, words=dict(words))
+
+    def listed(self) -> list[tuple[str, str]]:
+        """The words and their terminals as in a grammar file."""
+        return sorted(self.words.items())
 
     def terminals(self, words: Sequence[str], known: Container[str]) -> list[str]:
         """The terminals of a sentence's words: known words themselves, others as their classes.
 
         Where no word of training was rare, an unseen word is left as it is.
         """
-        terminals = []
-        for place, written in enumerate(words):
-            word = bracket_free(written)
-            word = self.words.get(word, word)
-            if word not in known:
-                word = next((name for name in classes(word, place == 0) if name in known), word)
-            terminals.append(word)
-        return terminals
+        return [self._terminal(bracket_free(word), known, place == 0) for place, word in enumerate(words)]
+
+    def _terminal(self, word: str, known: Container[str], initial: bool) -> str:
+        word = self.words.get(word, word)
+        if word in known:
+            return word
+        named = class_named(word, known)
+        return named or next((name for name in classes(word, initial) if name in known), word)
+
+    def members(self, known: Container[str], initial: bool) -> Mapping[str, Sequence[str]]:
+        """The words of training by their class, where they begin a sentence or elsewhere."""
+        found = defaultdict[str, list[str]](list)
+        for word in sorted(self.words):
+            found[self._terminal(word, known, initial)].append(word)
+        return found
 
 
 @lru_cache(maxsize=65536)
@@ -378,12 +411,13 @@ class Collins:
     """The model: words seen fewer than ``rare`` times are UNKNOWN.
 
     ``digest`` identifies the tagger in a grammar's file; ``tagger`` is None where a grammar was read without
-    it, to be inspected.
+    it, to be inspected. ``words`` are the rare ones of training, with the terminals of their tags.
     """
 
     rare: int
     digest: str = NO_TAGGER
     tagger: Tagger | None = field(default=None, compare=False, repr=False)
+    words: Mapping[str, Sequence[str]] = field(default_factory=dict, repr=False, hash=False)
     kind: ClassVar[Literal["collins"]] = "collins"
     default_rare: ClassVar[int] = 6
 
@@ -395,8 +429,33 @@ class Collins:
     @classmethod
     def learn(cls, trees: Sequence[SourceTree], rare: int) -> tuple[list[SourceTree], Collins]:
         """The trees with their rare words replaced, and the model, still without its tagger."""
-        words = rare_words(trees, rare)
-        return replace_words(trees, words, lambda place: unknown(escape(place.tag))), cls(rare)
+        words, found = rare_words(trees, rare), set[tuple[str, str]]()
+
+        def terminal(place: Occurrence) -> str:
+            name = unknown(escape(place.tag))
+            found.add((place.word, name))
+            return name
+
+        replaced = replace_words(trees, words, terminal)
+        return replaced, cls(rare).with_words(sorted(found))
+
+    def with_words(self, words: Iterable[tuple[str, str]]) -> Collins:
+        """The model with these rare words of training, once with each of their terminals."""
+        found = defaultdict[str, list[str]](list)
+        for word, terminal in words:
+            found[word].append(terminal)
+        return replace(self, words=dict(found))
+
+    def listed(self) -> list[tuple[str, str]]:
+        """The words and their terminals as in a grammar file."""
+        return sorted((word, name) for word, names in self.words.items() for name in names)
+
+    def members(self, known: Container[str], initial: bool) -> Mapping[str, Sequence[str]]:
+        """The words of training by the class of a tag that they had, wherever they stand."""
+        found = defaultdict[str, list[str]](list)
+        for word, terminal in self.listed():
+            found[terminal].append(word)
+        return found
 
     def with_tagger(self, tagger: Tagger) -> Collins:
         """The model with this tagger."""
@@ -407,7 +466,7 @@ class Collins:
 
         Where no word of training was rare, an unseen word is left as it is.
         """
-        terminals = [bracket_free(word) for word in words]
+        terminals = [class_named(word, known) or word for word in map(bracket_free, words)]
         unseen = [place for place, word in enumerate(terminals) if word not in known]
         if not unseen:
             return terminals
@@ -437,6 +496,13 @@ def unknown(tag: str) -> str:
 UnknownWords = Signatures | Collins
 UnknownKind = Literal["signature", "collins"]
 MODELS: dict[UnknownKind, type[Signatures] | type[Collins]] = {"signature": Signatures, "collins": Collins}
+
+
+def model_lines(model: UnknownWords) -> Iterator[str]:
+    """The lines of a model in a grammar's file, rare words of training among them."""
+    yield f"unknown {' '.join(model.fields)}\n"
+    for word, terminal in model.listed():
+        yield f"word {word} {terminal}\n"
 
 
 def read_fields(fields: Sequence[str]) -> UnknownWords | None:

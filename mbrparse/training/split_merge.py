@@ -140,8 +140,12 @@ class RareWords:
         rules.update(
             (Rule(parent, (quote(terminal),)), Weight(mass)) for (parent, terminal), mass in masses.items()
         )
-        model = unknown_words.Signatures(self.rare, terminals)
-        return rounded(RuleSet(trained.terminal_kind, trained.start, rules, model))
+        return rounded(RuleSet(trained.terminal_kind, trained.start, rules, self.model(terminals)))
+
+    def model(self, terminals: Mapping[str, str]) -> unknown_words.Signatures:
+        """The model of unknown words where rare ones have these terminals, or their classes."""
+        words = {word: word for words in self.profiles.values() for word in words}
+        return unknown_words.Signatures(self.rare, words | dict(terminals))
 
     def _coarser(self, name: str) -> list[tuple[str, float]]:
         """The shares of a class and of coarser ones in what its unseen words have."""
@@ -382,7 +386,7 @@ def train_trees(
     }
     path = None if output is None else checkpoint_path(output)
     done, rows = 0, list[Row]()
-    model = None if words is None else unknown_words.Signatures(words.rare)
+    model = None if words is None else words.model({})
     rules = first_grammar(observed).written(terminals, model)
     if resume and path is not None and how.cycles:
         checkpoint = read_checkpoint(path, settings)

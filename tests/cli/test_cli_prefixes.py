@@ -95,7 +95,8 @@ def test_next_words(command: Command, words: str) -> None:
     assert command(f"next -g {words} trees -o next.npz").output == ""
     with np.load("next.npz") as arrays:
         found = {name: arrays[name] for name in arrays}
-    assert list(found) == ["lengths", "terminals", "word", "probabilities"]
+    names = ["lengths", "terminals", "class_size", "word", "shared", "probabilities"]
+    assert list(found) == names
     assert found["lengths"].tolist() == [4, 4, 3, 3]
     assert found["terminals"].tolist() == ["a", "barks", "cat", "dog", "sleeps", "the", "</s>"]
     np.testing.assert_allclose(found["probabilities"].sum(axis=1), 1, rtol=1e-12)

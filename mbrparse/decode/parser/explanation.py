@@ -422,7 +422,7 @@ def explain(
     }
     results = tuple(objective_results(parse, posteriors, chart, pcfg, rules))
     found = tuple(_readings(parse, posteriors))
-    return Explanation(words, parse.log_prob, cells, found, results, posteriors)
+    return Explanation(words, parse.log_prob - parse.log_share, cells, found, results, posteriors)
 
 
 def _unparsed(parse: Parse, words: Sequence[str], grammar: PCFG) -> MbrparseError:
@@ -445,4 +445,5 @@ def _readings(parse: Parse, posteriors: Posteriors) -> Iterator[PageReading]:
         if tree is not None:
             spans = constituents(tree)
             expected, _ = posteriors.expected_matches(spans)
-            yield PageReading(tree, log_prob, math.exp(log_prob - parse.log_prob), spans, expected)
+            shown = log_prob - parse.log_share  # a product of the rules that are shown
+            yield PageReading(tree, shown, math.exp(log_prob - parse.log_prob), spans, expected)

@@ -115,7 +115,7 @@ class MixedSource(GrammarSource):
         if not known.any():
             return self.refused(line.sentence, found[0].reason or "")
         weights, length = self._grammars.weights[known], len(line.sentence)
-        log_probs = [one.chart.log_prob for one in found if one.chart is not None]
+        log_probs = [one.chart.log_prob + one.log_share for one in found if one.chart is not None]
         total, ids = float(np.logaddexp.reduce(np.log(weights) + log_probs)), found[0].terminal_ids
         chart = MixedChart([one.chart for one in found], weights / weights.sum(), ids, total)
         entries = cache(lambda: self._mixed(found, length).entries(0))

@@ -41,6 +41,7 @@ class Parse:
     grammar has no parse, ``posteriors`` are those of projected constituents. ``candidates``, if asked for,
     are the different trees among the k best derivations or samples, the most probable first; without a chart
     the fall-back, with a log probability of -inf. ``seconds`` is the time that the sentence took.
+    ``log_share`` is the words' part in the probabilities of the chart, which are of classes of words.
     """
 
     objectives: tuple[Objective, ...]
@@ -53,6 +54,7 @@ class Parse:
     posteriors: Posteriors | None = None
     seconds: float = 0.0
     candidates: tuple[ScoredTree, ...] = ()
+    log_share: float = 0.0
 
     @property
     def tree(self) -> Tree | None:
@@ -67,7 +69,7 @@ class Parse:
     @property
     def log_prob(self) -> float:
         """The natural logarithm of the sentence's probability, -inf where it has no chart."""
-        return -math.inf if self.chart is None else self.chart.log_prob
+        return -math.inf if self.chart is None else self.chart.log_prob + self.log_share
 
     @property
     def expected_scores(self) -> dict[str, float | None]:
@@ -79,8 +81,8 @@ class Parse:
         scores = dict[str, float | None]()
         for objective, found in zip(self.objectives, self.decoded, strict=True):
             scores[objective.name] = None if found is None else found.score
-            if found is not None and found.log_prob is not None:
-                scores[objective.name] = math.exp(found.log_prob - self.log_prob)
+            if found is not None and found.log_prob is not None and self.chart is not None:
+                scores[objective.name] = math.exp(found.log_prob - self.chart.log_prob)
         return scores
 
     def __repr__(self) -> str:
@@ -291,7 +293,8 @@ class Parser:
         listed: list[ScoredTree] = []
         if self._candidate_form is not None:
             form = self._candidate_form
-            listed = [ScoredTree(one.log_prob, tree(one, one.spans, form)) for one in candidates]
+            share = evidence.log_share
+            listed = [ScoredTree(one.log_prob + share, tree(one, one.spans, form)) for one in candidates]
             listed = listed or [ScoredTree(-math.inf, tree(None, fallback, form))]
         return Parse(
             objectives,
@@ -304,4 +307,5 @@ class Parser:
             evidence.posteriors,
             time.perf_counter() - began,
             tuple(listed),
+            evidence.log_share,
         )

@@ -387,8 +387,9 @@ class Details:
         posterior = score = bound = consistent = None
         constituents = posteriors.expected_constituents() if self._unaries else max(parse.length - 1, 0)
         items: Mapping[str, float] = {}
-        if self._probability is not None and not nary:
-            posterior = math.exp(self._probability.log_prob(spans, parse.terminal_ids) - parse.log_prob)
+        if self._probability is not None and parse.chart is not None and not nary:
+            log_prob = self._probability.log_prob(spans, parse.terminal_ids)
+            posterior = math.exp(log_prob - parse.chart.log_prob)
         if decoded is not None:
             constituents = constituents if decoded.constituents is None else decoded.constituents
             score = posterior if decoded.log_prob is not None else decoded.score

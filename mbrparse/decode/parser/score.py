@@ -265,13 +265,13 @@ class Scorer:
     def _scores(
         self, evidence: sources.Evidence, posteriors: Posteriors, tree: Tree, spans: LabelledSpans
     ) -> Row:
-        nary, constituents = self._form == "original", float(posteriors.length - 1)
+        nary, constituents, chart = self._form == "original", float(posteriors.length - 1), evidence.chart
         if nary:
             constituents = posteriors.expected_nary_constituents()
         elif self._unaries or self._probability is None:
             constituents = posteriors.expected_constituents()
         row: Row = {
-            "log_probability": None if evidence.chart is None else evidence.chart.log_prob,
+            "log_probability": None if chart is None else chart.log_prob + evidence.log_share,
             "constituents": constituents,
             **posteriors.expected_recalls(spans, constituents, nary),
         }
@@ -307,7 +307,7 @@ class Scorer:
             return {"tree_reason": "the grammar has unary rules of continuations"}
         if math.isfinite(found):
             posterior = math.exp(found - evidence.chart.log_prob)
-            return {"tree_log_probability": found, "posterior": posterior}
+            return {"tree_log_probability": found + evidence.log_share, "posterior": posterior}
         reason = "no derivation of the grammar"
         unaries = [one for one, other in itertools.pairwise(spans) if one[:2] == other[:2]]
         unaries += [span for span in spans if span[1] - span[0] == 1]

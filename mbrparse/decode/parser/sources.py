@@ -25,7 +25,7 @@ from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors
 from mbrparse.decode.span_decoders import UNLABELLED, FreeDecoder, NaryDecoder, best_preterminals
 from mbrparse.decode.span_posteriors import Posteriors, SentenceChart
 from mbrparse.decode.trees import Decoded, Decoder, tagged
-from mbrparse.grammar.pcfg import PCFG, UNKNOWN_TERMINAL, FloatArray, IntArray
+from mbrparse.grammar.pcfg import PCFG, UNKNOWN_TERMINAL, FloatArray, IntArray, Terminals
 from mbrparse.grammar.rules import is_terminal, unquote
 from mbrparse.log import Log
 from mbrparse.treebank.labels import split_tag, unescape
@@ -47,7 +47,8 @@ FIRST = 100
 class Evidence(NamedTuple):
     """The posteriors of a sentence's spans, and their chart if they come from one.
 
-    ``sentence`` are the leaves of its trees, ``reason`` says why nothing is decoded.
+    ``sentence`` are the leaves of its trees, ``reason`` says why nothing is decoded. The chart is of the
+    words' terminals: ``log_share`` is the words' part in the probability of these.
     """
 
     sentence: Sentence
@@ -55,6 +56,7 @@ class Evidence(NamedTuple):
     posteriors: Posteriors | None = None
     chart: SentenceChart | None = None
     reason: str | None = None
+    log_share: float = 0.0
 
 
 class ViterbiDecoder:
@@ -111,8 +113,8 @@ class GrammarSource:
 
         Raises ChartOverflowError, NumberRangeError.
         """
-        sentence, terminals = line.sentence, terminals_of(self.grammar, line.sentence)
-        ids = self.grammar.encode(terminals)
+        sentence, read = line.sentence, terminals_of(self.grammar, line.sentence)
+        terminals, ids = read.names, self.grammar.encode(read.names)
         reason = None
         if not terminals:
             reason = "empty sentence"
@@ -128,11 +130,13 @@ class GrammarSource:
         chart: SentenceChart = made
         if not chart.has_parse:
             return Evidence(sentence, ids, reason=chart.failure)
-        return Evidence(sentence, ids, self.posteriors(chart), chart)
+        return Evidence(sentence, ids, self.posteriors(chart), chart, log_share=read.log_share)
 
     def refused(self, sentence: Sentence, reason: str) -> Evidence:
         """Evidence of a sentence that falls back for this reason."""
-        return Evidence(sentence, self.grammar.encode(terminals_of(self.grammar, sentence)), reason=reason)
+        return Evidence(
+            sentence, self.grammar.encode(terminals_of(self.grammar, sentence).names), reason=reason
+        )
 
     def check_beginning(self, sentences: Sequence[Sentence], tokens: bool, log: Log) -> None:
         """See whether the grammar and the first sentences fit; note ``tokens`` that look like text's.
@@ -274,23 +278,24 @@ def failure(error: Exception) -> str:
     return error.message if isinstance(error, errors.NumberRangeError) else TOO_LARGE
 
 
-def terminals_of(grammar: PCFG, sentence: Sentence) -> list[str]:
+def terminals_of(grammar: PCFG, sentence: Sentence) -> Terminals:
     """The terminals of a sentence: its tags, or its words with unknown ones mapped."""
-    if grammar.terminal_kind == "tags":
-        return [leaf.label if leaf.word is None else leaf.tag for leaf in sentence]
-    return grammar.terminals_of([leaf.label if leaf.word is None else leaf.word for leaf in sentence])
+    tags = grammar.terminal_kind == "tags"
+    return grammar.read_words(
+        [leaf.label if leaf.word is None else leaf.tag if tags else leaf.word for leaf in sentence]
+    )
 
 
 def check_fit(grammar: PCFG, sentences: Sequence[Sentence], *others: PCFG) -> None:
     """Raise InputMismatchError where no sentence holds a single terminal that one of the grammars knows."""
     for one in (grammar, *others):
         known = frozenset(one.terminals)
-        if not sentences or any(known.intersection(terminals_of(one, sentence)) for sentence in sentences):
+        if not sentences or any(known.intersection(terminals_of(one, each).names) for each in sentences):
             return
     raise errors.InputMismatchError(
         f"grammar and input do not fit: the grammar's terminals are {grammar.terminal_kind} (such as "
         f"{', '.join(grammar.terminals[:3])}), and none of the first {len(sentences)} sentences "
-        f"holds one (they begin with {terminals_of(grammar, sentences[0])[0]!r})",
+        f"holds one (they begin with {terminals_of(grammar, sentences[0]).names[0]!r})",
         remedy="train with the other terminals, or give the other input",
     )
 

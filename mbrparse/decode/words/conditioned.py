@@ -81,6 +81,7 @@ class ConditionedSampler(Sampler):
         self, rules: RuleSet, seed: int, words: Sequence[str] = (), lengths: tuple[int, int] | None = None
     ) -> None:
         super().__init__(rules, seed)
+        self._given = words
         binary = binarize_rules(rules).rules
         self._continued = {rule.parent for rule in binary.rules} - {rule.parent for rule in rules.rules}
         self._grammar = grammar = PCFG.from_rules(binary)

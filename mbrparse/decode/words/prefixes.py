@@ -242,11 +242,18 @@ class PrefixValues:
         with np.errstate(invalid="ignore"):
             return np.minimum(joint / self.room.prefix[:, None], 1.0)
 
-    def entropy(self) -> FloatArray:
-        """The entropy of each of them in bits: the expectation of the next word's surprisal, [n + 1]."""
+    def entropy(self, members: IntArray | None = None) -> FloatArray:
+        """The entropy of each of them in bits: the expectation of the next word's surprisal, [n + 1].
+
+        With ``members`` it is that of words, so many of which share a terminal equally (``class_sizes``).
+        """
         p = self.next_words()
         with np.errstate(divide="ignore", invalid="ignore"):
-            return np.asarray(-np.where(p == 0, 0.0, p * np.log2(p)).sum(axis=1) + 0.0)
+            entropy = np.asarray(-np.where(p == 0, 0.0, p * np.log2(p)).sum(axis=1) + 0.0)
+        if members is not None and (members > 1).any():
+            choices = np.log2(np.maximum(members, 1))
+            entropy += np.append(p[:1, :-1] @ choices[0], p[1:, :-1] @ choices[1])
+        return entropy
 
 
 class Prefixes:

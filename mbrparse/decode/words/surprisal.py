@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
@@ -13,7 +14,7 @@ from mbrparse.decode.parser.sources import check_fit, terminals_of
 from mbrparse.decode.words.prefixes import Prefixes
 from mbrparse.errors import InputMismatchError, shortened
 from mbrparse.files import ArrayColumn, as_temporary_errors, write_arrays
-from mbrparse.grammar.pcfg import PCFG, UNKNOWN_TERMINAL, FloatArray, IntArray
+from mbrparse.grammar.pcfg import PCFG, UNKNOWN_TERMINAL, UNSEEN, FloatArray, IntArray, Terminals
 from mbrparse.grammar.rules import TerminalKind, is_terminal, unquote
 from mbrparse.grammar.tree_statistics import lexical_mass
 from mbrparse.treebank.brackets import AnyTree
@@ -27,18 +28,22 @@ if TYPE_CHECKING:
 END = "</s>"
 #: The columns of a table of surprisals.
 COLUMNS = (
-    *("sentence", "position", "word", "terminal"),
+    *("sentence", "position", "word", "terminal", "class", "class_size"),
     *("log_prefix", "surprisal", "lexical", "syntactic", "entropy", "reason"),
 )
 Row = dict[str, Any]
 
 
 class SentenceSurprisals(NamedTuple):
-    """Of a sentence: the columns from "word" on, the surprisals among them, and why some is not finite."""
+    """Of a sentence: the columns from "word" on, the surprisals among them, and why some is not finite.
+
+    ``unseen`` words stand for their whole classes.
+    """
 
     columns: Sequence[Sequence[Any]]
     bits: FloatArray
     reason: str | None
+    unseen: int = 0
 
     def rows(self, number: int) -> list[Row]:
         """A row for each word, and one for the end."""
@@ -47,12 +52,18 @@ class SentenceSurprisals(NamedTuple):
 
 
 class Distributions(NamedTuple):
-    """Of a sentence: P(terminal) at each place [places, terminals], and which terminals stand there."""
+    """Of a sentence: P(terminal) at each place [places, terminals], and which terminals stand there.
+
+    ``shared`` says how many words share the terminal of each word equally; ``unseen`` words stand for their
+    whole classes.
+    """
 
     words: list[str]
     terminal_ids: IntArray
+    shared: IntArray
     probabilities: FloatArray
     reason: str | None = None
+    unseen: int = 0
 
     @property
     def bits(self) -> FloatArray:
@@ -60,28 +71,32 @@ class Distributions(NamedTuple):
         known = self.terminal_ids != UNKNOWN_TERMINAL
         there = self.probabilities[np.arange(len(known)), self.terminal_ids]
         with np.errstate(divide="ignore"):
-            return np.asarray(-np.log2(np.where(known, there, 0)) + 0.0)
+            return np.asarray(-np.log2(np.where(known, there / self.shared, 0)) + 0.0)
 
 
 class DistributionsFile:
     """Collects distributions in temporary files, and writes them as arrays."""
 
-    def __init__(self, terminals: Sequence[str]) -> None:
-        self._lengths, self._words = ArrayColumn(np.int32), ArrayColumn(np.int32)
+    def __init__(self, grammar: PCFG, ends: bool) -> None:
+        terminals = [*grammar.terminals, *([END] if ends else [])]
+        self._lengths, self._words, self._shared = (ArrayColumn(np.int32) for _ in range(3))
         self._probabilities = ArrayColumn(np.float64, len(terminals))
         self._terminals = np.array(terminals, np.str_)
+        self._sizes = np.pad(grammar.class_sizes, ((0, 0), (0, int(ends))), constant_values=1)
 
     def add(self, found: Distributions) -> None:
         """Add the next sentence; raises FileError for lack of room."""
         with as_temporary_errors():
             self._lengths.add([len(found.words)])
             self._words.add(found.terminal_ids)
+            self._shared.add(found.shared)
             self._probabilities.add(found.probabilities)
 
     def write(self, stream: BinaryIO) -> None:
         """Write the file, once."""
-        columns = {"word": self._words, "probabilities": self._probabilities}
-        write_arrays(stream, {"lengths": self._lengths, "terminals": self._terminals, **columns})
+        names = {"terminals": self._terminals, "class_size": self._sizes}
+        columns = {"word": self._words, "shared": self._shared, "probabilities": self._probabilities}
+        write_arrays(stream, {"lengths": self._lengths, **names, **columns})
 
 
 class WordProbabilities:
@@ -106,38 +121,53 @@ class WordProbabilities:
         ``entropy`` is of what may stand there: the surprisal that is expected. Raises GrammarError where left
         recursion is never left.
         """
-        for sentence, terminals, tokens in self._encoded(sentences):
-            values = self._prefixes.read(tokens)
-            words, bits = [*_words(sentence), END], values.surprisal
+        for sentence, read, tokens in self._encoded(sentences):
+            values, words = self._prefixes.read(tokens), [*_words(sentence), END]
+            log_shared = np.log(np.append(read.shared, 1))
+            bits = values.surprisal + log_shared / math.log(2.0)
             with np.errstate(invalid="ignore"):
                 lexical = np.maximum(bits - values.syntactic, 0)
-            log_prefix = np.append(values.log_prefix[1:], values.log_prob)
-            numbers = (log_prefix, bits, lexical, values.syntactic, values.entropy())
+            log_prefix = np.append(values.log_prefix[1:], values.log_prob) - log_shared.cumsum()
+            entropy = values.entropy(self.grammar.class_sizes)
+            numbers = (log_prefix, bits, lexical, values.syntactic, entropy)
             reasons = [values.reason] * len(words)
             if values.reason is None and not np.isfinite(bits).all():
                 there = int(np.isfinite(bits).argmin())
                 unknown = UNKNOWN_TERMINAL in tokens[there : there + 1]
                 what = "unknown" if unknown else "impossible here:"
                 reasons[there:] = [f"{what} {shortened(words[there])}"] * (len(words) - there)
-            columns = (words, [*terminals, END], *(column.tolist() for column in numbers), reasons)
-            yield SentenceSurprisals(columns, bits, reasons[-1])
+            named = ([*read.names, END], [*read.classes, ""], [*read.sizes, 0])
+            columns = (words, *named, *(column.tolist() for column in numbers), reasons)
+            yield SentenceSurprisals(columns, bits, reasons[-1], read.classes.count(UNSEEN))
 
     def next_words(self, sentences: Iterable[Sentence]) -> Iterator[Distributions]:
         """Yield what may stand in each sentence after the words before, at its end, too; END comes last."""
-        for sentence, _, tokens in self._encoded(sentences):
-            values = self._prefixes.read(tokens)
+        for sentence, read, tokens in self._encoded(sentences):
+            values, words = self._prefixes.read(tokens), [*_words(sentence), END]
             there = np.append(tokens, len(self.grammar.terminals)).astype(np.int32)
-            yield Distributions([*_words(sentence), END], there, values.next_words(), values.reason)
+            shared, unseen = np.append(read.shared, np.int32(1)), read.classes.count(UNSEEN)
+            yield Distributions(words, there, shared, values.next_words(), values.reason, unseen)
 
     def masked_words(self, sentences: Iterable[Sentence]) -> Iterator[Distributions]:
         """Yield what each word of a sentence may be, given all the others."""
-        for sentence, _, tokens in self._encoded(sentences):
-            yield Distributions(_words(sentence), tokens, *self._prefixes.masked(tokens))
+        for sentence, read, tokens in self._encoded(sentences):
+            words, (found, reason) = _words(sentence), self._prefixes.masked(tokens)
+            yield Distributions(words, tokens, read.shared, found, reason, read.classes.count(UNSEEN))
 
-    def _encoded(self, sentences: Iterable[Sentence]) -> Iterator[tuple[Sentence, list[str], IntArray]]:
+    def most_probable(self, found: Distributions, place: int, count: int) -> list[tuple[str, float]]:
+        """The most probable words at a place, and the end; classes of unseen words have names."""
+        row, later = found.probabilities[place], int(place > 0)
+        names = [*self.grammar.terminals, END][: len(row)]
+        sizes, members = self.grammar.class_sizes[later], self.grammar.class_members[later]
+        each = row / np.append(np.maximum(sizes, 1), 1)[: len(row)]
+        best = [at for at in (-each).argsort(kind="stable")[:count].tolist() if each[at] > 0]
+        words = [(word, float(each[at])) for at in best for word in members.get(names[at]) or [names[at]]]
+        return words[:count]
+
+    def _encoded(self, sentences: Iterable[Sentence]) -> Iterator[tuple[Sentence, Terminals, IntArray]]:
         for sentence in sentences:
-            terminals = terminals_of(self.grammar, sentence)
-            yield sentence, terminals, self.grammar.encode(terminals)
+            read = terminals_of(self.grammar, sentence)
+            yield sentence, read, self.grammar.encode(read.names)
 
 
 def _words(sentence: Sentence) -> list[str]:
@@ -202,4 +232,4 @@ def surprisal(
     found = enumerate(words.surprisals(given), start=1)
     rows = [row for number, one in found for row in one.rows(number)]
     table = pd.DataFrame(rows, columns=list(COLUMNS))
-    return table.astype(dict.fromkeys(COLUMNS[4:-1], "float64"))
+    return table.astype(dict.fromkeys(COLUMNS[6:-1], "float64"))
