@@ -173,6 +173,9 @@ def write_tree(tree: Tree | None, stream: TextIO) -> None:
     stream.write(f"{EMPTY_PARSE if tree is None else tree}\n")
 
 
+_MEND = "mend the brackets, or leave such trees out with: mbrparse binarize --on-error skip"
+
+
 class _Reader:
     """The state between two lines: the open brackets, and the lines since the first of them."""
 
@@ -191,7 +194,7 @@ class _Reader:
         self.children: list[list[Tree]] = []
         self.began = 0
         self.since: list[tuple[int, str]] = []
-        self.one_a_line = False
+        self.one_a_line = self.has_trees = False
 
     @property
     def depth(self) -> int:
@@ -236,13 +239,17 @@ class _Reader:
                 labels.append(other[1:] or None)
                 children.append([])
             elif not labels:
-                raise self._error(number, f"text outside of brackets: {other[:40]!r}")
+                # Without any tree before it is likely no file of trees, of which some could be left out.
+                remedy = (
+                    _MEND if found or self.has_trees else "trees are written in brackets: (S (NP ...) ...)"
+                )
+                raise self._error(number, f"text outside of brackets: {other[:40]!r}", remedy)
             elif labels[-1] is None and not children[-1]:
                 labels[-1] = other
             else:
                 children[-1].append(Tree(other))
         if found and not labels:
-            self.one_a_line = found[0].line == number
+            self.one_a_line, self.has_trees = found[0].line == number, True
         return found
 
     def _close(self, number: int) -> Tree | None:
@@ -276,13 +283,8 @@ class _Reader:
             self.began, f"unbalanced brackets: {self.depth} opened here or later, never closed"
         )
 
-    def _error(self, line: int, message: str) -> BracketError:
-        return BracketError(
-            message,
-            source=self.source,
-            line=line,
-            remedy="mend the brackets, or leave such trees out with: mbrparse binarize --on-error skip",
-        )
+    def _error(self, line: int, message: str, remedy: str = _MEND) -> BracketError:
+        return BracketError(message, source=self.source, line=line, remedy=remedy)
 
     def restart(self) -> list[tuple[int, str]]:
         """Forget the open tree; return the lines to read again, from the next that begins a tree."""

@@ -286,7 +286,7 @@ STYLES = {
     "torch-struct": LabelMarks(None, (), ("NULL", "\N{EMPTY SET}", "")),
 }
 _FOREIGN = re.compile(
-    r"\w(?P<nltk>\|<(?!>|%3E))|(?P<supar>\|<|\w\*$)|\w(?P<benepar>::)\w|(?P<mark>^(@|%40)(?=\w)|(?<=\w)('|[-_]BAR)$)"
+    r"\w(?P<nltk>\|<(?!>|%3E))|(?P<supar>\|<|^[^*]*\w\*$)|\w(?P<benepar>::)\w|(?P<mark>^(@|%40)(?=\w)|(?<=\w)('|[-_]BAR)$)"
     "|(?P<null>^(NULL|\N{EMPTY SET})$)"
 )
 
@@ -294,7 +294,7 @@ _FOREIGN = re.compile(
 def foreign_option(label: str) -> str | None:
     """The option that reads a label which looks like one of another program's binarization; None: no such.
 
-    >>> [foreign_option(label) for label in ("NP|<>", "NP|<DT-NN>", "S::VP", "@NP", "NP-SBJ")]
+    >>> [foreign_option(label) for label in ("NP|<>", "NP|<DT-NN>", "S::VP", "@NP", "NP;*o*")]
     ['`label_style=supar`', '`label_style=nltk`', '`label_style=benepar`', '`continuation="@"`', None]
     """
     found = _FOREIGN.search(label)

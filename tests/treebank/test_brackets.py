@@ -99,6 +99,22 @@ def test_malformed(source: str, line: int, message: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("source", "remedy"),
+    [
+        ("the dog barks\na cat sleeps\n", "trees are written in brackets: (S (NP ...) ...)"),
+        (
+            "(S x y)\nhello there\n",
+            "mend the brackets, or leave such trees out with: mbrparse binarize --on-error skip",
+        ),
+    ],
+)
+def test_text_between_trees_may_be_left_out(source: str, remedy: str) -> None:
+    with pytest.raises(BracketError) as caught:
+        list(read_trees(source.splitlines(keepends=True)))
+    assert str(caught.value).endswith(f"; {remedy}")
+
+
+@pytest.mark.parametrize(
     ("source", "lines", "errors"),
     [
         ("(S (A x y)\n(S x y)\n(S y z)\n", [2, 3], [1]),

@@ -10,7 +10,7 @@ from tree_strategies import labels, trees
 
 from mbrparse.errors import visible
 from mbrparse.treebank.brackets import read_tree
-from mbrparse.treebank.drawing import MAX_DEPTH
+from mbrparse.treebank.drawing import MAX_DEPTH, draw_text
 from mbrparse.treebank.tree import Tree
 
 HOSTILE = Tree(
@@ -62,3 +62,15 @@ def test_words_stand_in_a_row_in_their_order(tree: Tree) -> None:
     assert row == [visible(word) for word in tree.words()]
     for (x1, y1, text1), (x2, y2, text2) in itertools.combinations(found, 2):
         assert abs(y1 - y2) > 16 or abs(x1 - x2) > 0.6 * 16 * (len(text1) + len(text2)) / 2
+
+
+@given(trees(labels))
+def test_words_of_text_drawings_stand_in_their_order(tree: Tree) -> None:
+    words = [visible(word) for word in tree.words()]
+    assert draw_text(tree)[-1].split() == [part for word in words for part in word.split()]
+
+
+def test_equal_words_stand_under_their_own_constituents() -> None:
+    left, right = (draw_text(read_tree(text)) for text in ("(Div (Mult 16 4) 2)", "(Div 2 (Mult 16 4))"))
+    assert (left[-1].split(), right[-1].split()) == (["16", "4", "2"], ["2", "16", "4"])
+    assert left != right
