@@ -384,15 +384,19 @@ def free_value(
     labelled_weight: P = 1,
     span_weight: P = 0,
     node_constant: P = 0,
+    over: Mapping[Span, P] | None = None,
 ) -> P:
     """The objective of one tree of the free space: a label (or None) for each of its spans.
 
     Each span adds labelled_weight * g(start, end, its label), where g is 0 for None and
-    for what the dictionary lacks, span_weight * (the sum of g over labels), and the constant.
+    for what the dictionary lacks, span_weight * (what is ``over`` it, by default the sum of g over labels),
+    and the constant.
     """
     value: P = 0
     for (start, end), label in tree.items():
         mass = sum(g for (i, j, _), g in posteriors.items() if (i, j) == (start, end))
+        if over is not None:
+            mass = over.get((start, end), 0)
         labelled = 0 if label is None else posteriors.get((start, end, label), 0)
         value += labelled_weight * labelled + span_weight * mass + node_constant
     return value
@@ -406,6 +410,7 @@ def free_optimum(
     span_weight: P = 0,
     node_constant: P = 0,
     allow_unlabelled: bool = True,
+    over: Mapping[Span, P] | None = None,
 ) -> P:
     """The largest `free_value` over all binary bracketings of n terminals and all labellings.
 
@@ -421,6 +426,7 @@ def free_optimum(
         labelled_weight=labelled_weight,
         span_weight=span_weight,
         node_constant=node_constant,
+        over=over,
     )
     best_of_span = {
         (i, j): max(value({(i, j): label}) for label in labels) for i in range(n) for j in range(i + 2, n + 1)

@@ -5,11 +5,13 @@ spans (over one word too, where something stands over it) of which no two cross.
 of w_L g(i, X, j) + w_B g(i, j) - cost over its spans, where no bracket is right more than once; F is
 2 * (sum of gains) / (spans of the tree + E|G|).
 
-With chains a span has one label or more. Its k labels gain w_L g each and w_B min(g(i, j), k) together.
+With chains a span has one label or more. Its k labels gain w_L g each and together w_B for each constituent
+that is expected over the span, k at most: ``over`` has the probabilities of one at least, of two, and so on.
+Without it these are alternatives. E|G| is the sum of g, or is ``expected``.
 """
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from itertools import pairwise, product
 from typing import TypeAlias
@@ -18,6 +20,7 @@ from naive import crosses
 
 Span: TypeAlias = tuple[int, int]
 Listed: TypeAlias = Mapping[tuple[int, int, str], float]
+Over: TypeAlias = Mapping[Span, Sequence[float]] | None
 
 
 @cache
@@ -56,30 +59,37 @@ def optimum(g: Listed, n: int, labelled: float, bracketed: float, cost: float = 
     )
 
 
-def steps(g: Listed, span: Span, labelled: float, bracketed: float) -> list[float]:
+def steps(g: Listed, span: Span, labelled: float, bracketed: float, over: Over = None) -> list[float]:
     """What the first, second, ... label of a span adds in a chain, the most probable first."""
     masses = sorted((value for (i, j, _), value in g.items() if (i, j) == span), reverse=True)
     total = sum(masses)
     together = [
-        labelled * sum(masses[:k]) + bracketed * min(total, k) for k in range(max(len(masses), 1) + 1)
+        labelled * sum(masses[:k])
+        + bracketed * (min(total, k) if over is None else sum(over.get(span, ())[:k]))
+        for k in range(max(len(masses), 1) + 1)
     ]
     return [after - before for before, after in pairwise(together)]
 
 
-def chain_optimum(g: Listed, n: int, labelled: float, bracketed: float, cost: float) -> float:
+def chain_optimum(
+    g: Listed, n: int, labelled: float, bracketed: float, cost: float, over: Over = None
+) -> float:
     """The most that a tree with chains earns."""
     best = -math.inf
     for tree in searched(g, n):
-        added = [steps(g, span, labelled, bracketed) for span in sorted(tree)]
+        added = [steps(g, span, labelled, bracketed, over) for span in sorted(tree)]
         best = max(best, sum(max(sum(one[:k]) - cost * k for k in range(1, len(one) + 1)) for one in added))
     return best
 
 
-def chain_f_optimum(g: Listed, n: int, labelled: float, bracketed: float) -> float:
+def chain_f_optimum(
+    g: Listed, n: int, labelled: float, bracketed: float, over: Over = None, expected: float | None = None
+) -> float:
     """The largest F of any tree with chains: one label a span, and so many others as pay, the best first."""
-    expected, best = sum(g.values()), 0.0
+    best = 0.0
+    expected = sum(g.values()) if expected is None else expected
     for tree in searched(g, n):
-        added = [steps(g, span, labelled, bracketed) for span in sorted(tree)]
+        added = [steps(g, span, labelled, bracketed, over) for span in sorted(tree)]
         others = sorted((value for one in added for value in one[1:]), reverse=True)
         for k in range(len(others) + 1):
             below = len(tree) + k + expected

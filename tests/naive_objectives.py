@@ -1,14 +1,14 @@
 """Optima of the naive twin: every objective by listing the trees of its space.
 
-An objective adds up the gains of a tree's items; each distinct item earns once. Gains are
-expected numbers of occurrences, from the closed form of `naive_unary`, so grammars may have
-cycles of unary rules; all values are exact.
+An objective adds up the gains of a tree's items; each distinct item earns once. Gains of spans are
+the probabilities that the true tree has them, those of other items expected numbers of occurrences,
+from the closed form of `naive_unary`, so grammars may have cycles of unary rules; all values are exact.
 
 ==================  ====================================================  ==================
 objective           items                                                 gain
 ==================  ====================================================  ==================
-labelled-recall     (start, end, label) of the constituents               g(start, label, end)
-bracketed-recall    (start, end) of the constituents                      sum of g over labels
+labelled-recall     (start, end, label) of the constituents               probability
+bracketed-recall    (start, end) of the constituents                      probability
 parent-child        `children` of `naive.tree_items`; preterminals        posterior
                     count, terminals do not
 productions         `production`: no split, no lexical productions        posterior
@@ -49,7 +49,7 @@ from naive import (
     project,
     tree_items,
 )
-from naive_unary import inside, item_posteriors, posteriors
+from naive_unary import at_least, inside, item_posteriors, posteriors
 
 Objective: TypeAlias = Literal[
     "labelled-recall",
@@ -112,18 +112,42 @@ def gains(
     if objective not in SPAN_OBJECTIVES:
         return item_posteriors(grammar, sentence, KINDS[objective], projection)
     terminals = grammar.terminals()
-    lexical = item_posteriors(grammar, sentence, "rule")
-    result: dict[Item, Fraction] = defaultdict(Fraction)
-    for (start, end, symbol), occurrences in posteriors(grammar, sentence).items():
+
+    def kind_of(symbol: str) -> str | None:
         if symbol in terminals:
-            continue
-        mass = occurrences - lexical.get((start, end, symbol), 0)
-        if mass == 0:
-            continue
-        if objective == "labelled-recall":
-            result[start, end, project(symbol, projection)] += mass
-        else:
-            result[start, end] += mass
+            return None
+        return project(symbol, projection) if objective == "labelled-recall" else "any"
+
+    found = at_least(grammar, sentence, 1, kind_of)
+    return dict(found) if objective == "labelled-recall" else {key[:2]: p for key, p in found.items()}
+
+
+def expected_constituents(
+    grammar: Grammar, sentence: Sequence[str], projection: Projection | None = None
+) -> dict[LabelledSpan, Fraction]:
+    """How often labels are expected as constituents over spans; preterminals are none."""
+    lexical, terminals = item_posteriors(grammar, sentence, "rule"), grammar.terminals()
+    result: dict[LabelledSpan, Fraction] = defaultdict(Fraction)
+    for (start, end, symbol), occurrences in posteriors(grammar, sentence).items():
+        if symbol not in terminals and occurrences != lexical.get((start, end, symbol), 0):
+            label = project(symbol, projection)
+            result[start, end, label] += occurrences - lexical.get((start, end, symbol), 0)
+    return dict(result)
+
+
+def nary_brackets(
+    grammar: Grammar, sentence: Sequence[str], projection: Projection | None = None
+) -> dict[tuple[int, int], list[float]]:
+    """The probabilities of one constituent at least of the n-ary tree over each span, of two, and so on."""
+    terminals = grammar.terminals()
+
+    def kind_of(symbol: str) -> str | None:
+        return None if symbol in terminals or "_Cont" in project(symbol, projection) else "any"
+
+    result: dict[tuple[int, int], list[float]] = defaultdict(list)
+    for k in range(len(grammar.symbols()) + 1):
+        for (start, end, _), p in at_least(grammar, sentence, k + 1, kind_of).items():
+            result[start, end].append(float(p))
     return dict(result)
 
 

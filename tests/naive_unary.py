@@ -123,6 +123,11 @@ def outside(grammar: Grammar, sentence: Sequence[str]) -> Chart:
     occurrences times the sentence's probability. Given for all symbols, also those that
     derive nothing over the span.
     """
+    return surroundings(grammar, sentence)[1]
+
+
+def surroundings(grammar: Grammar, sentence: Sequence[str]) -> tuple[Chart, Chart]:
+    """c and f of `outside`."""
     chains = closure(grammar)
     e = inside(grammar, sentence)
     n = len(sentence)
@@ -140,7 +145,7 @@ def outside(grammar: Grammar, sentence: Sequence[str]) -> Chart:
                 if around:
                     top[start, split, b] += around * e.get((split, end, c), Fraction(0))
                     top[split, end, c] += around * e.get((start, split, b), Fraction(0))
-    return {key: p for key, p in result.items() if p}
+    return dict(top), {key: p for key, p in result.items() if p}
 
 
 def sentence_probability(grammar: Grammar, sentence: Sequence[str]) -> Fraction:
@@ -198,6 +203,58 @@ def posteriors(
         if (start, end, a) in f:
             result[start, end, project(a, projection)] += e * f[start, end, a] / total
     return dict(result)
+
+
+def at_least(
+    grammar: Grammar, sentence: Sequence[str], k: int, kind_of: Callable[[str], str | None]
+) -> dict[LabelledSpan, Fraction]:
+    """The probability of k constituents at least of each kind over each span; preterminals are none.
+
+    Chains are followed from above: to the first symbol of the kind, where they stop, from each of its
+    children to the next, and so on. What is below the k-th is whatever is no word.
+    """
+    total = sentence_probability(grammar, sentence)
+    if not total:
+        return {}
+    e, (top, _) = inside(grammar, sentence), surroundings(grammar, sentence)
+    result: dict[LabelledSpan, Fraction] = {}
+    for kind in sorted({kind for a in grammar.symbols() if (kind := kind_of(a)) is not None}):
+        own = [a for a in grammar.symbols() if kind_of(a) == kind]
+        stopped = {rule: p for rule, p in grammar.unary.items() if rule[0] not in own}
+        first = {(a, b): p for (a, b), p in closure(replace(grammar, unary=stopped)).items() if b in own}
+        for start, end in _spans(len(sentence)):
+            here: dict[str, Fraction] = defaultdict(Fraction)
+            for (a, b), p in first.items():
+                here[b] += top.get((start, end, a), Fraction(0)) * p
+            for _ in range(k - 1):
+                after: dict[str, Fraction] = defaultdict(Fraction)
+                for (a, child), p in grammar.unary.items():
+                    for b in own:
+                        after[b] += here.get(a, Fraction(0)) * Fraction(p) * first.get((child, b), 0)
+                here = after
+            word = sentence[start] if end - start == 1 else None
+            mass = sum(
+                p * (e.get((start, end, b), Fraction(0)) - Fraction(grammar.lexical.get((b, word), 0)))  # type: ignore[arg-type]
+                for b, p in here.items()
+            )
+            if mass:
+                result[start, end, kind] = Fraction(mass) / total
+    return result
+
+
+def span_posteriors(
+    grammar: Grammar, sentence: Sequence[str], projection: Projection | None = None
+) -> dict[LabelledSpan, Fraction]:
+    """What charts list: the probability of each label as a constituent, and as a preterminal."""
+    result = at_least(grammar, sentence, 1, lambda a: project(a, projection))
+    total, f = sentence_probability(grammar, sentence), outside(grammar, sentence)
+    for position, word in enumerate(sentence):
+        for (a, token), p in grammar.lexical.items():
+            mass = Fraction(p) * f.get((position, position + 1, a), 0)
+            if token == word and mass:
+                key = position, position + 1, project(a, projection)
+                result[key] = result.get(key, Fraction(0)) + mass / total
+    return result
 
 
 def item_posteriors(

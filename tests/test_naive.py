@@ -1,7 +1,7 @@
 """The naive twins against the papers' numbers, hand-computed cases, identities and each other."""
 
 import itertools
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable
 from fractions import Fraction
 from typing import get_args
@@ -11,8 +11,9 @@ import naive_unary
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from naive import Grammar, Item, ItemKind, Node, P, Projection
+from naive import Grammar, ItemKind, Node, P, Projection
 from naive_objectives import (
+    expected_constituents,
     gains,
     grammar_optimum,
     max_rule_optimum,
@@ -141,7 +142,7 @@ def test_round_trips() -> None:
     assert naive_unary.posteriors(ROUND, ["a"]) == {(0, 1, "A"): F(6, 5), (0, 1, "B"): F(1, 5)}
     assert gains(ROUND, ["a"], "productions") == {(0, 1, "A", "B"): F(1, 5), (0, 1, "B", "A"): F(1, 5)}
     once = over("A", leaf("B", 0))
-    assert grammar_optimum(ROUND, ["b"], "labelled-recall") == (F(6, 5), [once])
+    assert grammar_optimum(ROUND, ["b"], "labelled-recall") == (F(1), [once])
     assert max_rule_optimum(ROUND, ["b"], "max-rule-sum") == (F(11, 5), [once])
     assert naive.viterbi(ROUND, ["b"]) == (F(1, 6), [once])
     refusing: list[Callable[[], object]] = [
@@ -205,22 +206,32 @@ def test_closed_form_equals_enumeration(case: tuple[Grammar, list[str]]) -> None
         for kind in ITEM_KINDS:
             listed = naive.item_posteriors(grammar, words, kind, projection, True, grammar.terminals())
             assert naive_unary.item_posteriors(grammar, words, kind, projection) == listed
-    labelled = constituents_of(naive.derivations(grammar, words), projection_of(grammar))
-    assert gains(grammar, words, "labelled-recall", projection_of(grammar)) == labelled
-    bare: dict[Item, P] = defaultdict(int)
-    for (start, end, _), p in labelled.items():
-        bare[start, end] += p
-    assert gains(grammar, words, "bracketed-recall", projection_of(grammar)) == bare
+    projection, listed = projection_of(grammar), naive.derivations(grammar, words)
+    labelled = constituents_of(listed, projection)
+    assert expected_constituents(grammar, words, projection) == labelled
+    assert gains(grammar, words, "labelled-recall", projection) == constituents_of(listed, projection, 1)
+    every = dict.fromkeys(projection, "any")
+    assert gains(grammar, words, "bracketed-recall", projection) == {
+        key[:2]: p for key, p in constituents_of(listed, every, 1).items()
+    }
+    for k in (2, 3):
+        assert naive_unary.at_least(grammar, words, k, projection.get) == constituents_of(
+            listed, projection, k
+        )
 
 
-def constituents_of(listed: list[tuple[Node, P]], projection: Projection) -> dict[Item, P]:
-    """The expected number of constituents of each label, by listed derivations."""
-    found: dict[Item, P] = defaultdict(int)
+def constituents_of(
+    listed: list[tuple[Node, P]], projection: Projection, least: int = 0
+) -> dict[tuple[int, int, str], P]:
+    """By listed derivations, the expected number of constituents of labels, or the probability of some."""
+    found: dict[tuple[int, int, str], P] = defaultdict(int)
     total = sum(p for _, p in listed)
     for tree, p in listed:
-        for node in naive.constituents(tree):
-            found[node.start, node.end, projection[node.symbol]] += p / total
-    return found
+        nodes = Counter((node.start, node.end, projection[node.symbol]) for node in naive.constituents(tree))
+        for key, k in nodes.items():
+            if k >= least:
+                found[key] += p / total * (1 if least else k)
+    return dict(found)
 
 
 # --- objectives on random grammars -----------------------------------------------------

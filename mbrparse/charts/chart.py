@@ -11,6 +11,7 @@ from mbrparse.charts.spans import SYMBOL_IDS, SpanEntries, Spans, SpanSummary
 from mbrparse.errors import NumberRangeError
 
 if TYPE_CHECKING:
+    from mbrparse.charts.exhaustive.occurrences import Occurrences
     from mbrparse.charts.packed_forest import Forest, SpanFilter
     from mbrparse.grammar.pcfg import FloatArray, IntArray
 
@@ -83,6 +84,8 @@ class ForestMaker(ChartAnswers, Protocol):
 
     def forest(self, chart: Chart) -> Forest: ...
 
+    def occurrences(self, chart: Chart) -> Occurrences | None: ...
+
 
 class Chart:
     """The chart of one sentence. Each answer is computed at the first question, and kept.
@@ -109,6 +112,7 @@ class Chart:
         self._summary: SpanSummary | None = None
         self._derivation: Derivation | None = None
         self._entries: SpanEntries | None = None
+        self._occurrences: Occurrences | None = None
 
     def _ask(self, question: Callable[[ChartAnswers], Answer]) -> Answer:
         if self._dense is not None:
@@ -155,13 +159,16 @@ class Chart:
         return self._derivation
 
     def span_posteriors(self) -> SpanEntries:
-        """g(start, label, end) above zero, projected, in the order of start, end, label id.
-
-        With unary rules g is how often the label is expected over the span, which may exceed one.
-        """
+        """g(start, label, end) above zero, projected, in the order of start, end, label id."""
         if self._entries is None:
             self._entries = self._ask(lambda answers: answers.entries(self))
         return self._entries
+
+    def occurrences(self) -> Occurrences | None:
+        """What counts constituents over a span; None without unary rules, where there is one at most."""
+        if self._occurrences is None:
+            self._occurrences = self._forests.occurrences(self)
+        return self._occurrences
 
     def forest(self) -> Forest:
         """The forest, in memory that the forest of another chart of the grammar takes.

@@ -252,7 +252,7 @@ def unary_closure(grammar: PCFG, kept: NDArray[np.bool_] | None = None) -> Closu
     """
     rules = unary_rules(grammar, kept)
     count = len(grammar.symbols)
-    rows = _rows(rules, _other_rules(grammar, kept), grammar.symbols)
+    rows = _rows(rules, other_rules(grammar, kept), grammar.symbols)
     plain = np.setdiff1d(np.arange(count), np.fromiter(rows, np.int64, len(rows)))
     sizes = [len(row) for row in rows.values()]
     bottom = np.concatenate([plain, np.array([b for row in rows.values() for b in row], np.int64)])
@@ -263,7 +263,7 @@ def unary_closure(grammar: PCFG, kept: NDArray[np.bool_] | None = None) -> Closu
     return Closure(start.astype(np.int32), top[order].astype(np.int32), value[order])
 
 
-def _other_rules(grammar: PCFG, kept: NDArray[np.bool_] | None) -> dict[int, float]:
+def other_rules(grammar: PCFG, kept: NDArray[np.bool_] | None) -> dict[int, float]:
     """What each symbol's binary and lexical rules have together, and the unary ones that are not ``kept``."""
     left = slice(0) if kept is None else ~kept
     parents = np.concatenate([grammar.parent, grammar.lexical_symbol, grammar.unary_parent[left]])

@@ -50,8 +50,8 @@ class SpanSummary(NamedTuple):
 class SpanEntries(NamedTuple):
     """Posteriors above zero in the order of start, end, label; parallel arrays.
 
-    With unary rules ``g`` is the expected number of occurrences, at width one too. ``lexical`` is the part
-    of g whose nodes are rewritten as the word itself: preterminals, which are no constituents.
+    ``lexical`` is the part of ``g`` whose nodes are rewritten as the word itself: preterminals, which are no
+    constituents. The rest is the probability that the label is a constituent over the span, once or more.
     """
 
     starts: Ints
@@ -62,7 +62,7 @@ class SpanEntries(NamedTuple):
 
     @property
     def constituents(self) -> Floats:
-        """The expected numbers of constituents."""
+        """The posteriors of constituents."""
         return self.g - self.lexical
 
 

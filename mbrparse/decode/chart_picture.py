@@ -10,7 +10,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from textwrap import fill
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -28,7 +27,6 @@ from mbrparse.treebank.labels import state_of
 _SHADES = (231, 230, 229, 228, 222, 215, 209, 203)
 _WIDEST_WORD = 12
 _CELL = 0.62  # inches
-_SURELY = 1.005  # what is shown as more than 100 per cent
 _LEGEND = "posterior of the most probable label"
 _LABELLED = 40  # words: beyond, labels in the cells could not be read
 
@@ -50,10 +48,6 @@ class PictureCell(NamedTuple):
     label: str
     g: float
     total: float
-
-
-#: What is said where a posterior is above one.
-ABOVE_ONE = "above 100: an expected number of constituents, more than one a tree where unary rules cycle"
 
 
 def cells(
@@ -115,8 +109,6 @@ def heat_table(
                 line += "  " + (_shaded(field, g[start, end]) if colours and (start, end) in g else field)
             lines.append(line.rstrip())
         blocks.append("\n".join(lines) + "\n")
-    if any(cell.g > _SURELY for cell in shown):
-        blocks.append(f"{ABOVE_ONE}\n")
     return "\n".join(blocks)
 
 
@@ -192,11 +184,9 @@ def draw_cells(shown: Sequence[PictureCell], words: Sequence[str], form: str) ->
     g = np.full((n, n), np.nan)
     for cell in shown:
         g[cell.start, cell.end - 1] = cell.g
-    above = any(cell.g > _SURELY for cell in shown)
-    last = f"last word\n{fill(ABOVE_ONE, 36)}" if above else "last word"
     labelled = shown if n <= _LABELLED else []
     texts = {(cell.start, cell.end - 1): f"{visible(cell.label)}\n{100 * cell.g:.0f}" for cell in labelled}
-    return draw_table(g, (words, words), texts, (last, "first word", _LEGEND), form)
+    return draw_table(g, (words, words), texts, ("last word", "first word", _LEGEND), form)
 
 
 def draw_table(

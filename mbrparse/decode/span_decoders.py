@@ -214,8 +214,8 @@ class _Constituents(NamedTuple):
     """The posteriors of a sentence's constituents, cell by cell, from the most probable label on.
 
     Where no chains are known each cell has one entry, of ``NO_LABEL`` where it has no label. ``over`` is what
-    a bracket of the cell gains, beside those of the labels before it: of k brackets no more than k match, and
-    no more than expected. ``expected`` is how many constituents the true n-ary tree is expected to have.
+    a bracket of the cell gains, beside those of the labels before it: that so many constituents are there.
+    ``expected`` is how many constituents the true n-ary tree is expected to have.
     """
 
     length: int
@@ -284,7 +284,7 @@ class NaryDecoder:
         order = np.lexsort((entries.label_ids, entries.label_ids != summary.label[cell], -entries.g, cell))
         cells = cell[order].astype(np.int32)
         rank = np.arange(len(cells)) - np.searchsorted(cells, cells)
-        over = np.clip(summary.total[cells] - rank, 0.0, 1.0)
+        over = posteriors.brackets(int(rank.max(initial=0)) + 1, nary=True)[rank, cells]
         return _Constituents(*known, cells, entries.label_ids[order], entries.g[order], over)
 
     def _best_f(self, objective: Objective, constituents: _Constituents) -> tuple[float, _Tree]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from mbrparse.charts.spans import SpanEntries, SpanSummary, cell_of, rows, summarize_entries
+from mbrparse.charts.spans import SpanEntries, SpanSummary, cell_of, rows, summarize_entries, word_cells
 from mbrparse.errors import PosteriorsError
 from mbrparse.grammar.pcfg import FloatArray, IntArray
 from mbrparse.treebank.labels import is_continuation_label
@@ -46,6 +46,22 @@ class SentenceChart(Protocol):
         ...
 
 
+class Counts(Protocol):
+    """The protocol of what counts a sentence's constituents, several of one label over a span too."""
+
+    def matches(self, cell: int, label: str, k: int) -> float:
+        """How many of ``k`` constituents of a label over a span are expected to be right."""
+        ...
+
+    def brackets(self, n_cells: int, most: int, nary: bool) -> FloatArray:
+        """[most, cell]: the probabilities of one constituent at least over each span, of two, and so on."""
+        ...
+
+    def expected(self, nary: bool) -> float:
+        """The expected number of constituents."""
+        ...
+
+
 class Posteriors:
     """g(start, label, end) of one sentence.
 
@@ -62,13 +78,17 @@ class Posteriors:
         entries: Callable[[], SpanEntries],
         tie: float = 1e-9,
         consistent: Callable[[], FloatArray] | None = None,
+        counts: Callable[[], Counts | None] | None = None,
     ) -> None:
+        """Without ``counts`` the constituents over one span are alternatives, but for labels listed again."""
         self.length = length
         self._tie = tie
         self.labels = labels
         self._spans_of = spans
         self._entries_of = entries
         self._consistent_of = consistent
+        self._counts_of = counts
+        self._brackets: dict[bool, FloatArray] = {}
 
     @classmethod
     def of_entries(
@@ -115,7 +135,14 @@ class Posteriors:
     @cached_property
     def constituents(self) -> SpanSummary:
         """The same of constituents of n-ary trees: no continuations, over one terminal no preterminals."""
-        return summarize_entries(self.length, self.nary_entries, self._tie)
+        summary = summarize_entries(self.length, self.nary_entries, self._tie)
+        if self._counts is None:
+            return summary
+        return summary._replace(total=self._counts.brackets(len(summary.total), 1, nary=True)[0])
+
+    @cached_property
+    def _counts(self) -> Counts | None:
+        return None if self._counts_of is None else self._counts_of()
 
     @cached_property
     def nary_entries(self) -> SpanEntries:
@@ -130,6 +157,8 @@ class Posteriors:
 
     def expected_nary_constituents(self) -> float:
         """The expected number of constituents of the n-ary tree: continuations are none."""
+        if self._counts is not None:
+            return self._counts.expected(nary=True)
         return float(self.nary_entries.g.sum())
 
     @cached_property
@@ -150,9 +179,10 @@ class Posteriors:
         """All constituents above zero, as columns start, end, label and g, in this order of rows."""
         import pandas as pd
 
-        entries, table = self.entries, Counter[tuple[int, int, str]]()
+        entries, table = self.entries, dict[tuple[int, int, str], float]()
         for start, end, label_id, g in rows(*entries[:3], entries.constituents):
-            table[start, end, self.labels[label_id]] += g
+            one = start, end, self.labels[label_id]
+            table[one] = self.labelled(*one) if one in table else g
         return pd.DataFrame(
             [(*one, g) for one, g in table.items() if g > 0], columns=["start", "end", "label", "g"]
         )
@@ -174,13 +204,22 @@ class Posteriors:
         return f"<posteriors of {len(self.entries.g)} labelled spans over {self.length} terminals>"
 
     def labelled(self, start: int, end: int, label: str) -> float:
-        """g of a constituent (0 for one that is not listed); with unary rules an expected number.
+        """g of a constituent: the probability that the label is over the span (0 for one that is not listed).
 
         A preterminal is no constituent: over one terminal only what stands above it counts. Positions are
         half-open, from 0; raises PosteriorsError for a span that is none of the sentence's.
         """
-        g, lexical = self.entries.g, self.entries.lexical
-        return sum((float(g[one] - lexical[one]) for one in self._places(start, end, label)), 0.0)
+        return self._matches(start, end, label, 1)
+
+    def _matches(self, start: int, end: int, label: str, k: int) -> float:
+        """How many of ``k`` constituents of a label over a span are expected to be right."""
+        places = list(self._places(start, end, label))
+        shared = len({*self.entries.label_ids[places].tolist()}) > 1
+        if self._counts is not None and (k > 1 or shared):
+            return self._counts.matches(cell_of(self.length, start, end), label, k)
+        g = np.sort(self.entries.constituents[places])[::-1]
+        # Of symbols that share a name one is there; what one lists again is there once, twice, and so on.
+        return float(g.sum() if shared else g[:k].sum())
 
     def preterminal(self, position: int, label: str) -> float:
         """The posterior of a label as a terminal's preterminal; raises PosteriorsError as ``labelled``."""
@@ -188,11 +227,31 @@ class Posteriors:
         return sum((float(lexical[one]) for one in self._places(position, position + 1, label)), 0.0)
 
     def bracketed(self, start: int, end: int) -> float:
-        """The sum of ``labelled`` over all labels; raises PosteriorsError as it does."""
+        """The probability that a constituent is over the span; raises PosteriorsError as ``labelled``."""
         self._check(start, end)
-        if end - start == 1:
-            return float(self._over_one[start])
-        return float(self.spans.total[cell_of(self.length, start, end)])
+        cell = cell_of(self.length, start, end)
+        if self._counts is not None:
+            return float(self.brackets(1)[0, cell])
+        return float(self._over_one[start] if end - start == 1 else self.spans.total[cell])
+
+    def brackets(self, most: int, nary: bool = False) -> FloatArray:
+        """[most, cell]: the probabilities of one constituent at least over each span, of two, and so on.
+
+        Over one terminal preterminals are none; with ``nary`` continuations are none.
+        """
+        known = self._brackets.get(nary)
+        if known is None or len(known) < most:
+            known = self._brackets[nary] = self._brackets_of(most, nary)
+        return known[:most]
+
+    def _brackets_of(self, most: int, nary: bool) -> FloatArray:
+        if self._counts is not None:
+            return self._counts.brackets(self.length * (self.length + 1) // 2, most, nary)
+        total = self.constituents.total
+        if not nary:
+            total = self.spans.total.copy()
+            total[word_cells(self.length)] = self._over_one
+        return np.clip(total - np.arange(most)[:, None], 0.0, 1.0).astype(np.float64)
 
     def _check(self, start: int, end: int) -> None:
         if not 0 <= start < end <= self.length:
@@ -211,6 +270,8 @@ class Posteriors:
 
     def expected_constituents(self) -> float:
         """The expected number of constituents; without unary rules the length less one."""
+        if self._counts is not None:
+            return self._counts.expected(nary=False)
         return float(self.entries.constituents.sum())
 
     def expected_matches(
@@ -218,15 +279,14 @@ class Posteriors:
     ) -> tuple[float, float]:
         """The expected numbers of labelled and of bracketed matches of (start, end, label) triples.
 
-        With unary rules a bound from above: k equal constituents have no more than k matches, and no
-        more than g of them are expected. With ``nary`` the brackets of continuations match none.
+        Of k equal constituents as many are right as the true tree has, k at most. With ``nary`` the brackets
+        of continuations match none.
         """
-        labelled = sum(min(self.labelled(*triple), k) for triple, k in Counter(constituents).items())
-        bracketed: float = 0
-        for (start, end), k in Counter((start, end) for start, end, _ in constituents).items():
-            total = self.constituents.total[cell_of(self.length, start, end)] if nary else None
-            bracketed += min(self.bracketed(start, end) if total is None else float(total), k)
-        return labelled, bracketed
+        labelled = sum(self._matches(*triple, k) for triple, k in Counter(constituents).items())
+        spans = Counter((start, end) for start, end, _ in constituents)
+        over = self.brackets(max(spans.values(), default=1), nary)
+        bracketed = sum(over[:k, cell_of(self.length, *span)].sum() for span, k in spans.items())
+        return float(labelled), float(bracketed)
 
     def expected_recalls(
         self, spans: Sequence[tuple[int, int, str]], constituents: float, nary: bool = False

@@ -47,7 +47,7 @@ def decode(grammar: PCFG, words: Sequence[str], items: Items, rows: Sequence[Obj
 
 
 def trees_of(decoder: ForestDecoder, chart: Chart) -> list[GrammarTree | None]:
-    return decoder.trees(ForestItems(chart.forest(), decoder.items, chart.length))
+    return decoder.trees(ForestItems(chart.forest(), decoder.items, chart.length, chart.occurrences()))
 
 
 def tree_of(searched: Searched, index: int) -> GrammarTree:

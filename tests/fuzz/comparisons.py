@@ -32,6 +32,7 @@ from mbrparse.decode.best_first.best_first_chart import BestFirstCharts
 from mbrparse.decode.candidates.k_best import LEAST_SHARE
 from mbrparse.decode.objectives import OBJECTIVES, Item, Objective, Space
 from mbrparse.decode.parser.parser import Parse, Parser
+from mbrparse.decode.parser.parsing import Details
 from mbrparse.decode.parser.score import score
 from mbrparse.errors import GrammarError
 from mbrparse.grammar.dop_grammar import DopGrammar, reduced_rules
@@ -44,6 +45,10 @@ from mbrparse.treebank.tree import Tree
 BEST_FIRST = BestFirst("beta", Until("exhausted"))
 ALL = 100_000
 Spans = tuple[LabelledSpan, ...]
+
+
+#: How columns of shares and probabilities end.
+_RATES = ("_recall", "_precision", "_f", "posterior", "least_g")
 
 
 class Mismatch(Exception):  # noqa: N818
@@ -117,13 +122,39 @@ class Truth:
 
     @cached_property
     def posteriors(self) -> dict[LabelledSpan, P]:
-        return dict(naive_unary.posteriors(self.grammar, self.words, self.projection))
+        return dict(naive_unary.span_posteriors(self.grammar, self.words, self.projection))
 
     @cached_property
     def constituents(self) -> dict[LabelledSpan, float]:
-        """How often labels are expected as constituents; preterminals are none."""
+        """The probabilities of labels as constituents; preterminals are none."""
         gains = naive_objectives.gains(self.grammar, self.words, "labelled-recall", self.projection)
         return {(int(i), int(j), str(x)): float(g) for (i, j, x), g in gains.items()}
+
+    def at_least(self, k: int) -> dict[LabelledSpan, float]:
+        """The probabilities of k constituents at least of each label."""
+
+        def kind_of(symbol: str) -> str | None:
+            return None if symbol in self.terminals else self.projection[symbol]
+
+        found = naive_unary.at_least(self.grammar, self.words, k, kind_of)
+        return {span: float(p) for span, p in found.items()}
+
+    @cached_property
+    def brackets(self) -> dict[naive.Span, float]:
+        """The probabilities that the binary tree has spans."""
+        gains = naive_objectives.gains(self.grammar, self.words, "bracketed-recall")
+        return {(int(i), int(j)): float(g) for (i, j), g in gains.items()}
+
+    @cached_property
+    def nary_brackets(self) -> dict[naive.Span, list[float]]:
+        """Those of one constituent at least of the n-ary tree, of two, and so on."""
+        return naive_objectives.nary_brackets(self.grammar, self.words, self.projection)
+
+    @cached_property
+    def expected_nary(self) -> float:
+        """The expected number of constituents of the n-ary tree."""
+        known = naive_objectives.expected_constituents(self.grammar, self.words, self.projection)
+        return float(sum(p for (_, _, x), p in known.items() if not x.endswith("_Cont")))
 
     @cached_property
     def listed(self) -> list[tuple[Node, P]]:
@@ -266,7 +297,18 @@ class _Objectives:
         # A tree in the space `grammar` need not be there.
         reason = parse.reason or ""
         self.check.true("parses", not reason or reason.startswith("no tree for"), reason)
+        self._rates(Details(self.pcfg).row(parse))
         return parse
+
+    def _rates(self, stated: Mapping[str, Any]) -> None:
+        """Whatever is stated of trees: shares and probabilities are none below zero or above one."""
+        for name, row in (stated.get("trees") or {}).items():
+            rates = {key: value for key, value in (row or {}).items() if key.endswith(_RATES)}
+            rates |= {f"g of {node[:3]}": node[3] for node in (row or {}).get("nodes", ())}
+            if OBJECTIVES.get(name) is not None and OBJECTIVES[name].f_score:
+                rates["expected_score"] = row["expected_score"]
+            for key, value in rates.items():
+                self.check.true("rates", value is None or -1e-12 <= value <= 1 + 1e-9, (name, key, value))
 
     def _free(self, name: str, digits: float, settings: Mapping[str, Any]) -> None:
         g = {key: p for key, p in self.true.constituents.items() if key[1] - key[0] > 1}
@@ -282,6 +324,7 @@ class _Objectives:
                 zip(("labelled_weight", "span_weight", "node_constant"), of, strict=True)
             )
             where = f"free {row}, {name}"
+            what["over"] = self.true.brackets
             self.check.close(where, found.score, naive.free_optimum(g, self.n, **what), digits)
             labels = {(i, j): x for i, j, x in found.spans}
             self.check.true(where, frozenset(labels) in naive.bracketings(self.n), found.spans)
@@ -299,15 +342,14 @@ class _Objectives:
         parse = self._parse(*rows, **settings)
         assert parse is not None
         # Where rules are unary, several labels may stand over one span.
-        chained = bool(self.true.grammar.unary)
-        optimum = naive_nary.chain_optimum if chained else naive_nary.optimum
-        f_optimum = naive_nary.chain_f_optimum if chained else naive_nary.f_optimum
-        wanted = [
-            naive_nary.optimum(g, self.n, 1, 0),
-            optimum(g, self.n, 1, 0.5, 0.6),
-            f_optimum(g, self.n, 1, 0),
-            f_optimum(g, self.n, 0, 1),
-        ]
+        wanted = [naive_nary.optimum(g, self.n, 1, 0)]
+        if self.true.grammar.unary:
+            known = self.true.nary_brackets, self.true.expected_nary
+            wanted.append(naive_nary.chain_optimum(g, self.n, 1, 0.5, 0.6, known[0]))
+            wanted += [naive_nary.chain_f_optimum(g, self.n, *of, *known) for of in ((1, 0), (0, 1))]
+        else:
+            wanted.append(naive_nary.optimum(g, self.n, 1, 0.5, 0.6))
+            wanted += [naive_nary.f_optimum(g, self.n, *of) for of in ((1, 0), (0, 1))]
         for row, found, best in zip(rows, parse.decoded, wanted, strict=True):
             assert found is not None
             # Posteriors are exact beside one: an F whose parts are all below its digits is not compared.
@@ -482,9 +524,13 @@ class _Objectives:
                 self.check.refused[TOO_IMPROBABLE] += 1
                 continue
             self.check.close("score: posterior", row["posterior"], looks[spans] / self.true.total)
-            matches = sum(min(self.true.constituents.get(span, 0.0), 1.0) for span in set(spans))
-            if len(set(spans)) == len(spans):
-                self.check.close("score: labelled", row["expected_labelled"], matches)
+            matches = sum(
+                self.true.at_least(k).get(span, 0.0)
+                for span, times in Counter(spans).items()
+                for k in range(1, times + 1)
+            )
+            self.check.close("score: labelled", row["expected_labelled"], matches)
+            self._rates({"trees": {"score": row.dropna().to_dict()}})
 
 
 def _spans(tree: Tree | None) -> Spans:

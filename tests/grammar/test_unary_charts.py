@@ -4,16 +4,20 @@ import math
 from fractions import Fraction
 
 import naive
+import naive_objectives
 import naive_unary
 import pytest
 from conversion import derivation_of, posteriors_of, rules_of, to_naive
 from hypothesis import given
 from hypothesis import strategies as st
+from naive_objectives import projection_of
+from unary_strategies import FEW_LABELS, unary_cases
 
 from mbrparse.charts.chart import Chart
 from mbrparse.charts.exhaustive.factory import ChartFactory
 from mbrparse.charts.rule_tables import unary_closure
 from mbrparse.charts.spans import cell_of
+from mbrparse.decode.parser.parser import Parser
 from mbrparse.errors import GrammarError
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import RuleSet
@@ -29,14 +33,20 @@ def chart_of(rules: RuleSet, sentence: str) -> tuple[PCFG, Chart]:
 
 @pytest.mark.parametrize("loops", [1, 3, 999_999])
 def test_a_geometric_series(loops: int) -> None:
-    """S -> S comes any number of times: its expected number is loops, and S's one more."""
+    """S -> S comes any number of times: S's expected number is one more; it is surely there."""
     pcfg, chart = chart_of(rules_of({"S -> S": loops, "S -> X X": 1, "X -> 'x'": 1}), "x x")
     rel = 1e-9
     assert chart.log_prob == pytest.approx(0.0, abs=rel)
     assert posteriors_of(chart.span_posteriors(), pcfg.labels) == pytest.approx(
-        {(0, 1, "X"): 1, (0, 2, "S"): loops + 1, (1, 2, "X"): 1}, rel=rel
+        {(0, 1, "X"): 1, (0, 2, "S"): 1, (1, 2, "X"): 1}, rel=1e-15
     )
-    assert chart.span_summary().best[cell_of(2, 0, 2)] == pytest.approx(loops + 1, rel=rel)
+    assert chart.span_summary().best[cell_of(2, 0, 2)] == pytest.approx(1, rel=1e-15)
+    occurrences = chart.occurrences()
+    assert occurrences is not None
+    assert occurrences.expected(nary=True) == pytest.approx(loops + 1, rel=rel)
+    share = loops / (loops + 1)
+    over = occurrences.brackets(3, 3, nary=True)[:, cell_of(2, 0, 2)]
+    assert over == pytest.approx([1, share, share**2], rel=rel)
     derivation = chart.viterbi()
     assert derivation_of(chart, pcfg.symbols) == ([(0, 2, "S")], ["X", "X"])
     assert derivation.log_prob == pytest.approx(-math.log(loops + 1), rel=rel)
@@ -53,8 +63,8 @@ def test_five_hundred_tokens_under_chains_do_not_underflow() -> None:
     expected = (n - 1) * math.log(0.99 / 1000) + math.log(0.01)
     assert chart.log_prob == pytest.approx(expected, rel=rel)
     g = posteriors_of(chart.span_posteriors(), pcfg.labels)
-    assert g[0, n, "S"] == pytest.approx(10, rel=rel)
-    assert g[n - 1, n, "S"] == pytest.approx(10, rel=rel)
+    assert g[0, n, "S"] == pytest.approx(1, rel=rel)
+    assert g[n - 1, n, "S"] == pytest.approx(1, rel=rel)
     assert g[250, n, "T"] == pytest.approx(1, rel=rel)
     derivation = chart.viterbi()
     assert derivation.log_prob == pytest.approx((n - 1) * math.log(0.099 / 1000) + math.log(0.001), rel=rel)
@@ -125,3 +135,37 @@ def test_ties_go_to_the_shorter_chain_then_to_the_first_in_text() -> None:
     counts["S -> A"] = 1.0
     pcfg, chart = chart_of(rules_of(counts), "x x")
     assert derivation_of(chart, pcfg.symbols)[0] == [(0, 2, "S"), (0, 2, "A"), (0, 2, "B")]
+
+
+@given(unary_cases(nonterminals=FEW_LABELS), st.integers(1, 4))
+def test_copies_of_a_label_are_counted(case: tuple[naive.Grammar, list[str]], k: int) -> None:
+    """The probabilities of k at least, of each label and of any constituents, by following the chains."""
+    grammar, words = case
+    pcfg = to_pcfg(grammar)
+    if not set(words) <= set(pcfg.terminals) or not naive_unary.sentence_probability(grammar, words):
+        return
+    [parse] = Parser(pcfg, "labelled-recall").parse([words])
+    n, projection = len(words), projection_of(grammar)
+    known = parse.posteriors
+    assert known is not None
+    by_k = [
+        naive_unary.at_least(
+            grammar, words, one, lambda a: None if a in grammar.terminals() else projection[a]
+        )
+        for one in range(1, k + 1)
+    ]
+    for start, end in ((i, j) for i in range(n) for j in range(i + 1, n + 1)):
+        for label in {label for _, _, label in by_k[0]}:
+            labelled, _ = known.expected_matches([(start, end, label)] * k)
+            assert labelled == pytest.approx(
+                float(sum(one.get((start, end, label), 0) for one in by_k)), abs=1e-12
+            )
+            assert known.labelled(start, end, label) <= 1 + 1e-12
+    brackets = naive_objectives.nary_brackets(grammar, words, projection)
+    for (i, j), wanted in brackets.items():
+        found = known.brackets(k, nary=True)[:, cell_of(n, i, j)]
+        assert found == pytest.approx((wanted + [0.0] * k)[:k], abs=1e-12)
+    expected = naive_objectives.expected_constituents(grammar, words, projection)
+    assert known.expected_constituents() == pytest.approx(float(sum(expected.values())))
+    nary = sum(p for (_, _, x), p in expected.items() if not x.endswith("_Cont"))
+    assert known.expected_nary_constituents() == pytest.approx(float(nary), abs=1e-12)

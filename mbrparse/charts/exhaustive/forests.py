@@ -28,9 +28,18 @@ from mbrparse.charts import rule_tables
 from mbrparse.charts.chart import TOO_IMPROBABLE, TOO_LARGE, Cell, Chart, Derivation
 from mbrparse.charts.exhaustive.best import Maxima, best_derivation, fill_maxima, ranges
 from mbrparse.charts.exhaustive.inside_outside import forest_inside, forest_outside
+from mbrparse.charts.exhaustive.occurrences import LabelSets, Occurrences
 from mbrparse.charts.packed_forest import Forest, InsideNodes, Prediction, SpanFilter, forest_cell
 from mbrparse.charts.rule_tables import BestChains, Floats, Ints, Rules, UnaryTables, Words
-from mbrparse.charts.spans import SpanEntries, SpanSummary, no_entries, summarize_entries, summed_entries
+from mbrparse.charts.spans import (
+    SpanEntries,
+    SpanSummary,
+    cell_of,
+    no_entries,
+    summarize_entries,
+    summed_entries,
+    word_cells,
+)
 from mbrparse.errors import ChartOverflowError, NumberRangeError
 from mbrparse.grammar.pcfg import PCFG, IntArray
 
@@ -94,6 +103,8 @@ def _add_sets(into: packed.Bits, sets: packed.Bits, pairs: tuple[Ints, Ints]) ->
         into[rows] |= np.bitwise_or.reduceat(sets[taken[chosen]], first, axis=0)
 
 
+# What is larger stands for posteriors of nodes that are as good as zero.
+_MOST_LOG = 700.0
 # Sums in logarithms and scaled sums differ by less.
 _ROUNDING = 1e-10
 
@@ -144,6 +155,14 @@ class LogForest:
         with np.errstate(invalid="ignore"):
             share = np.exp(self._lexical - self.inside)
         forest.lexical[nodes] = np.where(self._lexical == -np.inf, 0.0, share)
+
+    def by_cell(self, cell: Ints) -> tuple[Floats, Floats]:
+        """Inside values of constituents, and outside values, scaled by cell: products are posteriors."""
+        most = np.full(int(cell.max(initial=0)) + 1, -np.inf)
+        np.maximum.at(most, cell, self.inside)
+        scale = np.where(np.isfinite(most), most, 0.0)[cell]
+        inside = np.exp(self.inside - scale) - np.exp(self._lexical - scale)
+        return inside, np.exp(np.minimum(self.outside + scale - self.log_prob, _MOST_LOG))
 
     def derivation(self, chains: BestChains, tie: float) -> Derivation:
         """The most probable derivation."""
@@ -288,11 +307,19 @@ class Forests:
         """The best label of each cell, its posterior, and the sum of all."""
         entries = chart.span_posteriors()
         # Over single terminals preterminals alone count.
-        own = np.where(entries.ends - entries.starts == 1, entries.lexical, entries.g)
-        return summarize_entries(chart.length, entries._replace(g=own), self._tie)
+        wide = entries.ends - entries.starts > 1
+        own = np.where(wide, entries.constituents, entries.lexical)
+        summary = summarize_entries(chart.length, entries._replace(g=own), self._tie)
+        occurrences = chart.occurrences()
+        if occurrences is not None:
+            over_words = summary.total[word_cells(chart.length)]
+            summary.total[:] = occurrences.brackets(len(summary.total), 1, nary=False)[0]
+            summary.total[word_cells(chart.length)] = over_words
+        return summary
 
     def entries(self, chart: Chart) -> SpanEntries:
-        """Expected numbers above zero of labels over spans, single terminals included; labels in order."""
+        """Posteriors above zero of labels over spans, single terminals included; labels in order."""
+        occurrences = chart.occurrences()
         self._fill(chart)
         if self._log_prob == -math.inf:
             return no_entries()
@@ -300,8 +327,28 @@ class Forests:
         nodes = slice(int(forest.node_first[n * (n + 1) // 2]))
         outside = forest.outside[nodes]
         g, lexical = forest.inside[nodes] * outside, forest.lexical[nodes] * outside
+        if occurrences is not None and not self._sets.by_label.are_none:
+            g = occurrences.by_label() + lexical
         ends, label_ids = packed.node_ends(forest, n), self._label[forest.node_symbol[nodes]]
         return summed_entries(n, forest.node_start[nodes], ends, label_ids, g, lexical)
+
+    def occurrences(self, chart: Chart) -> Occurrences | None:
+        """What counts constituents over a span; None without unary rules, where there is one at most."""
+        if not len(self.unaries.rule_parent):
+            return None
+        self._fill(chart)
+        forest, n = self._forest, chart.length
+        nodes = slice(int(forest.node_first[n * (n + 1) // 2]))
+        cell = cell_of(n, forest.node_start[nodes], packed.node_ends(forest, n))
+        if self._logarithms is not None:
+            values = self._logarithms.by_cell(cell)
+        else:
+            values = forest.inside[nodes] - forest.lexical[nodes], forest.outside[nodes].copy()
+        return Occurrences(self._sets, cell, forest.node_symbol[nodes].copy(), *values)
+
+    @cached_property
+    def _sets(self) -> LabelSets:
+        return LabelSets(self._grammar, self.unaries, self._label)
 
     def viterbi(self, chart: Chart) -> Derivation:
         """The most probable derivation; it takes no outside pass."""

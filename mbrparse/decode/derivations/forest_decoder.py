@@ -59,7 +59,7 @@ class ForestDecoder:
 
     def decode(self, chart: Chart, posteriors: object) -> list[Decoded | None]:
         """The best trees; raises ChartOverflowError or MemoryError where the search does not fit."""
-        items = ForestItems(chart.forest(), self.items, chart.length)
+        items = ForestItems(chart.forest(), self.items, chart.length, chart.occurrences())
         return [
             None if tree is None else self._decoded(row, tree, items)
             for row, tree in zip(self._objectives, self.trees(items), strict=True)

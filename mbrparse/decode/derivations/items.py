@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from mbrparse.charts.chart import Chart
 from mbrparse.charts.exhaustive.factory import ForestCharts
+from mbrparse.charts.exhaustive.occurrences import Occurrences
 from mbrparse.charts.kernel import kernel
 from mbrparse.charts.packed_forest import Forest, Index, forest_cell
 from mbrparse.charts.rule_tables import Floats, Ints
@@ -135,15 +136,21 @@ class Parts(NamedTuple):
 class ForestItems:
     """The items in the forest of one sentence, which is read as long as no other takes its memory."""
 
-    def __init__(self, forest: Forest, tables: ItemTables, n: int) -> None:
+    def __init__(
+        self, forest: Forest, tables: ItemTables, n: int, occurrences: Occurrences | None = None
+    ) -> None:
+        """With ``occurrences``, of a grammar with unary rules, nodes share probabilities of constituents."""
         self.forest, self.tables, self.n = forest, tables, n
         self.known = forest.inside * forest.outside > 0
         masses = [
             np.empty(len(kind)) for kind in (forest.node_symbol, forest.production_rule, forest.unary_rule)
         ]
         expect_parts(forest, tables.rule_prob, tables.unary_prob, *masses)
+        by_label = masses[0] if occurrences is None else occurrences.by_label()
         #: The nodes as constituents: over a word only what stands above a preterminal counts.
-        self.nodes = Parts(forest.node_first, forest.node_symbol, masses[0])
+        self.nodes = Parts(forest.node_first, forest.node_symbol, by_label)
+        #: Of each node its part of the probability that a constituent is over the span.
+        self.of_span = masses[0] if occurrences is None else occurrences.by_span()
         #: The productions, each with all its splits.
         self.productions = Parts(forest.cell_production, forest.production_rule, masses[1])
         #: The uses of unary rules.
@@ -257,7 +264,7 @@ def _earn_labels(items: ForestItems, gains: Gains, weight: float) -> None:
 def _earn_spans(items: ForestItems, gains: Gains, weight: float) -> None:
     # A chain of unary rules earns its span once: with the production, or over a word at its foot.
     cells = np.arange(len(gains.foot))
-    spans = np.bincount(np.repeat(cells, np.diff(items.nodes.first)), items.nodes.mass, len(cells))
+    spans = np.bincount(np.repeat(cells, np.diff(items.nodes.first)), items.of_span, len(cells))
     gains.production[:] += weight * np.repeat(spans, np.diff(items.productions.first))
     words = np.arange(items.n) * np.arange(1, items.n + 1) // 2
     gains.foot[words] += weight * spans[words]

@@ -49,10 +49,7 @@ class Way(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """A symbol over a span. ``log_outside`` is -inf, and ``posterior`` 0, for one that is in no parse.
-
-    With unary rules the posterior is an expected number.
-    """
+    """A symbol over a span. ``log_outside`` is -inf, and ``posterior`` 0, for one that is in no parse."""
 
     label: str
     log_inside: float
@@ -170,12 +167,12 @@ def _gains(row: Objective, spans: LabelledSpans, posteriors: Posteriors, nary: b
     """What each constituent gains, where the objective looks at nothing but spans."""
     if any(weight and item not in _OF_SPANS for item, weight in row.gains):
         return
-    brackets = 0.0
+    matches = 0.0, 0.0
     for place, (start, end, label) in enumerate(spans):
-        gain = row.node_constant + row.weight(Item.LABELLED_SPAN) * posteriors.labelled(start, end, label)
         # Beside those of the labels above it on the same span.
-        before, (_, brackets) = brackets, posteriors.expected_matches(spans[: place + 1], nary)
-        gain += row.weight(Item.SPAN) * (brackets - before)
+        before, matches = matches, posteriors.expected_matches(spans[: place + 1], nary)
+        gain = row.node_constant + row.weight(Item.LABELLED_SPAN) * (matches[0] - before[0])
+        gain += row.weight(Item.SPAN) * (matches[1] - before[1])
         if row.needs_consistency:
             consistent = float(posteriors.consistent[cell_of(posteriors.length, start, end)])
             gain += row.weight(Item.CONSISTENT_SPAN) * consistent

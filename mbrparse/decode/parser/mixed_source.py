@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple, cast
 import numpy as np
 
 from mbrparse.charts.exhaustive.factory import TIE
-from mbrparse.charts.spans import SpanSummary, no_entries
+from mbrparse.charts.spans import SpanSummary, no_entries, word_cells
 from mbrparse.decode.answers import DecoderName, ParserOptions, SourceKind, check
 from mbrparse.decode.objectives import Objective
 from mbrparse.decode.parser.sentences import Line
@@ -85,6 +85,34 @@ class MixedChart(NamedTuple):
         return len(self.terminal_ids)
 
 
+class _MeanCounts(NamedTuple):
+    """Counts of a sentence's constituents: the means over grammars."""
+
+    length: int
+    members: Sequence[Posteriors]
+    shares: FloatArray
+
+    def matches(self, cell: int, label: str, k: int) -> float:
+        """How many of ``k`` constituents of a label over a span are expected to be right."""
+        starts, ends = np.triu_indices(self.length)
+        span = int(starts[cell]), int(ends[cell]) + 1, label
+        return self._mean([one.expected_matches([span] * k)[0] for one in self.members])
+
+    def brackets(self, n_cells: int, most: int, nary: bool) -> FloatArray:
+        """[most, cell]: the probabilities of one constituent at least over each span, of two, and so on."""
+        return np.tensordot(self.shares, [one.brackets(most, nary) for one in self.members], 1)
+
+    def expected(self, nary: bool) -> float:
+        """The expected number of constituents."""
+        of = [
+            one.expected_nary_constituents() if nary else one.expected_constituents() for one in self.members
+        ]
+        return self._mean(of)
+
+    def _mean(self, values: Sequence[float]) -> float:
+        return float(self.shares @ np.array(values))
+
+
 class MixedSource(GrammarSource):
     """The charts of sentences under each grammar; one without a parse of a sentence is left out there.
 
@@ -120,10 +148,17 @@ class MixedSource(GrammarSource):
         chart = MixedChart([one.chart for one in found], weights / weights.sum(), ids, total)
         entries = cache(lambda: self._mixed(found, length).entries(0))
 
-        def spans() -> SpanSummary:
-            return Posteriors.of_entries(length, self._grammars.labels, entries(), TIE).spans
+        parts = [one.posteriors for one in found if one.posteriors is not None]
+        counts = _MeanCounts(length, parts, chart.shares) if self._grammars.has_unaries else None
 
-        posteriors = Posteriors(length, self._grammars.labels, spans, entries)
+        def spans() -> SpanSummary:
+            summary = Posteriors.of_entries(length, self._grammars.labels, entries(), TIE).spans
+            if counts is not None:
+                wide = np.setdiff1d(np.arange(len(summary.total)), word_cells(length))
+                summary.total[wide] = counts.brackets(len(summary.total), 1, nary=False)[0, wide]
+            return summary
+
+        posteriors = Posteriors(length, self._grammars.labels, spans, entries, counts=lambda: counts)
         return Evidence(line.sentence, ids, posteriors, cast("SentenceChart", chart))
 
     def _mixed(self, found: Sequence[Evidence], length: int) -> GivenPosteriors:

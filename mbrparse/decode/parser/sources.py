@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
@@ -175,7 +175,8 @@ class GrammarSource:
         crossing = self.options.best_first is None
         known = partial(self._consistent, chart) if crossing else None
         summary, entries = chart.span_summary, chart.span_posteriors
-        return Posteriors(chart.length, self.chart_labels, summary, entries, consistent=known)
+        counts = cast("Chart", chart).occurrences if self.grammar.has_unaries else None
+        return Posteriors(chart.length, self.chart_labels, summary, entries, consistent=known, counts=counts)
 
     def _consistent(self, chart: SentenceChart) -> FloatArray:
         """By cell, the probability that nothing crosses the span."""
