@@ -7,7 +7,7 @@ import naive
 import naive_objectives
 import naive_unary
 import pytest
-from conversion import derivation_of, posteriors_of, rules_of, to_naive
+from conversion import derivation_of, posteriors_of, rules_of, to_naive, to_pcfg
 from hypothesis import given
 from hypothesis import strategies as st
 from naive_objectives import projection_of
