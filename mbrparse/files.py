@@ -40,6 +40,7 @@ UNWRITTEN = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EBADF, errno.EIO)
 _ERRORS = "backslashreplace"
 #: Bytes of a file's name that the name of the one beside it repeats: file systems allow 255, some fewer.
 _REPEATED = 100
+_RANDOM = re.compile("[0-9a-f]{8}")
 
 # The handler of decoding errors that puts half a character, which no output can hold, in the place of bytes.
 _MARK = "mbrparse-mark"
@@ -257,6 +258,41 @@ def unwritable(path: str | Path, error: OSError) -> FileError:
 # Replacing files.
 
 
+def placed(path: str | Path) -> str:
+    """The whole path of an output. A link is replaced, not followed: what it leads to was not named."""
+    folder, name = os.path.split(path)
+    return os.path.join(os.path.realpath(folder), name)
+
+
+@contextmanager
+def only_run(path: str | Path, remedy: str) -> Iterator[None]:
+    """Hold a folder, or a file, which is made if it is not there; the system lets go when the process ends.
+
+    Raises FileError where another run holds it.
+    """
+    flags = os.O_RDONLY if os.path.isdir(path) else os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW
+    with as_file_errors(path):
+        handle = os.open(path, flags, 0o666)
+    try:
+        # Of a file that was renamed meanwhile, the other run has just ended.
+        if not (_lock(handle) and os.path.samestat(os.fstat(handle), os.lstat(path))):
+            raise FileError("another run is at work here", source=str(path), remedy=remedy)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _lock(handle: int) -> bool:
+    """Lock an open file until it is closed; whether no other has locked it, as far as the system can say."""
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:  # a file system without locks
+        return True
+    return True
+
+
 class _Replacement:
     """A new file beside the one that it is to replace.
 
@@ -268,11 +304,11 @@ class _Replacement:
     def __init__(self, path: str | Path, kept: int | None) -> None:
         self.path, self._kept = path, kept
         with as_file_errors(path):
-            self._target = os.path.realpath(path)
-            folder, name = os.path.split(self._target)
+            self._target = placed(path)
+            self._folder, name = os.path.split(self._target)
             # Asked now, not when all the work is done: whether the name is too long, and the folder there.
             self._mode = _mode(self._target)
-            os.stat(folder)
+            os.stat(self._folder)
             if os.path.basename(path) == "":  # "" and "folder/", of which realpath makes another name
                 raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
         # As root, the system would allow it.
@@ -282,24 +318,28 @@ class _Replacement:
                 source=str(path),
                 remedy="choose another name, or allow it: chmod u+w",
             )
-        begun = os.fsencode(name)[:_REPEATED].decode("utf-8", "ignore")
-        hidden = os.path.join(folder, f".{begun}.{os.urandom(4).hex()}")
+        self._hidden = f".{os.fsencode(name)[:_REPEATED].decode('utf-8', 'ignore')}."
+        hidden = os.path.join(self._folder, self._hidden + os.urandom(4).hex())
         self._beside = hidden if kept is None else self._target + PART
+        self._held: int | None = None
         self.complete = False
 
     def open(self) -> int:
         """A descriptor to write to; the file gets the old one's permissions."""
         mode = 0o666 if self._mode is None else self._mode
-        exclusive = os.O_EXCL if self._kept is None else 0
+        exclusive = os.O_EXCL if self._kept is None else os.O_NOFOLLOW
+        self._remove_left_over()
         with as_file_errors(self.path):
-            handle = os.open(self._beside, os.O_RDWR | os.O_CREAT | exclusive, mode)
+            while self._held is None:
+                handle = os.open(self._beside, os.O_RDWR | os.O_CREAT | exclusive, mode)
+                _lock(handle)
+                if os.fstat(handle).st_nlink:  # no other run took it for a left-over meanwhile
+                    self._held = os.dup(handle)
+                else:
+                    os.close(handle)
             if self._mode is not None:
                 os.fchmod(handle, self._mode)
         if self._kept is not None:
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                raise FileError("another run writes it", source=self._beside) from None
             with open(self._beside, "rb") as lines:
                 size = sum(len(line) for line, _ in zip(lines, range(self._kept), strict=False))
             os.ftruncate(handle, size)
@@ -310,12 +350,29 @@ class _Replacement:
         """Rename the new file to the target."""
         with as_file_errors(self.path):
             os.replace(self._beside, self._target)
+        self._release()
 
     def remove(self) -> None:
         """Remove the new file, if it is there and no part."""
         if self._kept is None:
             with suppress(OSError):
                 os.unlink(self._beside)
+        self._release()
+
+    def _release(self) -> None:
+        if self._held is not None:
+            os.close(self._held)
+            self._held = None
+
+    def _remove_left_over(self) -> None:
+        """Remove new files that killed runs have left: no process holds them."""
+        with suppress(OSError), os.scandir(self._folder) as entries:
+            for one in entries:
+                begun, random = one.name[:-8], one.name[-8:]
+                if begun == self._hidden and _RANDOM.fullmatch(random) and one.is_file(follow_symlinks=False):
+                    with suppress(OSError), open(one.path, "rb") as stream:
+                        fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                        os.unlink(one.path)
 
 
 #: The files of the innermost ``atomic_outputs``, and the lines of their parts that are kept.
@@ -358,14 +415,14 @@ def atomic_outputs(kept: int | None = None) -> Iterator[list[_Replacement]]:
 
 
 def _mode(path: str) -> int | None:
-    """The permissions of a file, if there is one."""
+    """The permissions of a file that would be replaced, if there is one; a link has none."""
     try:
         mode = os.stat(path).st_mode
     except FileNotFoundError:
         return None
     if stat.S_ISDIR(mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-    return stat.S_IMODE(mode)
+    return None if os.path.islink(path) else stat.S_IMODE(mode)
 
 
 def _place(files: list[_Replacement]) -> None:

@@ -33,7 +33,7 @@ import msgspec
 import numpy as np
 
 from mbrparse.errors import FileError, InputMismatchError, shortened
-from mbrparse.files import PART, atomic_outputs, open_input, open_output
+from mbrparse.files import PART, atomic_outputs, only_run, open_input, open_output, placed
 from mbrparse.jobs import WorkersError
 from mbrparse.log import counted
 from mbrparse.program import program
@@ -48,6 +48,7 @@ Settings = Mapping[str, Any]
 #: The setting that says which program made a file.
 PROGRAM = "mbrparse"
 _SHOWN = 3
+_CHANGED = "it was changed since it was written"
 
 
 class _File(msgspec.Struct):
@@ -88,7 +89,7 @@ def load(path: str | Path, kind: type[Content], settings: Settings | None, other
     try:
         found = msgspec.json.decode(data, type=_File)
         if found.digest != _digest(found.settings, found.content):
-            raise msgspec.ValidationError("it was changed since it was written")
+            raise msgspec.ValidationError(_CHANGED)
         if settings is not None:
             check_settings(path, found.settings, _described(settings), otherwise)
         return msgspec.json.decode(found.content, type=kind)
@@ -124,30 +125,33 @@ def resumable_outputs(
     ------
     InputMismatchError
         Where what is there was made with other settings.
+    FileError
+        Where another run writes them.
     """
-    parts = [os.path.realpath(path) + PART for path in paths]
+    parts = [placed(path) + PART for path in paths]
     beside = f"{parts[0]}.settings"
-    done = 0
-    if resume and os.path.exists(beside):
-        load(beside, list[str], settings, "leave `resume` out to begin anew")
-        done = _whole_sentences(parts, headings)
-    else:
-        save(beside, paths, settings)
-    try:
-        with atomic_outputs(done + headings if done else 0):
-            yield done
-    except (KeyboardInterrupt, WorkersError, MemoryError) as failure:
-        if there := _whole_sentences(parts, headings):
-            kept = f"after {counted(there, 'sentence')}: {paths[0]}{PART} keeps them, `resume` goes on"
-            if isinstance(failure, KeyboardInterrupt):
-                raise KeyboardInterrupt(*failure.args, kept) from None
+    with only_run(parts[0], "wait for it, or give another output"):
+        done = 0
+        if resume and os.path.exists(beside):
+            load(beside, list[str], settings, "leave `resume` out to begin anew")
+            done = _whole_sentences(parts, headings)
+        else:
+            save(beside, paths, settings)
+        try:
+            with atomic_outputs(done + headings if done else 0):
+                yield done
+        except (KeyboardInterrupt, WorkersError, MemoryError) as failure:
+            if there := _whole_sentences(parts, headings):
+                kept = f"after {counted(there, 'sentence')}: {paths[0]}{PART} keeps them, `resume` goes on"
+                if isinstance(failure, KeyboardInterrupt):
+                    raise KeyboardInterrupt(*failure.args, kept) from None
+                raise
+            _remove([beside, *parts])
             raise
-        _remove([beside, *parts])
-        raise
-    except BaseException:
-        _remove([beside, *parts])
-        raise
-    _remove([beside])
+        except BaseException:
+            _remove([beside, *parts])
+            raise
+        _remove([beside])
 
 
 def _whole_sentences(parts: Sequence[str], headings: int) -> int:
@@ -228,6 +232,13 @@ def _described(settings: Settings) -> dict[str, Any]:
     """Settings as JSON has them, with the program's."""
     described: dict[str, Any] = msgspec.to_builtins({PROGRAM: program(), **settings})
     return described
+
+
+def check_files(digests: Mapping[str, str], otherwise: str) -> None:
+    """Raise FileError where one of these files has not this digest (``file_digest``) any more."""
+    for path, expected in digests.items():
+        if file_digest(path) != expected:
+            raise FileError(f"damaged, or of another run: {_CHANGED}", source=path, remedy=otherwise)
 
 
 def _digest(settings: dict[str, Any], content: msgspec.Raw) -> str:

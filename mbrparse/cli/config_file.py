@@ -147,7 +147,7 @@ def _unsafe(option: click.Option, text: str) -> str:
     if not isinstance(option.type, InputFile):
         return "outputs and schedulers"
     here = Path().resolve()
-    paths = [here / part for part in (text, *re.split("[=,:]", text))]
+    paths = [here / part for part in (text, *re.split("[=,:;]", text))]
     return "" if all(path.resolve().is_relative_to(here) for path in paths) else "paths outside of its folder"
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import make_dataclass
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +27,9 @@ from mbrparse.cli.commands import (
 from mbrparse.cli.messages import note, with_progress
 from mbrparse.cli.model_options import LABEL_OPTIONS
 from mbrparse.cli.objective_options import objective_option
-from mbrparse.treebank.corpora.reading import refuse_stream
+from mbrparse.settings import file_digest
+from mbrparse.treebank.corpora.known_corpora import corpus_path
+from mbrparse.treebank.corpora.reading import corpus_digest, refuse_stream
 
 if TYPE_CHECKING:
     from mbrparse.grid.cells import GridAxis
@@ -88,6 +91,25 @@ def _words(stage: str, name: str, value: str) -> list[str]:
     return [f"--{name}={value}"]
 
 
+def _digests(corpus: str, words: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    """The digests of a corpus, and of the files that options of stages name."""
+    found = {corpus: corpus_digest(corpus)}
+    for stage, given in words.items():
+        for word in given:
+            name, _, value = word.removeprefix("--").partition("=")
+            taken = stage_options(stage).get(name)
+            if taken is not None and isinstance(taken.type, InputFile) and Path(value).is_file():
+                found[value] = file_digest(value)
+    return found
+
+
+def _check(corpus: str, digests: Mapping[str, str], written: Iterable[Path]) -> None:
+    """Refuse what is read where it would be written."""
+    there = [str(path) for path in written if path.is_file()]
+    read = [path for path in digests if path != corpus]
+    options.check_outputs({"--output": there}, {"CORPUS": corpus_path(corpus), "a stage's file": read})
+
+
 def _axis(stage: str, text: str) -> GridAxis:
     from mbrparse.grid.cells import GridAxis
 
@@ -100,16 +122,16 @@ def _axis(stage: str, text: str) -> GridAxis:
 
 def _stage_option(stage: str, values: str, more: str) -> Any:
     what = f"An option of {stage}, without its dashes, with its {values}; {more} (repeatable)."
-    return option(type=Text(f"NAME={values.upper()}"), multiple=True, help=what)
+    # Some of these options read files.
+    return option(type=InputFile(f"NAME={values.upper()}"), multiple=True, help=what)
 
 
-_ListedOptions: Any = make_dataclass(
-    "_ListedOptions",
-    [
-        (name.replace("-", "_"), Any, option(type=Text("VALUE"), help=f"--{stage} {name}=VALUE"))
-        for name, stage in LISTED.items()
-    ],
-)
+def _listed(name: str, stage: str) -> tuple[str, Any, Any]:
+    kind = InputFile if isinstance(stage_options(stage)[name].type, InputFile) else Text
+    return name.replace("-", "_"), Any, option(type=kind("VALUE"), help=f"--{stage} {name}=VALUE")
+
+
+_ListedOptions: Any = make_dataclass("_ListedOptions", [_listed(*one) for one in LISTED.items()])
 
 
 @command
@@ -148,9 +170,11 @@ def reproduce(
     if not corpus.startswith("wsj:") and any(word.startswith("--sections") for word in words["binarize"]):
         raise click.UsageError("--sections needs wsj:DIR.")
     words["split"] = [f"--test-fraction={test_fraction}", *[f"--seed={seed}"] * (seed is not None)]
+    digests = _digests(corpus, words)
     cell = GridCell(Path(output), words, names or ALGORITHMS, call_stage, jobs)
     typed = shlex.join(["mbrparse", *sys.argv[1:]])
-    reproduction = Reproduction(corpus, cell, note, with_progress, typed)
+    reproduction = Reproduction(corpus, cell, digests, note, with_progress, typed)
+    _check(corpus, digests, chain(*(files for files, _ in reproduction.stages.values())))
     click.echo(reproduction.run(), nl=False)
     if corpus.startswith("embedded:"):
         note(f"{corpus} was sampled from a hand-written grammar: its figures say nothing about English")
@@ -208,6 +232,10 @@ def grid(
     divisions = [f"--fold={number}/{folds}" for number in range(1, (folds or 0) + 1)]
     common: dict[str, Sequence[str]] = dict.fromkeys(given, ())
     common |= {"binarize": [f"--max-length={max_length}"], "split": [f"--seed={seed}"] * (seed is not None)}
+    chosen = [(axis.stage, word) for axis in axes for word in chain(*axis.values.values())]
+    digests = _digests(corpus, {stage: [word for of, word in chosen if of == stage] for stage in given})
+    made = ("trees/*", "cells/*", "work/**/*", "grid.*", "cells.csv", "table.csv", "curves.*", "heat-map.*")
+    _check(corpus, digests, chain(*map(Path(output).glob, made)))
     trial = CellTrial(
         corpus,
         Path(output).resolve(),
@@ -216,6 +244,7 @@ def grid(
         divisions or [f"--test-fraction={test_fraction}"],
         names,
         common,
+        digests,
         call_stage,
     )
     click.echo(run_grid(trial, resamples, jobs, note, with_progress))

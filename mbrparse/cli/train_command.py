@@ -187,10 +187,13 @@ def train(
     checkpoint = f"{output}.checkpoint" if iterates and is_file(output) else None
     if runs.resume and checkpoint is None:
         raise click.UsageError("--resume needs --output FILE: its checkpoint is FILE.checkpoint.")
+    splitting = checkpoint is not None and method == "split-merge"
+    cycles = [f"{output}.cycle-{number}" for number in range(1, 1 + splitting * min(splits.cycles, 99))]
     options.check_outputs(
         {
             "--output": output,
             "OUTPUT.checkpoint": checkpoint,
+            "OUTPUT.cycle-N": cycles,
             "OUTPUT.tagger.json": f"{output}.tagger.json" if words.unknown == "collins" else None,
             "--statistics": statistics,
             "--curve": runs.curve,

@@ -8,6 +8,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -17,7 +18,7 @@ from click.core import ParameterSource
 from mbrparse.cli import options
 from mbrparse.cli.commands import Finite, InputFile, Text, option
 from mbrparse.cli.messages import compilation_noted, note, with_progress
-from mbrparse.files import is_file
+from mbrparse.files import PART, is_file
 from mbrparse.log import counted
 
 if TYPE_CHECKING:
@@ -82,6 +83,11 @@ class WorkOptions:
         if why is None:
             from mbrparse.settings import resumable_outputs
 
+            parts = [f"{path}{PART}" for path in paths]
+            options.check_outputs(
+                {"the part of --output": [*parts, f"{parts[0]}.settings"]},
+                {"INPUT": [*inputs, *chain(*(files for _, files in _files()))]},
+            )
             outputs = resumable_outputs(paths, _settings(inputs), self.resume, headings)
         with outputs as done, compilation_noted():
             if done:
@@ -115,6 +121,16 @@ class WorkOptions:
         return self.shard is None or self.shard.startswith("1/")
 
 
+def _files() -> Iterator[tuple[str, list[str]]]:
+    """The files that options of this command name, by option."""
+    context = click.get_current_context()
+    for parameter in context.command.params:
+        value = context.params.get(str(parameter.name))
+        if isinstance(parameter.type, InputFile) and value is not None:
+            paths = [value] if isinstance(value, str) else value
+            yield str(parameter.name), [path for path in paths if Path(path).is_file()]
+
+
 def _settings(inputs: Sequence[str]) -> dict[str, Any]:
     """The options of this command, and digests of the files that it reads."""
     from mbrparse.settings import file_digest
@@ -122,14 +138,14 @@ def _settings(inputs: Sequence[str]) -> dict[str, Any]:
     context = click.get_current_context()
     settings: dict[str, Any] = {"command": context.command.name}
     settings["inputs"] = [file_digest(path) for path in inputs]
+    read = dict(_files())
     for parameter in context.command.params:
         name = str(parameter.name)
         value = context.params.get(name)
         if name in _NO_SETTINGS or value in (None, ()):
             continue
-        if isinstance(parameter.type, InputFile):
-            paths = [value] if isinstance(value, str) else value
-            value = [file_digest(path) for path in paths if Path(path).is_file()]
+        if name in read:
+            value = [file_digest(path) for path in read[name]]
         elif not isinstance(value, (bool, int, float, str)):
             value = repr(value)
         if context.get_parameter_source(name) is not ParameterSource.DEFAULT:

@@ -124,6 +124,7 @@ class CellTrial:
     divisions: Sequence[str]  #: such as --fold=1/10 of split
     objectives: Sequence[str]
     common: Mapping[str, Sequence[str]]  #: arguments of each stage that are the same in all cells
+    digests: Mapping[str, str]  #: of the corpus, and of files that options name
     call: Call
 
     @cached_property
@@ -138,27 +139,34 @@ class CellTrial:
         names = "objectives", "sizes", "divisions"
         return axes | common | {name: list(getattr(self, name)) for name in names} | {"corpus": self.corpus}
 
-    def trees(self, place: Sequence[str], log: Log = no_log) -> list[Path]:
-        """The files of a cell's binarization and of its gold, which are made where they are not there.
+    @property
+    def work(self) -> Path:
+        """The folder for what cells leave when they are ended."""
+        return self.folder / "work"
+
+    def trees(self, place: Sequence[str]) -> dict[Path, list[str]]:
+        """The files of a cell's binarization and of its gold, and the arguments that make them.
 
         Sentences of one word are in neither, since some binarizations lack them.
         """
-        words, paths = [*self._words("binarize", place), "--min-length=2"], []
+        words = [*self._words("binarize", place), "--min-length=2"]
+        both = words, [*words, "--unary=keep"]
+        return {self.folder / "trees" / f"{digest([self.corpus, *given])}.mrg": given for given in both}
+
+    def binarize(self, runs: Sequence[int], log: Log) -> None:
+        """Make the trees of these cells."""
         make_folder(self.folder / "trees")
-        for given in (words, [*words, "--unary=keep"]):
-            path = self.folder / "trees" / f"{digest([self.corpus, *given])}.mrg"
-            paths.append(path)
-            if not path.exists():
-                log(f"{path.name}: binarize {' '.join(given)}")
-                self.call("binarize", [*given, f"--output={path}", "--", self.corpus])
-        return paths
+        wanted = {path: given for run in runs for path, given in self.trees(self.places[run - 1]).items()}
+        for path, given in wanted.items():
+            log(f"{path.name}: binarize {' '.join(given)}")
+            self.call("binarize", [*given, f"--output={path}", "--", self.corpus])
 
     def __call__(self, run: int) -> CellCounts:
         """Train, parse and evaluate one cell."""
         place = self.places[run - 1]
         options = {stage: self._words(stage, place) for stage in ("train", "parse")}
         options["split"] = [place[-1], *self.common["split"], f"--train-size={place[-2]}"]
-        with TemporaryDirectory() as name, redirect_stderr(io.StringIO()):
+        with TemporaryDirectory(dir=self.work) as name, redirect_stderr(io.StringIO()):
             cell = GridCell(Path(name), options, self.objectives, self.call)
             trees, gold = self.trees(place)
             cell.split(gold)

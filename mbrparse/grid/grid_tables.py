@@ -8,7 +8,8 @@ The one cell's stages leave their files in a folder; what an earlier run has fin
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -41,13 +42,20 @@ from mbrparse.evaluate.tables import (
     render,
     signature_line,
 )
-from mbrparse.files import atomic_outputs, make_folder, open_output, open_output_bytes, read_lines
+from mbrparse.files import (
+    atomic_outputs,
+    make_folder,
+    only_run,
+    open_output,
+    open_output_bytes,
+    read_lines,
+)
 from mbrparse.grid.cells import COMPARISON, COUNTS, CRITERIA, CellCounts, CellTrial, GridCell
 from mbrparse.jobs import Jobs, WorkerFunction, in_order, open_executor
 from mbrparse.local_settings import no_local_settings
 from mbrparse.log import Log, Progress, no_log, no_progress
 from mbrparse.program import program, signature
-from mbrparse.settings import check_settings, digest, file_digest, load, save, settings_of
+from mbrparse.settings import check_files, check_settings, file_digest, load, save, settings_of
 from mbrparse.treebank.brackets import read_parse_file
 from mbrparse.treebank.outlines import outline
 
@@ -59,6 +67,8 @@ TABLE_2 = {
     "Bracket Recall": ("0.11", "4.51", "61.63", "68.17", "11.19"),
 }
 _ANOTHER = "give another folder: -o DIR"
+_SETTINGS = "settings.json"
+_WAIT = f"wait for it, or {_ANOTHER}"
 
 
 @dataclass(frozen=True)
@@ -67,6 +77,7 @@ class Reproduction:
 
     corpus: str
     cell: GridCell
+    digests: Mapping[str, str]  #: of the corpus, and of files that options name
     log: Log = no_log
     progress: Progress = no_progress
     command: str | None = None  #: as it was typed, for the page
@@ -96,12 +107,15 @@ class Reproduction:
         """Do what is not done yet; return the table.
 
         Raises InputMismatchError for a folder of other settings, FileError for one that holds files and says
-        not of what, and what the stages raise.
+        not of what, or other files, or that another run is at work in, and what the stages raise.
         """
         make_folder(self.cell.folder)
-        stages = self.stages
-        done = list(takewhile(lambda stage: all(path.exists() for path in stages[stage][0]), stages))
-        self._claim(done)
+        with only_run(self.cell.folder, _WAIT):
+            return self._run()
+
+    def _run(self) -> str:
+        stages, files = self.stages, self._claim()
+        done = list(files)[1:]
         if done:
             self.log(f"{self.cell.folder} holds what {', '.join(done)} left: not done again")
         left = list(stages)[len(done) :]
@@ -111,23 +125,46 @@ class Reproduction:
         for number, stage in enumerate(left, start=len(done) + 1):
             self.log(f"stage {number} of {len(stages)}: {stage}")
             stages[stage][1]()
+            files[stage] = {path.name: file_digest(path) for path in stages[stage][0]}
+            save(self.cell.path(_SETTINGS), files, self._settings_now())
         return "".join(read_lines(self.cell.path("table.txt")))
 
-    def _claim(self, done: list[str]) -> None:
-        """Take the folder for these settings; those of stages that are not done may be others than before."""
-        options, path = self.cell.options, self.cell.path("settings.json")
+    def _settings_now(self) -> dict[str, object]:
+        options = self.cell.options
         now: dict[str, object] = {stage: list(words) for stage, words in options.items()}
         now |= {"program": program(), "binarize": [self.corpus, *options["binarize"]]}
-        now["parse"] = [*self.cell.objectives, *options["parse"]]
+        return now | {"parse": [*self.cell.objectives, *options["parse"]]}
+
+    def _claim(self) -> dict[str, Mapping[str, str]]:
+        """Take the folder for these settings; those of stages that are not done may be others than before.
+
+        Returns the digests of what was read, as ``inputs``, and of each stage that is done what it left.
+        """
+        path, now, stages = self.cell.path(_SETTINGS), self._settings_now(), self.stages
+        files: dict[str, Mapping[str, str]] = {"inputs": self.digests}
+        done = list(takewhile(lambda stage: all(file.exists() for file in stages[stage][0]), stages))
         if done:
-            kept, used = settings_of(path), now.keys() & {"program", *done}
+            kept = settings_of(path)
             if kept is None:
-                first = self.stages[done[0]][0][0]
+                first = stages[done[0]][0][0]
                 message = "results, but no settings.json says of what"
                 raise FileError(message, source=str(first), remedy=_ANOTHER)
-            before, after = ({name: of.get(name) for name in sorted(used)} for of in (kept, now))
+            written = load(path, dict[str, dict[str, str]], None, _ANOTHER)
+            done = list(takewhile(written.__contains__, done))
+            used = sorted(now.keys() & {"program", *done})
+            before, after = (
+                {name: of.get(name) for name in used}
+                | {f"digest of {name}": digest for name, digest in inputs.items()}
+                for of, inputs in ((kept, written["inputs"]), (now, self.digests))
+            )
             check_settings(path, before, after, _ANOTHER)
-        save(path, None, now)
+            files |= {stage: written[stage] for stage in done}
+            check_files(
+                {str(self.cell.path(name)): one for stage in done for name, one in written[stage].items()},
+                f"delete it, so that it is made again, or {_ANOTHER}",
+            )
+        save(path, files, now)
+        return files
 
     @property
     def _has_unaries(self) -> bool:
@@ -231,17 +268,19 @@ def done_cells(trial: CellTrial, jobs: Jobs, log: Log) -> Iterator[tuple[int, Ce
 
     Raises InputMismatchError for one of another grid.
     """
-    settings, folder = trial.settings(), trial.folder / "cells"
+    digests = {f"digest of {name}": one for name, one in trial.digests.items()}
+    settings, folder = trial.settings() | digests, trial.folder / "cells"
     make_folder(folder)
     files = {run: folder / f"run-{run:02}.json" for run in range(1, len(trial.places) + 1)}
     missing = [run for run, path in files.items() if not path.exists()]
     for run, path in files.items():
         if run not in missing:
-            yield run, load(path, CellCounts, settings, "give another folder: -o DIR")
+            yield run, load(path, CellCounts, settings, _ANOTHER)
     if missing:
+        trial.binarize(missing, log)
         function = WorkerFunction(partial(partial, trial))
         executor: Executor
-        with open_executor(jobs, function) as executor:
+        with _made_anew(trial.work), open_executor(jobs, function) as executor:
             done = len(files) - len(missing)
             for run, future in in_order(executor, function, missing):
                 counts = future.result()
@@ -251,16 +290,33 @@ def done_cells(trial: CellTrial, jobs: Jobs, log: Log) -> Iterator[tuple[int, Ce
                 yield run, counts
 
 
+@contextmanager
+def _made_anew(folder: Path) -> Iterator[None]:
+    """An empty folder, which goes with all that ended workers have left in it."""
+    shutil.rmtree(folder, ignore_errors=True)
+    make_folder(folder)
+    try:
+        yield
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
 def run_grid(trial: CellTrial, resamples: int, jobs: Jobs, log: Log, progress: Progress) -> str:
     """Do the cells that are not there yet; write tables, plots and a page; return the table.
 
     The baseline is the first value of each axis, the first objective and the last size. Raises
-    InputMismatchError for a folder of another grid, and what the commands raise.
+    InputMismatchError for a folder of another grid, FileError for one that another run is at work in, and
+    what the commands raise.
     """
+    make_folder(trial.folder)
+    with only_run(trial.folder, _WAIT):
+        return _grid(trial, resamples, jobs, log, progress)
+
+
+def _grid(trial: CellTrial, resamples: int, jobs: Jobs, log: Log, progress: Progress) -> str:
     baseline = (*trial.places[0][:-2], trial.sizes[-1], trial.objectives[0])
     names, total = [axis.title for axis in trial.axes], len(trial.places)
     log(f"{total} cell{'s' * (total > 1)}, each for {', '.join(trial.objectives)}")
-    made = dict.fromkeys(path for place in trial.places for path in trial.trees(place, log))
     results = dict(progress(done_cells(trial, jobs, log), "cells", total))
     rows = [
         (*place[:-1], place[-1].removeprefix("--"), results[run].training_trees, objective, *one)
@@ -273,8 +329,7 @@ def run_grid(trial: CellTrial, resamples: int, jobs: Jobs, log: Log, progress: P
     cells, table = _summed(counts, columns), _summed(counts, [*names, SIZE, OBJECTIVE])
     tests = _tests(counts, table, baseline, resamples, progress)
     title = f"Grid on {trial.corpus}"
-    digests = digest([file_digest(path) for path in made])
-    about = {"experiment": "grid", "run": trial.settings(), "corpus": digests[:10]}
+    about = {"experiment": "grid", "run": trial.settings(), "corpus": trial.digests[trial.corpus]}
     signed = signature(
         {"table": "grid", **about, **COMPARISON.signature(), "tests": {"resamples": resamples}}
     )

@@ -23,11 +23,15 @@ BEGIN_ANEW = "leave `resume` out to begin anew"
 
 
 class Checkpoint(msgspec.Struct):
-    """The last whole step of a run: its number, the rows of the curve, and lists of numbers, if any."""
+    """The last whole step of a run: its number, the rows of the curve, and lists of numbers, if any.
+
+    ``files`` are the digests of what the steps have written.
+    """
 
     step: int
     curve: list[Row]
     numbers: list[list[float]] = []
+    files: list[str] = []
 
 
 def checkpoint_path(output: str) -> Path | None:

@@ -30,14 +30,14 @@ import numpy as np
 
 from mbrparse.charts.rule_tables import Floats
 from mbrparse.errors import GrammarError
-from mbrparse.files import atomic_outputs
 from mbrparse.grammar import unknown_words
 from mbrparse.grammar.grammar_files import read_rules, write_rules
 from mbrparse.grammar.rules import Rule, RuleSet, TerminalKind, Weight, is_terminal, quote, unquote
 from mbrparse.jobs import Jobs, open_executor
 from mbrparse.log import Log, Progress, no_log, no_progress
-from mbrparse.settings import digest, save
+from mbrparse.settings import check_files, digest, file_digest, save
 from mbrparse.training.iterations import (
+    BEGIN_ANEW,
     Checkpoint,
     Row,
     checkpoint_path,
@@ -385,14 +385,17 @@ def train_trees(
         "training trees": digest((observed.rules, *observed.arrays)),
     }
     path = None if output is None else checkpoint_path(output)
-    done, rows = 0, list[Row]()
+    done, rows, files = 0, list[Row](), list[str]()
     model = None if words is None else words.model({})
     rules = first_grammar(observed).written(terminals, model)
     if resume and path is not None and how.cycles:
         checkpoint = read_checkpoint(path, settings)
         done = min(checkpoint.step, how.cycles)
         rows = [row for row in checkpoint.curve if row["cycle"] <= done]
-        rules = read_rules(f"{output}.cycle-{done}")
+        files = checkpoint.files[:done]
+        last = f"{output}.cycle-{done}"
+        check_files({last: files[-1]}, BEGIN_ANEW)
+        rules = read_rules(last)
     with open_executor(jobs) as executor:
         step = ObservedEStep(observed.arrays, executor)
         for number in range(done + 1, how.cycles + 1):
@@ -402,9 +405,9 @@ def train_trees(
             rows += more
             log(f"cycle {number}: {trained.size} symbols with their states, {len(rules.rules)} rules")
             if path is not None:
-                with atomic_outputs():
-                    write_rules(rules, f"{output}.cycle-{number}")
-                    save(path, Checkpoint(number, rows), settings)
+                write_rules(rules, f"{output}.cycle-{number}")
+                files.append(file_digest(f"{output}.cycle-{number}"))
+                save(path, Checkpoint(number, rows, files=files), settings)
     if curve is not None:
         write_curve(rows, curve)
     return rules if words is None else words.spread(rules)

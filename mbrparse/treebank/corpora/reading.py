@@ -10,6 +10,7 @@ bracket, whatever they are called. They come in the order of their paths.
 from __future__ import annotations
 
 import glob
+import hashlib
 import io
 import os
 import re
@@ -20,7 +21,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Any, BinaryIO, NamedTuple, NoReturn
+from typing import Any, BinaryIO, NamedTuple, NoReturn, cast
 
 from mbrparse.errors import CorpusError, FileError, MbrparseError
 from mbrparse.files import (
@@ -267,13 +268,33 @@ def read_corpus(
         return _read_lines(lines, spec, reading)
     if spec.startswith("nltk:"):
         return _read_nltk(spec, reading)
+    return _read_files(_files_of(spec, sections), how.encoding, reading)
+
+
+def _files_of(spec: str, sections: str | None = None) -> Sequence[TreeFile]:
+    """The files of a corpus that is neither embedded nor NLTK's."""
+    corpus = known_corpus(spec)
     if corpus is None:
-        files: Sequence[TreeFile] = tree_files(spec)
-    elif corpus.name == "wsj":
-        files = [TreeFile(file) for file in wsj_files(spec, sections)]
+        return tree_files(spec)
+    if corpus.name == "wsj":
+        return [TreeFile(file) for file in wsj_files(spec, sections)]
+    return tree_files(corpus_path(spec), corpus.suffixes or TREE_SUFFIXES, corpus.folders)
+
+
+def corpus_digest(spec: str) -> str:
+    """Ten digits of the names and bytes of all files that a corpus has; raises as ``read_corpus``."""
+    found = hashlib.sha256()
+    if spec.startswith("embedded:"):
+        found.update(_embedded(spec, ".mrg").read_bytes())
+    elif spec.startswith("nltk:"):
+        for file, _, stream in nltk_files(spec):
+            found.update(f"{file}\0".encode() + hashlib.sha256(stream.read()).digest())
     else:
-        files = tree_files(corpus_path(spec), corpus.suffixes or TREE_SUFFIXES, corpus.folders)
-    return _read_files(files, how.encoding, reading)
+        for one in _files_of(spec):
+            with one.open() as stream:
+                content = hashlib.file_digest(cast("io.BytesIO", stream), "sha256")
+            found.update(os.fsencode(one.inner_path.name) + b"\0" + content.digest())
+    return found.hexdigest()[:10]
 
 
 def parse_sections(text: str) -> list[int]:
