@@ -306,11 +306,11 @@ class _Replacement:
         with as_file_errors(path):
             self._target = placed(path)
             self._folder, name = os.path.split(self._target)
+            if os.path.basename(path) == "":  # "" and "folder/"
+                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
             # Asked now, not when all the work is done: whether the name is too long, and the folder there.
             self._mode = _mode(self._target)
             os.stat(self._folder)
-            if os.path.basename(path) == "":  # "" and "folder/", of which realpath makes another name
-                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
         # As root, the system would allow it.
         if self._mode is not None and not (self._mode & 0o222 and os.access(self._target, os.W_OK)):
             raise FileError(

@@ -15,8 +15,10 @@ LIMIT = 1500
 busy processes in ten."""
 
 # A shell in the background (``&``) lets its children ignore SIGINT, and theirs; nohup SIGHUP.
+# It ends with its parent, whatever ends that (where the system can do so: Linux).
 _PROGRAM = """
-import runpy, signal
+import ctypes, runpy, signal, sys
+if sys.platform == "linux": ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
 signal.signal(signal.SIGINT, signal.default_int_handler)
 if hasattr(signal, "SIGHUP"): signal.signal(signal.SIGHUP, signal.SIG_DFL)
 runpy.run_module("mbrparse", run_name="__main__", alter_sys=True)

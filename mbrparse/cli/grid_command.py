@@ -64,6 +64,15 @@ def stage_options(stage: str) -> dict[str, click.Option]:
     }
 
 
+#: The options of stages that read files.
+_FILES = {
+    (stage, name)
+    for stage in COMMANDS
+    for name, option in stage_options(stage).items()
+    if isinstance(option.type, InputFile)
+}
+
+
 def call_stage(stage: str, arguments: Iterable[str]) -> None:
     """Call a command with these arguments; raises UsageError for wrong ones, and the command's errors."""
     try:
@@ -97,8 +106,7 @@ def _digests(corpus: str, words: Mapping[str, Sequence[str]]) -> dict[str, str]:
     for stage, given in words.items():
         for word in given:
             name, _, value = word.removeprefix("--").partition("=")
-            taken = stage_options(stage).get(name)
-            if taken is not None and isinstance(taken.type, InputFile) and Path(value).is_file():
+            if (stage, name) in _FILES and Path(value).is_file():
                 found[value] = file_digest(value)
     return found
 
@@ -122,13 +130,12 @@ def _axis(stage: str, text: str) -> GridAxis:
 
 def _stage_option(stage: str, values: str, more: str) -> Any:
     what = f"An option of {stage}, without its dashes, with its {values}; {more} (repeatable)."
-    # Some of these options read files.
-    return option(type=InputFile(f"NAME={values.upper()}"), multiple=True, help=what)
+    return option(type=InputFile(f"NAME={values.upper()}|FILE"), multiple=True, help=what)
 
 
 def _listed(name: str, stage: str) -> tuple[str, Any, Any]:
-    kind = InputFile if isinstance(stage_options(stage)[name].type, InputFile) else Text
-    return name.replace("-", "_"), Any, option(type=kind("VALUE"), help=f"--{stage} {name}=VALUE")
+    metavar, kind = ("FILE", InputFile) if (stage, name) in _FILES else ("VALUE", Text)
+    return name.replace("-", "_"), Any, option(type=kind(metavar), help=f"--{stage} {name}={metavar}")
 
 
 _ListedOptions: Any = make_dataclass("_ListedOptions", [_listed(*one) for one in LISTED.items()])

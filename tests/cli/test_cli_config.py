@@ -202,3 +202,18 @@ def test_bash_completes(folder: Path) -> None:
     split, option, choices = finished("bash", "-c", script, environment=path).stdout.splitlines()
     assert (split, option) == ("split", "--objective")
     assert "max-rule-sum" in choices.split()
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        '[grid]\nbinarize = ["head-rules=/etc/passwd"]',
+        '[grid]\nbinarize = ["hmarkov=0", "head-rules=collins;../rules"]',
+        '[reproduce]\nbinarize = ["label-map=/etc/passwd"]',
+        '[reproduce]\nlabel-map = "/etc/passwd"',
+    ],
+)
+def test_a_file_within_the_text_of_an_option_is_one(command: Command, table: str) -> None:
+    Path("mbrparse.toml").write_text(table)
+    name = table[1 : table.index("]")]
+    assert "may set paths outside of its folder" in command(f"{name} embedded:flights -o out").error

@@ -15,7 +15,7 @@ from children import started
 from commandline import Command
 
 from mbrparse.errors import FileError
-from mbrparse.files import atomic_outputs, open_output, open_output_bytes
+from mbrparse.files import atomic_outputs, only_run, open_output, open_output_bytes
 
 TREES = "(S (A x y) z)\n(S x (A y z))\n(S (A x y) z)\n"
 TWO = "--objective labelled-recall --objective labelled-tree"
@@ -189,3 +189,66 @@ def test_a_protected_file_is_not_replaced(command: Command) -> None:
     message = "x: is protected against writing; choose another name, or allow it: chmod u+w"
     assert command("binarize t -o x").error == message
     assert Path("x").read_text() == "old"
+
+
+def test_a_link_is_replaced_and_not_followed(command: Command) -> None:
+    """Of files that nobody named, too: places, checkpoints."""
+    for name in ("precious", "other"):
+        Path(name).write_text(name)
+    Path("out.places").symlink_to("precious")
+    Path("out").symlink_to("other")
+    assert command("binarize t -o out").code == 0
+    assert (Path("precious").read_text(), Path("other").read_text()) == ("precious", "other")
+    assert Path("out.places").read_text().startswith("# mbrparse places 1")
+    assert not Path("out").is_symlink()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "binarize o.places -o o",
+        "train o.cycle-2 --method split-merge -o o",
+        "train o.checkpoint --method split-merge -o o",
+        "parse -g g o.part -o o",
+        "parse -g o.part.settings t -o o",
+    ],
+)
+def test_derived_names_are_outputs(line: str, command: Command) -> None:
+    [read] = [word for word in line.split() if word.startswith("o.")]
+    Path(read).write_text(Path("g" if "settings" in read else "t").read_text())
+    before = Path(read).read_bytes()
+    assert "which is read" in command(line).usage_error
+    assert Path(read).read_bytes() == before
+
+
+def test_what_a_killed_run_left_goes_with_the_next(command: Command) -> None:
+    with started(f"sample g -n {10**9} --seed 1 -o out") as process:
+        while not any(name.startswith(".out.") for name in names()):
+            assert process.poll() is None
+            time.sleep(0.01)
+        # What another run is writing is left alone.
+        assert command("binarize t -o out --no-ids").code == 0
+        assert any(name.startswith(".out.") for name in names())
+        process.kill()
+    assert command("binarize t -o out --no-ids").code == 0
+    assert not any(name.startswith(".out.") for name in names())
+
+
+def test_the_second_run_on_an_output_is_refused(command: Command) -> None:
+    with only_run("o.part", "wait"):
+        assert command("parse -g g t -o o").error.endswith(
+            "o.part: another run is at work here; wait for it, or give another output"
+        )
+        assert Path("o.part").exists()
+    assert command("parse -g g t -o o").code == 0
+    with only_run("a", "wait"):
+        for name in ("grid", "reproduce"):
+            assert "another run is at work here" in command(f"{name} t -o a").last_error
+
+
+def test_where_malformed_trees_leave_nothing(command: Command) -> None:
+    Path("bad").write_text("(S (A a)\n(B\n")
+    assert command("binarize bad --on-error skip -o out").last_error.startswith(
+        "mbrparse: bad: no tree is left: read 2 trees, kept 0, dropped 2 (malformed: 2); first: bad:1: "
+    )
+    assert not [name for name in names() if "out" in name]

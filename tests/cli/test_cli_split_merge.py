@@ -102,3 +102,17 @@ def test_errors(command: Command) -> None:
     Path("empty.mrg").write_text("")
     assert "no trees in the input" in command("train empty.mrg --method split-merge -o f.txt").error
     assert not Path("f.txt").exists()
+
+
+def test_a_cycle_of_another_run_is_not_gone_on_with(command: Command) -> None:
+    train = "train trees.mrg --method split-merge -o g.txt"
+    assert command(f"{train} --cycles 1 --seed 2").code == 0
+    other = Path("g.txt.cycle-1").read_bytes()
+    assert command(f"{train} --cycles 1 --seed 1").code == 0
+    Path("g.txt.cycle-1").write_bytes(other)
+    assert command(f"{train} --cycles 2 --seed 1 --resume").last_error == (
+        "mbrparse: g.txt.cycle-1: damaged, or of another run: it was changed since it was written; "
+        "leave --resume out to begin anew"
+    )
+    # Of no cycle there is no file.
+    assert command(f"{train} --cycles 0 -o h").code == command(f"{train} --cycles 0 --resume").code == 0

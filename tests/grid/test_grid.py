@@ -2,9 +2,12 @@
 
 import csv
 import math
+import signal
+import time
 from pathlib import Path
 
 import pytest
+from children import started
 from commandline import Command
 from hypothesis import given
 from hypothesis import strategies as st
@@ -102,7 +105,7 @@ def test_an_interrupted_run_goes_on_with_its_cell(command: Command, monkeypatch:
     outcome = command(f"{SMALL} part --binarize hmarkov=0,1 --jobs 2")
     assert [outcome.err.count(f"cell {run} (") for run in range(1, 5)] == [0, 0, 1, 1]
     assert contents("part") == contents("whole")
-    error = command(f"{SMALL} part --binarize hmarkov=0,1 --seed 3").error
+    error = command(f"{SMALL} part --binarize hmarkov=0,1 --seed 3").last_error
     assert "made with other settings (split: " in error
 
 
@@ -151,3 +154,37 @@ def test_holm(p_values: list[float]) -> None:
     with_none = holm([math.nan, *p_values])
     assert math.isnan(with_none[0])
     assert with_none[1:] == holm(p_values)
+
+
+def test_another_corpus_is_another_grid(command: Command) -> None:
+    """Nor are the results of a file that an option names those of what is in it later."""
+    Path("map").write_text("NP N\n")
+    assert command("binarize embedded:flights --max-length 5 -o c").code == 0
+    whole = Path("c").read_text()
+    grid = "grid c -o out --resamples 0 --binarize label-map=map"
+    table = command(grid).output
+    assert command(grid).output == table
+    for name, text in (("c", whole.split("\n", 1)[1]), ("map", "NP X\n")):
+        before = Path(name).read_text()
+        Path(name).write_text(text)
+        assert f"made with other settings (digest of {name}: " in command(grid).last_error
+        Path(name).write_text(before)
+    # Exchanged trees are made again.
+    trees = list(Path("out/trees").glob("*.mrg"))
+    for path in trees:
+        path.write_text("(S (A a) (B b))\n")
+    Path("out/cells/run-01.json").unlink()
+    assert command(grid).output == table
+    Path("c").unlink()
+    assert command(grid).last_error == "mbrparse: c: no such file"
+
+
+@pytest.mark.long
+def test_a_grid_that_is_ended_leaves_no_temporary_files(folder: Path) -> None:
+    with started(f"grid embedded:flights -o {folder}/out --folds 8 --jobs 2") as process:
+        while not list(folder.glob("out/work/*/*")):
+            assert process.poll() is None
+            time.sleep(0.01)
+        process.send_signal(signal.SIGTERM)
+    assert process.returncode == 143
+    assert {path.name for path in Path("out").iterdir()} == {"cells", "trees"}

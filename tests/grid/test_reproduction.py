@@ -98,6 +98,19 @@ def test_what_is_there_is_not_done_again(command: Command, monkeypatch: pytest.M
     Path("run/labelled-tree.mrg").write_text("stale\n")
     assert "stage 3 of 6: train" in reproduced(command).err
     assert contents("run") == expected
+    # What was exchanged is not gone on with.
+    Path("run/table.txt").unlink()
+    Path("run/labelled-tree.mrg").write_text("stale\n")
+    assert (
+        "run/labelled-tree.mrg: damaged, or of another run"
+        in command("reproduce trees.mrg --test-fraction 0.3 -o run").last_error
+    )
+    trees = Path("trees.mrg").read_text()
+    Path("trees.mrg").write_text(trees + trees)
+    assert (
+        "made with other settings (digest of trees.mrg: "
+        in command("reproduce trees.mrg --test-fraction 0.3 -o run").last_error
+    )
 
 
 def test_a_folder_is_of_one_setting(command: Command) -> None:

@@ -138,9 +138,11 @@ class PreparationStatistics:
         self.dropped["malformed"] += 1
 
     def check(self) -> None:
-        """Raise CorpusError if nothing was there to read."""
+        """Raise CorpusError if nothing was there to read, or malformed trees left nothing."""
         if self.read == 0:
             raise no_trees(self.source)
+        if not self.kept and self.first_error is not None:
+            raise CorpusError(f"no tree is left: {self}", source=self.source)
 
     def notes(self) -> list[str]:
         """What was removed from the trees, and warnings about unusual figures, one line each."""
