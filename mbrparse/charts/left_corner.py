@@ -35,6 +35,7 @@ class LeftCorners(NamedTuple):
     upper_start: Ints
     upper_row: Ints
     upper_value: Floats
+    least: float  # the least product that was added up: below the range of numbers, digits are lost
 
     def starting(self, given: Floats) -> Floats:
         """given (I - P_L)^-1 [symbols]: with the first children of what is given."""
@@ -74,25 +75,28 @@ def left_corners(grammar: PCFG) -> LeftCorners:
         np.asarray(factors.perm_c, np.int32),
         *(lower.indptr, lower.indices, np.zeros(lower.nnz)),
         *(upper.indptr, upper.indices, np.zeros(upper.nnz)),
+        least=1.0,
     )
-    column = int(_eliminate(corners, first.indptr, first.indices, first.data, exits))
+    column, least = _eliminate(corners, first.indptr, first.indices, first.data, exits)
     if column >= 0:
         symbol = grammar.symbols[int(np.flatnonzero(corners.place == column)[0])]
         raise GrammarError(
             f"the left recursion of {symbol} has probability one, and is never left",
             remedy="give its symbols other rules too",
         )
-    return corners
+    return corners._replace(least=least)
 
 
 @kernel
-def _eliminate(corners: LeftCorners, first: Ints, child: Ints, prob: Floats, exits: Floats) -> int:
-    """Fill the factors in from the rows of P_L, and what leaves each symbol; returns -1.
+def _eliminate(
+    corners: LeftCorners, first: Ints, child: Ints, prob: Floats, exits: Floats
+) -> tuple[int, float]:
+    """Fill the factors in from the rows of P_L, and what leaves each symbol.
 
-    Or the place of a symbol that nothing leaves.
+    Returns the place of a symbol that nothing leaves, or -1, and the least product.
     """
-    place, lower_start, lower_row, lower, upper_start, upper_row, upper = corners
-    count = len(place)
+    place, lower_start, lower_row, lower, upper_start, upper_row, upper, _ = corners
+    count, least = len(place), 1.0
     value, left, symbol_at = np.zeros(count), np.zeros(count), np.empty(count, np.int32)
     for symbol in range(count):
         symbol_at[place[symbol]] = symbol
@@ -106,25 +110,28 @@ def _eliminate(corners: LeftCorners, first: Ints, child: Ints, prob: Floats, exi
             upper[entry] = value[row]
             leaves += left[row] * value[row]
             for below in range(lower_start[row], lower_start[row + 1]):
-                value[lower_row[below]] += lower[below] * value[row]
+                passed = lower[below] * value[row]
+                least = min(least, passed)
+                value[lower_row[below]] += passed
             value[row] = 0.0
         value[column] = 0.0  # 1 - P_L[A, A] is made of the others
         pivot = leaves
         for entry in range(lower_start[column], lower_start[column + 1]):
             pivot += value[lower_row[entry]]
         if pivot < _LEAST_PIVOT:
-            return column
+            return column, least
         for entry in range(lower_start[column], lower_start[column + 1]):
             lower[entry] = value[lower_row[entry]] / pivot
+            least = min(least, lower[entry])
             value[lower_row[entry]] = 0.0
         left[column], upper[last] = leaves / pivot, 1 / pivot
-    return -1
+    return -1, least
 
 
 @inner_kernel
 def close_left(corners: LeftCorners, given: Floats, work: Floats, closed: Floats) -> float:
     """``closed`` = given (I - P_L)^-1 [symbols]; ``work`` is scratch. Returns the least product."""
-    place, lower_start, lower_row, lower, upper_start, upper_row, upper = corners
+    place, lower_start, lower_row, lower, upper_start, upper_row, upper, _ = corners
     count, least = len(given), 1.0
     for symbol in range(count):
         work[place[symbol]] = given[symbol]
@@ -154,7 +161,7 @@ def _close_left(corners: LeftCorners, given: Floats, closed: Floats) -> None:
 
 @kernel
 def _close_above(corners: LeftCorners, given: Floats, closed: Floats) -> None:
-    place, lower_start, lower_row, lower, upper_start, upper_row, upper = corners
+    place, lower_start, lower_row, lower, upper_start, upper_row, upper, _ = corners
     count = len(given)
     work = np.empty(count)
     for symbol in range(count):

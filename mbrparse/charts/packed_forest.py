@@ -36,6 +36,10 @@ class Forest(NamedTuple):
     of node r are ``edge_first[r] .. edge_first[r + 1]``, and their left nodes stand in this order in
     ``left_node`` from ``left_first[r]`` on. (Right nodes of one symbol that begin at one position have the
     same left nodes, listed once.)
+
+    The last arrays are filled when a forest is asked for. Where values leave the range of numbers they are
+    *normalized*: inside values and sums of groups are one, and probabilities conditional, those of a
+    production, a unary and a lexical rule given the node, those of an edge given its group.
     """
 
     node_first: Ints  # by cell
@@ -58,6 +62,11 @@ class Forest(NamedTuple):
     unary_parent: Ints
     unary_child: Ints
     unary_rule: Ints
+    production_prob: Floats  # its rule's probability
+    unary_prob: Floats
+    edge_value: Floats  # inside * inside of its nodes; empty, but where values are normalized
+    root_share: Floats  # by node of the whole sentence: the probability that it is the root
+    log_unit: Floats  # by node: the logarithm of what inside values were divided by
     log_scale: float  # the logarithm of what inside values of the whole sentence are multiplied by
 
 
@@ -225,7 +234,8 @@ def forest_sizes(
 ) -> list[int]:
     """The lengths of a forest's arrays, in the order of its fields."""
     of_nodes, of_edges = [cells + 1, *[nodes] * 5], [nodes + 1, edges, nodes, lefts]
-    return [*of_nodes, *[groups] * 2, *of_edges, cells + 1, *[productions] * 3, cells + 1, *[unaries] * 3]
+    of_parts = [cells + 1, *[productions] * 3, cells + 1, *[unaries] * 3]
+    return [*of_nodes, *[groups] * 2, *of_edges, *of_parts, *[0] * 5]
 
 
 def node_ends(forest: Forest, n: int) -> Ints:

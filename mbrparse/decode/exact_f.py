@@ -23,7 +23,7 @@ from mbrparse.charts.chart import Chart
 from mbrparse.charts.exhaustive.factory import ForestCharts
 from mbrparse.charts.kernel import kernel
 from mbrparse.charts.packed_forest import ONE, Forest, Index, forest_cell
-from mbrparse.charts.rule_tables import Ints, SparseTables
+from mbrparse.charts.rule_tables import Ints
 from mbrparse.charts.spans import cell_of
 from mbrparse.decode.objectives import Item, Objective
 from mbrparse.decode.span_decoders import TIE, best_preterminals
@@ -44,7 +44,7 @@ def size_posteriors(
     The sentence has two terminals or more, the grammar no unary rules; ``counted`` says which symbols are
     constituents. Raises ChartOverflowError if memory does not suffice.
     """
-    forest, tables, n = chart.forest(), charts.forests.tables, chart.length
+    forest, n = chart.forest(), chart.length
     nodes = int(forest.node_first[n * (n + 1) // 2])
     cells = np.repeat(np.arange(n * (n + 1) // 2), np.diff(forest.node_first[: n * (n + 1) // 2 + 1]))
     starts, ends = forest.node_start[:nodes], np.repeat(np.arange(1, n + 1), np.arange(1, n + 1))[cells]
@@ -57,8 +57,8 @@ def size_posteriors(
     group = np.zeros(len(forest.group_sum), np.complex128)
     for power in range(n // 2 + 1):
         root = np.exp(-2j * np.pi * power / n)
-        counting_inside(forest, tables, counted, n, root, inside, group)
-        counting_outside(forest, tables, counted, n, root, inside, outside, group)
+        counting_inside(forest, counted, n, root, inside, group)
+        counting_outside(forest, counted, n, root, inside, outside, group)
         mass = (inside * outside)[chosen]
         for part, weights in ((values.real, mass.real), (values.imag, mass.imag)):
             part[power] = np.bincount(number.reshape(-1), weights, len(distinct))
@@ -173,10 +173,10 @@ class ExactFDecoder:
 
 @kernel
 def counting_inside(
-    forest: Forest, tables: SparseTables, counted: Flags, n: int, z: complex, inside: Complex, group: Complex
+    forest: Forest, counted: Flags, n: int, z: complex, inside: Complex, group: Complex
 ) -> None:
     """Inside values of all nodes that have a posterior, where each counted constituent weighs ``z``."""
-    node_first, left_node, rule_prob = forest.node_first, forest.left_node, tables.rule_prob
+    node_first, left_node, share = forest.node_first, forest.left_node, forest.edge_value
     edge_first, edge_group, known = forest.edge_first, forest.edge_group, forest.outside
     group[:] = 0
     for end in range(1, n + 1):
@@ -186,9 +186,7 @@ def counting_inside(
             for node in range(first, last):
                 inside[node] = forest.lexical[node] if end - start == 1 else 0.0
             for production in range(forest.cell_production[cell], forest.cell_production[cell + 1]):
-                passed = (
-                    rule_prob[forest.production_rule[production]] * group[forest.production_group[production]]
-                )
+                passed = forest.production_prob[production] * group[forest.production_group[production]]
                 inside[forest.production_parent[production]] += passed
             for right in range(first, last):
                 if end - start > 1 and counted[forest.node_symbol[right]]:
@@ -197,14 +195,14 @@ def counting_inside(
                     value = inside[right]
                     place = Index(forest.left_first[right])
                     for edge in range(Index(edge_first[right]), Index(edge_first[right + 1])):
-                        group[Index(edge_group[edge])] += value * inside[Index(left_node[place])]
+                        passed = value * (share[edge] if len(share) else 1.0)
+                        group[Index(edge_group[edge])] += passed * inside[Index(left_node[place])]
                         place = Index(place + ONE)
 
 
 @kernel
 def counting_outside(
     forest: Forest,
-    tables: SparseTables,
     counted: Flags,
     n: int,
     z: complex,
@@ -213,7 +211,7 @@ def counting_outside(
     group: Complex,
 ) -> None:
     """Their outside values; ``group`` gets what comes down to a group's edges."""
-    node_first, left_node, rule_prob = forest.node_first, forest.left_node, tables.rule_prob
+    node_first, left_node, share = forest.node_first, forest.left_node, forest.edge_value
     edge_first, edge_group, known = forest.edge_first, forest.edge_group, forest.outside
     group[:] = 0
     root = forest_cell(0, n)
@@ -228,7 +226,7 @@ def counting_outside(
                     value, received = inside[right], outside[right]
                     place = Index(forest.left_first[right])
                     for edge in range(Index(edge_first[right]), Index(edge_first[right + 1])):
-                        passed = group[Index(edge_group[edge])]
+                        passed = group[Index(edge_group[edge])] * (share[edge] if len(share) else 1.0)
                         left = Index(left_node[place])
                         outside[left] += passed * value
                         received += passed * inside[left]
@@ -236,7 +234,7 @@ def counting_outside(
                     outside[right] = received
             for production in range(forest.cell_production[cell], forest.cell_production[cell + 1]):
                 parent = forest.production_parent[production]
-                passed = rule_prob[forest.production_rule[production]] * outside[parent]
+                passed = forest.production_prob[production] * outside[parent]
                 # Above one terminal there is no production.
                 group[forest.production_group[production]] += (
                     passed * z if counted[forest.node_symbol[parent]] else passed

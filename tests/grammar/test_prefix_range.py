@@ -138,6 +138,27 @@ def test_left_recursion_near_one(leaves: float, around: dict[str, float], ending
     assert found.next_words().max() <= 1
 
 
+def test_values_that_lack_digits_are_noticed() -> None:
+    """The fourth value, of the end, is as small as numbers are that lack digits."""
+    rules = {"S -> S S": 5e-201, "S -> x S": 0.5, "S -> x A": 0.5, "S -> y": 5e-161}
+    rules |= {"A -> B S": 1, "A -> y": 1e-120, "B -> S S": 1e-160, "B -> x": 1}
+    pcfg = PCFG.from_rules(rules_of(rules))
+    found = Prefixes(pcfg).read(pcfg.encode(["x", "y", "x"]))
+    assert found.reason is None
+    check(pcfg, ["x", "y", "x"], found)
+
+
+@pytest.mark.parametrize("words", ["x", "yx", "yyyx", "xyxyx", "xxxx", "yyyyyyx", "z", "xz"])
+def test_improbable_prefixes_are_exact(words: str) -> None:
+    """Beside words that are next to impossible others are as probable as ever."""
+    rules = {"S -> S S": 1e-200, "S -> x": 1, "S -> y": 1e-250, "S -> A x": 1e-20, "A -> z": 1e-180}
+    pcfg = PCFG.from_rules(rules_of(rules | {"A -> A y": 0.5, "A -> x": 0.5}))
+    found = Prefixes(pcfg).read(pcfg.encode(list(words)))
+    assert found.reason is None
+    check(pcfg, list(words), found)
+    assert found.next_words().sum(axis=1)[: len(words)].tolist() == pytest.approx([1] * len(words), abs=1e-9)
+
+
 def test_nothing_is_above_one() -> None:
     """a is the only word, and begins every sentence: probabilities of one, whatever is rounded."""
     for stays in np.linspace(0.01, 0.99, 99).tolist():

@@ -368,9 +368,10 @@ def _chains(
     found = keys[top] == wanted
     top, bottom, entry = top[found], bottom[found], entry[found]
     scale = forest.inside[bottom] / forest.inside[top]
+    root = np.exp((forest.log_unit[bottom] - forest.log_unit[top]) / 2)  # its square may be too large
     first = np.searchsorted(cells[bottom], np.arange(len(forest.node_first))).astype(np.int32)
     nodes = np.stack([top, bottom]).astype(np.int32)
-    return first, nodes, np.stack([values[entry], chains.closed[entry]]) * scale
+    return first, nodes, np.stack([values[entry], chains.closed[entry]]) * scale * root * root
 
 
 def nodes_of_ways(forest: TopDownForest) -> IntArray:

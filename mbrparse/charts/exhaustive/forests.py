@@ -105,8 +105,6 @@ def _add_sets(into: packed.Bits, sets: packed.Bits, pairs: tuple[Ints, Ints]) ->
 
 # What is larger stands for posteriors of nodes that are as good as zero.
 _MOST_LOG = 700.0
-# Sums in logarithms and scaled sums differ by less.
-_ROUNDING = 1e-10
 
 
 class _LogValues(NamedTuple):
@@ -134,18 +132,10 @@ class LogForest:
         self._slot = np.full(len(self._root), -1, np.int32)
         values = self._values(self._closure, np.logaddexp)
         #: Logarithms of inside and outside probabilities, by node.
-        self.inside, self._lexical = values.inside, values.lexical
+        self.inside, self._lexical, self._group = values.inside, values.lexical, values.group
         self.outside = np.full(self._nodes, -np.inf)
         #: The natural logarithm of the sentence's probability.
         self.log_prob = self._fill_outside()
-
-    def agrees(self) -> bool:
-        """Whether the forest's own values give the same posteriors."""
-        forest = self._forest
-        with np.errstate(invalid="ignore", over="ignore"):
-            g = forest.inside[: self._nodes] * forest.outside[: self._nodes]
-        exact = np.exp(self.inside + self.outside - self.log_prob)
-        return bool((np.abs(g - exact) <= _ROUNDING * np.maximum(exact, 1.0)).all())
 
     def normalize(self) -> None:
         """Make the forest's own values such that their products are the posteriors: inside values are one."""
@@ -155,6 +145,24 @@ class LogForest:
         with np.errstate(invalid="ignore"):
             share = np.exp(self._lexical - self.inside)
         forest.lexical[nodes] = np.where(self._lexical == -np.inf, 0.0, share)
+
+    def normalized(self, forest: Forest) -> Forest:
+        """The forest that was normalized, of its own size, with all that is asked of it."""
+        inside, group, unary = self.inside, self._group, self._unary
+        with np.errstate(divide="ignore"):
+            steps = np.log(unary.rule_prob)[forest.unary_rule]
+        made = self._rule[forest.production_rule] + group[forest.production_group]
+        rights, lefts, groups = self._edges(0, self._nodes)
+        top = slice(forest.node_first[-2], forest.node_first[-1])
+        roots = self._root[forest.node_symbol[top]] + inside[top]
+        return forest._replace(
+            group_sum=np.ones(self._groups),
+            production_prob=np.exp(made - inside[forest.production_parent]),
+            unary_prob=np.exp(steps + inside[forest.unary_child] - inside[forest.unary_parent]),
+            edge_value=np.exp(inside[lefts] + inside[rights] - group[groups]),
+            root_share=np.exp(roots - self.log_prob),
+            log_unit=inside,
+        )
 
     def by_cell(self, cell: Ints) -> tuple[Floats, Floats]:
         """Inside values of constituents, and outside values, scaled by cell: products are posteriors."""
@@ -373,10 +381,8 @@ class Forests:
         return values.derivation(self._chains, self._tie)
 
     def forest(self, chart: Chart) -> Forest:
-        """The forest of a chart, until another one is filled; raises NumberRangeError."""
+        """The forest of a chart, until another one is filled."""
         self._fill(chart)
-        if self._lost_values or self._logarithms is not None:
-            raise NumberRangeError(TOO_IMPROBABLE)
         n, forest = chart.length, self._forest
         cells = n * (n + 1) // 2
         nodes, unaries = int(forest.node_first[cells]), int(forest.unary_first[cells])
@@ -384,8 +390,18 @@ class Forests:
         edges, productions = int(forest.edge_first[nodes]), int(self._columns.counts[0])
         sizes = packed.forest_sizes(cells, nodes, self._groups, edges, lefts, productions, unaries)
         arrays: list[Any] = [array[:size] for array, size in zip(forest[:-1], sizes, strict=True)]
-        arrays.append(self._log_scale_of(chart.terminal_ids, 0, n))
-        return Forest(*arrays)
+        made = Forest(*[*arrays, 0.0])
+        if self._logarithms is not None and self._log_prob > -math.inf:
+            return self._logarithms.normalized(made)
+        top = slice(made.node_first[-2], nodes)
+        roots = self.tables.root[made.node_symbol[top]] * made.inside[top]
+        return made._replace(
+            production_prob=self.tables.rule_prob[made.production_rule],
+            unary_prob=self.unaries.rule_prob[made.unary_rule],
+            root_share=roots / max(roots.sum(), packed.LEAST_VALUE),
+            log_unit=np.zeros(nodes),
+            log_scale=self._log_scale_of(chart.terminal_ids, 0, n),
+        )
 
     def cell(self, chart: Chart, start: int, end: int) -> Cell:
         """Symbols of a span, in some tree or not."""
@@ -421,9 +437,18 @@ class Forests:
         power = np.concatenate(([0], np.cumsum(shift))).astype(np.int32)
         return InsideNodes(first, forest.node_symbol[nodes].copy(), forest.inside[nodes].copy(), power)
 
+    def log_inside_nodes(self, terminal_ids: IntArray) -> InsideNodes:
+        """The logarithms of inside values of what its left context predicts; slow."""
+        self._filled_with = None
+        self._inside(terminal_ids, None)
+        n, forest = len(terminal_ids), self._forest
+        first = forest.node_first[: n * (n + 1) // 2 + 1].copy()
+        inside = self._in_logarithms(terminal_ids, None).inside
+        return InsideNodes(first, forest.node_symbol[: first[-1]].copy(), inside, np.zeros(n + 1, np.int32))
+
     @property
     def _lost_values(self) -> bool:
-        """Whether values left the range of numbers; without logarithms no posterior depended on them."""
+        """Whether values left the range of numbers."""
         return bool(self._columns.counts[packed.OUT_OF_RANGE])
 
     @property
@@ -442,7 +467,7 @@ class Forests:
 
         With ``everything`` it has all nodes that derive their words, else those alone that what is before
         them predicts. Where values leave the range of numbers, they are computed in logarithms. The forest's
-        own are then such that inside * outside are the posteriors, and of no other use.
+        own are then normalized (``packed_forest``).
         """
         if not self._is_filled(chart, everything):
             self._filled_with = None
@@ -462,13 +487,10 @@ class Forests:
         exact = 0 < total < math.inf and np.isfinite(self._forest.outside[:nodes]).all()
         holds_tree = self._holds_tree(n)
         if self._lost_values or (holds_tree and not exact):
-            logarithms = self._in_logarithms(terminal_ids, spans)
-            # What was lost may have been of no account.
-            if not (holds_tree and exact and logarithms.agrees()):
-                self._logarithms = logarithms
-                if holds_tree:
-                    logarithms.normalize()
-                    return logarithms.log_prob
+            self._logarithms = self._in_logarithms(terminal_ids, spans)
+            if holds_tree:
+                self._logarithms.normalize()
+                return self._logarithms.log_prob
         return math.log(total) - self._log_scale_of(terminal_ids, 0, n) if holds_tree else -math.inf
 
     def _inside(

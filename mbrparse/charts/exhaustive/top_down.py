@@ -41,6 +41,7 @@ class TopDownForest(NamedTuple):
     node_symbol: Ints
     node_g: Floats  # its expected number
     inside: Floats  # by node, scaled alike in all of a cell
+    log_unit: Floats  # as the forest's
     lexical: Floats  # the part of inside that is its lexical rule's
     root: Floats  # by node: the probability that it is the root
     way_first: Ints
@@ -69,7 +70,7 @@ def top_down_forest(charts: ForestSource, terminal_ids: IntArray, least: float =
     Raises ChartOverflowError or MemoryError where the forest does not fit, and ValueError where the sentence
     has no derivation.
     """
-    forest, forests, n = charts.forest_of(terminal_ids), charts.forests, len(terminal_ids)
+    forest, n = charts.forest_of(terminal_ids), len(terminal_ids)
     inside, outside = forest.inside, forest.outside
     kept = outside > 0 if least == 0 else inside * outside > least
     if not kept.any():
@@ -78,10 +79,9 @@ def top_down_forest(charts: ForestSource, terminal_ids: IntArray, least: float =
     firsts = np.concatenate(([0], np.cumsum(kept))).astype(np.int32)[forest.node_first]
     symbols = forest.node_symbol[kept]
     root = np.zeros(len(symbols))
-    top = slice(firsts[-2], firsts[-1])
-    root[top] = forests.tables.root[symbols[top]] * inside[kept][top]
-    root[top] /= root[top].sum()
-    ways = _ways(forest, number, forests.tables.rule_prob, forests.unaries.rule_prob)
+    root[firsts[-2] :] = forest.root_share[kept[forest.node_first[-2] :]]
+    root /= root.sum()
+    ways = _ways(forest, number)
     return TopDownForest(
         n,
         firsts,
@@ -90,6 +90,7 @@ def top_down_forest(charts: ForestSource, terminal_ids: IntArray, least: float =
         symbols,
         (inside * outside)[kept],
         inside[kept],
+        forest.log_unit[kept],
         forest.lexical[kept],
         root,
         *ways,
@@ -98,9 +99,7 @@ def top_down_forest(charts: ForestSource, terminal_ids: IntArray, least: float =
     )
 
 
-def _ways(
-    forest: Forest, number: Ints, rule_prob: Floats, unary_prob: Floats
-) -> tuple[Ints, Ints, Ints, Floats]:
+def _ways(forest: Forest, number: Ints) -> tuple[Ints, Ints, Ints, Floats]:
     """Where each node's ways begin, what they lead to, rules and shares; ``number`` [node], -1: left out."""
     inside, no_rule = forest.inside, np.zeros(len(number), np.int32)
     group, rule = forest.production_group, forest.production_rule
@@ -108,7 +107,8 @@ def _ways(
     node = np.concatenate([np.arange(len(number)), forest.production_parent, forest.unary_parent])
     to = np.concatenate([np.full(len(number), LEXICAL, np.int32), group, UNARY - number[child]])
     rules = np.concatenate([no_rule, rule, unary])
-    values = [forest.lexical, rule_prob[rule] * forest.group_sum[group], unary_prob[unary] * inside[child]]
+    values = [forest.lexical, forest.production_prob * forest.group_sum[group]]
+    values.append(forest.unary_prob * inside[child])
     values[2][number[child] < 0] = 0.0
     value = np.concatenate(values)
     used = np.flatnonzero((number[node] >= 0) & (value > 0))
@@ -131,7 +131,8 @@ def _edges(forest: Forest, number: Ints, way_to: Ints) -> tuple[Ints, Ints, Ints
     first, order = grouped(forest.edge_group[used], len(led_to))
     used = used[order]
     left, right = left[used], right[used]
-    share = forest.inside[left] * forest.inside[right] / forest.group_sum[forest.edge_group[used]]
+    value = forest.edge_value[used] if len(forest.edge_value) else forest.inside[left] * forest.inside[right]
+    share = value / forest.group_sum[forest.edge_group[used]]
     return first, number[left], number[right], share
 
 

@@ -237,7 +237,7 @@ class _ForestSearch(LazySearch[int]):
         super().__init__(count)
         self._forest, self._rules, self._unaries, self._roots = forest, rules, unaries, roots
         self._top = Best(np.full(count, NONE, np.int64), np.full(count, -1, np.int32))
-        self._lexical = _of_probabilities(forest.lexical)
+        self._lexical = _of_probabilities(forest.lexical, forest.log_unit)
         best_derivations(forest, rules, unaries, self._lexical, self._top)
 
     def _best(self, vertex: int) -> tuple[int, Order]:
@@ -296,10 +296,10 @@ class _ForestSearch(LazySearch[int]):
         return int(forest.node_start[right]), int(forest.node_symbol[left]), int(forest.node_symbol[right])
 
 
-def _of_probabilities(probs: FloatArray) -> Scores:
-    """The scores of probabilities; ``NONE`` for zero."""
+def _of_probabilities(probs: FloatArray, log_unit: FloatArray | float = 0.0) -> Scores:
+    """The scores of probabilities times a unit; ``NONE`` for zero."""
     with np.errstate(divide="ignore"):
-        logs = np.maximum(np.log(probs), -1e5)
+        logs = np.maximum(np.log(probs) + log_unit, -1e5)
     return np.where(probs > 0, scores_of(logs), NONE)
 
 

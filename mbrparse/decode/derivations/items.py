@@ -145,7 +145,7 @@ class ForestItems:
         masses = [
             np.empty(len(kind)) for kind in (forest.node_symbol, forest.production_rule, forest.unary_rule)
         ]
-        expect_parts(forest, tables.rule_prob, tables.unary_prob, *masses)
+        expect_parts(forest, *masses)
         by_label = masses[0] if occurrences is None else occurrences.by_label()
         #: The nodes as constituents: over a word only what stands above a preterminal counts.
         self.nodes = Parts(forest.node_first, forest.node_symbol, by_label)
@@ -178,18 +178,16 @@ class ForestItems:
 
 
 @kernel
-def expect_parts(
-    forest: Forest, rule_prob: Floats, unary_prob: Floats, nodes: Floats, productions: Floats, unaries: Floats
-) -> None:
+def expect_parts(forest: Forest, nodes: Floats, productions: Floats, unaries: Floats) -> None:
     """The expected numbers of the first nodes, productions and unaries of a forest, as many as these are."""
     inside, outside = forest.inside, forest.outside
     for node in range(len(nodes)):
         nodes[node] = outside[node] * (inside[node] - forest.lexical[node])
     for place in range(len(productions)):
-        above = rule_prob[forest.production_rule[place]] * outside[forest.production_parent[place]]
+        above = forest.production_prob[place] * outside[forest.production_parent[place]]
         productions[place] = above * forest.group_sum[forest.production_group[place]]
     for place in range(len(unaries)):
-        above = unary_prob[forest.unary_rule[place]] * outside[forest.unary_parent[place]]
+        above = forest.unary_prob[place] * outside[forest.unary_parent[place]]
         unaries[place] = above * inside[forest.unary_child[place]]
 
 
@@ -285,11 +283,12 @@ def _earn_productions(items: ForestItems, gains: Gains, weight: float) -> None:
 
 def _earn_rules(items: ForestItems, gains: Gains, weight: float) -> None:
     binary, unary, root = items.tables.logarithms
-    lexical, roots = items.forest.lexical, slice(items.forest.node_first[-2], None)
+    lexical, unit = items.forest.lexical, items.forest.log_unit
+    roots = slice(items.forest.node_first[-2], None)
     gains.production[:] += (weight * binary)[items.productions.kind]
     gains.unary[:] += (weight * unary)[items.unaries.kind]
     words = gains.word > -np.inf
-    gains.word[words] += weight * np.log(lexical[words])
+    gains.word[words] += weight * (np.log(lexical[words]) + unit[words])
     gains.root[:] += weight * root[items.nodes.kind[roots]]
 
 
@@ -304,7 +303,8 @@ def _earn_log_splits(items: ForestItems, gains: Gains, weight: float) -> None:
     log_posterior = weight * np.log(np.maximum(forest.inside * forest.outside, _SMALL))
     gains.node[:] += log_posterior
     gains.word[:] += np.where(tables.terminal[tables.label[symbol]], 0.0, log_posterior)
-    gains.root[is_root] = -weight * np.log(forest.inside[roots][is_root])
+    log_inside = np.log(forest.inside[roots]) + forest.log_unit[roots]
+    gains.root[is_root] = -weight * log_inside[is_root]
 
 
 _SIDES = (), (ONLY,), (LEFT, RIGHT)  # of children, by their number
@@ -360,8 +360,7 @@ def _expected_splits(nodes: Nodes, items: ForestItems) -> float:
         first = forest.cell_production[cell]
         rules = forest.production_rule[first : forest.cell_production[cell + 1]]
         places = first + np.flatnonzero(tables.production[rules] == number)
-        weights = tables.rule_prob[forest.production_rule[places]]
-        weights = weights * forest.outside[forest.production_parent[places]]
+        weights = forest.production_prob[places] * forest.outside[forest.production_parent[places]]
         begin, end = forest.node_first[right_cell], forest.node_first[right_cell + 1]
         edge_first = forest.edge_first[begin : end + 1]
         groups = forest.edge_group[edge_first[0] : edge_first[-1]]
@@ -369,7 +368,8 @@ def _expected_splits(nodes: Nodes, items: ForestItems) -> float:
             edges = np.flatnonzero(groups == group) + edge_first[0]
             right = np.searchsorted(edge_first, edges, "right") - 1 + begin
             left = forest.left_node[forest.left_first[right] + edges - forest.edge_first[right]]
-            total += weight * float((forest.inside[left] * forest.inside[right]).sum())
+            value = forest.inside[left] * forest.inside[right]
+            total += weight * float((forest.edge_value[edges] if len(forest.edge_value) else value).sum())
     for node in nodes:
         if not node.children and node.label >= 0 and not tables.terminal[node.label]:
             here = slice(forest.node_first[node.cell], forest.node_first[node.cell + 1])

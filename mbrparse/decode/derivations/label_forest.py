@@ -95,10 +95,10 @@ def project_forest(forest: Forest, items: ItemTables) -> LabelForest:
     where it does not fit.
     """
     nodes = project_nodes(forest, items.label, items.root, len(items.terminal))
-    rules, count = (items.rule_prob, items.production), len(items.production_labels)
-    groups = share_productions(forest, rules, nodes.label_node, count)
+    count = len(items.production_labels)
+    groups = share_productions(forest, items.production, nodes.label_node, count)
     edge_first, edge_group, left_node, mass = project_edges(forest, groups, nodes)
-    above, below, unary_mass = _projected_unaries(forest, items, nodes.label_node)
+    above, below, unary_mass = _projected_unaries(forest, nodes.label_node)
     graph = graph_of(
         node_first=nodes.first,
         node_start=nodes.start,
@@ -118,10 +118,10 @@ def project_forest(forest: Forest, items: ItemTables) -> LabelForest:
     return LabelForest(graph, groups.pair, nodes.is_root, nodes.lexical, mass, unary_mass)
 
 
-def _projected_unaries(forest: Forest, items: ItemTables, label_node: Ints) -> tuple[Ints, Ints, FloatArray]:
+def _projected_unaries(forest: Forest, label_node: Ints) -> tuple[Ints, Ints, FloatArray]:
     """The different unaries between label nodes in the order in which they come first, and their masses."""
     above, below = label_node[forest.unary_parent], label_node[forest.unary_child]
-    mass = items.unary_prob[forest.unary_rule] * forest.outside[forest.unary_parent]
+    mass = forest.unary_prob * forest.outside[forest.unary_parent]
     mass *= forest.inside[forest.unary_child]
     kept = (above >= 0) & (below >= 0) & (mass > 0)
     above, below, mass = above[kept], below[kept], mass[kept]
@@ -244,12 +244,11 @@ def project_nodes(forest: Forest, label: Ints, root: Floats, n_labels: int) -> _
 
 
 @kernel
-def share_productions(forest: Forest, rules: tuple[Floats, Ints], label_node: Ints, n_pairs: int) -> _Groups:
+def share_productions(forest: Forest, production_of: Ints, label_node: Ints, n_pairs: int) -> _Groups:
     """List the productions of labels of all cells, and what the forest's groups share among them.
 
-    ``rules`` are the probabilities of binary rules, and their productions of labels.
+    ``production_of`` binary rules are the productions of labels.
     """
-    rule_prob, production_of = rules
     cells, most, count, total = len(forest.cell_production), len(forest.production_rule), 0, 0
     cell_production, shares = np.zeros(cells, np.int32), np.zeros((len(forest.group_sum), 2), np.int32)
     pairs, parents = np.empty(most, np.int32), np.empty(most, np.int32)
@@ -263,8 +262,8 @@ def share_productions(forest: Forest, rules: tuple[Floats, Ints], label_node: In
             if group != previous:
                 previous, first = group, total
                 shares[group, 0] = shares[group, 1] = total
-            rule = forest.production_rule[place]
-            weight, pair = rule_prob[rule] * forest.outside[parent], production_of[rule]
+            weight = forest.production_prob[place] * forest.outside[parent]
+            pair = production_of[forest.production_rule[place]]
             if label_node[parent] < 0 or not weight > 0:
                 continue
             chosen = known[pair]
@@ -297,7 +296,7 @@ def project_edges(forest: Forest, groups: _Groups, nodes: _Nodes) -> tuple[Ints,
     entry_of = np.full(len(groups.pair), -1, np.int32)
     edge_first, edge_group, inside = forest.edge_first, forest.edge_group, forest.inside
     shares, share_group, share_weight = groups.shares, groups.share_group, groups.share_weight
-    label_node, edges = nodes.label_node, 0
+    label_node, value, edges = nodes.label_node, forest.edge_value, 0
     for right in range(count):
         begin = into_first[right] = edges
         node = nodes.first_node[right]
@@ -306,7 +305,7 @@ def project_edges(forest: Forest, groups: _Groups, nodes: _Nodes) -> tuple[Ints,
             for edge in range(Index(edge_first[node]), Index(edge_first[node + 1])):
                 left = Index(forest.left_node[partner])
                 partner = Index(partner + ONE)
-                below = inside[left] * inside[node]
+                below = value[edge] if len(value) else inside[left] * inside[node]
                 if label_node[left] < 0 or not below > 0:
                     continue
                 group = Index(edge_group[edge])

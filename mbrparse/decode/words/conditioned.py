@@ -49,8 +49,10 @@ class SpanMasses:
                 total = np.bincount(grammar.parent, self.prob * products, size).astype(np.float64)
                 if end == start + 1:
                     total += entered[start]
-                goes_on = corners is not None and end == self.last
-                self._found[start, end] = corners.above(total) if goes_on else chains @ total
+                if corners is not None and end == self.last:  # it goes on
+                    self._found[start, end] = corners.above(total)
+                else:
+                    self._found[start, end] = chains @ total
 
     def __call__(self, start: int, end: int) -> FloatArray:
         """Those of a span; all that begin after the given words are alike."""

@@ -28,6 +28,7 @@ from scipy.sparse import csr_array
 
 from mbrparse.charts import rule_tables
 from mbrparse.charts.chart import TOO_IMPROBABLE, TOO_LARGE
+from mbrparse.charts.exhaustive.best import ranges
 from mbrparse.charts.exhaustive.factory import ChartFactory, default_max_length
 from mbrparse.charts.kernel import inner_kernel, kernel
 from mbrparse.charts.left_corner import LeftCorners, close_left, left_corners
@@ -40,8 +41,11 @@ from mbrparse.grammar.tree_statistics import lexical_mass
 
 # A product below may have lost digits, or all of them, to the range of numbers.
 TINY = 1e-290
-# So improbable a word, next to those that were likely, may depend on what was lost.
+# What all such products of a step have lost is below this.
+LOST = 1e-280
+# What is next to impossible beside those that were likely may depend on what was lost.
 LEAST_STEP = 1e-150
+_DIGITS = 1e20
 _MOST_BYTES = 2 << 30
 _NO_NODES = InsideNodes(np.zeros(1, np.int32), np.zeros(0, np.int32), np.zeros(0), np.zeros(1, np.int32))
 
@@ -75,13 +79,14 @@ def prefix_pass(
     tables: PrefixTables, corners: LeftCorners, nodes: InsideNodes, words: Words, room: PrefixRoom
 ) -> bool:
     """Fill the room (zero before); False where the numbers' range does not suffice."""
-    pair_start, pair_parent, rule_start, right, prob, root, lexical, lost = tables
+    pair_start, pair_parent, rule_start, right, prob, root, lexical, is_lossy = tables
     expected, exponent = room.expected, room.exponent
     cell_first, symbol, inside, power = nodes
-    n, count = len(power) - 1, len(root)
+    # Of what comes from the words before so much may be missing, in units of 2^exponent.
+    n, count, missing = len(power) - 1, len(root), 0.0
     arriving, work, sums = np.empty(count), np.empty(count), np.empty(len(pair_parent))
     for k in range(n + 1):
-        unit, end_lost = 0, False
+        unit, lost, end_lost = 0, is_lossy, False
         if k == 0:
             for one in range(count):  # to assign arrays takes numba seconds to compile
                 arriving[one] = root[one]
@@ -120,21 +125,21 @@ def prefix_pass(
         lost |= close_left(corners, arriving, work, expected[k]) < TINY
         shift = max(math.frexp(expected[k].max())[1], -1000)
         scale = math.ldexp(1.0, -shift)
+        missing = (missing + (LOST if lost else 0.0)) * scale
         expected[k] *= scale
-        room.end[k] *= scale
-        room.prefix[k] *= scale
+        room.end[k], room.prefix[k] = room.end[k] * scale, room.prefix[k] * scale
         exponent[k] = unit + shift
         if k < n:
             for entry in range(words.entry_start[k], words.entry_start[k + 1]):
                 expectation = expected[k, words.entry_symbol[entry]]
                 if words.entry_prob[entry] > 0 and expectation > 0:
                     passed = expectation * words.entry_prob[entry]
-                    lost |= passed < TINY
+                    missing = max(missing, LOST if passed < TINY else 0.0)
                     room.word[k] += passed
                     room.tag[k] += expectation * lexical[words.entry_symbol[entry]]
-            if room.word[k] < LEAST_STEP and (lost or room.word[k] > 0):
+            if room.word[k] < missing * _DIGITS:
                 return False
-        elif room.end[k] < LEAST_STEP and end_lost:
+        elif room.end[k] < (missing + (LOST * scale if end_lost else 0.0)) * _DIGITS:
             return False
     return True
 
@@ -201,46 +206,55 @@ class PrefixValues:
     rounding is one.
     """
 
-    room: PrefixRoom
+    #: Natural logarithms of the probabilities that a sentence begins with the first k words, [n + 1].
+    log_prefix: FloatArray
+    #: That of the probability of the sentence: of all its words, and the end.
+    log_prob: float
+    #: -log2 P(word k | the words before it), in bits, [n + 1]; the last is the end's (Hale 2001).
+    surprisal: FloatArray
+    #: The part of the surprisal that a preterminal of the word accounts for (Roark et al. 2009): -log2 of the
+    #: probability that the next word is of some symbol that has the word. The rest is lexical: this word and
+    #: no other of these symbols. The end has no lexical part.
+    syntactic: FloatArray
+    expected: FloatArray  # by symbol (``PrefixRoom``), in the units of ``prefix``, and so is ``end``
+    prefix: FloatArray
+    end: FloatArray
     lexical: Any  # scipy's sparse matrix [symbols, terminals]: p(A -> t)
     reason: str | None = None
 
-    @cached_property
-    def log_prefix(self) -> FloatArray:
-        """Natural logarithms of the probabilities that a sentence begins with the first k words, [n + 1]."""
-        with np.errstate(divide="ignore"):
-            return np.minimum(np.log(self.room.prefix) + self.room.exponent * math.log(2.0), 0.0)
-
-    @property
-    def log_prob(self) -> float:
-        """That of the probability of the sentence: of all its words, and the end."""
-        with np.errstate(divide="ignore"):
-            log_prob = np.log(self.room.end[-1]) + self.room.exponent[-1] * math.log(2.0)
-        return float(np.minimum(log_prob, self.log_prefix[-1]))
-
-    @cached_property
-    def surprisal(self) -> FloatArray:
-        """-log2 P(word k | the words before it), in bits, [n + 1]; the last is the end's (Hale 2001)."""
-        return self._bits(np.append(self.room.word[:-1], self.room.end[-1]))
-
-    @cached_property
-    def syntactic(self) -> FloatArray:
-        """The part of the surprisal that a preterminal of the word accounts for (Roark et al. 2009).
-
-        It is -log2 of the probability that the next word is of some symbol that has the word. The rest is
-        lexical: this word and no other of these symbols. The end has no lexical part.
-        """
-        return self._bits(np.append(self.room.tag[:-1], self.room.end[-1]))
-
-    def _bits(self, joint: FloatArray) -> FloatArray:
+    @classmethod
+    def of_room(cls, room: PrefixRoom, lexical: Any, reason: str | None) -> PrefixValues:
+        """Those of a filled room."""
         with np.errstate(divide="ignore", invalid="ignore"):
-            return np.maximum(np.log2(self.room.prefix) - np.log2(joint), 0.0)
+            log_prefix = np.minimum(np.log(room.prefix) + room.exponent * math.log(2.0), 0.0)
+            log_prob = np.log(room.end[-1]) + room.exponent[-1] * math.log(2.0)
+            surprisal, syntactic = [
+                np.maximum(np.log2(room.prefix) - np.log2(np.append(joint[:-1], room.end[-1])), 0.0)
+                for joint in (room.word, room.tag)
+            ]
+        total = float(np.minimum(log_prob, log_prefix[-1]))
+        return cls(
+            log_prefix, total, surprisal, syntactic, room.expected, room.prefix, room.end, lexical, reason
+        )
+
+    @classmethod
+    def of_logarithms(cls, room: PrefixRoom, lexical: Any) -> PrefixValues:
+        """Those of a room that is filled with natural logarithms."""
+        with np.errstate(invalid="ignore"):
+            prefix = np.minimum(room.prefix, 0.0)
+            surprisal, syntactic = [
+                np.maximum((prefix - np.append(joint[:-1], room.end[-1])) / math.log(2.0), 0.0)
+                for joint in (room.word, room.tag)
+            ]
+            expected, end = np.exp(room.expected - prefix[:, None]), np.exp(room.end - prefix)
+        total = min(float(room.end[-1]), float(prefix[-1]))
+        return cls(prefix, total, surprisal, syntactic, expected, np.ones(len(prefix)), end, lexical)
 
     def next_words(self) -> FloatArray:
         """The distributions of the next word, [n + 1, terminals + 1]; the last column is the end's."""
-        joint = np.hstack([self.room.expected @ self.lexical, self.room.end[:, None]])
+        joint = np.hstack([self.expected @ self.lexical, self.end[:, None]])
         with np.errstate(invalid="ignore"):
-            return np.minimum(joint / self.room.prefix[:, None], 1.0)
+            return np.minimum(joint / self.prefix[:, None], 1.0)
 
     def entropy(self, members: IntArray | None = None) -> FloatArray:
         """The entropy of each of them in bits: the expectation of the next word's surprisal, [n + 1].
@@ -275,8 +289,7 @@ class Prefixes:
     @cached_property
     def _tables(self) -> tuple[PrefixTables, LeftCorners]:
         corners = left_corners(self.grammar)
-        least = min(values.min(initial=1) for values in (corners.lower_value, corners.upper_value))
-        return _tables(self._rules, lexical_mass(self.grammar), bool(least < LEAST_STEP)), corners
+        return _tables(self._rules, lexical_mass(self.grammar), corners.least < TINY), corners
 
     @cached_property
     def _gap_tables(self) -> tuple[RulesByChild, RulesByChild, Closure, Floats]:
@@ -297,9 +310,50 @@ class Prefixes:
         if nodes is not None:
             words = rule_tables.words_of(self._lexicon, self._lexicon.prob, known)
             reason = None if prefix_pass(*self._tables, nodes, words, room) else TOO_IMPROBABLE
+        if reason == TOO_IMPROBABLE and not self._tables[0].is_lossy:
+            try:
+                return PrefixValues.of_logarithms(self._in_logarithms(known, n), self._lexical)
+            except ChartOverflowError:
+                reason = TOO_LARGE
         if reason is not None:
             figures[:] = expected[:] = np.nan
-        return PrefixValues(room, self._lexical, reason)
+        return PrefixValues.of_room(room, self._lexical, reason)
+
+    def _in_logarithms(self, tokens: IntArray, n: int) -> PrefixRoom:
+        """What ``prefix_pass`` finds for a sentence of n words that begins with these, in logarithms."""
+        tables, corners = self._tables
+        pair_start = tables.pair_start.astype(np.int32)
+        first, symbol, inside, _ = self._charts.forests.log_inside_nodes(tokens)
+        words = rule_tables.words_of(self._lexicon, self._lexicon.prob, tokens)
+        with np.errstate(divide="ignore"):
+            given = tables.prob, tables.root, tables.lexical, words.entry_prob
+            rule, root, lexical, entry = map(np.log, given)
+        prefix, word, tag, end = np.full((4, n + 1), -np.inf)
+        expected = np.full((n + 1, len(root)), -np.inf)
+        prefix[0] = 0.0
+        for k in range(len(tokens) + 1):
+            arriving = np.full(len(root), -np.inf) if k else root
+            if k:
+                prefix[k] = word[k - 1]
+                sums = np.full(len(tables.pair_parent), -np.inf)
+                for start in range(k):
+                    cell = forest_cell(start, k)
+                    nodes = np.arange(first[cell], first[cell + 1])
+                    node, pairs = ranges(pair_start, symbol[nodes])
+                    passed = expected[start, tables.pair_parent[pairs]] + inside[nodes[node]]
+                    np.logaddexp.at(sums, pairs, passed)
+                np.logaddexp.at(arriving, tables.right, np.repeat(sums, np.diff(tables.rule_start)) + rule)
+                top = slice(first[forest_cell(0, k)], first[forest_cell(0, k) + 1])
+                end[k] = np.logaddexp.reduce(root[symbol[top]] + inside[top], initial=-np.inf)
+            expected[k] = _log_closed(corners, arriving)
+            if k < len(tokens):
+                here = slice(words.entry_start[k], words.entry_start[k + 1])
+                begun = expected[k, words.entry_symbol[here]]
+                word[k] = np.logaddexp.reduce(begun + entry[here], initial=-np.inf)
+                tag[k] = np.logaddexp.reduce(begun + lexical[words.entry_symbol[here]], initial=-np.inf)
+                if word[k] == -np.inf:
+                    break
+        return PrefixRoom(expected, np.zeros(n + 1, np.int32), prefix, word, tag, end)
 
     def masked(self, tokens: IntArray) -> tuple[FloatArray, str | None]:
         """P(word | all other words) for each word of a sentence, [n, terminals], from outside values.
@@ -338,6 +392,24 @@ class Prefixes:
             return None, TOO_LARGE
         except NumberRangeError as error:
             return None, error.message
+
+
+def _log_closed(corners: LeftCorners, given: FloatArray) -> FloatArray:
+    """What ``close_left`` finds, in logarithms."""
+    with np.errstate(divide="ignore"):
+        lower, upper = np.log(corners.lower_value), np.log(corners.upper_value)
+    work = np.empty(len(given))
+    work[corners.place] = given
+    for column in np.flatnonzero(np.diff(corners.lower_start)).tolist():
+        place = slice(corners.lower_start[column], corners.lower_start[column + 1])
+        rows = corners.lower_row[place]
+        work[rows] = np.logaddexp(work[rows], lower[place] + work[column])
+    for column in range(len(given) - 1, -1, -1):
+        place = slice(corners.upper_start[column], corners.upper_start[column + 1] - 1)
+        rows = corners.upper_row[place]
+        work[column] += upper[place.stop]
+        work[rows] = np.logaddexp(work[rows], upper[place] + work[column])
+    return work[corners.place]
 
 
 def _tables(rules: Rules, lexical: FloatArray, is_lossy: bool) -> PrefixTables:
