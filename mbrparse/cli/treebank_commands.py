@@ -376,7 +376,8 @@ def sample(
     options.check_outputs({"--output": output}, {"GRAMMAR": grammar})
     if seed is None:
         seed = secrets.randbelow(2**31)
-    rules = read_rules(reading.embedded_grammar(grammar), normalize=normalize, log=note)
+    path, tagger = reading.embedded_grammar(grammar), bool(conditioned)
+    rules = read_rules(path, normalize=normalize, tagger=tagger, log=note)
     sampler = Sampler(rules, seed)
     if conditioned or lengths:
         from mbrparse.decode.words.conditioned import ConditionedSampler

@@ -135,12 +135,15 @@ def read_any_grammar(path: str | Path, *, normalize: bool = False, log: Log = no
     return DopGrammar.of_treebank(replace(content, unknown=model))
 
 
-def read_rules(path: str | Path, *, normalize: bool = False, log: Log = no_log) -> RuleSet:
-    """The rules of a PCFG's file, in mbrparse's format or in NLTK's, without the tagger beside it.
+def read_rules(
+    path: str | Path, *, normalize: bool = False, tagger: bool = False, log: Log = no_log
+) -> RuleSet:
+    """The rules of a PCFG's file, in mbrparse's format or in NLTK's; with the ``tagger`` beside it if asked.
 
     Raises as ``read_grammar``.
     """
-    return _rule_table("".join(read_lines(path)), path, normalize, log).rules()
+    rules = _rule_table("".join(read_lines(path)), path, normalize, log).rules()
+    return replace(rules, unknown=_with_tagger(rules.unknown, path)) if tagger else rules
 
 
 def read_rules_or_treebank(

@@ -196,6 +196,8 @@ def test_collins_shares_by_tag(command: Command) -> None:
         "(UNKNOWN/NN)": ["bird", "cat", "cow", "dog", "owl"],
         "(UNKNOWN/VBD)": ["heard", "saw"],
     }
+    sampled = command("sample pets.txt -n 20 --seed 1 --words", "--conditioned", "the wolf").output
+    assert all(line.startswith("the wolf ") for line in sampled.splitlines())
     rows = mp.surprisal(grammar, "the owl saw the dog")
     assert rows["surprisal"].tolist() == pytest.approx([0, math.log2(5), 1, 0, math.log2(5), 0])
 
