@@ -56,7 +56,7 @@ def test_an_own_folder(command: Command) -> None:
     assert command("corpora own").output.splitlines() == [
         "own  plain brackets",
         "    read as   mbrparse binarize own",
-        "    holds     files 2, trees 2, words 4, different tags 3, different labels 3, "
+        "    holds     files 2, trees 2, words 4, different tags 2, different labels 3, "
         "malformed trees left out 1",
         "    removed   none",
         "    wrappers  ROOT 2",
