@@ -178,7 +178,7 @@ def untokenized(grammar: PCFG, sentences: Iterable[Iterable[Tree]]) -> str | Non
 
     Full stops count at the end of a sentence only: elsewhere they are those of abbreviations.
     """
-    known = frozenset(grammar.terminals) if grammar.terminal_kind == "words" else frozenset()
+    known = frozenset(map(bracket_free, grammar.terminals if grammar.terminal_kind == "words" else ()))
     for sentence in sentences:
         words = [leaf.label for leaf in sentence if leaf.word is None]
         for place, word in enumerate(words, start=1):
