@@ -17,6 +17,8 @@ def main() -> NoReturn:
     finally:
         # All is done and said; Python's own end would die of the signal.
         signal.signal(signal.SIGINT, signal.SIG_IGN)
+        # Nor does it remember an interruption within exec, of which dataclasses and named tuples are made.
+        exec("")
 
 
 if __name__ == "__main__":

@@ -80,7 +80,7 @@ def test_lists_and_flags(command: Command) -> None:
         ("[split]\ntest-lost = 1\n", "[split] has no option 'test-lost'; did you mean 'test-last'?"),
         ('[split]\ntest-last = "one"\n', "[split] test-last: 'one' is not a valid integer range."),
         ("[split]\ntest-last = true\n", "[split] test-last is True: it takes text or a number"),
-        ("[split]\ntest-last = -1\n", "[split] test-last: -1 is not in the range x>=0."),
+        ("[split]\ntest-last = -1\n", "[split] test-last: -1 is not in the range 0<=x<=1000000000."),
         ("[split]\ntest-last = [1]\n", "[split] test-last is [1]: it takes text or a number"),
         ("[split]\ntest-output = true\n", "[split] test-output is True: it takes text or a number"),
         ("split = 1\n", "split is a command: write its options in a table; [split]"),

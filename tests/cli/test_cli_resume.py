@@ -146,7 +146,7 @@ def test_a_limit_of_time_ends_a_sentence_alone(command: Command) -> None:
     assert (first, last) == ("(S x x)", command("parse -g g", stdin="x x x\n").output.strip())
     assert long.count("x") == 1500
     assert "sentence 2 was not parsed, its tree is a fall-back: took longer than 1 seconds" in done.err
-    assert "above zero" in command("parse -g g text --max-seconds 0").usage_error
+    assert "0<x" in command("parse -g g text --max-seconds 0").usage_error
     assert (
         "not for --scheduler" in command("parse -g g text --max-seconds 1 --scheduler tcp://h:1").usage_error
     )
