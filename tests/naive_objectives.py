@@ -119,7 +119,7 @@ def gains(
         return project(symbol, projection) if objective == "labelled-recall" else "any"
 
     found = at_least(grammar, sentence, 1, kind_of)
-    return dict(found) if objective == "labelled-recall" else {key[:2]: p for key, p in found.items()}
+    return {key if objective == "labelled-recall" else key[:2]: p for key, p in found.items()}
 
 
 def expected_constituents(

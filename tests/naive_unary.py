@@ -230,15 +230,18 @@ def at_least(
                 after: dict[str, Fraction] = defaultdict(Fraction)
                 for (a, child), p in grammar.unary.items():
                     for b in own:
-                        after[b] += here.get(a, Fraction(0)) * Fraction(p) * first.get((child, b), 0)
+                        after[b] += (
+                            here.get(a, Fraction(0)) * Fraction(p) * first.get((child, b), Fraction(0))
+                        )
                 here = after
-            word = sentence[start] if end - start == 1 else None
-            mass = sum(
-                p * (e.get((start, end, b), Fraction(0)) - Fraction(grammar.lexical.get((b, word), 0)))  # type: ignore[arg-type]
-                for b, p in here.items()
-            )
+            word = sentence[start] if end - start == 1 else ""
+            mass = Fraction(0)
+            for b, p in here.items():
+                mass += p * (
+                    e.get((start, end, b), Fraction(0)) - Fraction(grammar.lexical.get((b, word), 0))
+                )
             if mass:
-                result[start, end, kind] = Fraction(mass) / total
+                result[start, end, kind] = mass / total
     return result
 
 

@@ -206,17 +206,17 @@ def test_closed_form_equals_enumeration(case: tuple[Grammar, list[str]]) -> None
         for kind in ITEM_KINDS:
             listed = naive.item_posteriors(grammar, words, kind, projection, True, grammar.terminals())
             assert naive_unary.item_posteriors(grammar, words, kind, projection) == listed
-    projection, listed = projection_of(grammar), naive.derivations(grammar, words)
-    labelled = constituents_of(listed, projection)
+    projection, trees = projection_of(grammar), naive.derivations(grammar, words)
+    labelled = constituents_of(trees, projection)
     assert expected_constituents(grammar, words, projection) == labelled
-    assert gains(grammar, words, "labelled-recall", projection) == constituents_of(listed, projection, 1)
+    assert gains(grammar, words, "labelled-recall", projection) == constituents_of(trees, projection, 1)
     every = dict.fromkeys(projection, "any")
     assert gains(grammar, words, "bracketed-recall", projection) == {
-        key[:2]: p for key, p in constituents_of(listed, every, 1).items()
+        key[:2]: p for key, p in constituents_of(trees, every, 1).items()
     }
     for k in (2, 3):
         assert naive_unary.at_least(grammar, words, k, projection.get) == constituents_of(
-            listed, projection, k
+            trees, projection, k
         )
 
 

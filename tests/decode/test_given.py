@@ -84,7 +84,7 @@ def test_trees_of_a_file_reach_the_enumerated_optimum(
                 "node_constant": objective.node_constant,
             }
             best = naive.free_optimum(wide, n, **weights)  # type: ignore[arg-type]
-            value = naive.free_value(triples, wide, **weights)
+            value = naive.free_value(triples, wide, **weights)  # type: ignore[arg-type]
             assert value == pytest.approx(float(best), abs=1e-9)
 
 

@@ -64,7 +64,7 @@ def returns(grammar: PCFG, closure: UnaryTables, label: Ints) -> Returns:
     stays, members = 1.0 / closure.closure_value[own], label != NO_LABEL
     stays[~members] = 1.0
     probs, final = np.exp(grammar.unary_log_prob), np.array(list(other_rules(grammar, None).values()))
-    tops, bottoms, values = [top[:0]], [bottom[:0]], [np.zeros(0)]
+    tops, bottoms, values = [top[:0]], [np.zeros(0, np.int64)], [np.zeros(0)]
     for one in np.unique(label[top[~own & members[top] & (label[top] == label[bottom])]]):
         # Chains up to where they come to the set again, and the rules that bring them there.
         into = label[grammar.unary_child] == one
@@ -73,10 +73,11 @@ def returns(grammar: PCFG, closure: UnaryTables, label: Ints) -> Returns:
         above, below = between.top[entry], grammar.unary_child[into][which]
         value = between.value[entry] * probs[into][which]
         chosen = (label[above] == one) & (above != below)
-        key, place = np.unique(above[chosen] * count + below[chosen], return_inverse=True)
+        pairs = above[chosen].astype(np.int64) * count + below[chosen]
+        key, place = np.unique(pairs, return_inverse=True)
         tops.append((key // count).astype(np.int32))
         bottoms.append(key % count)
-        values.append(np.bincount(place, value[chosen], len(key)))
+        values.append(np.bincount(place, value[chosen], len(key)).astype(np.float64))
         symbol = np.repeat(np.arange(count), np.diff(between.start))
         leaves = np.bincount(between.top, between.value * final[symbol], count)
         leaves += np.bincount(tops[-1], values[-1], count)
