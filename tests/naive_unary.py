@@ -228,11 +228,10 @@ def at_least(
                 here[b] += top.get((start, end, a), Fraction(0)) * p
             for _ in range(k - 1):
                 after: dict[str, Fraction] = defaultdict(Fraction)
-                for (a, child), p in grammar.unary.items():
+                for (a, child), prob in grammar.unary.items():
+                    entered = here.get(a, Fraction(0)) * Fraction(prob)
                     for b in own:
-                        after[b] += (
-                            here.get(a, Fraction(0)) * Fraction(p) * first.get((child, b), Fraction(0))
-                        )
+                        after[b] += entered * first.get((child, b), Fraction(0))
                 here = after
             word = sentence[start] if end - start == 1 else ""
             mass = Fraction(0)

@@ -237,7 +237,7 @@ def _compare_cells(name: str, pcfg: PCFG, chart: Chart, true: Truth, check: Comp
         masses = [p for (i, j, _), p in true.posteriors.items() if (i, j) == (start, end)]
         cell = cell_of(n, start, end)
         # However long the chain over a word, it has one preterminal.
-        total = 1 if end == start + 1 else sum(masses)
+        total = 1 if end == start + 1 else true.brackets.get((start, end), 0)
         check.close(name, summary.total[cell], total)
         if end - start > 1:
             check.close(name, summary.best[cell], max(masses, default=0))
