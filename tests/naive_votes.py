@@ -5,9 +5,9 @@ k), k telling equal labels over one span apart, and the tags (start, end, label)
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 from typing import Any
 
 from hypothesis import strategies as st
@@ -57,6 +57,42 @@ def votes(trees: Sequence[Brackets], weights: Sequence[int]) -> dict[tuple[int, 
         for item in numbered(tree):
             found[item] += share  # type: ignore[assignment]
     return {item: share for item, share in found.items() if share}  # type: ignore[misc]
+
+
+Votes = tuple[dict[tuple[int, int, str, int], float], dict[tuple[int, int], list[float]]]
+
+
+def votes_by_label(trees: Sequence[Brackets], weights: Mapping[str, Sequence[int]], length: int) -> Votes:
+    """Shares of votes where systems have weights by label (others: those of ""), and of brackets.
+
+    Those of a span are its first, second, ... bracket's: of each tree's chain the heaviest, the next, and so
+    on, and no more than one. Where no label of the whole sentence weighs anything, the systems do.
+    """
+
+    def share(label: str, system: int) -> Fraction:
+        each = weights.get(label, weights[""])
+        return Fraction(each[system], sum(each)) if sum(each) else Fraction(1, len(trees))
+
+    listed = [sorted(numbered(tree)) for tree in trees]
+    whole = [
+        (system, item) for system, found in enumerate(listed) for item in found if item[:2] == (0, length)
+    ]
+    idle = not any(share(item[2], system) for system, item in whole)
+    g: Counter[tuple[int, int, str, int]] = Counter()
+    chains: dict[tuple[int, int], list[list[Fraction]]] = {}
+    for system, found in enumerate(listed):
+        of: dict[tuple[int, int], list[Fraction]] = {}
+        for item in found:
+            weight = share("" if idle and item[:2] == (0, length) else item[2], system)
+            g[item] += weight  # type: ignore[assignment]
+            of.setdefault(item[:2], []).append(weight)
+        for span, each in of.items():
+            chains.setdefault(span, []).append(sorted(each, reverse=True))
+    over = {
+        span: [float(min(sum(level), Fraction(1))) for level in zip_longest(*each, fillvalue=Fraction(0))]
+        for span, each in chains.items()
+    }
+    return {item: float(value) for item, value in g.items() if value}, over
 
 
 @st.composite

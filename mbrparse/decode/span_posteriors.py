@@ -98,6 +98,7 @@ class Posteriors:
         entries: SpanEntries,
         tie: float = 1e-9,
         consistent: FloatArray | None = None,
+        counts: Counts | None = None,
     ) -> Posteriors:
         """Those that are listed, in the order of start, end, label id; ``consistent`` by cell, if known."""
         known = None if consistent is None else lambda: consistent
@@ -106,7 +107,7 @@ class Posteriors:
         summary = partial(
             summarize_entries, length, SpanEntries(*(column[chosen] for column in entries)), tie
         )
-        return cls(length, labels, summary, lambda: entries, tie, known)
+        return cls(length, labels, summary, lambda: entries, tie, known, lambda: counts)
 
     @cached_property
     def spans(self) -> SpanSummary:

@@ -9,14 +9,17 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from commandline import Command
 from hypothesis import given
 from hypothesis import strategies as st
 from naive_nary import chain_f_optimum, chain_optimum, f_optimum, optimum
-from naive_votes import Brackets, items, numbered, sentence_trees, text, votes
+from naive_votes import Brackets, items, numbered, sentence_trees, text, votes, votes_by_label
 
 import mbrparse as mp
+from mbrparse.decode.parser.votes import Votes
+from mbrparse.treebank.brackets import ReadTree
 from mbrparse.treebank.tree import Tree
 
 GENERAL = mp.OBJECTIVES["general-recall"]
@@ -84,6 +87,43 @@ def test_combined_trees_have_the_most_votes(
     both = len(found) + sum(g.values())
     f = max(f(g, length, 1.0, 0.0) for f in ((f_optimum, chain_f_optimum) if chains else (f_optimum,)))
     assert (2 * sum(g.get(item, 0.0) for item in found) / both if both else 1.0) == pytest.approx(f)
+
+
+@given(ballots(parsed=True), st.data())
+def test_trees_and_rates_with_weights_by_label_are_those_of_enumeration(
+    ballot: tuple[int, list[Brackets], list[int]], data: st.DataObject
+) -> None:
+    length, trees, _ = ballot
+    numbers = st.lists(st.integers(0, 3), min_size=len(trees), max_size=len(trees)).filter(any)
+    weights = {label: data.draw(numbers) for label in ("", "S", "VP", "NP")}
+    found, over = votes_by_label(trees, weights, length)
+    g = {(i, j, f"{label}#{k}"): value for (i, j, label, k), value in found.items()}
+    named = [(name, [ReadTree(1, tree) for tree in each]) for name, each in systems(trees).items()]
+    given = Votes.of_systems(named, {label: np.array(each, np.float64) for label, each in weights.items()})
+    chains, expected = has_chain(trees), sum(g.values())
+    for row, of_labels, of_spans, cost in (
+        (mp.OBJECTIVES["labelled-f"], 1.0, 0.0, 0.0),
+        (mp.OBJECTIVES["bracketed-f"], 0.0, 1.0, 0.0),
+        (GENERAL.with_node_cost(0.3), 1.0, 0.0, 0.3),
+    ):
+        [output] = given.lines(row, details=True)
+        tree = mp.read_tree(output.trees[0])
+        said = json.loads(output.details or "")["trees"][row.name]
+        labelled = sum(g.get(item, 0.0) for item in kept(tree))
+        spans = Counter(item[:2] for item in kept(tree))
+        bracketed = sum(sum(over.get(span, ())[:k]) for span, k in spans.items())
+        assert said["constituents"] == pytest.approx(expected)
+        assert (said["expected_labelled"], said["expected_bracketed"]) == pytest.approx((labelled, bracketed))
+        matches, size = of_labels * labelled + of_spans * bracketed, spans.total()
+        where = g, length, of_labels, of_spans
+        if cost:
+            score = matches - size * cost
+            best = chain_optimum(*where, cost, over) if chains else optimum(*where, cost)
+        else:
+            score = 2 * matches / (size + expected) if size + expected else 1.0
+            best = chain_f_optimum(*where, over) if chains else f_optimum(*where)
+            assert best <= 1 + 1e-9
+        assert (score, said["expected_score"]) == pytest.approx((best, best))
 
 
 def f_of(one: Brackets, other: Brackets) -> Fraction:
@@ -283,3 +323,20 @@ def test_weights_of_any_size(command: Command) -> None:
     for bad in (["x", 1], [10**400, 1], 3, [None, 1]):
         with pytest.raises(mp.MbrparseError, match="weights are numbers from 0 on"):
             mp.combine({"a": ["(S a b)"], "b": ["(S a b)"]}, weights=bad)  # type: ignore[arg-type]
+
+
+def test_arguments_that_have_no_meaning() -> None:
+    one, other = ["(S (A a b) c)"], ["(S a (A b c))"]
+    two: Any = {"a": one, "b": other}
+    learnt: Any = (other, {"b": other, "a": one})
+    assert mp.combine(two, weights_from=learnt) == [mp.read_tree(other[0])]
+    arguments: Any
+    for arguments, message in (
+        ({"systems": [one, other]}, "`systems` are trees by name"),
+        ({"weights_by": "labels"}, "`weights_by` is system or label, not 'labels'"),
+        ({"weights_by": "label"}, "`weights_by` needs `weights_from`"),
+        ({"weights_from": learnt, "weights": [1, 1]}, "give `weights` or `weights_from`, not both"),
+        ({"weights_from": (one, {"a": one})}, "`weights_from` has trees of all systems"),
+    ):
+        with pytest.raises(mp.MbrparseError, match=message):
+            mp.combine(**{"systems": two, **arguments})

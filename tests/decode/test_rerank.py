@@ -35,9 +35,7 @@ def expected(objective: str, trees: Sequence[Brackets], weights: Sequence[float]
     size = sum(share * found.total() for share, found in zip(shares, counted, strict=True))
 
     def matches(mine: Counter[Any], others: Sequence[Counter[Any]]) -> float:
-        # No more than there are, and no more than are expected.
-        means = {one: sum(s * other[one] for s, other in zip(shares, others, strict=True)) for one in mine}
-        return sum(min(times, means[one]) for one, times in mine.items())
+        return sum(share * (mine & other).total() for share, other in zip(shares, others, strict=True))
 
     scores = []
     for place, (mine, spans) in enumerate(zip(counted, bare, strict=True)):

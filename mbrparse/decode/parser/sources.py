@@ -359,8 +359,9 @@ class PosteriorsSource:
         if len(sentence) > self._max_length:
             return self.refused(sentence, f"longer than {self._max_length} terminals")
         length, entries = len(sentence), self._given.entries(place)
+        given = self._given
         posteriors = Posteriors.of_entries(
-            length, self._labels, entries, self._given.tie, self._given.consistent_spans(place)
+            *(length, self._labels, entries, given.tie), given.consistent_spans(place), given.counts(place)
         )
         # Tokens get the most probable tags.
         leaves = _with_tags(sentence, best_preterminals(posteriors)) if tokens else sentence

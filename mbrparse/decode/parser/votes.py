@@ -17,8 +17,8 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from itertools import combinations, groupby
-from typing import Literal
+from itertools import combinations, groupby, zip_longest
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -29,15 +29,15 @@ from mbrparse.decode.label_order import LabelOrder
 from mbrparse.decode.objectives import Objective
 from mbrparse.decode.parser.parsing import Output, ParseWorker
 from mbrparse.decode.parser.sentences import GivenTree, Line
-from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors, checked_weights
-from mbrparse.errors import CorpusError, InputMismatchError
+from mbrparse.decode.posteriors.given_posteriors import Chains, GivenPosteriors, checked_weights
+from mbrparse.errors import CorpusError, InputMismatchError, OptionsError
 from mbrparse.grammar.pcfg import FloatArray
 from mbrparse.log import Progress, no_progress, warn
 from mbrparse.treebank.binarize import our_trees
 from mbrparse.treebank.brackets import EMPTY_PARSE, AnyTree, ReadTree, any_trees, read_tree, read_trees
 from mbrparse.treebank.candidate_files import CandidateLine
 from mbrparse.treebank.labels import escape, is_continuation_label
-from mbrparse.treebank.outlines import first_difference, outline, yields_agree
+from mbrparse.treebank.outlines import Span, first_difference, outline, yields_agree
 from mbrparse.treebank.tree import Tree
 
 #: The name of each system's file, and its trees, one a sentence.
@@ -103,30 +103,35 @@ class Votes:
     def posteriors(self) -> GivenPosteriors:
         """g of all sentences; raises as ``items``."""
         labels, rows, first = set[str](), list[tuple[int, int, str, bool, float]](), [0]
-        lengths, above = [], Counter[tuple[str, str]]()
+        lengths, above, chains = [], Counter[tuple[str, str]](), list[Chains]()
         for place, trees in enumerate(self.items()):
-            voters = defaultdict[Item, list[int]](list)
+            voters, chained = defaultdict[Item, list[int]](list), dict[Span, defaultdict[int, list[float]]]()
             lengths.append(len(self.words(place)))
             plain = self._weigh(place, None).tolist()
             for number, found in enumerate(trees):
                 for item in found:
                     voters[item].append(number)
-                for _, chain in groupby((item for item in found if item[3]), key=lambda item: item[:2]):
+                for span, chain in groupby((item for item in found if item[3]), key=lambda item: item[:2]):
                     for upper, lower in combinations([item[2] for item in chain], 2):
                         above[upper, lower] += plain[number]
+                        chained.setdefault(span, defaultdict(list))
             labels.update(item[2] for item in voters)
             weights = {
                 label: self._weigh(place, label).tolist() for label in {"", *(item[2] for item in voters)}
             }
-            masses = {
-                item: sum(weights[item[2] if item[3] else ""][number] for number in of)
-                for item, of in voters.items()
-            }
+            weigh = {item: item[2] if item[3] else "" for item in voters}
             whole = [item for item in voters if item[3] and item[:2] == (0, lengths[-1])]
-            if not any(masses[item] for item in whole):
+            if not any(weights[weigh[item]][number] for item in whole for number in voters[item]):
                 # It has a label, whatever that weighs.
-                masses.update((item, sum(weights[""][number] for number in voters[item])) for item in whole)
-            rows += [(*item[:4], min(mass, 1.0)) for item, mass in sorted(masses.items()) if mass > 0]
+                weigh.update(dict.fromkeys(whole, ""))
+            for item, of in sorted(voters.items()):
+                mine = [weights[weigh[item]][number] for number in of]
+                if (mass := sum(mine)) > 0:
+                    rows.append((*item[:4], min(mass, 1.0)))
+                if item[3] and item[:2] in chained:
+                    for number, weight in zip(of, mine, strict=True):
+                        chained[item[:2]][number].append(weight)
+            chains.append({span: _levels(list(found.values())) for span, found in chained.items()})
             first.append(len(rows))
         known = sorted(labels)
         ids = {label: number for number, label in enumerate(known)}
@@ -143,6 +148,7 @@ class Votes:
             g=np.array(g, np.float64),
             tie=TIE,
             order=LabelOrder(above, {}) if above else None,
+            chains=chains if above else (),
         )
 
     def words(self, place: int) -> tuple[Tree, ...]:
@@ -242,6 +248,12 @@ class Votes:
             yield _noted(Output((str(parsed[best]),), json.dumps({"trees": {"minimum-risk": row}}), None))
 
 
+def _levels(found: Sequence[Sequence[float]]) -> list[float]:
+    """What weighs that one constituent is over a span, two, and so on, by those of each tree."""
+    ordered = (sorted(weights, reverse=True) for weights in found)
+    return [min(sum(level), 1.0) for level in zip_longest(*ordered, fillvalue=0.0)]
+
+
 def _normalized(weights: FloatArray, parsed: Sequence[bool]) -> FloatArray:
     """The shares of trees, of which those without a parse have none; equal ones where all are zero."""
     among = np.where(parsed, weights, 0.0)
@@ -336,9 +348,23 @@ def combine(
     >>> combine({"a": [one], "b": [two], "c": [three]})
     [<Tree (S (NP a b) c)>]
     """
+    gold, of = weights_from or ((), systems)
+    for is_wrong, message in (
+        (not isinstance(systems, Mapping), "`systems` are trees by name"),
+        (weights_by not in get_args(WeightsBy), f"`weights_by` is system or label, not {weights_by!r}"),
+        (weights_by != "system" and weights_from is None, "`weights_by` needs `weights_from`"),
+        (None not in (weights, weights_from), "give `weights` or `weights_from`, not both"),
+        (
+            sorted(map(repr, of)) != sorted(map(repr, systems)),
+            "`weights_from` has trees of all systems, by the same names, and of no other",
+        ),
+    ):
+        if is_wrong:
+            raise OptionsError(message)
     known: Weights = {"": checked_weights(weights, len(systems), "systems")}
     if weights_from is not None:
-        known = precision(_read(weights_from[0], "gold"), "the gold", _named(weights_from[1]), weights_by)
+        learnt = _named({name: of[name] for name in systems})
+        known = precision(_read(gold, "gold"), "the gold", learnt, weights_by)
     found = Votes.of_systems(_named(systems), known).lines(objective_of(objective), risk)
     return [tree for _, tree, _ in read_trees(one.trees[0] for one in found)]
 
