@@ -222,6 +222,16 @@ class Posteriors:
         # Of symbols that share a name one is there; what one lists again is there once, twice, and so on.
         return float(g.sum() if shared else g[:k].sum())
 
+    def of_each(self, constituents: Sequence[tuple[int, int, str]]) -> list[float]:
+        """The probability of each constituent: the k-th of equal ones is right where there are k at least."""
+        seen, found = Counter[tuple[int, int, str]](), list[float]()
+        for start, end, label in constituents:
+            before = seen[start, end, label]
+            above = self._matches(start, end, label, before) if before else 0.0
+            found.append(self._matches(start, end, label, before + 1) - above)
+            seen[start, end, label] += 1
+        return found
+
     def preterminal(self, position: int, label: str) -> float:
         """The posterior of a label as a terminal's preterminal; raises PosteriorsError as ``labelled``."""
         lexical = self.entries.lexical

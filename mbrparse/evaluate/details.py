@@ -251,19 +251,14 @@ def posteriors_of(nodes: Nodes, tree: Sequence[Node]) -> list[float | None] | No
 
     The tree may be in the form of the nodes, or without their continuations and with their chains expanded
     (a joined chain is right if all of it is). Where nodes are none over one terminal, nothing is known of
-    the tree's: that has None. Of equal constituents each has its share of the number that is expected of
-    them all, which with unary rules may be above one.
+    the tree's: that has None. The k-th of equal constituents has the probability of k at least.
 
     >>> posteriors_of([((0, 3, "S"), 1.0), ((1, 3, "A+B"), 0.5)], [(0, 3, "S"), (1, 3, "A"), (1, 3, "B")])
     [1.0, 0.5, 0.5]
-    >>> posteriors_of([((0, 2, "S"), 1.25), ((0, 2, "S"), 1.25)], [(0, 2, "S"), (0, 2, "S"), (1, 2, "A")])
+    >>> posteriors_of([((0, 2, "S"), 1.0), ((0, 2, "S"), 0.25)], [(0, 2, "S"), (0, 2, "S"), (1, 2, "A")])
     [1.0, 0.25, None]
     """
-    before: Counter[Node] = Counter()
-    shared = []
-    for node, g in nodes:
-        shared.append((node, min(max(g - before[node], 0.0), 1.0)))
-        before[node] += 1
+    shared = [(node, min(max(g, 0.0), 1.0)) for node, g in nodes]
     for form in (shared, _original(shared)):
         if sorted(node for node, _ in form) in (sorted(tree), _wide(tree)):
             left: defaultdict[Node, list[float]] = defaultdict(list)

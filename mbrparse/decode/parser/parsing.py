@@ -410,5 +410,5 @@ class Details:
             **{f"expected_{name}": mass for name, mass in items.items()},
             **crossing,
             **({} if bound is None else bound._asdict()),
-            "nodes": [[*span, posteriors.labelled(*span)] for span in spans],
+            "nodes": [[*span, g] for span, g in zip(spans, posteriors.of_each(spans), strict=True)],
         }

@@ -293,7 +293,7 @@ class Scorer:
             ]
             found = self._items.expected(cast("Chart", evidence.chart), spans, tags) or {}
             row |= {f"expected_{name}": mass for name, mass in found.items()}
-        row["nodes"] = nodes = [[*span, posteriors.labelled(*span)] for span in spans]
+        row["nodes"] = nodes = [[*span, g] for span, g in zip(spans, posteriors.of_each(spans), strict=True)]
         if nodes:
             least = min(nodes, key=itemgetter(-1))
             row |= dict(zip((name for name in COLUMNS if name.startswith("least")), least, strict=True))
