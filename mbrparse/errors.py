@@ -108,6 +108,10 @@ class ObjectiveError(MbrparseError):
     """An objective that has no meaning."""
 
 
+class ArgumentError(MbrparseError, TypeError):
+    """An argument in Python that is of another type than its parameter."""
+
+
 class OptionsError(MbrparseError):
     """Options that cannot be combined."""
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from mbrparse.arguments import MOST_RESAMPLES
 from mbrparse.cli import options
 from mbrparse.cli.commands import InputFile, Text, argument, command, count_option, group, option, seed_option
 from mbrparse.cli.messages import log, note, with_progress
@@ -74,6 +75,7 @@ class ComparisonOptions(LabelOptions):
         type=Text("NAME"), help="Compare the others with this one (default: the first of PARSES)."
     )
     resamples: int | None = count_option(
+        most=MOST_RESAMPLES,
         least=0,
         help="Resamples for the significance of differences; 0: no test (default: 10000; 1000 with more "
         "than 10,000 sentences).",

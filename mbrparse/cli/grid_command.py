@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from mbrparse.arguments import MOST_RESAMPLES
 from mbrparse.cli import binarize_command, options, parse_command, train_command, treebank_commands
 from mbrparse.cli.commands import (
     InputFile,
@@ -212,7 +213,9 @@ def grid(
         "Draw folds, or the trees to parse, and smaller training parts at random."
     ),
     max_length: int = count_option(help="Leave out longer sentences.", default=40, least=2),
-    resamples: int = count_option(help="Resamples for significance; 0: no tests.", default=10_000, least=0),
+    resamples: int = count_option(
+        help="Resamples for significance; 0: no tests.", default=10_000, least=0, most=MOST_RESAMPLES
+    ),
     jobs: Any = options.jobs(),
 ) -> None:
     """Train and evaluate a parser for every combination of options: a grid of cells.

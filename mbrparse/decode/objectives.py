@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Literal, get_args
 
-from mbrparse.arguments import MOST_COUNT
+from mbrparse.arguments import MOST_COUNT, checked
 from mbrparse.errors import ObjectiveError
 
 #: How a sentence's F is maximized: as a ratio of expectations, or as the expectation itself.
@@ -87,6 +87,7 @@ _WHOLE = (Item.CONSISTENT_TREE, Item.BRACKETED_TREE, Item.PROJECTED_TREE)
 _UNLABELLED = (Item.SPAN, Item.CONSISTENT_SPAN, Item.LOG_CONSISTENT_SPAN, *_WHOLE[:2])
 
 
+@checked
 @dataclass(frozen=True, slots=True)
 class Objective:
     """What a returned tree maximizes: sum of weights times gains, plus ``node_constant`` per node.

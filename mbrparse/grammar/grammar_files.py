@@ -38,6 +38,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mbrparse.arguments import checked
 from mbrparse.errors import GrammarError
 from mbrparse.files import atomic_outputs, open_output, read_lines, source_name
 from mbrparse.grammar.fields import (
@@ -78,6 +79,7 @@ VERSION = 1
 _NUMERALS = str.maketrans("", "", "0123456789.eE+-")
 
 
+@checked
 def read_grammar(path: str | Path, *, normalize: bool = False, log: Log = no_log) -> PCFG:
     """Read a grammar file, with the tagger beside it if it has one (``-``: standard input).
 
@@ -103,6 +105,7 @@ def read_grammar(path: str | Path, *, normalize: bool = False, log: Log = no_log
     return _pcfg(_rule_table("".join(read_lines(path)), path, normalize, log), path, log)
 
 
+@checked
 def grammar(source: str | Path | nltk.PCFG, *, normalize: bool = False) -> PCFG:
     """A grammar of a text of rules, of a file, or of an ``nltk.PCFG``.
 
@@ -385,6 +388,7 @@ class _GrammarReader(FieldsReader):
         return RuleTable(header, names, parent[roots:], children[roots:], mass[roots:], counts[roots:])
 
 
+@checked
 def write_grammar(grammar: PCFG, path: str | Path) -> None:
     """Write a grammar file (``-``: standard output), complete or not at all, with its tagger beside it.
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
+from mbrparse.arguments import checked
 from mbrparse.errors import GrammarError
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import Rule, RuleSet, TerminalKind, is_terminal, quote, relative_frequencies
@@ -146,6 +147,7 @@ def train_by_counting(
     return Counted(rules, count_statistics(replaced, terminals))
 
 
+@checked
 def train(
     trees: Iterable[AnyTree | None],
     terminals: TerminalKind = "tags",

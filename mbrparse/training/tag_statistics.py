@@ -39,6 +39,7 @@ from typing import Any
 
 import numpy as np
 
+from mbrparse.arguments import checked
 from mbrparse.charts.exhaustive.factory import ChartFactory
 from mbrparse.errors import GrammarError
 from mbrparse.files import open_output, read_lines, source_name
@@ -184,6 +185,7 @@ def write_statistics(statistics: Statistics, path: str | Path) -> None:
         stream.write("end\n")
 
 
+@checked
 def read_statistics(path: str | Path) -> Statistics:
     """Read a file of statistics; raises GrammarError with file, line and remedy."""
     reader = FieldsReader(source_name(path))

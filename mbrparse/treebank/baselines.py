@@ -13,6 +13,7 @@ from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
+from mbrparse.arguments import checked
 from mbrparse.errors import MbrparseError
 from mbrparse.treebank.brackets import AnyTree, any_trees
 from mbrparse.treebank.clean import unwrap
@@ -31,6 +32,7 @@ class BaselineLabels(NamedTuple):
     below: str = "X"
 
 
+@checked
 def baseline_trees(
     trees: Iterable[AnyTree | None], kind: Kind, seed: int = 0, labels: BaselineLabels | None = None
 ) -> list[Tree | None]:

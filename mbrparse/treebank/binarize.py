@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeVar
 
+from mbrparse.arguments import checked
+from mbrparse.errors import OptionsError
 from mbrparse.log import warn
 from mbrparse.treebank import labels as codec
 from mbrparse.treebank.brackets import AnyTree, ReadTree, any_tree
@@ -67,6 +69,7 @@ class HeadDriven:
     frames: bool = False
 
 
+@checked
 @dataclass(frozen=True, slots=True)
 class Binarization:
     """How to binarize.
@@ -84,17 +87,18 @@ class Binarization:
     heads: HeadDriven | None = None
 
     def __post_init__(self) -> None:
-        if self.hmarkov < 0 or (self.hmarkov != math.inf and self.hmarkov != int(self.hmarkov)):
-            raise ValueError(f"hmarkov must be 0, 1, 2, ... or inf, not {self.hmarkov}")
+        if not (self.hmarkov >= 0 and (self.hmarkov == math.inf or self.hmarkov == int(self.hmarkov))):
+            raise OptionsError(f"`hmarkov` is 0, 1, 2, ... or inf, not {self.hmarkov}")
         if self.vmarkov < 1:
-            raise ValueError(f"vmarkov must be 1 or more, not {self.vmarkov}")
+            raise OptionsError(f"`vmarkov` is 1 or more, not {self.vmarkov}")
         if self.heads is not None and (self.hmarkov, self.direction) != (0, "right"):
-            raise ValueError("direction and hmarkov have no meaning around heads")
+            raise OptionsError("`direction` and `hmarkov` have no meaning around heads")
 
 
 RIGHT_LINEAR = Binarization()
 
 
+@checked
 def binarize(
     tree: AnyTree, how: Binarization = RIGHT_LINEAR, choices: Sequence[HeadChoice] | None = None
 ) -> Tree:

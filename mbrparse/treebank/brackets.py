@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO, TypeAlias
 
+from mbrparse.arguments import checked
 from mbrparse.errors import BracketError, InputMismatchError
 from mbrparse.files import read_lines, source_name
 from mbrparse.treebank.tree import Tree
@@ -85,6 +86,7 @@ def read_trees(
         again.extend(reversed(reader.restart()))
 
 
+@checked
 def read_tree(text: str) -> Tree:
     """Read a single tree from a string; raises BracketError if it holds none or several.
 

@@ -27,6 +27,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from functools import lru_cache
 
+from mbrparse.arguments import checked
 from mbrparse.errors import LabelError
 
 CONTINUATION = "_Cont"
@@ -207,6 +208,7 @@ def frame(complements: tuple[str | None, ...]) -> str:
     return FRAME + JOIN.join(sorted(escape(label) for label in complements if label is not None))
 
 
+@checked
 @dataclass(frozen=True)
 class LabelMarks:
     """How another program writes its labels; all else in them is text, and nothing is reserved.

@@ -11,6 +11,7 @@ from fractions import Fraction
 from numbers import Integral
 from typing import NamedTuple, SupportsIndex, TypeVar
 
+from mbrparse.arguments import checked
 from mbrparse.errors import CorpusError, shortened
 
 Item = TypeVar("Item")
@@ -126,6 +127,7 @@ def length_note(lengths: Sequence[int], split: Split) -> str | None:
     )
 
 
+@checked
 def split(
     trees: Sequence[Item], test_fraction: float | str | Fraction | SupportsIndex, *, seed: int | None = None
 ) -> tuple[list[Item], list[Item]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from mbrparse.errors import MbrparseError
+from mbrparse.errors import ArgumentError, MbrparseError
 from mbrparse.treebank.labels import split_tag
 
 if TYPE_CHECKING:
@@ -35,8 +35,10 @@ class Tree:
     word: str | None
 
     def __init__(self, label: str, children: Sequence[Tree] = (), *, word: str | None = None) -> None:
+        if not isinstance(label, str) or not (word is None or isinstance(word, str)):
+            raise ArgumentError(f"a tree's label and word are text, not {label!r} and {word!r}")
         if word is not None and children:
-            raise ValueError("a node has children or a word, not both")
+            raise ArgumentError("a node has children or a word, not both")
         _set_label(self, label)
         _set_children(self, tuple(children))
         _set_word(self, word)

@@ -138,7 +138,7 @@ def test_wrong_arguments_are_named() -> None:
     refused: list[tuple[Callable[[], object], str]] = [
         (lambda: make("grammar.txt"), "a parser needs a grammar or posteriors, not a str"),
         (lambda: make(GRAMMAR, items="symbols"), "`items` is one of projected, symbol, not 'symbols'"),
-        (lambda: count([read_tree("(S a b)")], "wrods"), "terminals is one of tags, words, not 'wrods'"),
+        (lambda: count([read_tree("(S a b)")], "wrods"), "`terminals` is one of tags, words, not 'wrods'"),
         (lambda: make(GRAMMAR, max_length=0), "`max_length` is one or more, not 0"),
         (
             lambda: make(GRAMMAR, prune=0.1, best_first=BestFirst()),

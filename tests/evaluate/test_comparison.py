@@ -109,7 +109,7 @@ BAD_TREES: dict[str, tuple[Any, Any, str]] = {
 #: Arguments without meaning, whatever the trees are.
 BAD_ARGUMENTS: list[tuple[dict[str, Any], str]] = [
     ({"baseline": "x"}, "no parses are called 'x'; the baseline is one"),
-    ({"average": "mean"}, "no average is called 'mean'"),
+    ({"average": "mean"}, "`average` is one of pooled"),
     ({"criteria": ["recall"]}, "no criterion is called 'recall'"),
     ({"criteria": []}, "no criteria to compare by"),
     ({"evalb": DATA / "sample.prm", "unaries": True}, "mean nothing with evalb"),

@@ -23,7 +23,7 @@ Drawn = TypeVar("Drawn")
 SLOW_SHARE = 0.002
 #: Files of options that are read because they are there.
 CONFIGS = ("mbrparse.toml", "pyproject.toml")
-#: Their time or memory grows with the number, so that a large one is no mistake of the program.
+#: Their time or memory grows with the number, so that a large one in the range is no mistake of the program.
 COSTLY = "count samples resamples iterations runs nonterminals jobs train test sentences"
 ENCODINGS = "utf-8 latin-1 utf-16 rot13 base64 idna unicode_escape none utf-7 cp037"
 OUTPUTS = "out out2 - /dev/null /dev/full . none/out ./out out/ {objective} {seed}"
@@ -171,10 +171,12 @@ def values_by_type(parameter: click.Option) -> tuple[str, ...]:
         return ("",)
     if isinstance(kind, click.Choice):
         return (*kind.choices,) * 5 + ("x", "")
-    if isinstance(kind, (click.IntRange, click.FloatRange)) or kind in (click.INT, click.FLOAT):
+    if isinstance(kind, (click.IntRange, click.FloatRange)):
+        beyond = ("-1", "x", "nan", "inf", "1e308", "²", "9" * 19, "9" * 20, "9" * 5000)
         if name in COSTLY.split():
-            return ("0", "1", "2", "3", "-1", "x", "²")
-        return ("0", "1", "2", "3", "0.5", "5", "-1", "x", "nan", "²", "9" * 5000, *NUMBERS)
+            return ("0", "1", "2", "3", *beyond)
+        ends = [str(end + step) for end in (kind.min, kind.max) for step in (-1, 0, 1)]
+        return ("0", "1", "2", "3", "0.5", "5", "5e-324", *ends, *beyond, *NUMBERS)
     if name == "encoding":
         return (*ENCODINGS.split(), "")
     if "output" in name or (name in WRITTEN and not parameter.multiple):

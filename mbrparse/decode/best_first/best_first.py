@@ -11,10 +11,10 @@ a line of ``figure_of_merit`` in search_kernels.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal
 
+from mbrparse.arguments import checked
 from mbrparse.decode.best_first import search_kernels as factor
 from mbrparse.errors import MbrparseError, OptionsError
 from mbrparse.training.tag_statistics import Statistics
@@ -46,11 +46,17 @@ MERITS = {
 DEFAULT_MERIT = "boundary-trigram"
 
 
-class Until(NamedTuple):
+@checked
+@dataclass(frozen=True)
+class Until:
     """When to stop: at the first parse, at a share of the sentence's probability, or never before the end."""
 
-    name: str
+    name: Literal["first-parse", "exhausted", "mass"]
     mass: float = 1.0
+
+    def __post_init__(self) -> None:
+        if (self.name == "mass") is not (0 < self.mass < 1):
+            raise OptionsError(f"a mass is above 0 and below 1, not {self.mass}")
 
     @classmethod
     def parse(cls, text: str) -> Until:
@@ -60,23 +66,19 @@ class Until(NamedTuple):
         Until(name='mass', mass=0.95)
         """
         name, _, share = text.partition(":")
-        if text in ("first-parse", "exhausted"):
-            return cls(text)
         try:
-            mass = float(share) if name == "mass" else math.nan
+            return cls("mass", float(share)) if name == "mass" else cls(text)  # type: ignore[arg-type]
         except ValueError:
-            mass = math.nan
-        if not 0 < mass < 1:
             raise MbrparseError(
                 f"{text!r} is not understood",
                 remedy="write first-parse, exhausted or mass:SHARE, e.g. mass:0.95",
-            )
-        return cls("mass", mass)
+            ) from None
 
 
 FIRST_PARSE = Until("first-parse")
 
 
+@checked
 @dataclass(frozen=True)
 class BestFirst:
     """How to search (Caraballo & Charniak 1998).

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mbrparse.arguments import checked
 from mbrparse.charts.chart import Chart
 from mbrparse.charts.exhaustive.factory import ChartFactory
 from mbrparse.charts.spans import cell_of
@@ -360,6 +361,7 @@ USUAL = ("labelled-tree", "labelled-recall", "bracketed-recall", "general-recall
 LONGEST = 40
 
 
+@checked
 def explain(
     grammar: Grammar,
     sentence: str | Tree | Sequence[str | Tree],

@@ -8,6 +8,7 @@ from typing import Any, Literal, NamedTuple, cast
 
 import numpy as np
 
+from mbrparse.arguments import checked
 from mbrparse.charts.exhaustive.factory import TIE
 from mbrparse.charts.spans import SpanSummary, no_entries, word_cells
 from mbrparse.decode.answers import DecoderName, ParserOptions, SourceKind, check
@@ -21,6 +22,7 @@ from mbrparse.errors import GrammarError
 from mbrparse.grammar.pcfg import FloatArray, Grammar, IntArray
 
 
+@checked
 class Grammars:
     """Several grammars, whose posteriors are mixed by weights (default: equal ones).
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Unpack, cast, overload
 
+from mbrparse.arguments import checked
 from mbrparse.decode.answers import ParserOptions, ParserSettings, objective_of
 from mbrparse.decode.objectives import Kind, Objective
 from mbrparse.decode.parser.sentences import Line, Sentence, sentences_from
@@ -158,6 +159,7 @@ def source_of(origin: Any, options: ParserOptions) -> Any:
     return (GrammarSource if kind == "pcfg" else PosteriorsSource)(origin, options)
 
 
+@checked
 class Parser:
     """Parses for one objective or several, with a grammar or with another model's posteriors.
 

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mbrparse.arguments import checked
 from mbrparse.charts.exhaustive.factory import TIE
 from mbrparse.decode import answers
 from mbrparse.decode.candidates.candidate_trees import expected_scores, first_best, shares
@@ -158,6 +159,7 @@ def lines_of(choices: Sequence[Reranked], objectives: Sequence[Objective]) -> Ou
     return Output(written, json.dumps(details, allow_nan=False), reason)
 
 
+@checked
 def rerank(
     candidates: str | Path | Iterable[Iterable[tuple[float, Any]]],
     known: PCFG | GivenPosteriors | None = None,

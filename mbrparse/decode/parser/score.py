@@ -14,6 +14,7 @@ from functools import lru_cache
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
+from mbrparse.arguments import checked
 from mbrparse.charts.spans import cell_of
 from mbrparse.decode.answers import ParserOptions
 from mbrparse.decode.objectives import OBJECTIVES
@@ -373,6 +374,7 @@ class ScoreWorker:
         return {**row, "length": len(one.sentence), "line": one.line}
 
 
+@checked
 def score(
     grammar: PCFG | GivenPosteriors,
     trees: brackets.AnyTree | Iterable[brackets.AnyTree | None],

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from mbrparse.arguments import checked
 from mbrparse.errors import CorpusError, InputMismatchError, LabelError, shortened
 from mbrparse.files import read_lines, source_name
 from mbrparse.grammar.pcfg import PCFG
@@ -158,6 +159,7 @@ def sentence_of_line(
     raise CorpusError(f"there is no sentence {number}: the input holds {count}", source=source_name(path))
 
 
+@checked
 def tokenize(line: str) -> list[str]:
     """The words of a sentence of plain text as the Penn Treebank writes them, by NLTK's tokenizer.
 

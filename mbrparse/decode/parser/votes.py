@@ -22,6 +22,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from mbrparse.arguments import checked
 from mbrparse.charts.exhaustive.factory import TIE
 from mbrparse.decode.answers import ParserOptions, Risk, check_risk, objective_of
 from mbrparse.decode.candidates.candidate_trees import expected_scores, first_best, shares
@@ -311,6 +312,7 @@ def _noted(output: Output) -> Output:
     return output._replace(details=json.dumps(row))
 
 
+@checked
 def combine(
     systems: Mapping[str, Sequence[AnyTree | None]],
     objective: str | Objective = "labelled-f",

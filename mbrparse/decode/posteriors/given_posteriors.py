@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from mbrparse.arguments import checked
 from mbrparse.charts.spans import SpanEntries, begins, cell_of
 from mbrparse.decode.label_order import LabelOrder
 from mbrparse.decode.span_posteriors import Counts, continuations
@@ -221,6 +222,7 @@ def checked_weights(weights: Sequence[float] | None, count: int, what: str) -> F
     return shares
 
 
+@checked
 def mix_posteriors(
     models: Sequence[GivenPosteriors], weights: Sequence[float] | None = None
 ) -> GivenPosteriors:

@@ -29,6 +29,7 @@ from typing import Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
+from mbrparse.arguments import checked
 from mbrparse.charts.spans import SpanEntries
 from mbrparse.decode.label_order import LabelOrder
 from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors, added_up, parted
@@ -55,6 +56,7 @@ REQUIRED = tuple(_ARRAYS)[:7]
 _HOW_TO_WRITE = f"write it with np.savez_compressed and the arrays {', '.join(REQUIRED)} (docs/posteriors.md)"
 
 
+@checked
 def read_posteriors(path: str | Path, marks: LabelMarks | str | None = None) -> GivenPosteriors:
     """Read and check a file of posteriors.
 
@@ -226,6 +228,7 @@ class PosteriorsWriter:
         write_arrays(stream, first | texts | self._columns)
 
 
+@checked
 def posteriors(
     marginals: Any,
     lengths: Any,
@@ -266,6 +269,8 @@ def posteriors(
         Arrays that cannot be those of sentences.
     """
     names = [str(label) for label in labels]
+    if not names:
+        refuse("labels", "there are none", "give the label of each number of the arrays' last axis")
     arrays, words, dropped = span_arrays("marginals", marginals, lengths, ends, null, names)
     entries = []
     for sentence, (array, length) in enumerate(zip(arrays, words.tolist(), strict=True)):
@@ -312,12 +317,16 @@ def _numbers(name: str, values: Any) -> npt.NDArray[Any]:
     if hasattr(values, "detach"):  # torch's, perhaps with a gradient, or of a GPU
         values = values.detach().cpu()
         values = (values.float() if "bfloat16" in str(values.dtype) else values).numpy()
-    array = np.atleast_1d(values)
+    try:
+        array = np.atleast_1d(values)
+    except ValueError:
+        array = np.empty(1, object)
     if array.dtype.kind not in "fiub" and array.dtype.name != "bfloat16":
         refuse(name, "holds something else than numbers", "give one array, or one for each sentence")
     return array if array.dtype.kind in "iu" or array.dtype.itemsize in (4, 8) else array.astype(np.float32)
 
 
+@checked
 def span_marginals(scores: Any, lengths: Any, ends: str = "exclusive", null: int | None = None) -> Any:
     """The probability of each label over each span, in a model that scores spans (a CRF's logits).
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 import numpy as np
 
+from mbrparse.arguments import checked
 from mbrparse.decode.parser.sentences import Sentence, sentences_from
 from mbrparse.decode.parser.sources import check_fit, terminals_of
 from mbrparse.decode.words.prefixes import Prefixes
@@ -200,6 +201,7 @@ def _tag(symbol: str) -> str:
     return unquote(symbol) if is_terminal(symbol) else split_tag(unescape(project(symbol)))[1]
 
 
+@checked
 def surprisal(
     grammar: PCFG,
     sentences: AnyTree | Iterable[AnyTree | Sequence[str | Tree]],

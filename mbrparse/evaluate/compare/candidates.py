@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from mbrparse.arguments import checked
 from mbrparse.errors import InputMismatchError, MbrparseError
 from mbrparse.evaluate.align import Form, Place, TreeSource, gold_file, parse_files
 from mbrparse.evaluate.counts import Brackets, Comparison, GoldSentence, Matches, compared_labels, trees_in
@@ -29,6 +30,7 @@ _CRITERIA = {criterion.name: criterion for criterion in PAPER + MORE}
 _PLACE = Place("the trees compared", 1, "sentence")
 
 
+@checked
 class TreeRates:
     """The rates that trees have by a criterion if another one is the correct one, tree by tree.
 

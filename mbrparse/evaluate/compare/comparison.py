@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, Protocol, runtime_checkable
 
+from mbrparse.arguments import checked
 from mbrparse.errors import MbrparseError, visible
 from mbrparse.evaluate.align import Form, TreeSource, trees_in_memory
 from mbrparse.evaluate.breakdowns import By
@@ -35,6 +36,7 @@ class ParsedTrees(Protocol):
 Parses = Mapping[str, Sequence[AnyTree | None]] | ParsedTrees | Sequence[Tree | None]
 
 
+@checked
 def compare(
     gold: Sequence[AnyTree],
     parses: Parses,

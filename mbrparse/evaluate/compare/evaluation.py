@@ -27,6 +27,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from mbrparse.arguments import MOST_RESAMPLES, checked
 from mbrparse.errors import InputMismatchError, MbrparseError
 from mbrparse.evaluate import significance, tables
 from mbrparse.evaluate.align import Digest, Form, Sides, TreeSource, gold_file, parse_files, with_our_labels
@@ -178,6 +179,7 @@ def _tests(
 USUAL = ("labelled_recall", "bracketing_f")
 
 
+@checked
 @dataclass(frozen=True)
 class EvaluationSettings:
     """How trees are compared, averaged and tested.
@@ -200,8 +202,6 @@ class EvaluationSettings:
     profile: str | None = None  #: the name of the profile if one was given, for the signature
 
     def __post_init__(self) -> None:
-        if self.average not in get_args(Average):
-            raise MbrparseError(f"no average is called {self.average!r}", remedy="pooled or sentence")
         if self.average != "pooled" and isinstance(self.how, profiles.SpanConventions):
             raise MbrparseError(
                 "an average means nothing here: each criterion says its own",
@@ -218,8 +218,11 @@ class EvaluationSettings:
         if not isinstance(self.how, Comparison) and any(one in profiles.OF_WORDS for one in self.criteria):
             names = " and ".join(one.name for one in profiles.OF_WORDS)
             raise MbrparseError(f"{names} are not among this profile's criteria", remedy="they are goodman's")
-        if self.seed < 0 or (self.resamples or 0) < 0:
-            raise MbrparseError("resamples and seed are not negative", remedy="resamples=0 tests nothing")
+        if not 0 <= (self.resamples or 0) <= MOST_RESAMPLES:
+            raise MbrparseError(
+                f"`resamples` is a number up to {MOST_RESAMPLES:,}, not {self.resamples}",
+                remedy="zero tests nothing",
+            )
         if self.criterion is not None and self.criterion not in self.tested():
             raise MbrparseError(
                 f"no criterion of this table is called {self.criterion!r}",

@@ -248,8 +248,8 @@ def compare_sources(
     labels = LabelNumbers()
     names = [source.name for source in parses]
     correct, gold_trees = kept_trees(gold, labels)
-    read, trees = zip(*(kept_trees(source, labels) for source in parses), strict=True)
-    parsed = dict(zip(names, trees, strict=True))
+    kept = [kept_trees(source, labels) for source in parses]
+    read, parsed = [source for source, _ in kept], dict(zip(names, (trees for _, trees in kept), strict=True))
     how = settings.how if isinstance(settings.how, counts.Comparison) else None
     marked = {name: MarkedTrees(labels, how) for name in names}
     pairs: list[Pair | None] = [None] * len(names)

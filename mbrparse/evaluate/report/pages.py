@@ -14,6 +14,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from mbrparse.arguments import checked
 from mbrparse.errors import FileError, visible
 from mbrparse.evaluate.align import TreeSource, trees_in_memory
 from mbrparse.evaluate.compare import comparison
@@ -88,6 +89,7 @@ def write_report(
     return folder / "index.html"
 
 
+@checked
 def report(
     gold: Sequence[AnyTree],
     parses: Parses,

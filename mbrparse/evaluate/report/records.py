@@ -36,7 +36,7 @@ from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -195,6 +195,7 @@ THRESHOLD = 0.01
 PARTS = 100
 
 
+@runtime_checkable
 class SpanArrays(Protocol):
     """Posteriors of the spans of all sentences; the entries of sentence s are first[s] up to first[s + 1].
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal, get_args
 
+from mbrparse.arguments import checked
 from mbrparse.errors import CorpusError, MbrparseError
 from mbrparse.files import source_name
 from mbrparse.log import counted
@@ -236,6 +237,7 @@ def _prepared(
             yield placed._replace(tree=binarize(cleaned, binarization, heads))
 
 
+@checked
 def read_trees(
     corpus: str | Path,
     *,
@@ -316,6 +318,7 @@ def _refuse(source: str, line: int) -> None:
     )
 
 
+@checked
 def read_parses(path: str | Path, *, encoding: str = "utf-8") -> list[Tree | None]:
     """Read a parser's output as ``mbrparse evaluate`` does: a tree for each sentence, None without a parse.
 

@@ -13,6 +13,7 @@ from functools import lru_cache
 from itertools import chain, islice
 from typing import Any, NamedTuple
 
+from mbrparse.arguments import checked
 from mbrparse.errors import CorpusError, MbrparseError
 from mbrparse.files import source_name
 from mbrparse.treebank import clean
@@ -152,6 +153,7 @@ class TreebankStatistics:
         return {name: dict(sorted(found[name].items(), key=orders[name in NUMBERED])) for name in TABLES}
 
 
+@checked
 def treebank_statistics(
     *specs: str,
     functions: str = clean.STRIP,

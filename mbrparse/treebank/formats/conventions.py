@@ -21,6 +21,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Literal, get_args
 
+from mbrparse.arguments import checked
 from mbrparse.errors import MbrparseError
 from mbrparse.treebank.brackets import ReadTree, read_trees
 from mbrparse.treebank.clean import PENN_CATEGORIES, WRAPPERS, LabelMap
@@ -98,6 +99,7 @@ _LABELS = re.compile(r"(?:[^\s(),]+(?:,[^\s(),]+)*)?")
 _BELOW = re.compile(r"(?:[^\s(),=]+=?[^\s(),=]*|=[^\s(),=]+)?")
 
 
+@checked
 @dataclass(frozen=True)
 class CorpusReading:
     """What a user says of a corpus; labels have commas between, and wildcards as in a label map.
