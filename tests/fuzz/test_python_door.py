@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import mbrparse as mp
@@ -101,7 +101,6 @@ def test_every_public_name_is_called() -> None:
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", CALLS)
-@settings(max_examples=40)
 @given(data=st.data())
 def test_odd_arguments_are_refused_or_mean_something(name: str, data: st.DataObject) -> None:
     function: Callable[..., Any] = getattr(mp, name)
