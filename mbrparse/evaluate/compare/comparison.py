@@ -133,6 +133,7 @@ def compare(
     return evaluate(correct, sources(parses), how, log, fell_back=fell_back, runs=several)
 
 
+@checked
 def settings(
     log: Callable[[str], None] | None,
     shown: Mapping[str, Any],
