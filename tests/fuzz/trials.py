@@ -175,7 +175,7 @@ def values_by_type(parameter: click.Option) -> tuple[str, ...]:
         beyond = ("-1", "x", "nan", "inf", "1e308", "²", "9" * 19, "9" * 20, "9" * 5000)
         if name in COSTLY.split():
             return ("0", "1", "2", "3", *beyond)
-        ends = [str(end + step) for end in (kind.min, kind.max) for step in (-1, 0, 1)]
+        ends = [str(end + step) for end in (kind.min or 0, kind.max or 0) for step in (-1, 0, 1)]
         return ("0", "1", "2", "3", "0.5", "5", "5e-324", *ends, *beyond, *NUMBERS)
     if name == "encoding":
         return (*ENCODINGS.split(), "")

@@ -327,7 +327,7 @@ def _numbers(name: str, values: Any) -> npt.NDArray[Any]:
 
 
 @checked
-def span_marginals(scores: Any, lengths: Any, ends: str = "exclusive", null: int | None = None) -> Any:
+def span_marginals(scores: Any, lengths: Any, ends: str = "exclusive", null: str | int | None = None) -> Any:
     """The probability of each label over each span, in a model that scores spans (a CRF's logits).
 
     A tree is as probable as exp of the sum of its spans' scores. Trees are the binary ones with one label on
