@@ -11,7 +11,7 @@ from mbrparse.charts.spans import SYMBOL_IDS, SpanEntries, Spans, SpanSummary
 from mbrparse.errors import NumberRangeError
 
 if TYPE_CHECKING:
-    from mbrparse.charts.exhaustive.occurrences import Occurrences
+    from mbrparse.charts.occurrences import Occurrences
     from mbrparse.charts.packed_forest import Forest, SpanFilter
     from mbrparse.grammar.pcfg import FloatArray, IntArray
 

@@ -390,3 +390,16 @@ def _best_chains(
         chains |= found
         level = sorted(found)
     return chains
+
+
+def ranges(first: IntArray, ids: IntArray) -> tuple[IntArray, IntArray]:
+    """The numbers from ``first[i]`` up to ``first[i + 1]`` for each of the ids, and whose they are.
+
+    >>> [part.tolist() for part in ranges(np.array([0, 2, 5]), np.array([1, 0]))]
+    [[0, 0, 0, 1, 1], [2, 3, 4, 0, 1]]
+    """
+    begin = first[ids].astype(np.int64)
+    counts = first[ids + 1].astype(np.int64) - begin
+    owner: IntArray = np.repeat(np.arange(len(ids)), counts)
+    places: IntArray = np.arange(len(owner)) + np.repeat(begin - np.cumsum(counts) + counts, counts)
+    return owner, places

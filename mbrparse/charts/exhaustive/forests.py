@@ -26,9 +26,9 @@ import numpy as np
 from mbrparse.charts import packed_forest as packed
 from mbrparse.charts import rule_tables
 from mbrparse.charts.chart import TOO_IMPROBABLE, TOO_LARGE, Cell, Chart, Derivation
-from mbrparse.charts.exhaustive.best import Maxima, best_derivation, fill_maxima, ranges
+from mbrparse.charts.exhaustive.best import Maxima, best_derivation, fill_maxima
 from mbrparse.charts.exhaustive.inside_outside import forest_inside, forest_outside
-from mbrparse.charts.exhaustive.occurrences import LabelSets, Occurrences
+from mbrparse.charts.occurrences import LabelSets, Occurrences
 from mbrparse.charts.packed_forest import Forest, InsideNodes, Prediction, SpanFilter, forest_cell
 from mbrparse.charts.rule_tables import BestChains, Floats, Ints, Rules, UnaryTables, Words
 from mbrparse.charts.spans import (
@@ -246,7 +246,7 @@ class LogForest:
     def _chains(self, first: int, last: int) -> tuple[IntArray, IntArray, IntArray]:
         """Bottom, entry in the closure and top of each chain of unary rules between nodes of a cell."""
         unary = self._unary
-        bottom, entries = ranges(unary.closure_start, self._forest.node_symbol[first:last])
+        bottom, entries = rule_tables.ranges(unary.closure_start, self._forest.node_symbol[first:last])
         # Nodes that derive others have all been made.
         return first + bottom, entries, self._slots(first, last)[unary.closure_top[entries]]
 

@@ -20,8 +20,8 @@ import numpy.typing as npt
 
 from mbrparse.charts.chart import Chart
 from mbrparse.charts.exhaustive.factory import ForestCharts
-from mbrparse.charts.exhaustive.occurrences import Occurrences
 from mbrparse.charts.kernel import kernel
+from mbrparse.charts.occurrences import Occurrences
 from mbrparse.charts.packed_forest import Forest, Index, forest_cell
 from mbrparse.charts.rule_tables import Floats, Ints
 from mbrparse.decode.derivations.search import Gains

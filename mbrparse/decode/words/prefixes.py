@@ -28,12 +28,11 @@ from scipy.sparse import csr_array
 
 from mbrparse.charts import rule_tables
 from mbrparse.charts.chart import TOO_IMPROBABLE, TOO_LARGE
-from mbrparse.charts.exhaustive.best import ranges
 from mbrparse.charts.exhaustive.factory import ChartFactory, default_max_length
 from mbrparse.charts.kernel import inner_kernel, kernel
 from mbrparse.charts.left_corner import LeftCorners, close_left, left_corners
 from mbrparse.charts.packed_forest import InsideNodes, forest_cell
-from mbrparse.charts.rule_tables import Closure, Floats, Indices, Ints, Rules, RulesByChild, Words
+from mbrparse.charts.rule_tables import Closure, Floats, Indices, Ints, Rules, RulesByChild, Words, ranges
 from mbrparse.charts.spans import begins
 from mbrparse.errors import ChartOverflowError, NumberRangeError
 from mbrparse.grammar.pcfg import PCFG, UNKNOWN_TERMINAL, FloatArray, IntArray
@@ -339,7 +338,7 @@ class Prefixes:
                 for start in range(k):
                     cell = forest_cell(start, k)
                     nodes = np.arange(first[cell], first[cell + 1])
-                    node, pairs = ranges(pair_start, symbol[nodes])
+                    node, pairs = rule_tables.ranges(pair_start, symbol[nodes])
                     passed = expected[start, tables.pair_parent[pairs]] + inside[nodes[node]]
                     np.logaddexp.at(sums, pairs, passed)
                 np.logaddexp.at(arriving, tables.right, np.repeat(sums, np.diff(tables.rule_start)) + rule)

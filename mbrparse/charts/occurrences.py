@@ -20,8 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mbrparse.charts.exhaustive.best import ranges
-from mbrparse.charts.rule_tables import Floats, Ints, UnaryTables, other_rules, unary_closure
+from mbrparse.charts.rule_tables import Floats, Ints, UnaryTables, other_rules, ranges, unary_closure
 from mbrparse.charts.spans import NO_LABEL
 from mbrparse.treebank.labels import is_continuation_label
 
