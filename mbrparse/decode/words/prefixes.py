@@ -32,7 +32,7 @@ from mbrparse.charts.exhaustive.factory import ChartFactory, default_max_length
 from mbrparse.charts.kernel import inner_kernel, kernel
 from mbrparse.charts.left_corner import LeftCorners, close_left, left_corners
 from mbrparse.charts.packed_forest import InsideNodes, forest_cell
-from mbrparse.charts.rule_tables import Closure, Floats, Indices, Ints, Rules, RulesByChild, Words, ranges
+from mbrparse.charts.rule_tables import Closure, Floats, Indices, Ints, Rules, RulesByChild, Words
 from mbrparse.charts.spans import begins
 from mbrparse.errors import ChartOverflowError, NumberRangeError
 from mbrparse.grammar.pcfg import PCFG, UNKNOWN_TERMINAL, FloatArray, IntArray
