@@ -68,7 +68,7 @@ def test_alpinos_words_are_in_the_order_of_its_sentences() -> None:
 def test_lemmas_where_there_are_none() -> None:
     with pytest.raises(CorpusError, match=r"embedded:flights gives no lemmas.*icepahc:PATH"):
         read_corpus("embedded:flights", CorpusReading(leaves="lemma"))
-    with pytest.raises(MbrparseError, match="leaves is one of word, lemma, both, not 'root'"):
+    with pytest.raises(MbrparseError, match="`leaves` is one of word, lemma, both, not 'root'"):
         CorpusReading(leaves="root")  # type: ignore[arg-type]
 
 
