@@ -333,7 +333,7 @@ def test_arguments_that_have_no_meaning() -> None:
     arguments: Any
     for arguments, message in (
         ({"systems": [one, other]}, "`systems` is Mapping"),
-        ({"weights_by": "labels"}, "`weights_by` is system or label, not 'labels'"),
+        ({"weights_by": "labels"}, "`weights_by` is one of system, label, not 'labels'"),
         ({"weights_by": "label"}, "`weights_by` needs `weights_from`"),
         ({"weights_from": learnt, "weights": [1, 1]}, "give `weights` or `weights_from`, not both"),
         ({"weights_from": (one, {"a": one})}, "`weights_from` has trees of all systems"),
