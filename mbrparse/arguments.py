@@ -46,9 +46,9 @@ def checked(function: Called) -> Called:
             parameter = signature.parameters[argument]
             kind = _evaluated(parameter.annotation, function.__module__)
             if parameter.kind is parameter.VAR_POSITIONAL:
-                kind = tuple[kind, ...]
+                kind = types.GenericAlias(tuple, (kind, ...))
             elif get_origin(kind) is Unpack:
-                check_types(name, *get_args(kind), value)
+                check_types(name, get_args(kind)[0], value)
                 continue
             _check(name, argument, parameter.annotation, kind, value)
         return function(*given, **named)

@@ -88,14 +88,41 @@ class Digits:
         return log(sum((p * top.get(a, ZERO) for a, p in self._start.items()), ZERO))
 
     def posteriors(self, projection: Projection | None = None) -> dict[LabelledSpan, Number]:
-        """How often each label is expected over each span; preterminals over words too."""
+        """The probability of each label as a constituent over each span, and over words as a preterminal."""
+        found = defaultdict(mpf, self.at_least_one(lambda a: project(a, projection)))
+        for place, word in enumerate(self._words):
+            for a, around in self.outside.get((place, place + 1), {}).items():
+                if a in self.inside[place, place + 1] and (a, word) in self._lexical:
+                    mass = self._lexical[a, word] * around / self.total
+                    found[place, place + 1, project(a, projection)] += mass
+        return dict(found)
+
+    def at_least_one(self, kind_of: Callable[[str], str]) -> dict[LabelledSpan, Number]:
+        """The probability that a constituent of a kind is over a span; preterminals are none.
+
+        What comes to a kind from above is shared among its symbols by where it comes first: with the closure
+        C over chains, first C = outside.
+        """
         found: dict[LabelledSpan, Number] = defaultdict(mpf)
         for (start, end), cell in self.outside.items():
-            for a, around in cell.items():
-                inner = self.inside[start, end].get(a)
-                if inner:
-                    found[start, end, project(a, projection)] += inner * around / self.total
+            kinds: dict[str, list[str]] = defaultdict(list)
+            for a in cell:
+                kinds[kind_of(a)].append(a)
+            for kind, own in kinds.items():
+                for a, around in zip(own, self._first(own, [cell[a] for a in own]), strict=True):
+                    inner = self.inside[start, end].get(a, ZERO)
+                    if inner and end - start == 1:
+                        inner -= self._lexical.get((a, self._words[start]), ZERO)
+                    if inner:
+                        found[start, end, kind] += inner * around / self.total
         return dict(found)
+
+    def _first(self, own: Sequence[str], around: Sequence[Number]) -> Sequence[Number]:
+        chained = {(top, a): p for a in own for top, p in self._chains.get(a, ()) if top in own}
+        if all(p == 1 if top == a else not p for (top, a), p in chained.items()):
+            return around
+        closure = mp.matrix([[chained.get((top, a), ZERO) for top in own] for a in own])
+        return list(mp.lu_solve(closure, mp.matrix(list(around))))
 
     def _spans(self) -> list[Span]:
         n = self.length

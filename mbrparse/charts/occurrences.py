@@ -55,7 +55,7 @@ def returns(grammar: PCFG, closure: UnaryTables, label: Ints) -> Returns:
     >>> from mbrparse.grammar.grammar_files import grammar
     >>> pcfg = grammar("S -> S [0.75] | A [0.25]\\nA -> 'x' [1.0]").pcfg
     >>> returns(pcfg, unary_tables(pcfg), pcfg.label_ids).stays.tolist()
-    [1.0, 0.25, 1.0]
+    [1.0, 0.25]
     """
     count, top = len(label), closure.closure_top
     bottom = np.repeat(np.arange(count), np.diff(closure.closure_start))

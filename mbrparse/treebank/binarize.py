@@ -260,7 +260,7 @@ def translated(tree: Tree, marks: codec.LabelMarks) -> Tree:
     A null label becomes the continuation of the label above, but at the root.
 
     >>> from mbrparse.treebank.brackets import read_tree
-    >>> marks = LabelMarks("::", "|<", "-")
+    >>> marks = codec.LabelMarks("::", "|<", "-")
     >>> print(translated(read_tree("(S::VP (V a) (VP|<> (P b) (- (N c) (N d))))"), marks))
     (S+VP (V a) (VP_Cont (P b) (VP_Cont (N c) (N d))))
     """

@@ -53,7 +53,7 @@ def test_files_in_several_encodings(command: Command) -> None:
         ("bank", "utf-16,ascii", "bank/1.mrg:1: bytes that are not ascii"),
         ("bank", "utf-9,latin-1", "there is no encoding 'utf-9'"),
         ("none.mrg", "utf-8,latin-1", "none.mrg: no such file"),
-        ("-", "utf-8,latin-1", "<stdin>: standard input is read once, in one encoding"),
+        ("-", "utf-8,latin-1", "<stdin>: can be read once, and is to be read several times"),
     ]
     for name, encodings, message in wrong:
         outcome = command(f"binarize {name} --encoding {encodings} -o out", stdin="(S a b)")

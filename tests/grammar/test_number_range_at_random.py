@@ -176,7 +176,8 @@ def check_objectives(case: Case) -> None:
         return
     wide = {key: g for key, g in true.posteriors(case.projection).items() if key[1] - key[0] > 1}
     recalls = ("labelled-recall", "bracketed-recall")
-    free = {name: free_optimum(wide, length, name == "labelled-recall") for name in recalls}
+    over = {key: g for key, g in true.at_least_one(lambda _: "").items() if key[1] - key[0] > 1}
+    free = {name: free_optimum(g, length, True) for name, g in zip(recalls, (wide, over), strict=True)}
     [parse] = Parser(case.pcfg, *(OBJECTIVES[name] for name in free)).parse([case.words])
     assert parse.reason is None
     check_scores(parse, free)

@@ -61,7 +61,7 @@ def test_what_binarize_does(options: str, arguments: dict[str, Any], command: Co
     ("arguments", "message"),
     [
         ({"sections": "02-21"}, "sections of embedded:flights; only wsj:DIR has them"),
-        ({"unary": "none"}, "unary is one of top, bottom, join, join-tags, keep, not 'none'"),
+        ({"unary": "none"}, "read_trees: `unary` is one of top, bottom, join, join-tags, keep, not 'none'"),
     ],
 )
 def test_arguments_that_mean_nothing(arguments: dict[str, Any], message: str) -> None:

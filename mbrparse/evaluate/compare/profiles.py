@@ -275,7 +275,7 @@ class WordTally:
 def lineages(tree: counts.Brackets, words: int) -> list[Lineage]:
     """The lineage of each word.
 
-    >>> tree = Brackets([(0, 5), (0, 3), (1, 3)], ["S", "N1", "N1"])
+    >>> tree = counts.Brackets([(0, 5), (0, 3), (1, 3)], ["S", "N1", "N1"])
     >>> for lineage in lineages(tree, 5):
     ...     print(*("[" if part == 0 else "]" if part == 1 else part for part in lineage))
     N1 [ S
