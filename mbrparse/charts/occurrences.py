@@ -184,6 +184,13 @@ class Occurrences:
         columns = self._cell, self._symbol, self._inside, self._outside
         return Occurrences(self._sets, *(column[nodes] for column in columns))
 
+    @cached_property
+    def _sorted(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The nodes by cell and symbol, and the key of each: cell * symbols + symbol."""
+        key = self._cell.astype(np.int64) * len(self._sets.label) + self._symbol
+        order = np.argsort(key)
+        return order, key[order]
+
     def _parts(self, chains: Returns) -> Iterator[NDArray[np.float64]]:
         """Yield by node its part of the probability of one of its set over its span, of two, and so on.
 
@@ -191,11 +198,10 @@ class Occurrences:
         """
         stays, size = chains.stays[self._symbol], len(self._symbol)
         bottom, entry = ranges(chains.start, self._symbol)
-        key = self._cell.astype(np.int64) * len(chains.stays) + self._symbol
-        order = np.argsort(key)
-        wanted = self._cell[bottom].astype(np.int64) * len(chains.stays) + chains.top[entry]
-        place = np.minimum(np.searchsorted(key[order], wanted), size - 1)
-        there = key[order][place] == wanted
+        order, keys = self._sorted
+        key = self._cell[bottom].astype(np.int64) * len(chains.stays) + chains.top[entry]
+        place = np.minimum(np.searchsorted(keys, key), size - 1)
+        there = keys[place] == key
         top, bottom, value = order[place[there]], bottom[there], chains.value[entry[there]]
 
         def above(values: Floats) -> NDArray[np.float64]:

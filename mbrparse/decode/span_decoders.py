@@ -283,8 +283,10 @@ class NaryDecoder:
         # Of labels that are as probable the one that is best alone comes first.
         order = np.lexsort((entries.label_ids, entries.label_ids != summary.label[cell], -entries.g, cell))
         cells = cell[order].astype(np.int32)
-        rank = np.arange(len(cells)) - np.searchsorted(cells, cells)
-        over = posteriors.brackets(int(rank.max(initial=0)) + 1, nary=True)[rank, cells]
+        over = np.zeros(len(cells))
+        if any(objective.weight(Item.SPAN) for objective in self._objectives):
+            rank = np.arange(len(cells)) - np.searchsorted(cells, cells)
+            over = posteriors.brackets(int(rank.max(initial=0)) + 1, nary=True)[rank, cells]
         return _Constituents(*known, cells, entries.label_ids[order], entries.g[order], over)
 
     def _best_f(self, objective: Objective, constituents: _Constituents) -> tuple[float, _Tree]:

@@ -182,7 +182,7 @@ def test_another_corpus_is_another_grid(command: Command) -> None:
 @pytest.mark.long
 def test_a_grid_that_is_ended_leaves_no_temporary_files(folder: Path) -> None:
     with started(f"grid embedded:flights -o {folder}/out --folds 8 --jobs 2") as process:
-        while not list(folder.glob("out/work/*/*")):
+        while not list((folder / "out" / "work").glob("*/*")):
             assert process.poll() is None
             time.sleep(0.01)
         process.send_signal(signal.SIGTERM)
