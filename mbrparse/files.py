@@ -22,6 +22,7 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TextIO
+from zlib import crc32
 
 from mbrparse.errors import FileError
 
@@ -40,7 +41,6 @@ UNWRITTEN = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EBADF, errno.EIO)
 _ERRORS = "backslashreplace"
 #: Bytes of a file's name that the name of the one beside it repeats: file systems allow 255, some fewer.
 _REPEATED = 100
-_RANDOM = re.compile("[0-9a-f]{8}")
 
 # The handler of decoding errors that puts half a character, which no output can hold, in the place of bytes.
 _MARK = "mbrparse-mark"
@@ -206,11 +206,7 @@ def _descriptor(path: str | Path) -> Iterator[int]:
         batch = _batch.get()
         file = _Replacement(path, None if batch is None else batch[1])
         files.append(file)
-        handle = file.open()
-        try:
-            yield handle
-        finally:
-            os.close(handle)
+        yield file.open()
         file.complete = True
 
 
@@ -265,25 +261,40 @@ def placed(path: str | Path) -> str:
 
 
 @contextmanager
-def only_run(path: str | Path, remedy: str) -> Iterator[None]:
-    """Hold a folder, or a file, which is made if it is not there; the system lets go when the process ends.
+def only_run(path: str | Path) -> Iterator[None]:
+    """Hold a folder, or a file, which is made if it is not there, and goes if nothing is written to it.
 
-    Raises FileError where another run holds it.
+    The system lets go when the process ends. Raises FileError where another run holds it.
     """
-    flags = os.O_RDONLY if os.path.isdir(path) else os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW
     with as_file_errors(path):
-        handle = os.open(path, flags, 0o666)
+        handle = _hold(path, path)
     try:
-        # Of a file that was renamed meanwhile, the other run has just ended.
-        if not (_lock(handle) and os.path.samestat(os.fstat(handle), os.lstat(path))):
-            raise FileError("another run is at work here", source=str(path), remedy=remedy)
         yield
     finally:
+        with suppress(OSError):
+            if os.path.isfile(path) and os.path.getsize(path) == 0:
+                os.unlink(path)
         os.close(handle)
 
 
+def _hold(path: str | Path, of: str | Path, mode: int = 0o666) -> int:
+    """Open and lock a file or folder until it is closed; messages call it ``of``."""
+    flags = os.O_RDONLY if os.path.isdir(path) else os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW
+    handle = os.open(path, flags, mode)
+    try:
+        # Of a file that was renamed meanwhile, the other run has just ended.
+        if _lock(handle) and os.path.samestat(os.fstat(handle), os.lstat(path)):
+            return handle
+    except OSError:
+        pass
+    os.close(handle)
+    raise FileError(
+        "another run is at work here", source=str(of), remedy="wait for it, or give another output"
+    )
+
+
 def _lock(handle: int) -> bool:
-    """Lock an open file until it is closed; whether no other has locked it, as far as the system can say."""
+    """Lock an open file; whether no other has locked it, as far as the system can say."""
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -305,12 +316,15 @@ class _Replacement:
         self.path, self._kept = path, kept
         with as_file_errors(path):
             self._target = placed(path)
-            self._folder, name = os.path.split(self._target)
-            if os.path.basename(path) == "":  # "" and "folder/"
+            folder, name = os.path.split(self._target)
+            if os.path.basename(path) == "" or os.path.isdir(self._target):  # "" and "folder/"
                 raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
             # Asked now, not when all the work is done: whether the name is too long, and the folder there.
-            self._mode = _mode(self._target)
-            os.stat(self._folder)
+            self._mode: int | None = None
+            with suppress(FileNotFoundError):
+                mode = os.lstat(self._target).st_mode
+                self._mode = None if stat.S_ISLNK(mode) else stat.S_IMODE(mode)
+            os.stat(folder)
         # As root, the system would allow it.
         if self._mode is not None and not (self._mode & 0o222 and os.access(self._target, os.W_OK)):
             raise FileError(
@@ -318,30 +332,24 @@ class _Replacement:
                 source=str(path),
                 remedy="choose another name, or allow it: chmod u+w",
             )
-        self._hidden = f".{os.fsencode(name)[:_REPEATED].decode('utf-8', 'ignore')}."
-        hidden = os.path.join(self._folder, self._hidden + os.urandom(4).hex())
+        begun, number = os.fsencode(name)[:_REPEATED].decode("utf-8", "ignore"), crc32(os.fsencode(name))
+        hidden = os.path.join(folder, f".{begun}.{number:08x}")
         self._beside = hidden if kept is None else self._target + PART
-        self._held: int | None = None
+        self._handle: int | None = None
         self.complete = False
 
     def open(self) -> int:
         """A descriptor to write to; the file gets the old one's permissions."""
-        mode = 0o666 if self._mode is None else self._mode
-        exclusive = os.O_EXCL if self._kept is None else os.O_NOFOLLOW
-        self._remove_left_over()
+        mode, size = 0o666 if self._mode is None else self._mode, 0
         with as_file_errors(self.path):
-            while self._held is None:
-                handle = os.open(self._beside, os.O_RDWR | os.O_CREAT | exclusive, mode)
-                _lock(handle)
-                if os.fstat(handle).st_nlink:  # no other run took it for a left-over meanwhile
-                    self._held = os.dup(handle)
-                else:
-                    os.close(handle)
+            if self._kept is None:
+                self._handle = handle = _hold(self._beside, self.path, mode)
+            else:
+                self._handle = handle = os.open(self._beside, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, mode)
+                with open(self._beside, "rb") as lines:
+                    size = sum(len(line) for line, _ in zip(lines, range(self._kept), strict=False))
             if self._mode is not None:
                 os.fchmod(handle, self._mode)
-        if self._kept is not None:
-            with open(self._beside, "rb") as lines:
-                size = sum(len(line) for line, _ in zip(lines, range(self._kept), strict=False))
             os.ftruncate(handle, size)
             os.lseek(handle, 0, os.SEEK_END)
         return handle
@@ -350,29 +358,19 @@ class _Replacement:
         """Rename the new file to the target."""
         with as_file_errors(self.path):
             os.replace(self._beside, self._target)
-        self._release()
+        self._close()
 
     def remove(self) -> None:
-        """Remove the new file, if it is there and no part."""
-        if self._kept is None:
+        """Remove the new file, if it was made and is no part."""
+        if self._kept is None and self._handle is not None:
             with suppress(OSError):
                 os.unlink(self._beside)
-        self._release()
+        self._close()
 
-    def _release(self) -> None:
-        if self._held is not None:
-            os.close(self._held)
-            self._held = None
-
-    def _remove_left_over(self) -> None:
-        """Remove new files that killed runs have left: no process holds them."""
-        with suppress(OSError), os.scandir(self._folder) as entries:
-            for one in entries:
-                begun, random = one.name[:-8], one.name[-8:]
-                if begun == self._hidden and _RANDOM.fullmatch(random) and one.is_file(follow_symlinks=False):
-                    with suppress(OSError), open(one.path, "rb") as stream:
-                        fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                        os.unlink(one.path)
+    def _close(self) -> None:
+        if self._handle is not None:
+            os.close(self._handle)
+            self._handle = None
 
 
 #: The files of the innermost ``atomic_outputs``, and the lines of their parts that are kept.
@@ -412,17 +410,6 @@ def atomic_outputs(kept: int | None = None) -> Iterator[list[_Replacement]]:
         _batch.reset(token)
         for file in files:
             file.remove()
-
-
-def _mode(path: str) -> int | None:
-    """The permissions of a file that would be replaced, if there is one; a link has none."""
-    try:
-        mode = os.stat(path).st_mode
-    except FileNotFoundError:
-        return None
-    if stat.S_ISDIR(mode):
-        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-    return None if os.path.islink(path) else stat.S_IMODE(mode)
 
 
 def _place(files: list[_Replacement]) -> None:

@@ -130,7 +130,7 @@ def resumable_outputs(
     """
     parts = [placed(path) + PART for path in paths]
     beside = f"{parts[0]}.settings"
-    with only_run(parts[0], "wait for it, or give another output"):
+    with only_run(parts[0]):
         done = 0
         if resume and os.path.exists(beside):
             load(beside, list[str], settings, "leave `resume` out to begin anew")

@@ -60,8 +60,8 @@ def read_config(path: str | Path) -> dict[str, Any]:
         raise FileError(
             f"not TOML: {error}", source=source_name(path), remedy="mend it, or --no-config"
         ) from None
-    if Path(path).name == SHARED:
-        content = content.get("tool", {}).get("mbrparse", {})
+    for name in _TOOL.split(".") if Path(path).name == SHARED else ():
+        content = content.get(name, {}) if isinstance(content, dict) else content
     if not isinstance(content, dict):
         raise FileError(f"[{_TOOL}] is no table", source=source_name(path))
     return content

@@ -20,7 +20,7 @@ from mbrparse.cli.commands import (
     seed_option,
 )
 from mbrparse.cli.messages import compilation_noted, note, with_progress
-from mbrparse.files import atomic_outputs, is_file
+from mbrparse.files import PART, atomic_outputs, is_file, only_run
 from mbrparse.log import counted
 from mbrparse.treebank.corpora.reading import SourceTree, read_inputs
 
@@ -194,12 +194,15 @@ def train(
             "--output": output,
             "OUTPUT.checkpoint": checkpoint,
             "OUTPUT.cycle-N": cycles,
+            "OUTPUT.part": checkpoint and f"{output}{PART}",
             "OUTPUT.tagger.json": f"{output}.tagger.json" if words.unknown == "collins" else None,
             "--statistics": statistics,
             "--curve": runs.curve,
         },
         {"INPUT": inputs, "--init": estimation.init, "--heldout": estimation.heldout},
     )
+    if checkpoint is not None:  # which one run has at a time
+        click.get_current_context().with_resource(only_run(f"{output}{PART}"))
     trees = read_inputs(inputs, encoding)
     if method == "inside-outside":
         from mbrparse.training.reestimation import InsideOutside, train_files

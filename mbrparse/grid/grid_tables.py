@@ -68,7 +68,6 @@ TABLE_2 = {
 }
 _ANOTHER = "give another folder: -o DIR"
 _SETTINGS = "settings.json"
-_WAIT = f"wait for it, or {_ANOTHER}"
 
 
 @dataclass(frozen=True)
@@ -110,7 +109,7 @@ class Reproduction:
         not of what, or other files, or that another run is at work in, and what the stages raise.
         """
         make_folder(self.cell.folder)
-        with only_run(self.cell.folder, _WAIT):
+        with only_run(self.cell.folder):
             return self._run()
 
     def _run(self) -> str:
@@ -309,7 +308,7 @@ def run_grid(trial: CellTrial, resamples: int, jobs: Jobs, log: Log, progress: P
     what the commands raise.
     """
     make_folder(trial.folder)
-    with only_run(trial.folder, _WAIT):
+    with only_run(trial.folder):
         return _grid(trial, resamples, jobs, log, progress)
 
 

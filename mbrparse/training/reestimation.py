@@ -104,7 +104,7 @@ class EStep:
         terminals = int(self._corpus.lengths[derived].sum())
         return {
             "log_likelihood": log_likelihood,
-            "cross_entropy": -log_likelihood / math.log(2) / terminals if terminals else None,
+            "cross_entropy": max(0.0, -log_likelihood / math.log(2) / terminals) if terminals else None,
             "left_out": int(np.count_nonzero(~derived)),
         }
 
@@ -425,7 +425,7 @@ def _estimate(
 
 def _line(row: iterations.Row) -> str:
     line = (
-        f"iteration {row['iteration']:3}  log likelihood {row['log_likelihood']:.4f}  "
+        f"iteration {row['iteration']:3}  log likelihood {row['log_likelihood']:z.4f}  "
         f"cross-entropy {row['cross_entropy']:.4f} bits a terminal"
     )
     if "heldout_left_out" in row:

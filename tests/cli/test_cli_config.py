@@ -130,6 +130,13 @@ def test_a_file_that_nobody_named_writes_nothing_and_connects_nowhere(command: C
     assert command("parse trees.mrg").err.startswith(f"mbrparse: options of parse from {file} (")
 
 
+@pytest.mark.parametrize("text", ["tool = 1  # tool.mbrparse", "[tool]\nmbrparse = 1  # tool.mbrparse"])
+def test_what_is_no_table(command: Command, text: str) -> None:
+    Path("pyproject.toml").write_text(text)
+    for config in ("", "--config pyproject.toml "):
+        assert command(f"{config}binarize trees.mrg").error == "pyproject.toml: [tool.mbrparse] is no table"
+
+
 def every_option(
     group: click.Group, names: tuple[str, ...] = ()
 ) -> Iterator[tuple[tuple[str, ...], click.Option]]:

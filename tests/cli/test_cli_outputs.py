@@ -227,23 +227,40 @@ def test_what_a_killed_run_left_goes_with_the_next(command: Command) -> None:
             assert process.poll() is None
             time.sleep(0.01)
         # What another run is writing is left alone.
-        assert command("binarize t -o out --no-ids").code == 0
+        assert "out: another run is at work here" in command("binarize t -o out --no-ids").last_error
         assert any(name.startswith(".out.") for name in names())
         process.kill()
     assert command("binarize t -o out --no-ids").code == 0
     assert not any(name.startswith(".out.") for name in names())
+    assert Path("out").read_text() == command("binarize t").output
 
 
 def test_the_second_run_on_an_output_is_refused(command: Command) -> None:
-    with only_run("o.part", "wait"):
-        assert command("parse -g g t -o o").error.endswith(
-            "o.part: another run is at work here; wait for it, or give another output"
-        )
+    before = names()
+    with only_run("o.part"):
+        for words in ("parse -g g t", "train t --method split-merge", "train t --method inside-outside"):
+            assert command(f"{words} -o o").last_error.endswith(
+                "o.part: another run is at work here; wait for it, or give another output"
+            )
         assert Path("o.part").exists()
+    assert names() == before
     assert command("parse -g g t -o o").code == 0
-    with only_run("a", "wait"):
+    with only_run("a"):
         for name in ("grid", "reproduce"):
             assert "another run is at work here" in command(f"{name} t -o a").last_error
+
+
+def test_where_no_tree_is_left(command: Command) -> None:
+    """Neither an empty file nor the places of an older one."""
+    assert "t: no tree is left: read 3 trees" in command("binarize t --max-length 1 -o out").last_error
+    assert not [name for name in names() if "out" in name]
+    assert command("binarize t -o out").code == 0
+    assert Path("out.places").exists()
+    assert command("binarize t -o out --no-ids").code == 0
+    assert not Path("out.places").exists()
+    Path("out.places").write_text("somebody's own")
+    assert command("binarize t -o out --no-ids").code == 0
+    assert Path("out.places").read_text() == "somebody's own"
 
 
 def test_where_malformed_trees_leave_nothing(command: Command) -> None:

@@ -121,6 +121,14 @@ def test_curve_heldout_and_checkpoint(command: Command) -> None:
     assert read_rules("g").start["N00"].count == pytest.approx(4)
 
 
+def test_no_cross_entropy_is_below_zero(command: Command) -> None:
+    Path("sure").write_text("S -> 'a' 'b' [1.0]\n")
+    Path("ab").write_text("(S a b)\n")
+    done = command("train ab --method inside-outside --init sure --iterations 1 --curve c.csv -o g")
+    assert "log likelihood 0.0000  cross-entropy 0.0000 bits" in done.err
+    assert [row["cross_entropy"] for row in csv.DictReader(Path("c.csv").open())] == ["0.0", "0.0"]
+
+
 def test_improbable_rules_are_dropped(command: Command) -> None:
     done = command(f"{TRAIN} --iterations 60 --tolerance 0 -o g")
     assert "rules whose probability fell below 1e-30 dropped" in done.err

@@ -121,7 +121,7 @@ WriteTree = Callable[[Tree | str | None, CorpusPlace], None]
 def open_trees(path: str | Path, places: bool = True) -> Iterator[WriteTree]:
     """Open a file of trees (``-``: standard output) and its sidecar; both are complete, or neither is there.
 
-    Without ``places`` there is no sidecar. Raises FileError where one cannot be written.
+    Without ``places`` there is none, and an older one goes. Raises FileError where one cannot be written.
     """
     beside = sidecar(path) if places else None
     digest = hashlib.sha256()
@@ -143,6 +143,9 @@ def open_trees(path: str | Path, places: bool = True) -> Iterator[WriteTree]:
         if rows is not None:
             rows.seek(0)
             rows.write(_HEADER.format(digest.hexdigest()))
+    old = None if places else sidecar(path)
+    if old is not None and os.path.isfile(old) and next(read_lines(old), "")[:17] == _HEADER[:17]:
+        os.unlink(old)
 
 
 def write_trees(trees: Iterable[SourceTree], path: str | Path, log: Log, places: bool = True) -> None:

@@ -139,10 +139,10 @@ class PreparationStatistics:
         self.dropped["malformed"] += 1
 
     def check(self) -> None:
-        """Raise CorpusError if nothing was there to read, or malformed trees left nothing."""
+        """Raise CorpusError if nothing was there to read, or no tree is left."""
         if self.read == 0:
             raise no_trees(self.source)
-        if not self.kept and self.first_error is not None:
+        if not self.kept:
             raise CorpusError(f"no tree is left: {self}", source=self.source)
 
     def notes(self) -> list[str]:
@@ -179,7 +179,7 @@ def prepare(
     """Clean and binarize trees one by one, each with its place, filling ``statistics`` as they pass.
 
     Heads are chosen before function tags and unary productions go. Raises CorpusError if nothing was
-    there to read.
+    there to read, or no tree is left.
     """
     yield from _prepared(trees, how, statistics, clean.PENN)
     statistics.check()
@@ -274,7 +274,7 @@ def read_trees(
         The trees in the corpus's order, without those that cleaning leaves nothing of, or one terminal.
 
     Raises:
-        CorpusError: There is no such corpus, or no tree in it.
+        CorpusError: There is no such corpus, no tree in it, or none is left.
         BracketError, FileError: A tree or a file that cannot be read, with its place.
         MbrparseError: An argument means nothing.
 
