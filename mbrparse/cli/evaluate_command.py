@@ -7,7 +7,6 @@ import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -105,30 +104,25 @@ class ComparisonOptions(LabelOptions):
 
         Raises MbrparseError where the options mean nothing together.
         """
-        from mbrparse.evaluate.compare.evaluation import EvaluationSettings
-        from mbrparse.evaluate.compare.profiles import chosen_profile
-        from mbrparse.evaluate.counts import Comparison
+        from mbrparse.evaluate.compare.comparison import evaluation_settings
         from mbrparse.evaluate.criteria import criterion_name
 
-        comparison = Comparison(self.form, self.crossing_reference, self.unaries)
-        profile = chosen_profile(self.profile, comparison, parameters)
-        if self.keep_punctuation:
-            profile = profile.with_punctuation()
-        criteria = profile.shown(self.everything)
         if self.criteria is not None:
             options.refuse(["everything"], "no --criteria, which names the columns")
-            names = map(criterion_name, self.criteria.split(","))
-            criteria = tuple(dict.fromkeys([*map(profile.called, names), *profile.context]))
-        return EvaluationSettings(
-            profile.how,
-            criteria,
+        same = "profile keep_punctuation form unaries crossing_reference average baseline resamples seed"
+        return evaluation_settings(
+            evalb=parameters,
+            criteria="all"
+            if self.everything
+            else "paper"
+            if self.criteria is None
+            else _names(self.criteria),
+            context=True,
             criterion=None if self.criterion is None else criterion_name(self.criterion),
-            profile=self.profile,
-            average=self.average,
-            baseline=self.baseline,
-            resamples=self.resamples,
-            seed=self.seed,
             marks=self.marks(),
+            log=log,
+            progress=with_progress,
+            **{name: getattr(self, name) for name in same.split()},
             **more,
         )
 
@@ -239,7 +233,6 @@ def evaluate(
     figures are in tables as others are.
     """
     from mbrparse.evaluate.compare.evaluation import evaluate_files, file_sources
-    from mbrparse.evaluate.evalb.parameters import EvalbParameters
     from mbrparse.treebank.candidate_files import is_candidate_file
 
     systems = {name: files.split(",") for name, files in runs.items()}
@@ -267,8 +260,6 @@ def evaluate(
         counted = ",".join(name for name in columns if not (name == "fell_back" and tables.details))
         comparison = replace(comparison, criteria=counted or None)
     settings = comparison.settings(parameters, by=tables.by, everything=tables.all_tests)
-    say = log if isinstance(settings.how, EvalbParameters) else note  # EVALB's messages begin as EVALB's
-    progress = partial(with_progress, title="evaluate")
     if tables.calibration:
         from mbrparse.evaluate.criteria import COVERAGE
         from mbrparse.evaluate.report.marked_trees import compare_sources
@@ -276,9 +267,9 @@ def evaluate(
 
         sources = file_sources(gold, parses, settings, encoding)
         untested = replace(settings, resamples=0, criteria=(COVERAGE,))
-        result = calibrated(compare_sources(*sources, untested, say, progress, tables.details))
+        result = calibrated(compare_sources(*sources, untested, tables.details))
     else:
-        result = evaluate_files(gold, parses, settings, say, progress, encoding, tables.details, systems)
+        result = evaluate_files(gold, parses, settings, encoding, tables.details, systems)
     for path in parses:
         if is_candidate_file(path, encoding):
             note(f"{path}: candidates: a row for the first of each sentence, and one for the best (oracle)")
@@ -391,7 +382,6 @@ def report(
     """
     from mbrparse.decode.posteriors.posteriors_file import read_posteriors
     from mbrparse.evaluate.compare.evaluation import file_sources
-    from mbrparse.evaluate.evalb.parameters import EvalbParameters
     from mbrparse.evaluate.report.pages import ReportOptions, write_report
 
     read = comparison.inputs(gold, parses, page.details)
@@ -408,8 +398,6 @@ def report(
         output,
         settings,
         ReportOptions(page.title, about, page.details, given),
-        log if isinstance(settings.how, EvalbParameters) else note,
-        lambda rows: with_progress(rows, "evaluate"),
     )
     if output != STANDARD:
         note(f"{written}: open it in a browser")

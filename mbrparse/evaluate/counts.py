@@ -38,7 +38,7 @@ import numpy as np
 
 from mbrparse.errors import LabelError, MbrparseError
 from mbrparse.evaluate.align import Alignment, BinarizedForm, Form, Place, TreeSource, check_gold
-from mbrparse.log import Log, no_log
+from mbrparse.log import warn
 from mbrparse.treebank.binarize import debinarize
 from mbrparse.treebank.brackets import ReadTree
 from mbrparse.treebank.clean import unwrap
@@ -280,23 +280,20 @@ def crossing_reference(spans: list[Span], labels: list[str], how: Comparison) ->
     return spans[:1] + [span for span, label in rest if not is_continuation(label)]
 
 
-def trees_in(form: Form, log: Log) -> Callable[[TreeSource], Iterator[ReadTree]]:
-    """How the trees of one comparison's sources are read in a form, the gold first.
-
-    Notes for the user are logged once.
-    """
+def trees_in(form: Form) -> Callable[[TreeSource], Iterator[ReadTree]]:
+    """How the trees of one comparison's sources are read in a form, the gold first."""
     joined: set[str] = set()
     gold: list[_Gold] = []
 
     def note(tree: Tree) -> None:
         if not joined and (chain := _first_chain(tree)) is not None:
             joined.add(chain)
-            log(f"joined chains are expanded, and {chain} counts as {len(split_chain(chain))} constituents")
+            warn(f"joined chains are expanded, and {chain} counts as {len(split_chain(chain))} constituents")
 
     def original(source: TreeSource) -> Iterator[ReadTree]:
         if gold:
-            return _original(note, log, gold[0], source)
-        gold.append(_Gold(_original(note, log, None, source)))
+            return _original(note, gold[0], source)
+        gold.append(_Gold(_original(note, None, source)))
         return gold[0].trees()
 
     return original if form == "original" else lambda source: source.trees()
@@ -334,9 +331,7 @@ class _Gold:
         return not chains & known and any(known.issuperset(chain.split(JOIN)) for chain in chains)
 
 
-def _original(
-    note: Callable[[Tree], None], log: Log, gold: _Gold | None, source: TreeSource
-) -> Iterator[ReadTree]:
+def _original(note: Callable[[Tree], None], gold: _Gold | None, source: TreeSource) -> Iterator[ReadTree]:
     """The trees of a source, un-binarized if they were binarized; raises as ``source.trees`` does.
 
     Until a continuation is found, trees that would be changed wait, and what follows them: few, but
@@ -357,7 +352,7 @@ def _original(
         if gold is None or not gold.joined(kept):
             if kept and not any(len(node.children) > 2 for tree in kept for node in tree.preorder()):
                 label = next(filter(_would_change, _labels(kept[0])))
-                log(
+                warn(
                     f"{source.source}: no label is a continuation, so labels such as {label} stay as they are"
                 )
             yield from waiting
@@ -418,19 +413,18 @@ def count_matches(
     gold: TreeSource,
     parses: Sequence[TreeSource],
     how: Comparison = PAPER_FORM,
-    log: Log = no_log,
     tallies: Mapping[str, Sequence[Tally]] | None = None,
 ) -> Iterator[list[SentenceCounts]]:
     """Yield, for each gold sentence, its counts in each parser's parses.
 
-    ``tallies`` (by each name) are updated, ``log`` is called with labels that un-binarizing changes. As in a
+    ``tallies`` (by each name) are updated; labels that un-binarizing changes are warned of. As in a
     parse file, an empty line among gold trees of one line each is an empty tree, which a gold file must not
     have: line for line, the files stay together.
 
     Raises CorpusError (no trees, an empty gold tree), InputMismatchError (trees that do not belong
     together), BracketError, FileError or LabelError, all with their place.
     """
-    alignment = Alignment(gold, parses, trees_in(how.form, log))
+    alignment = Alignment(gold, parses, trees_in(how.form))
     forms = [BinarizedForm() for _ in parses]
     for number, line, tree in alignment.gold_trees():
         sentence = GoldSentence(tree, how, gold.place(line))

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from mbrparse.errors import FileError, InputMismatchError, LabelError
 from mbrparse.files import read_lines, source_name
-from mbrparse.log import Log, no_log
+from mbrparse.log import warn
 from mbrparse.treebank.labels import is_continuation, parse_label, split_chain
 
 #: A constituent: start, end, label.
@@ -42,16 +42,13 @@ class Pair(NamedTuple):
 
 
 def read_fallbacks(
-    names: Sequence[str],
-    pairs: Sequence[Pair],
-    digests: Mapping[str, Sequence[str]],
-    log: Log = no_log,
+    names: Sequence[str], pairs: Sequence[Pair], digests: Mapping[str, Sequence[str]]
 ) -> dict[str, list[bool]]:
     """For each parser's name, for each sentence, whether its tree is a fall-back.
 
     Where a file holds trees of some objectives for a sentence that fell back, each parser is judged by its
     own. ``digests`` (``tree_digest``) of parsers' trees must be among those of the rows; files that
-    have none are logged. Raises FileError at what is no file of details, InputMismatchError at details of
+    have none are warned of. Raises FileError at what is no file of details, InputMismatchError at details of
     other trees.
     """
     found: dict[str, list[bool]] = {name: [] for name in names}
@@ -73,7 +70,7 @@ def read_fallbacks(
                 known = isinstance(tree, dict) and tree.get("expected_score") is not None
                 found[name].append(row["status"] != "parsed" and not known)
         if not checked:
-            log(f"{source_name(path)}: details without digests of trees: not checked against the parses")
+            warn(f"{source_name(path)}: details without digests of trees: not checked against the parses")
     return found
 
 
@@ -191,13 +188,12 @@ def paired(
     sources: Mapping[str, str],
     paths: Sequence[str | Path],
     trees: Mapping[str, Sequence[Sequence[Node] | None]],
-    log: Log,
 ) -> list[Pair | None]:
     """The details of each parser: those that share most of its ``trees`` (of all sentences, by its name).
 
     ``sources`` are the parsers' names, and what their files are called. Of details that hold as many, those
     at the parser's own place or of its name are taken. Files without a tree belong to the parsers in their
-    order. A parser whose trees no file holds is logged, and has None. Raises InputMismatchError for a file
+    order. A parser whose trees no file holds is warned of, and has None. Raises InputMismatchError for a file
     that holds no parser's trees, FileError for a pipe.
     """
     usual = dict(zip(sources, in_order(list(sources), paths), strict=True))
@@ -233,12 +229,12 @@ def paired(
     for name, pair in found.items():
         if pair is None:
             files = ", ".join(source_name(path) for path in dict.fromkeys(paths))
-            log(f"{sources[name]}: {files} holds none of its trees, so nothing is expected of them")
+            warn(f"{sources[name]}: {files} holds none of its trees, so nothing is expected of them")
         elif others := together[name, pair] - agree[name, pair]:
             differ = (
                 f"{others:,} of {together[name, pair]:,} trees differ from those of {source_name(pair.path)}"
             )
-            log(f"{sources[name]}: {differ}, and are left out there")
+            warn(f"{sources[name]}: {differ}, and are left out there")
     return list(found.values())
 
 

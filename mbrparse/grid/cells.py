@@ -23,7 +23,7 @@ from mbrparse.evaluate.counts import Comparison, SentenceCounts
 from mbrparse.evaluate.criteria import CONSISTENT, FELL_BACK, MORE, PAPER, blocks_of
 from mbrparse.files import make_folder, read_lines
 from mbrparse.jobs import Jobs, Scheduler
-from mbrparse.log import Log, no_log
+from mbrparse.log import Log
 from mbrparse.settings import digest
 
 #: Calls one of the program's commands with arguments.
@@ -179,9 +179,7 @@ class CellTrial:
                 EvaluationSettings(COMPARISON, CRITERIA, resamples=0),
                 [cell.path("details.jsonl")],
             )
-            table = evaluate_files(
-                cell.path("gold.mrg"), cell.parses, settings, no_log, details=details
-            ).counts
+            table = evaluate_files(cell.path("gold.mrg"), cell.parses, settings, details=details).counts
         rows = list(zip(*(table[name].tolist() for name in COUNTS), strict=True))
         counts = {
             name: [list(map(int, row)) for row in rows[part]] for name, part in blocks_of(table).items()

@@ -184,22 +184,13 @@ class Reproduction:
     @cached_property
     def _settings(self) -> EvaluationSettings:
         """N-ary trees, as several objectives write, are compared in original form, and then all are."""
-        how = Comparison(unaries=self._has_unaries)
-        return EvaluationSettings(
-            Comparison("original") if any(map(_is_nary, self.cell.parses)) else how, (*PAPER, COVERAGE)
-        )
+        nary = any(map(_is_nary, self.cell.parses))
+        how = Comparison("original") if nary else Comparison(unaries=self._has_unaries)
+        return EvaluationSettings(how, (*PAPER, COVERAGE), progress=self.progress)
 
     def _evaluate(self) -> None:
         gold, details = self.cell.path("test.mrg"), [self.cell.path("details.jsonl")]
-        count = _lines(gold)
-        summary = evaluate_files(
-            gold,
-            self.cell.parses,
-            self._settings,
-            self.log,
-            lambda rows: self.progress(rows, "evaluating", count),
-            details=details,
-        ).summary
+        summary = evaluate_files(gold, self.cell.parses, self._settings, details=details).summary
         names = [""] * (summary.significance is not None)
         width = 1 + len(names) + len(summary.criteria)
         rows = [[name, *names, *figures] for name, figures in TABLE_2.items()]
@@ -213,7 +204,7 @@ class Reproduction:
         test, objectives = self.cell.path("test.mrg"), ", ".join(self.cell.objectives)
         gold, parses = file_sources(test, self.cell.parses, self._settings)
         given = {stage: " ".join(words) for stage, words in self.cell.options.items() if words}
-        trained, count = _lines(self.cell.path("train.mrg")), _lines(test)
+        trained = sum(1 for _ in read_lines(self.cell.path("train.mrg")))
         options = ReportOptions(
             title=f"{objectives} on {Path(self.corpus).name}",
             about={
@@ -226,20 +217,7 @@ class Reproduction:
             posteriors=read_posteriors(self._posteriors[0]) if self._posteriors else None,
             in_one_file=True,
         )
-        write_report(
-            gold,
-            parses,
-            self.page,
-            self._settings,
-            options,
-            no_log,  # what there is to say evaluate has said
-            lambda rows: self.progress(rows, "report", count),
-        )
-
-
-def _lines(path: Path) -> int:
-    """How many trees a file of ours holds: one stands on each line."""
-    return sum(1 for _ in read_lines(path))
+        write_report(gold, parses, self.page, self._settings, options)
 
 
 def _is_nary(path: Path) -> bool:

@@ -129,8 +129,7 @@ def test_constituents_of_a_naive_twin(data: st.DataObject, length: int) -> None:
     one: list[Tree | None] = [tree]
     sources = trees_in_memory("gold", "gold", [gold]), [trees_in_memory("one", "one", one)]
     settings = EvaluationSettings(Comparison("original"), (*PAPER, COVERAGE), resamples=0)
-    said: list[str] = []
-    result = calibrated(compare_sources(*sources, settings, said.append, details=["details.jsonl"]))
+    result = calibrated(compare_sources(*sources, settings, ["details.jsonl"]))
     found = next(row for row in result.breakdowns[0].table.to_dict("records") if row["of"] == "constituents")
     kinds = {span: (count, wanted[span]) for span, count in Counter(spans).items()}
     assert found["number"] == len(spans)

@@ -21,7 +21,6 @@ from mbrparse.evaluate.report.marked_trees import (
     MarkedTrees,
     compare_sources,
 )
-from mbrparse.log import no_log
 from mbrparse.treebank.outlines import constituents
 from mbrparse.treebank.tree import Tree
 
@@ -40,7 +39,7 @@ def corpora(draw: st.DrawFn) -> tuple[list[Tree], list[Tree | None], list[Tree |
 def compared(gold: list[Tree], how: Comparison, **parses: list[Tree | None]) -> KeptComparison:
     sources = [trees_in_memory(name, name, found) for name, found in parses.items()]
     settings = EvaluationSettings(how, (*PAPER, COVERAGE), resamples=0)
-    return compare_sources(trees_in_memory("gold", "gold", gold), sources, settings, no_log)
+    return compare_sources(trees_in_memory("gold", "gold", gold), sources, settings)
 
 
 @given(corpora(), st.sampled_from(["debinarized", "binarized"]))

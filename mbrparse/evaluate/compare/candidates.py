@@ -16,7 +16,6 @@ from mbrparse.evaluate.align import Form, Place, TreeSource, gold_file, parse_fi
 from mbrparse.evaluate.counts import Brackets, Comparison, GoldSentence, Matches, compared_labels, trees_in
 from mbrparse.evaluate.criteria import MORE, PAPER, criterion_name, quotients, sides
 from mbrparse.files import STANDARD
-from mbrparse.log import no_log
 from mbrparse.treebank.brackets import ReadTree
 from mbrparse.treebank.candidate_files import CandidateLine, is_candidate_file, read_candidates
 from mbrparse.treebank.outlines import first_difference, outline, yields_agree
@@ -149,7 +148,7 @@ def _best(source: TreeSource, read: ReadCandidates, gold: TreeSource, rates: Tre
         source,
         trees=lambda: (ReadTree(one.line, one.tree) for candidates in read() for one in candidates),
     )
-    correct, compared = map(trees_in(rates.form, no_log), (gold, everything))
+    correct, compared = map(trees_in(rates.form), (gold, everything))
     for candidates in read():
         line, right, _ = next(correct, ReadTree(0, None))
         trees = [next(compared).tree for _ in candidates]

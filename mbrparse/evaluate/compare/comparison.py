@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, TypedDict, Unpack, runtime_checkable
 
 from mbrparse.arguments import checked
-from mbrparse.errors import MbrparseError, visible
+from mbrparse.errors import MbrparseError
 from mbrparse.evaluate.align import Form, TreeSource, trees_in_memory
 from mbrparse.evaluate.breakdowns import By
-from mbrparse.evaluate.compare.evaluation import Evaluation, EvaluationSettings, FellBack, evaluate
+from mbrparse.evaluate.compare.evaluation import (
+    Evaluation,
+    EvaluationSettings,
+    FellBack,
+    evaluate,
+    to_standard_error,
+)
 from mbrparse.evaluate.compare.profiles import Profile, chosen_profile
 from mbrparse.evaluate.counts import Comparison, CrossingReference
 from mbrparse.evaluate.criteria import Average, Criterion
 from mbrparse.evaluate.evalb.parameters import EvalbParameters, read_parameters
+from mbrparse.log import Log
 from mbrparse.treebank.brackets import AnyTree, is_tree
 from mbrparse.treebank.tree import Tree
 
@@ -36,27 +42,33 @@ class ParsedTrees(Protocol):
 Parses = Mapping[str, Sequence[AnyTree | None]] | ParsedTrees | Sequence[Tree | None]
 
 
+class ComparisonSettings(TypedDict, total=False):
+    """What counts, how it is averaged, and what differences are tested; ``compare`` says what these mean."""
+
+    form: Form
+    unaries: bool
+    crossing_reference: CrossingReference
+    criteria: Literal["paper", "all"] | Sequence[Criterion | str]
+    average: Average
+    baseline: str | None
+    resamples: int | None
+    seed: int
+    criterion: str | None
+    evalb: EvalbParameters | str | Path | None
+    profile: Profile | str | None
+    log: Log | None
+
+
 @checked
 def compare(
     gold: Sequence[AnyTree],
     parses: Parses,
     *,
-    form: Form = "binarized",
-    unaries: bool = False,
-    crossing_reference: CrossingReference = "debinarized",
-    criteria: Literal["paper", "all"] | Sequence[Criterion | str] = "paper",
-    average: Average = "pooled",
     by: By | None = None,
-    baseline: str | None = None,
-    resamples: int | None = None,
-    seed: int = 0,
-    criterion: str | None = None,
     significance: bool = False,
-    evalb: EvalbParameters | str | Path | None = None,
-    profile: Profile | str | None = None,
     frames: Sequence[By] = (),
     runs: Mapping[str, Sequence[Sequence[AnyTree | None]]] | None = None,
-    log: Callable[[str], None] | None = None,
+    **how: Unpack[ComparisonSettings],
 ) -> Evaluation:
     """Compare parses with gold trees, as ``mbrparse evaluate`` compares files.
 
@@ -64,8 +76,14 @@ def compare(
         gold: The correct trees, one for each sentence.
         parses: One tree (None: no parse) for each sentence, in the gold's order: by the name of its
             parser, or a parser's answers, or the trees of a single parser, then called "parses".
-        form: "binarized", or "original", in which binarized trees are un-binarized first (those of a list
-            in which any label is a continuation).
+        by: A breakdown instead of the table: by sentence "length", by constituents' "label", "depth" or
+            "width", by "attachment", or "confusions" of labels.
+        significance: Tell the differences by all criteria instead, and the p-values of all pairs.
+        frames: Breakdowns to have in the result's ``frames``, beside the table.
+        runs: Several runs of systems, by name, each as a list of trees; what is shown and tested is their
+            means. ``parses`` ({} where there are none) are systems of one run.
+        form: "binarized" (default), or "original", in which binarized trees are un-binarized first (those
+            of a list in which any label is a continuation).
         unaries: Whether binarized trees keep their unary productions.
         crossing_reference: What consistent brackets are judged by: the gold without continuations, or
             as it is.
@@ -73,22 +91,16 @@ def compare(
             are, or some, themselves or by name; "leaf_ancestor" and "tagging_accuracy" are there only by
             name. The coverage comes with the share that fell back, where the parses know it.
         average: Sums over sums, or the mean of the sentences' rates.
-        by: A breakdown instead of the table: by sentence "length", by constituents' "label", "depth" or
-            "width", by "attachment", or "confusions" of labels.
         baseline: The name that p-values compare with (default: the first).
         resamples: How many, for the significance of differences between several parsers; 0: untested
             (default: 10,000; 1,000 with more than 10,000 sentences).
         seed: Of the resamples.
         criterion: The criterion of the differences below the table (default: labelled recall, EVALB's F).
-        significance: Tell the differences by all criteria instead, and the p-values of all pairs.
         evalb: Compare as EVALB does, by these parameters or this .prm file, and with its criteria; form,
             unaries and crossing_reference then mean nothing.
-        frames: Breakdowns to have in the result's ``frames``, beside the table.
-        runs: Several runs of systems, by name, each as a list of trees; what is shown and tested is their
-            means. ``parses`` ({} where there are none) are systems of one run.
         profile: What counts, by name (see docs/evaluation.md) or a ``Profile`` itself; default: goodman.
-        log: Called with EVALB's messages and other notes, one line each (default: messages go to standard
-            error, notes are warnings).
+        log: Called with EVALB's messages, one line each (default: they go to standard error). What else
+            there is to say are warnings.
 
     Returns:
         The table. It prints as the command line's and shows itself in a notebook; ``frame`` holds the
@@ -111,66 +123,46 @@ def compare(
     <BLANKLINE>
     criteria:labelled_recall|gold:memory=d0fa45400d|parses:parses=d0fa45400d|form:binarized|...
     """
-    shown = {"by": by, "everything": significance, "frames": tuple(frames)}
-    how, log = settings(
-        log,
-        shown,
-        form=form,
-        unaries=unaries,
-        crossing_reference=crossing_reference,
-        criteria=criteria,
-        evalb=evalb,
-        profile=profile,
-        average=average,
-        baseline=baseline,
-        resamples=resamples,
-        seed=seed,
-        criterion=criterion,
-    )
+    settings = evaluation_settings(by=by, everything=significance, frames=tuple(frames), **how)
     several = {name: _numbered(name, each) for name, each in (runs or {}).items()}
-    fell_back = fallbacks(parses) if not runs and any(one.context for one in how.criteria) else None
+    fell_back = fallbacks(parses) if not runs and any(one.context for one in settings.criteria) else None
     correct = trees_in_memory("memory", "the gold", gold)
-    return evaluate(correct, sources(parses), how, log, fell_back=fell_back, runs=several)
+    return evaluate(correct, sources(parses), settings, fell_back, runs=several)
 
 
-@checked
-def settings(
-    log: Callable[[str], None] | None,
-    shown: Mapping[str, Any],
+def evaluation_settings(
     *,
     profile: Profile | str | None = None,
     form: Form = "binarized",
     unaries: bool = False,
     crossing_reference: CrossingReference = "debinarized",
     evalb: EvalbParameters | str | Path | None = None,
+    keep_punctuation: bool = False,
     criteria: Literal["paper", "all"] | Sequence[Criterion | str] = "paper",
-    average: Average = "pooled",
-    baseline: str | None = None,
-    resamples: int | None = None,
-    seed: int = 0,
-    criterion: str | None = None,
-) -> tuple[EvaluationSettings, Callable[[str], None]]:
-    """The settings of an evaluation, some of what is ``shown``, and its log.
+    context: bool = False,
+    log: Log | None = None,
+    **how: Any,
+) -> EvaluationSettings:
+    """The settings of an evaluation; ``how`` are further ones.
 
-    Raises MbrparseError where they do not go together.
+    With ``keep_punctuation`` all terminals are words, with ``context`` the profile's are added to criteria
+    that are named. Raises MbrparseError where the arguments do not go together.
     """
-    log = _to_standard_error if log is None else log
+    log = to_standard_error if log is None else log
     if not (evalb is None or isinstance(evalb, EvalbParameters)):
         evalb = read_parameters(evalb, log)
     counted = chosen_profile(profile, Comparison(form, crossing_reference, unaries), evalb)
+    if keep_punctuation:
+        counted = counted.with_punctuation()
     if criteria in ("paper", "all"):
         chosen = counted.shown(criteria == "all")
-    elif isinstance(criteria, str):
-        raise MbrparseError(f"criteria are paper, all or a list, not {criteria!r}")
     elif not criteria:
         raise MbrparseError("no criteria to compare by", remedy="name one at least")
     else:
         named = (counted.called(one) if isinstance(one, str) else one for one in criteria)
-        chosen = tuple(dict.fromkeys(named))
+        chosen = tuple(dict.fromkeys([*named, *(counted.context if context else ())]))
     name = None if profile is None else counted.name
-    how = average, shown.get("by"), baseline, resamples, seed, criterion
-    more = {one: shown[one] for one in ("everything", "frames") if one in shown}
-    return EvaluationSettings(counted.how, chosen, *how, profile=name, **more), log
+    return EvaluationSettings(counted.how, chosen, profile=name, log=log, **how)
 
 
 def sources(parses: Parses) -> list[TreeSource]:
@@ -191,7 +183,3 @@ def _numbered(system: str, runs: Sequence[Sequence[AnyTree | None]]) -> list[Tre
         raise MbrparseError(f"the runs of {system!r} are trees", remedy="give a list of trees for each run")
     names = [f"{system}/{number}" for number in range(1, len(runs) + 1)]
     return [trees_in_memory(name, name, trees) for name, trees in zip(names, runs, strict=True)]
-
-
-def _to_standard_error(message: str) -> None:
-    print(visible(message), file=sys.stderr)

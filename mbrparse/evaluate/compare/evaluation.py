@@ -15,20 +15,21 @@ without a rate in either have no part in it. Tests are two-sided, and not correc
 from __future__ import annotations
 
 import hashlib
+import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import NamedTuple, TypeAlias, get_args
+from typing import TypeAlias
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from mbrparse.arguments import MOST_RESAMPLES, checked
-from mbrparse.errors import InputMismatchError, MbrparseError
+from mbrparse.errors import InputMismatchError, MbrparseError, visible
 from mbrparse.evaluate import significance, tables
 from mbrparse.evaluate.align import Digest, Form, Sides, TreeSource, gold_file, parse_files, with_our_labels
 from mbrparse.evaluate.breakdowns import OF_LABELS, Breakdown, By, new_tallies, render_breakdowns, tables_of
@@ -38,6 +39,7 @@ from mbrparse.evaluate.counts import Comparison, Tally, counts_table
 from mbrparse.evaluate.criteria import CONSISTENT, DASH, FELL_BACK, Average, Criterion, Floats, quotients
 from mbrparse.evaluate.details import in_order, read_fallbacks
 from mbrparse.files import STANDARD
+from mbrparse.log import Log, Progress, no_progress, warn
 from mbrparse.settings import described
 from mbrparse.treebank.labels import LabelMarks
 
@@ -179,6 +181,11 @@ def _tests(
 USUAL = ("labelled_recall", "bracketing_f")
 
 
+def to_standard_error(message: str) -> None:
+    """Print one line."""
+    print(visible(message), file=sys.stderr)
+
+
 @checked
 @dataclass(frozen=True)
 class EvaluationSettings:
@@ -199,6 +206,8 @@ class EvaluationSettings:
     everything: bool = False  #: show the differences by all criteria, and the p-values of all pairs
     frames: tuple[By, ...] = ()  #: breakdowns that are there beside the table
     marks: LabelMarks | None = None  #: how another program writes its labels
+    log: Log = to_standard_error  #: called with EVALB's messages, one line each
+    progress: Progress = no_progress  #: sees the rows
     profile: str | None = None  #: the name of the profile if one was given, for the signature
 
     def __post_init__(self) -> None:
@@ -208,8 +217,6 @@ class EvaluationSettings:
                 remedy="sentence_f is a mean of sentences, corpus_f is pooled",
             )
         for by in (self.by, *self.frames):
-            if by not in (None, *get_args(By)):
-                raise MbrparseError(f"no breakdown by {by!r}", remedy=f"by one of {', '.join(get_args(By))}")
             if by in OF_LABELS and not self.labelled:
                 raise MbrparseError(
                     f"a breakdown by {by} needs labels, which this profile does not compare",
@@ -260,7 +267,6 @@ class EvaluationSettings:
         return tested[self.criterion or usual]
 
 
-Rows: TypeAlias = Iterable[Sequence[NamedTuple]]
 #: By each parser's name whether its sentences fell back, of the digests of its trees.
 FellBack: TypeAlias = Callable[[Mapping[str, Sequence[str]]], Mapping[str, Sequence[bool]]]
 
@@ -306,8 +312,6 @@ def evaluate(
     gold: TreeSource,
     parses: Sequence[TreeSource],
     settings: EvaluationSettings,
-    log: Callable[[str], None],
-    progress: Callable[[Rows], Rows] = lambda rows: rows,
     fell_back: FellBack | None = None,
     tallies: Mapping[str, Tally] | None = None,
     runs: Mapping[str, Sequence[TreeSource]] | None = None,
@@ -315,7 +319,6 @@ def evaluate(
 ) -> Evaluation:
     """Compare trees.
 
-    ``log`` is called with notes for the user (EVALB's messages, one line each), ``progress`` sees the rows.
     ``fell_back`` tells, when all is read, for each parser's sentences whether they fell back; this becomes a
     column of the counts and a criterion of the table. ``tallies``, by each parser's name, get every sentence
     that counts. With ``runs``, several of each system, their means are shown and tested; ``parses`` are
@@ -341,8 +344,8 @@ def evaluate(
     sides = Sides()
     correct, *others = (Digest(sides.watch(one), fell_back is not None) for one in (gold, *everything))
     read = [one.source for one in others]
-    rows = profiles.counted_rows(correct.source, read, settings.how, log, all_tallies)
-    counts = counts_table(progress(rows))
+    rows = profiles.counted_rows(correct.source, read, settings.how, settings.log, all_tallies)
+    counts = counts_table(settings.progress(rows, "evaluate"))
     profiles.check_sides(sides, settings.how)
     conventions: dict[str, object] = {"gold": correct, "parses": others}
     if fell_back is not None:
@@ -351,7 +354,7 @@ def evaluate(
         conventions["details"] = hashlib.sha256(bytes(counts["fell_back"].tolist())).hexdigest()[:10]
     conventions |= {**settings.signature(), **(about or {})}
     if isinstance(settings.how, Comparison) and settings.by in (None, "length"):
-        _warn_of_nary(counts, criteria, log)
+        _warn_of_nary(counts, criteria)
     if words:
         counts = counts.assign(
             lineages=[alike for tally in words.values() for alike in tally.lineages],
@@ -380,13 +383,13 @@ def evaluate(
     return Evaluation(counts, summary, printed, frames)
 
 
-def _warn_of_nary(counts: pd.DataFrame, criteria: Sequence[Criterion], log: Callable[[str], None]) -> None:
-    """Say so where consistent brackets are counted of n-ary trees: the fewer there are, the fewer cross."""
+def _warn_of_nary(counts: pd.DataFrame, criteria: Sequence[Criterion]) -> None:
+    """Warn where consistent brackets are counted of n-ary trees: the fewer there are, the fewer cross."""
     # A binary tree over n terminals has at least n - 1 constituents.
     fewer = (counts["parsed"] > 0) & (counts["guess"] < counts["terminals"] - 1)
     names = dict.fromkeys(counts["name"][fewer].tolist())
     if names and any(criterion.name in CONSISTENT for criterion in criteria):
-        log(
+        warn(
             f"consistent-brackets rates compare binary trees: a bare root scores 100, and there are n-ary "
             f"trees in {', '.join(names)}"
         )
@@ -432,8 +435,6 @@ def evaluate_files(
     gold: str | Path,
     parses: Sequence[str | Path],
     settings: EvaluationSettings,
-    log: Callable[[str], None],
-    progress: Callable[[Rows], Rows] = lambda rows: rows,
     encoding: str = "utf-8",
     details: Sequence[str | Path] = (),
     runs: Mapping[str, Sequence[str | Path]] | None = None,
@@ -445,7 +446,7 @@ def evaluate_files(
     """
     correct, sources = file_sources(gold, parses, settings, encoding)
     names = [source.name for source in sources]
-    fell_back = partial(read_fallbacks, names, in_order(names, details), log=log) if details else None
+    fell_back = partial(read_fallbacks, names, in_order(names, details)) if details else None
     several = {
         name: _with_our_labels(parse_files(paths, encoding, f"{name}/"), settings)
         for name, paths in (runs or {}).items()
@@ -453,7 +454,7 @@ def evaluate_files(
     files = [str(path) for path in (gold, *parses, *chain(*(runs or {}).values()))]
     [folder, *others] = {Path(file).resolve().parent for file in files}
     about = {} if others or STANDARD in files else described(folder)
-    return evaluate(correct, sources, settings, log, progress, fell_back, None, several, about)
+    return evaluate(correct, sources, settings, fell_back, None, several, about)
 
 
 def file_sources(

@@ -40,7 +40,6 @@ from mbrparse.evaluate.align import Alignment, Sides, TreeSource
 from mbrparse.evaluate.criteria import COVERAGE, MORE, PAPER, Column, Counts, Criterion, f_score, ratio
 from mbrparse.evaluate.evalb.parameters import COLLINS, SPMRL, EvalbParameters
 from mbrparse.evaluate.evalb.summary import EVALB, EVALB_COVERAGE, count_as_evalb
-from mbrparse.log import Log
 from mbrparse.treebank.outlines import outline
 from mbrparse.treebank.tree import Tree
 
@@ -147,7 +146,6 @@ def count_spans(
     gold: TreeSource,
     parses: Sequence[TreeSource],
     how: SpanConventions,
-    log: Log,
     tallies: Mapping[str, Sequence[counts.Tally]] | None,
 ) -> Iterator[list[SpanCounts]]:
     """Yield, for each gold sentence, its counts in each parser's parses.
@@ -155,7 +153,7 @@ def count_spans(
     ``tallies`` (by each name) get the gold's and the parses' labels of spans that match without
     them. Raises as ``count_matches`` does, and CorpusError where no sentence counts.
     """
-    alignment = Alignment(gold, parses, counts.trees_in("original", log))
+    alignment = Alignment(gold, parses, counts.trees_in("original"))
     counted = 0
     for number, line, correct_tree in alignment.gold_trees():
         leaves = correct_tree.leaves()
@@ -455,9 +453,12 @@ def counted_rows(
     log: Callable[[str], None],
     tallies: Mapping[str, Sequence[counts.Tally]],
 ) -> Iterator[Sequence[NamedTuple]]:
-    """Yield, for each gold sentence, its counts in each parser's parses; ``tallies`` get the trees."""
+    """Yield, for each gold sentence, its counts in each parser's parses.
+
+    ``log`` is called with EVALB's messages, ``tallies`` get the trees.
+    """
     if isinstance(how, EvalbParameters):
         return count_as_evalb(gold, parses, how, log, tallies)
     if isinstance(how, SpanConventions):
-        return count_spans(gold, parses, how, log, tallies)
-    return counts.count_matches(gold, parses, how, log, tallies)
+        return count_spans(gold, parses, how, tallies)
+    return counts.count_matches(gold, parses, how, tallies)

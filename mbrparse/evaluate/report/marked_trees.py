@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from mbrparse.evaluate import breakdowns, counts
 from mbrparse.evaluate.align import TreeSource, seen
-from mbrparse.evaluate.compare.evaluation import Evaluation, EvaluationSettings, FellBack, Rows, evaluate
+from mbrparse.evaluate.compare.evaluation import Evaluation, EvaluationSettings, FellBack, evaluate
 from mbrparse.evaluate.criteria import blocks_of
 from mbrparse.evaluate.details import Pair, in_order, paired, read_fallbacks
 from mbrparse.treebank.outlines import outline
@@ -239,8 +239,6 @@ def compare_sources(
     gold: TreeSource,
     parses: Sequence[TreeSource],
     settings: EvaluationSettings,
-    log: Callable[[str], None],
-    progress: Callable[[Rows], Rows] = lambda rows: rows,
     details: Sequence[str | Path] = (),
     fell_back: FellBack | None = None,
 ) -> KeptComparison:
@@ -259,14 +257,14 @@ def compare_sources(
         nodes = {
             name: [shown and labels.named(shown.nodes, 3) for shown in kept] for name, kept in parsed.items()
         }
-        pairs[:] = paired({source.name: source.source for source in parses}, details, nodes, log)
+        pairs[:] = paired({source.name: source.source for source in parses}, details, nodes)
         usual = in_order(names, details)
         return read_fallbacks(names, [pair or own for pair, own in zip(pairs, usual, strict=True)], {})
 
     kinds = [by for by in GROUPS if by not in breakdowns.OF_LABELS or settings.labelled]
     settings = replace(settings, frames=("length", *kinds))
     fell = of_details if details else fell_back
-    result = evaluate(correct, read, settings, log, progress, fell, marked)
+    result = evaluate(correct, read, settings, fell, marked)
     table = result.counts
     if "status" in table:  # some profiles leave sentences out
         table = table[table["status"] == 0]

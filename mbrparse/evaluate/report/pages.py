@@ -12,14 +12,14 @@ from datetime import UTC, datetime
 from functools import partial
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Unpack
 
 from mbrparse.arguments import checked
 from mbrparse.errors import FileError, visible
 from mbrparse.evaluate.align import TreeSource, trees_in_memory
 from mbrparse.evaluate.compare import comparison
-from mbrparse.evaluate.compare.comparison import Parses
-from mbrparse.evaluate.compare.evaluation import EvaluationSettings, FellBack, Rows
+from mbrparse.evaluate.compare.comparison import ComparisonSettings, Parses
+from mbrparse.evaluate.compare.evaluation import EvaluationSettings, FellBack
 from mbrparse.evaluate.details import expectations
 from mbrparse.evaluate.report import figures, records
 from mbrparse.evaluate.report.marked_trees import KeptComparison, compare_sources
@@ -58,8 +58,6 @@ def write_report(
     output: str | Path,
     settings: EvaluationSettings,
     options: ReportOptions,
-    log: Callable[[str], None],
-    progress: Callable[[Rows], Rows] = lambda rows: rows,
 ) -> Path:
     """Compare trees, and write the page; returns the file to open.
 
@@ -68,7 +66,7 @@ def write_report(
     replaced together when all are complete. Raises MbrparseError where the trees, the details or the
     posteriors are not of the same sentences, FileError where nothing can be written.
     """
-    compared = compare_sources(gold, parses, settings, log, progress, options.details, options.fell_back)
+    compared = compare_sources(gold, parses, settings, options.details, options.fell_back)
     if options.posteriors is not None:
         records.check_lengths(options.posteriors, compared.lengths)
     sentences = records.SentenceRecords(compared, options.posteriors)
@@ -78,7 +76,7 @@ def write_report(
     packed = records.packed
     chunks = list(records.packed_chunks(sentences.records(expected), chunk))
     index = {"index": packed(records.page_index(compared, sentences, chunk))}
-    blocks = {"texts": packed(records.texts(compared)), "places": packed(records.places(compared, gold, log))}
+    blocks = {"texts": packed(records.texts(compared)), "places": packed(records.places(compared, gold))}
     blocks |= {f"chunk-{number}": block for number, block in enumerate(chunks)}
     page = _page(compared, sentences, options, folder is not None)
     if folder is None:
@@ -99,8 +97,7 @@ def report(
     about: Mapping[str, str] | None = None,
     details: Sequence[str | Path] = (),
     posteriors: records.SpanArrays | None = None,
-    log: Callable[[str], None] | None = None,
-    **how: Any,
+    **how: Unpack[ComparisonSettings],
 ) -> Path:
     """Compare parses with gold trees and write a page to look at, as ``mbrparse report`` does of files.
 
@@ -112,9 +109,7 @@ def report(
         about: What was run, by name: corpus, split, grammar.
         details: Files that ``parse --details`` wrote, one for all parsers or one for each.
         posteriors: Those of the sentences' spans, as ``read_posteriors`` reads them.
-        log: As ``compare`` has it.
-        **how: What else ``compare`` has: form, unaries, crossing_reference, evalb, profile, criteria,
-            criterion, average, baseline, resamples and seed.
+        **how: Settings of the comparison, as ``compare`` has them.
 
     Returns:
         The file to open in a browser: ``path``, or the index of the folder that many sentences make.
@@ -123,10 +118,11 @@ def report(
         MbrparseError: What ``compare`` raises; or details or posteriors are of other sentences, or nothing
             can be written there.
     """
-    settings, log = comparison.settings(log, {}, **how)
+    if unknown := how.keys() - ComparisonSettings.__annotations__.keys():
+        raise TypeError(f"report() got an unexpected keyword argument {min(unknown)!r}")
     options = ReportOptions(title, about or {}, details, posteriors, comparison.fallbacks(parses))
     correct, sources = trees_in_memory("memory", "the gold", gold), comparison.sources(parses)
-    return write_report(correct, sources, path, settings, options, log)
+    return write_report(correct, sources, path, comparison.evaluation_settings(**how), options)
 
 
 def _folder(output: Path, sentences: int) -> Path | None:

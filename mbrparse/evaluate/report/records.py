@@ -50,7 +50,7 @@ from mbrparse.evaluate.criteria import blocks_of, sides
 from mbrparse.evaluate.details import Expected, expectations, posteriors_of
 from mbrparse.evaluate.report.marked_trees import GROUPS, RIGHT, KeptComparison, LabelNumbers, MarkedTree
 from mbrparse.evaluate.tables import letters
-from mbrparse.log import Log
+from mbrparse.log import warn
 from mbrparse.settings import file_digest
 from mbrparse.treebank.corpora.places import Places
 from mbrparse.treebank.labels import JOIN
@@ -419,9 +419,9 @@ def texts(compared: KeptComparison) -> list[str]:
     return ["" if shown is None else " ".join(shown.words) for shown in compared.gold]
 
 
-def places(compared: KeptComparison, gold: TreeSource, log: Log) -> list[str]:
+def places(compared: KeptComparison, gold: TreeSource) -> list[str]:
     """Where the gold trees are in their corpus, to be shown and searched; of trees in memory none."""
-    known = Places(log)
+    known = Places(warn)
     lines = compared.evaluation.counts["gold_line"][: len(compared.gold)].tolist()
     return [str(known.of(gold.source, line)) for line in lines] if gold.unit == "line" else []
 
