@@ -29,10 +29,6 @@ from mbrparse.treebank.tree import Tree
 
 Name = TypeVar("Name")
 
-# Symbols of the random grammars that share a label once annotations are projected away.
-ANNOTATED = {"A": "A~1", "B": "A~2", "C": "B^S"}
-PROJECTION = {"A": "A", "B": "A", "C": "B"}
-
 
 def to_rules(grammar: naive.Grammar, names: Mapping[str, str] | None = None) -> RuleSet:
     """The same rules; a symbol that is its own only terminal becomes a quoted tag.

@@ -5,7 +5,7 @@ Plain recursions over spans, of grammars whose unary rules may form cycles; the 
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 import naive_unary
@@ -74,18 +74,6 @@ class Digits:
             tops[start], ends[start] = symbol, end
         assert ends[0] == self.length
         return total + log(self._start[tops[0]])
-
-    def log_tree(self, spans: Sequence[LabelledSpan], projection: Projection) -> Number:
-        """The log probability of a binary tree, over all derivations that look like it; no unary rules."""
-        label = {(start, end): name for start, end, name in spans}
-
-        def kept(start: int, end: int, cell: Cell) -> Cell:
-            if end - start == 1:
-                return cell
-            return {a: p for a, p in cell.items() if project(a, projection) == label.get((start, end))}
-
-        top = self._upwards(lambda base: base, lambda one, other: one + other, kept)[0, self.length]
-        return log(sum((p * top.get(a, ZERO) for a, p in self._start.items()), ZERO))
 
     def posteriors(self, projection: Projection | None = None) -> dict[LabelledSpan, Number]:
         """The probability of each label as a constituent over each span, and over words as a preterminal."""
@@ -186,67 +174,3 @@ class Digits:
                             into_left[b] = into_left.get(b, ZERO) + passed * right[c]
                             into_right[c] = into_right.get(c, ZERO) + passed * of_left
         return around
-
-    def parents_and_productions(
-        self, projection: Projection
-    ) -> tuple[dict[tuple[Any, ...], Number], dict[tuple[Any, ...], Number], list[tuple[Any, ...]]]:
-        """Without unary rules: posteriors of parent-child items and of productions, by their labels; and the
-        rules that are used at each split, as (start, split, end, parent, left, right) of symbols.
-
-        A terminal is no child of these items."""
-        assert not self._unary
-        children: dict[tuple[Any, ...], Number] = defaultdict(mpf)
-        productions: dict[tuple[Any, ...], Number] = defaultdict(mpf)
-        used: list[tuple[Any, ...]] = []
-        for start, end in self._spans():
-            above = self.outside[start, end]
-            for split in range(start + 1, end):
-                right = self.inside[split, end]
-                for b, left in self.inside[start, split].items():
-                    for c, a, p in self._by_left.get(b, ()):
-                        if c in right and a in above and self.inside[start, end].get(a):
-                            mass = above[a] * p * left * right[c] / self.total
-                            x, y, z = (project(symbol, projection) for symbol in (a, b, c))
-                            children[start, end, x, y, "left"] += mass if b not in self._terminals else 0
-                            children[start, end, x, z, "right"] += mass if c not in self._terminals else 0
-                            productions[start, end, x, y, z] += mass
-                            used.append((start, split, end, a, b, c))
-        return children, productions, used
-
-    def grammar_optima(self, projection: Projection) -> dict[str, Number]:
-        """The best sums over the derivations, by objective; without unary rules no item comes twice."""
-        g = self.posteriors(projection)
-        children, productions, used = self.parents_and_productions(projection)
-        best = {name: self._lexical_cells() for name in ("labelled-recall", "parent-child", "productions")}
-        for start, split, end, a, b, c in used:
-            x, y, z = (project(symbol, projection) for symbol in (a, b, c))
-            gains = {
-                "labelled-recall": g[start, end, x],
-                "parent-child": children[start, end, x, y, "left"] + children[start, end, x, z, "right"],
-                "productions": productions[start, end, x, y, z],
-            }
-            for name, gain in gains.items():
-                cells = best[name]
-                value = gain + cells[start, split, b] + cells[split, end, c]
-                cells[start, end, a] = max(cells.get((start, end, a), ZERO), value)
-        return {
-            name: max(cells[0, self.length, a] for a in self._start if (0, self.length, a) in cells)
-            for name, cells in best.items()
-        }
-
-    def _lexical_cells(self) -> dict[LabelledSpan, Number]:
-        return {(i, i + 1, a): ZERO for i in range(self.length) for a in self.inside[i, i + 1]}
-
-
-def free_optimum(g: Mapping[LabelledSpan, Number], n: int, labelled: bool) -> Number:
-    """The largest sum of posteriors of a binary tree over n words, spans of two words or more."""
-    gain: dict[Span, Number] = defaultdict(mpf)
-    for (start, end, _), value in g.items():
-        old = gain[start, end]
-        gain[start, end] = max(old, value) if labelled else old + value
-    best: dict[Span, Number] = {(i, i + 1): ZERO for i in range(n)}
-    for width in range(2, n + 1):
-        for i in range(n - width + 1):
-            j = i + width
-            best[i, j] = gain[i, j] + max(best[i, k] + best[k, j] for k in range(i + 1, j))
-    return best[0, n]

@@ -86,36 +86,6 @@ class NaiveDop:
         )
         return math.log(best) if best else -math.inf
 
-    def derivations(self, words: tuple[str, ...]) -> list[tuple[Node, Fraction]]:
-        """Every derivation, as its tree and its probability; fragments of different subtrees differ."""
-        return [
-            (tree, Fraction(count, self._trees) * probability)
-            for label, count in self._starts.items()
-            for tree, probability in self._derived(label, words)
-        ]
-
-    def _derived(self, label: str, words: tuple[str, ...]) -> list[tuple[Node, Fraction]]:
-        return [
-            (tree, weight * probability)
-            for (_, fragment), weight in self.fragments.get(label, {}).items()
-            for tree, probability in self._expanded(fragment, words)
-        ]
-
-    def _expanded(self, node: Node, words: tuple[str, ...]) -> list[tuple[Node, Fraction]]:
-        if isinstance(node, str):
-            return [(node, Fraction(1))] if words == (node,) else []
-        label, children = node
-        if children is None:
-            return self._derived(label, words)
-        if len(children) == 1:
-            return [((label, (tree,)), p) for tree, p in self._expanded(children[0], words)]
-        return [
-            ((label, (left, right)), p * q)
-            for k in range(1, len(words))
-            for left, p in self._expanded(children[0], words[:k])
-            for right, q in self._expanded(children[1], words[k:])
-        ]
-
     def _under(self, label: str, words: tuple[str, ...]) -> dict[Node, Fraction]:
         if (label, words) not in self._memo:
             found: dict[Node, Fraction] = defaultdict(Fraction)

@@ -1,6 +1,5 @@
 """The naive twins against the papers' numbers, hand-computed cases, identities and each other."""
 
-import itertools
 from collections import Counter, defaultdict
 from collections.abc import Callable
 from fractions import Fraction
@@ -10,7 +9,6 @@ import naive
 import naive_unary
 import pytest
 from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 from naive import Grammar, ItemKind, Node, P, Projection
 from naive_objectives import (
     expected_constituents,
@@ -20,7 +18,6 @@ from naive_objectives import (
     projection_of,
 )
 from published_grammars import GOODMAN, SIMAAN, X4, X8
-from strategies import UNKNOWN, grammars, sentences
 from unary_strategies import unary_cases
 
 F = Fraction
@@ -95,9 +92,6 @@ def test_simaan_recalls() -> None:
 
 # --- hand-computed cases ---------------------------------------------------------------
 
-# One symbol, phrase and lexical at once: each bracketing of a^n has probability 2^(1-2n).
-HALVES = Grammar({"S": F(1)}, {("S", "S", "S"): F(1, 2)}, {("S", "a"): F(1, 2)})
-
 
 # Round trips A -> B -> A of probability 1/6 before "a" (from A) or "b" (from B).
 ROUND = Grammar(
@@ -114,24 +108,6 @@ def leaf(symbol: str, start: int) -> Node:
 
 def over(symbol: str, child: Node) -> Node:
     return Node(symbol, child.start, child.end, (child,))
-
-
-def test_halves() -> None:
-    assert len(naive.derivations(HALVES, ["a"] * 5)) == 14
-    assert naive.sentence_probability(HALVES, ["a"] * 3) == 2 * F(1, 32)
-    assert naive.inside(HALVES, ["a", "a"]) == {
-        (0, 1, "S"): F(1, 2),
-        (1, 2, "S"): F(1, 2),
-        (0, 2, "S"): F(1, 8),
-    }
-    # What lies inside a span plays no part in the outside probability around it.
-    assert naive.outside(HALVES, ["b", "a"]) == {(0, 1, "S"): F(1, 4), (0, 2, "S"): F(1)}
-    g = naive.posteriors(HALVES, ["a"] * 3)
-    assert (g[0, 2, "S"], g[0, 3, "S"]) == (F(1, 2), 1)
-    assert naive.posteriors(HALVES, ["b"]) == {}
-    for n, catalan in enumerate([1, 1, 2, 5, 14, 42, 132, 429], start=1):
-        assert len({*naive.bracketings(n)}) == catalan
-    assert not any(naive.crosses(*two) for b in naive.bracketings(6) for two in itertools.combinations(b, 2))
 
 
 def test_round_trips() -> None:
@@ -158,36 +134,6 @@ def test_round_trips() -> None:
 
 
 # --- identities on random grammars -----------------------------------------------------
-
-
-@given(st.data())
-def test_identities(data: st.DataObject) -> None:
-    grammar = data.draw(grammars())
-    words = data.draw(sentences(grammar, 5))
-    n = len(words)
-    total = naive.sentence_probability(grammar, words)
-    g = naive.posteriors(grammar, words)
-    assert UNKNOWN not in words or (total == 0 and not g)
-    e, f = naive.inside(grammar, words), naive.outside(grammar, words)
-    products = {key: e[key] * f[key] / total for key in e if key in f} if total else {}
-    assert products == pytest.approx(g)
-    assert naive_unary.posteriors(grammar, words) == pytest.approx(g)
-    if not total:
-        return
-    listed = [tree for tree, _ in naive.derivations(grammar, words)]
-    spans = [{(c.start, c.end) for c in naive.constituents(tree)} for tree in listed]
-    assert all(one in naive.bracketings(n) for one in spans)
-    assert sum(p for (i, j, _), p in g.items() if j - i >= 2) == pytest.approx(n - 1)
-    trees = {naive.labelled_spans(tree) for tree in listed}
-    parts = [naive.tree_probability(grammar, words, tree) for tree in trees]
-    assert sum(parts) == pytest.approx(total)
-    labelled, _ = naive.expected_matches(grammar, words, min(trees, key=sorted))
-    best, _ = grammar_optimum(grammar, words, "labelled-recall")
-    assert labelled <= best + 1e-9 <= naive.free_optimum(g, n) + 2e-9
-    counts = naive.expected_counts(grammar, [words])
-    assert sum(counts.start.values()) == pytest.approx(1)
-    assert sum(counts.binary.values()) == pytest.approx(n - 1)
-    assert sum(counts.lexical.values()) == pytest.approx(n)
 
 
 # --- closed form and enumeration compared ----------------------------------------------

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 import mbrparse as mp
 from mbrparse.decode.parser.explanation import explain
-from mbrparse.errors import MbrparseError
 
 PAIRS: dict[tuple[str, str, str], naive.P] = {("S", a, b): 0.25 for a, b in ("AC", "AD", "EB", "FB")}
 FOUR = naive.Grammar(
@@ -105,15 +104,3 @@ def test_words_and_labels_may_hold_markup() -> None:
     assert evil not in page
     assert "<i>" not in page
     assert page.count("</script>") == 2
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("x y x z", "the grammar has no 'y' and no 'z'; its terminals are tags such as x"),
-        ("x x x", "the grammar has no tree of 'x x x': no parse; add a rule"),
-    ],
-)
-def test_what_cannot_be_explained_is_said(text: str, message: str) -> None:
-    with pytest.raises(MbrparseError, match=f"^{message}"):
-        mp.explain(to_pcfg(FOUR), text)

@@ -8,13 +8,12 @@ from typing import Any, NamedTuple
 
 import naive
 import naive_objectives
-import naive_unary
 import pytest
 from conversion import names_of, to_pcfg
 from hypothesis import given
 from hypothesis import strategies as st
 from naive_objectives import GRAMMAR_OBJECTIVES, MAX_RULE_OBJECTIVES, gains, projection_of, value
-from strategies import grammars, sentences
+from strategies import derived
 from unary_strategies import FEW_LABELS, unary_cases
 
 from mbrparse.charts.chart import Chart
@@ -28,7 +27,6 @@ from mbrparse.errors import ObjectiveError
 from mbrparse.grammar.pcfg import PCFG
 
 NAMES = ("labelled-tree", *GRAMMAR_OBJECTIVES, *MAX_RULE_OBJECTIVES)
-Cases = st.SearchStrategy[tuple[naive.Grammar, list[str]]]
 ROWS = tuple(OBJECTIVES[name].within(Space.GRAMMAR) for name in NAMES)
 
 
@@ -82,73 +80,6 @@ def known(grammar: PCFG, words: Sequence[str]) -> bool:
     return bool((grammar.encode(words) >= 0).all())
 
 
-def check_case(grammar: naive.Grammar, words: list[str], items: Items) -> None:
-    """Each objective's tree is a candidate and has the largest value among all candidates."""
-    ours = to_pcfg(grammar)
-    if not known(ours, words):
-        return
-    chart = decode(ours, words, items)
-    candidates = [tree for tree, _ in naive.derivations(grammar, words)]
-    assert chart.chart.has_parse == bool(candidates)
-    if not candidates:
-        return
-    assert math.exp(chart.chart.log_prob) == pytest.approx(
-        float(naive_unary.sentence_probability(grammar, words))
-    )
-    projection = projection_of(grammar) if items == "projected" else None
-    names, terminals = names_of(ours), grammar.terminals()
-    viterbi, _ = naive.viterbi(grammar, words)
-    by_tree = dict(naive.derivations(grammar, words))
-    assert float(by_tree[as_node(tree_of(chart, 0), names)]) == pytest.approx(float(viterbi))
-    within = naive_objectives.grammar_trees(grammar, words, projection)
-    for index, name in enumerate(GRAMMAR_OBJECTIVES, start=1):
-        assert (chart.trees[index] is None) == (not within)
-        if not within:
-            continue
-        tree = as_node(tree_of(chart, index), names)
-        assert tree in within
-        best, _ = naive_objectives.grammar_optimum(grammar, words, name, projection)
-        earned = gains(grammar, words, name, projection)
-        assert float(value(tree, earned, name, projection, terminals)) == pytest.approx(float(best))
-        assert tree_of(chart, index).score == pytest.approx(float(best))
-    labels = [projection[name] if projection else name for name in names]
-    allowed = set(naive_objectives.max_rule_trees(grammar, words, projection))
-    for index, name in enumerate(MAX_RULE_OBJECTIVES, start=1 + len(GRAMMAR_OBJECTIVES)):
-        tree = as_node(tree_of(chart, index), labels)
-        assert tree in allowed
-        best, _ = naive_objectives.max_rule_optimum(grammar, words, name, projection)
-        earned = gains(grammar, words, name, projection)
-        found = value(tree, earned, name, None, terminals)
-        if name == "max-rule-product":
-            assert _log(found) == pytest.approx(_log(best), abs=1e-9)
-            assert tree_of(chart, index).score == pytest.approx(_log(best), abs=1e-9)
-        else:
-            assert float(found) == pytest.approx(float(best))
-            assert tree_of(chart, index).score == pytest.approx(float(best))
-
-
-def _log(number: Any) -> float:
-    exact = Fraction(number)
-    return math.log(exact.numerator) - math.log(exact.denominator)
-
-
-def drawn(longest: int) -> st.SearchStrategy[tuple[naive.Grammar, list[str]]]:
-    """Grammars without unary rules, and sentences."""
-    return grammars().flatmap(lambda grammar: st.tuples(st.just(grammar), sentences(grammar, longest)))
-
-
-@pytest.mark.parametrize(
-    "cases",
-    [unary_cases(), unary_cases(longest=4, nonterminals=FEW_LABELS), drawn(5)],
-    ids=["unary", "several symbols of a label", "binary"],
-)
-@given(data=st.data(), items=st.sampled_from(["projected", "symbol"]))
-def test_each_objective_reaches_the_best_of_all_trees(
-    cases: Cases, data: st.DataObject, items: Items
-) -> None:
-    check_case(*data.draw(cases), items)
-
-
 GROWING = naive.Grammar(
     {"S": 1.0},
     {("S", "S", "S"): 0.3, ("A", "S", "S"): 0.5, ("S", "A", "A"): 0.2, ("A", "A", "S"): 0.3},
@@ -200,12 +131,12 @@ def check_mixture(grammar: naive.Grammar, words: list[str], items: Items, row: O
 
 
 @given(
-    unary_cases(),
+    unary_cases() | unary_cases(longest=4, nonterminals=FEW_LABELS) | derived(),
     st.sampled_from(["projected", "symbol"]),
-    st.sampled_from(["labelled-recall", "parent-child", "productions"]),
-    st.sampled_from([-0.1, -0.5, -1.0, -5.0, 1.0]),
+    st.sampled_from(["labelled-recall", "bracketed-recall", "parent-child", "productions"]),
+    st.sampled_from([0.0, -0.1, -0.5, -1.0, -5.0, 1.0]),
 )
-def test_a_cost_of_nodes(
+def test_trees_reach_the_best_of_all_at_any_cost_of_nodes(
     case: tuple[naive.Grammar, list[str]], items: Items, kind: Any, constant: float
 ) -> None:
     row = replace(OBJECTIVES[kind].within(Space.GRAMMAR), node_constant=constant)

@@ -1,14 +1,10 @@
 """Files of posteriors: what they may look like, and what is said of those that cannot be."""
 
-import contextlib
-import warnings
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors, mix_posteriors
 from mbrparse.decode.posteriors.posteriors_file import read_posteriors
@@ -129,21 +125,3 @@ def test_other_files(tmp_path: Path) -> None:
     for content, message in ((b"", "is not an .npz file"), (b"(S (NN dog))\n", "is not an .npz file")):
         (tmp_path / "p.npz").write_bytes(content)
         assert message in refused(tmp_path / "p.npz")
-
-
-@given(data=st.data())
-def test_damaged_files_are_never_a_surprise(
-    data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    """Cut off anywhere, or with some other byte anywhere: read all the same, or refused."""
-    path = write(tmp_path_factory.getbasetemp() / "damaged.npz")
-    content = bytearray(path.read_bytes())
-    if data.draw(st.booleans()):
-        del content[data.draw(st.integers(0, len(content) - 1)) :]
-    else:
-        content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
-    path.write_bytes(content)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        with contextlib.suppress(PosteriorsError):
-            read_posteriors(path)

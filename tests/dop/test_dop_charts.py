@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 from conversion import dop_tree, dop_treebank
 from hypothesis import strategies as st
-from naive_dop import NaiveDop, Node, inner_nodes, spans, words_of
+from naive_dop import Node, inner_nodes, words_of
 
 from mbrparse.charts.dop.dop_charts import DopCharts
-from mbrparse.decode.parser.parser import Parser
 from mbrparse.errors import GrammarError
 from mbrparse.grammar.dop_grammar import DopGrammar
 from mbrparse.grammar.dop_treebank import Weighting, address_trees
@@ -111,20 +110,6 @@ def test_values_do_not_leave_the_numbers_range_with_very_many_fragments(weightin
         assert np.isfinite(g).all()
         assert g.max() <= 1 + 1e-9
         assert chart.span_summary().best[len(words) - 1] == pytest.approx(1)
-
-
-def test_a_parser_takes_a_dop_grammar() -> None:
-    grammar = DopGrammar.of_treebank(dop_treebank(TREES, "tags", "plain"))
-    twin = NaiveDop(TREES, "plain")
-    words = words_of(TREES[1])
-    best = twin.posteriors(words)
-    parse = Parser(grammar, "labelled-recall", "labelled-tree", "general-recall").parse([list(words)])[0]
-    expected = parse.expected_scores["labelled-recall"]
-    assert expected is not None
-    assert expected == pytest.approx(sum(best[span] for span in parse.spans[0]))
-    assert (
-        max(sum(best.get(span, 0) for span in spans(tree)) for tree in twin.trees(words)) <= expected + 1e-9
-    )
 
 
 def test_unary_nodes_are_refused_with_a_remedy() -> None:

@@ -83,7 +83,6 @@ def test_sentence_average_leaves_out_what_has_no_rate() -> None:
     assert found["consistent_brackets_tree"] == pytest.approx(2 / 3)
 
 
-NOUN_VERB = "(S (NN dog) (VB eats))\n" * 3
 INDENTED = "( (S a\n   (S_Cont b c)) )\n\n(S p q)\n"
 
 
@@ -150,10 +149,3 @@ def test_binarized(pair: tuple[Tree, Tree]) -> None:
 def test_original(pair: tuple[Tree, Tree]) -> None:
     gold, guess = pair
     assert matches(gold, guess, Comparison("original")) == naive_matches(gold, guess, gold, str)
-
-
-@given(LENGTHS.flatmap(lambda n: st.tuples(trees(n), trees(n))))
-def test_two_binary_trees_agree_on_brackets_and_consistency(pair: tuple[Tree, Tree]) -> None:
-    """For binary trees B/N_C = C/N_G: what Goodman's tables show must be another reference."""
-    found = matches(*pair, Comparison(crossing_reference="binarized"))
-    assert found.bracketed == found.consistent

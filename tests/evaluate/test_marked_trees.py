@@ -3,25 +3,21 @@
 from collections import Counter
 from typing import Any
 
-import naive_tables
-from evaluation_cases import nary_trees, trees
+from evaluation_cases import trees
 from hypothesis import given
 from hypothesis import strategies as st
 
 from mbrparse.evaluate.align import trees_in_memory
 from mbrparse.evaluate.compare.evaluation import EvaluationSettings
-from mbrparse.evaluate.counts import Brackets, ComparedTrees, Comparison, equal_pairs
+from mbrparse.evaluate.counts import Comparison
 from mbrparse.evaluate.criteria import COVERAGE, PAPER
 from mbrparse.evaluate.report.marked_trees import (
     CROSSING,
     EXTRA,
     RIGHT,
     KeptComparison,
-    LabelNumbers,
-    MarkedTrees,
     compare_sources,
 )
-from mbrparse.treebank.outlines import constituents
 from mbrparse.treebank.tree import Tree
 
 LENGTHS = st.lists(st.integers(2, 7), min_size=1, max_size=4)
@@ -63,19 +59,3 @@ def test_marks_add_up_to_the_counts(
             assert of_gold.total() == row.gold
             assert of_gold[RIGHT] == row.labelled
             assert of_gold.total() - of_gold[EXTRA] == row.bracketed
-
-
-@given(st.integers(2, 8).flatmap(lambda length: st.tuples(nary_trees(length), nary_trees(length))))
-def test_judgements_of_a_naive_twin(pair: tuple[Tree, Tree]) -> None:
-    spans = [list(constituents(tree)) for tree in pair]
-    if any(len({span[:2] for span in tree}) < len(tree) for tree in spans):
-        return  # chains of unary constituents: the counts above say what they are
-    labels = LabelNumbers()
-    tally = MarkedTrees(labels, None)
-    gold, guess = (Brackets([(a, b) for a, b, _ in tree], [label for *_, label in tree]) for tree in spans)
-    tally.add(ComparedTrees(gold, guess, equal_pairs(gold, guess), ()))
-    names = {RIGHT: "right", EXTRA: "extra", CROSSING: "crossing"}
-    shown = [
-        names[what] if what < 0 else f"gold {labels.labels[what]}" for what in tally.trees[0].nodes[3::4]
-    ]
-    assert shown == naive_tables.marked(*spans)

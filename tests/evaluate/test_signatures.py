@@ -9,9 +9,6 @@ from commandline import Command, run
 from evaluation_cases import write
 
 import mbrparse as mp
-from mbrparse.evaluate.compare.profiles import SpanConventions
-from mbrparse.evaluate.counts import Comparison
-from mbrparse.evaluate.evalb.parameters import EvalbParameters
 
 GOLD = "(S (NP (DT the) (NN dog)) (S_Cont (VP (VBZ sees) (NP (DT a) (NN cät))) (. .)))\n" * 3
 ONE = "(S (NP (DT the) (NN dog)) (S_Cont (VP (VBZ sees) (DT a)) (S_Cont (NN cät) (. .))))\n" * 3
@@ -101,6 +98,3 @@ def test_calibration_names_its_details(command: Command) -> None:
         Path("d.jsonl").write_text(json.dumps(row) + "\n", encoding="utf-8")
         found.add(signed(command, "--calibration --details d.jsonl", "gold.mrg one.mrg"))
     assert len(found) == 2
-
-
-HOWS = [Comparison("original"), SpanConventions(), EvalbParameters()]

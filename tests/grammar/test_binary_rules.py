@@ -4,7 +4,6 @@ import math
 from collections import Counter
 
 import pytest
-from commandline import Command
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -73,31 +72,3 @@ def test_a_name_that_is_taken() -> None:
     counts = {Rule("S", ("A", "A", "A")): 1.0, Rule("A", ("'x'",)): 1.0, Rule("S_Cont>A>A", ("'x'",)): 1.0}
     with pytest.raises(GrammarError, match="the symbol S_Cont>A>A has the name of a continuation"):
         binarize_rules(relative_frequencies("tags", {"S": 1}, counts))
-
-
-TOY = """S -> NP V NP PP [0.5] | NP V NP [0.5]
-NP -> Det N [0.5] | Pro [0.5]
-PP -> P NP [1.0]
-Pro -> 'I' [1.0]
-V -> 'saw' [0.6] | 'dog' [0.4]
-Det -> 'the' [1.0]
-N -> 'dog' [0.8] | 'park' [0.2]
-P -> 'in' [1.0]
-"""
-
-
-@pytest.fixture
-def toy(command: Command, tmp_path: object) -> str:
-    path = f"{tmp_path}/toy.txt"
-    done = command("grammar", "convert", "-", "--from", "nltk", "-o", path, stdin=TOY)
-    assert done.err == ("mbrparse: 2 rules of three children or more binarized (see parse --debinarize)\n")
-    return path
-
-
-def test_a_teachers_grammar(command: Command, toy: str) -> None:
-    """From NLTK's text to trees of as many children as its rules have."""
-    how = "--objective", "labelled-tree", "--debinarize"
-    done = command("parse", "-g", toy, *how, stdin="I saw the dog in the park\n")
-    assert done.out == (
-        "(S (NP (Pro I)) (V saw) (NP (Det the) (N dog)) (PP (P in) (NP (Det the) (N park))))\n"
-    )

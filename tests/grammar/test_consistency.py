@@ -8,7 +8,6 @@ from conversion import rules_of, to_pcfg
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from strategies import grammars, sentences
-from unary_strategies import unary_cases
 
 from mbrparse.charts.exhaustive.consistency import Consistency
 from mbrparse.charts.exhaustive.factory import ForestCharts
@@ -17,64 +16,22 @@ from mbrparse.grammar.pcfg import PCFG
 
 # Two continuations of one label, and one of another.
 NAMES = {"A": "S_Cont", "B": "S_Cont>NP", "C": "NP"}
-Trees = list[tuple[frozenset[naive.Span], float]]
 
 
 def is_continuation(symbol: str) -> bool:
     return symbol in "AB"
 
 
-def linear(grammar: naive.Grammar, side: str) -> naive.Grammar:
-    """The rules that have continuations on one side only."""
-    other = 1 if side == "right" else 2
-    kept = {rule: p for rule, p in grammar.binary.items() if not is_continuation(rule[other])}
-    return naive.Grammar(grammar.start, kept, grammar.lexical)
-
-
 @st.composite
-def cases(draw: st.DrawFn) -> tuple[naive.Grammar, list[str], str]:
+def cases(draw: st.DrawFn) -> tuple[naive.Grammar, list[str]]:
+    """Grammars with continuations on the right or left side only, as those of treebanks, or on any."""
     grammar = draw(grammars())
-    side = draw(st.sampled_from(["right", "left", "any"]))
-    if side != "any":
-        grammar = linear(grammar, side)
+    side = draw(st.sampled_from([None, 1, 2]))
+    kept = {rule: p for rule, p in grammar.binary.items() if not side or not is_continuation(rule[side])}
+    grammar = naive.Grammar(grammar.start, kept, grammar.lexical)
     words = draw(sentences(grammar, 6))
     assume(float(naive.sentence_probability(grammar, words)) > 0)
-    return grammar, words, side
-
-
-@given(cases())
-def test_consistency_equals_enumeration(case: tuple[naive.Grammar, list[str], str]) -> None:
-    grammar, words, side = case
-    trees = naive_crossing.n_ary_trees(grammar, words, is_continuation)
-    pcfg = to_pcfg(grammar, NAMES)
-    consistency = Consistency(pcfg)
-    assert side == "any" or consistency.one_pass
-    check(consistency, pcfg, words, trees)
-
-
-@given(unary_cases(cyclic=False))
-def test_consistency_with_unary_rules(case: tuple[naive.Grammar, list[str]]) -> None:
-    grammar, words = case
-    assume(float(naive.sentence_probability(grammar, words)) > 0)
-    check_with_unary_rules(grammar, words)
-
-
-def check_with_unary_rules(grammar: naive.Grammar, words: list[str]) -> Consistency:
-    trees = naive_crossing.n_ary_trees(grammar, words, lambda symbol: symbol.startswith("X_Cont"))
-    pcfg = to_pcfg(grammar)
-    consistency = Consistency(pcfg)
-    check(consistency, pcfg, words, trees)
-    return consistency
-
-
-def check(consistency: Consistency, pcfg: PCFG, words: list[str], trees: Trees) -> None:
-    """Compare the consistency of every span with that of the listed trees."""
-    n = len(words)
-    found = consistency.of_sentence(ForestCharts(pcfg), pcfg.encode(words))
-    for start in range(n):
-        for end in range(start + 1, n + 1):
-            wanted = naive_crossing.consistent(trees, (start, end))
-            assert found[cell_of(n, start, end)] == pytest.approx(wanted, abs=1e-9)
+    return grammar, words
 
 
 def cyclic_continuations() -> PCFG:
@@ -101,9 +58,9 @@ def test_cycles_of_continuations_are_left_as_often_as_they_should_be() -> None:
 
 @given(cases(), st.data())
 def test_masses_and_consistency_given_brackets(
-    case: tuple[naive.Grammar, list[str], str], data: st.DataObject
+    case: tuple[naive.Grammar, list[str]], data: st.DataObject
 ) -> None:
-    grammar, words, _ = case
+    grammar, words = case
     n = len(words)
     trees = naive_crossing.n_ary_trees(grammar, words, is_continuation)
     pcfg = to_pcfg(grammar, NAMES)
@@ -114,11 +71,14 @@ def test_masses_and_consistency_given_brackets(
     closed = forest.cells_across(sorted(kept))
     mass = naive_crossing.mass(trees, kept)
     assert forest.mass(closed) == pytest.approx(mass, abs=1e-9)
+    alone = consistency.of_sentence(ForestCharts(pcfg), pcfg.encode(words))
     found = consistency.joint(forest, closed)
     for start in range(n):
         for end in range(start + 2, n + 1):
             joint = naive_crossing.mass(trees, {*kept, (start, end)})
             assert found[cell_of(n, start, end)] == pytest.approx(joint, abs=1e-9)
+            wanted = naive_crossing.consistent(trees, (start, end))
+            assert alone[cell_of(n, start, end)] == pytest.approx(wanted, abs=1e-9)
 
 
 def test_long_sentences_neither_underflow_nor_overflow() -> None:

@@ -9,7 +9,6 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from tree_strategies import tokens
 
-from mbrparse.errors import GrammarError
 from mbrparse.files import read_lines
 from mbrparse.grammar import grammar_formats
 from mbrparse.grammar.grammar_formats import read_bitpar, write_bitpar, write_nltk
@@ -95,20 +94,6 @@ def test_root_rules_are_the_start_distribution(text: str, start: dict[str, float
     rules = read(tmp_path, text)
     assert {name: w.probability for name, w in rules.start.items()} == start
     assert ("ROOT" in start) == any(rule.parent == "ROOT" for rule in rules.rules)
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("", "grammar.txt: no rules"),
-        ("S -> A [0.5] | B", ":1: a rule without its probability"),
-        ("S -> [1.0]", r":1: .1.0. is not the probability of a right-hand side"),
-        ("S -> A A [1.0]\nA -> B [1.0]\nB -> A [1.0]\n", "the unary rules A -> B -> A are a cycle"),
-    ],
-)
-def test_nltk_errors(text: str, message: str, tmp_path: Path) -> None:
-    with pytest.raises(GrammarError, match=message):
-        read(tmp_path, text)
 
 
 # --- bitpar ------------------------------------------------------------------------------

@@ -1,7 +1,5 @@
 """mbrparse's own grammar files: what is written is read, what is wrong is said with its line."""
 
-import os
-import threading
 from dataclasses import fields
 from pathlib import Path
 
@@ -157,19 +155,6 @@ def test_a_file_of_version_1_stays_readable() -> None:
 
 # Arrays
 
-SPLIT = RuleSet(
-    "words",
-    {"S~0": Weight(0.25, 1), "S~1": Weight(0.75, 3)},
-    {
-        Rule("S~0", ("NP", "S~1")): Weight(0.4, 2),
-        Rule("S~0", ("S~1",)): Weight(0.6, 3),
-        Rule("S~1", ("NP", "S~0")): Weight(0.1, 1),
-        Rule("S~1", ("'eats'",)): Weight(0.9, 9),
-        Rule("NP", ("'_'",)): Weight(0.5, None),
-        Rule("NP", ("'eats'",)): Weight(0.5, None),
-    },
-)
-
 
 def bits(grammar: PCFG) -> dict[str, object]:
     """All that a grammar is, but for what it was made from."""
@@ -194,15 +179,6 @@ def test_arrays_are_read_as_they_are_made_of_rules(
     assert list(read_rules(path).rules) == sorted(rules.rules)
     write_grammar(grammar, path.with_suffix(".again"))
     assert path.with_suffix(".again").read_bytes() == path.read_bytes()
-
-
-def test_a_pipe_is_read_once(tmp_path: Path) -> None:
-    write_rules(SPLIT, tmp_path / "g")
-    os.mkfifo(tmp_path / "pipe")
-    writer = threading.Thread(target=lambda: (tmp_path / "pipe").write_bytes((tmp_path / "g").read_bytes()))
-    writer.start()
-    assert bits(read_grammar(tmp_path / "pipe")) == bits(read_grammar(tmp_path / "g"))
-    writer.join()
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])

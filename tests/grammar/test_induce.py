@@ -4,16 +4,12 @@ from pathlib import Path
 
 import pytest
 from conversion import rules_of
-from hypothesis import given
-from tree_strategies import labels, trees
 
 from mbrparse.errors import GrammarError
 from mbrparse.grammar.grammar_files import read_rules, write_rules
 from mbrparse.grammar.rules import RuleSet, TerminalKind
 from mbrparse.training.count import induce
-from mbrparse.treebank.binarize import Binarization, binarize
 from mbrparse.treebank.brackets import read_tree
-from mbrparse.treebank.clean import clean
 from mbrparse.treebank.corpora.reading import SourceTree
 from mbrparse.treebank.tree import Tree
 
@@ -90,17 +86,3 @@ def test_tags_that_look_like_something_else(tag: str, kind: TerminalKind, tmp_pa
     assert len(rules.rules) == (2 if kind == "tags" else 4)
     write_rules(rules, tmp_path / "g")
     assert read_rules(tmp_path / "g") == rules
-
-
-@given(trees(labels))
-def test_whatever_was_binarized_makes_a_grammar_that_can_be_written(
-    tmp_path_factory: pytest.TempPathFactory, tree: Tree
-) -> None:
-    cleaned = clean(tree, "join", "keep")
-    if cleaned is not None and not cleaned.is_leaf:
-        source = SourceTree("", 1, binarize(cleaned, Binarization(hmarkov=2, vmarkov=2)))
-        for kind in ("tags", "words"):
-            rules = induce([source], kind)
-            path = tmp_path_factory.getbasetemp() / "induced.grammar"
-            write_rules(rules, path)
-            assert read_rules(path) == rules

@@ -10,10 +10,15 @@ from conversion import posteriors_of, rules_of, to_pcfg
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import grammars, sentences
-from test_charts import Kernel, charts
 
+from mbrparse.charts.chart import Chart
+from mbrparse.charts.exhaustive.factory import ChartFactory, Kernel
 from mbrparse.charts.spans import cell_of
 from mbrparse.grammar.pcfg import PCFG
+
+
+def chart_of(pcfg: PCFG, words: list[str], kernel: Kernel | None = None) -> Chart:
+    return ChartFactory(pcfg, kernel=kernel).chart(pcfg.encode(words))
 
 
 @settings(max_examples=5)
@@ -65,7 +70,7 @@ def check_in_log_space(grammar: naive.Grammar, words: list[str]) -> None:
     outside = naive_long.log_outside(grammar, inside)
     pcfg = to_pcfg(grammar)
     names = pcfg.labels
-    [chart] = charts(pcfg, [words])
+    chart = chart_of(pcfg, words)
     assert chart.has_parse == (total > -math.inf)
     if total == -math.inf:
         return
@@ -87,7 +92,7 @@ def test_what_leaves_the_range_of_numbers_goes_to_forests() -> None:
     """Each node costs 2^-664, of which nothing in the sentence tells beforehand."""
     pcfg = PCFG.from_rules(rules_of({"S -> S S": 1e-200, "S -> 'x'": 1.0}))
     for n in (6, 101):
-        [chart] = charts(pcfg, [["x"] * n])
+        chart = chart_of(pcfg, ["x"] * n)
         assert chart.log_prob == pytest.approx(log_catalan(n) + (n - 1) * math.log(1e-200), rel=1e-9)
         assert chart.viterbi().log_prob == pytest.approx((n - 1) * math.log(1e-200), rel=1e-9)
 
@@ -101,7 +106,7 @@ def log_catalan(n: int) -> float:
 def test_ambiguous_long_sentences_in_closed_form(n: int, kernel: Kernel | None) -> None:
     """Every bracketing of n words is equally probable; the span of i words is in so many of them."""
     pcfg = PCFG.from_rules(rules_of({"S -> S S": 1.0, "S -> 'x'": 2.0}))
-    [chart] = charts(pcfg, [["x"] * n], kernel)
+    chart = chart_of(pcfg, ["x"] * n, kernel)
     expected = log_catalan(n) + (n - 1) * math.log(1 / 3) + n * math.log(2 / 3)
     assert chart.log_prob == pytest.approx(expected, rel=1e-9)
     total = chart.span_summary().total
@@ -110,3 +115,14 @@ def test_ambiguous_long_sentences_in_closed_form(n: int, kernel: Kernel | None) 
         share = math.exp(log_catalan(width) + log_catalan(n - width + 1) - log_catalan(n))
         starts = np.arange(n - width + 1)
         assert total[cell_of(n, starts, starts + width)] == pytest.approx(share, rel=1e-9)
+
+
+def test_kernels_agree_on_derivations_and_labels() -> None:
+    """Ties are broken by rule, so both kernels return the same trees where many are equally good."""
+    counts = {f"S -> {left} {right}": 1.0 for left in ("S", "'x'", "A") for right in ("S", "'x'", "A")}
+    counts |= {f"A -> {left} {right}": 1.0 for left in ("A", "'x'") for right in ("A", "'x'")}
+    pcfg = PCFG.from_rules(rules_of(counts))
+    for n in range(2, 24):
+        one, other = (chart_of(pcfg, ["x"] * n, kernel) for kernel in ("dense", "forest"))
+        assert one.viterbi().nodes == other.viterbi().nodes
+        assert np.array_equal(one.span_summary().label, other.span_summary().label)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 import pytest
 from conversion import names_of, posteriors_of, rules_of, to_naive
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from mpmath import exp
 from naive import LabelledSpan, project
-from naive_digits import Cell, Digits, free_optimum
+from naive_digits import Cell, Digits
 from naive_objectives import projection_of
 
 from mbrparse.charts.chart import Chart
@@ -19,9 +17,6 @@ from mbrparse.charts.exhaustive.factory import ChartFactory, PrunedCharts, Pruni
 from mbrparse.charts.rule_tables import unary_closure
 from mbrparse.decode.best_first.best_first import BestFirst, Until
 from mbrparse.decode.best_first.best_first_chart import BestFirstChart, BestFirstCharts
-from mbrparse.decode.objectives import OBJECTIVES, Space
-from mbrparse.decode.parser.parser import Parse, Parser
-from mbrparse.decode.tree_probability import TreeProbability
 from mbrparse.errors import GrammarError
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.projection import has_annotations, projected_grammar
@@ -156,50 +151,3 @@ def check_charts(case: Case) -> None:
     if case.true.total:
         alone = ChartFactory(case.pcfg).chart(case.ids)
         case.check_derivation(alone, 1e-9, case.true)
-
-
-@given(cases(2, 14))
-def test_objectives_are_exact_or_refused(case: Case) -> None:
-    check_objectives(case)
-
-
-@pytest.mark.long
-@settings(max_examples=20)
-@given(cases(30, 60))
-def test_objectives_of_sixty_words(case: Case) -> None:
-    check_objectives(case)
-
-
-def check_objectives(case: Case) -> None:
-    true, length = case.true, len(case.words)
-    if not true.total:
-        return
-    wide = {key: g for key, g in true.posteriors(case.projection).items() if key[1] - key[0] > 1}
-    recalls = ("labelled-recall", "bracketed-recall")
-    over = {key: g for key, g in true.at_least_one(lambda _: "").items() if key[1] - key[0] > 1}
-    free = {name: free_optimum(g, length, True) for name, g in zip(recalls, (wide, over), strict=True)}
-    [parse] = Parser(case.pcfg, *(OBJECTIVES[name] for name in free)).parse([case.words])
-    assert parse.reason is None
-    check_scores(parse, free)
-    earned = sum(wide.get(span, 0) for span in parse.spans[0])
-    assert float(earned) == pytest.approx(float(free["labelled-recall"]), rel=1e-9 * length)
-    [parse] = Parser(case.pcfg, "labelled-tree").parse([case.words])
-    assert parse.reason is None
-    check_scores(parse, {"labelled-tree": exp(true.log_best() - true.log_prob)})
-    if case.pcfg.has_unaries:
-        return
-    log_tree = TreeProbability(case.pcfg).log_prob(parse.spans[0], case.ids)
-    assert log_tree == pytest.approx(
-        float(true.log_tree(parse.spans[0], case.projection)), rel=1e-12, abs=1e-9
-    )
-    derived = true.grammar_optima(case.projection)
-    rows = [OBJECTIVES[name].within(Space.GRAMMAR) for name in derived]
-    [parse] = Parser(case.pcfg, *rows).parse([case.words])
-    assert parse.reason is None
-    check_scores(parse, derived)
-
-
-def check_scores(parse: Parse, optima: Mapping[str, Any]) -> None:
-    ties = 1e-9 * parse.length
-    for name, optimum in optima.items():
-        assert parse.expected_scores[name] == pytest.approx(float(optimum), abs=1e-9, rel=ties), name

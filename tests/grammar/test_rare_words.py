@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from state_strategies import sourced
-from tree_strategies import tokens
 
-from mbrparse.grammar.grammar_files import read_rules, write_rules
 from mbrparse.grammar.rules import Rule, RuleSet, is_terminal, unquote
 from mbrparse.grammar.unknown_words import Signatures, classes
-from mbrparse.training.split_merge import RareWords, SplitMerge, cycle, first_grammar, train_trees
+from mbrparse.training.split_merge import RareWords, SplitMerge, cycle, first_grammar
 from mbrparse.training.states import ObservedEStep, observe
 from mbrparse.treebank.corpora.reading import SourceTree
 from mbrparse.treebank.labels import escape
@@ -182,27 +178,3 @@ def test_lexical_probabilities_are_as_defined(corpus: list[SourceTree], rare: in
     others = sum(rule.children == ("'bare'",) for rule in lexical)
     known = {(tag, rules.unknown.words.get(terminal, terminal)) for tag, terminal in expected}
     assert len(lexical) - others == len(known)
-
-
-@st.composite
-def hostile_corpora(draw: st.DrawFn) -> list[SourceTree]:
-    """Trees of two hostile tags and words each."""
-    leaf = st.builds(lambda tag, word: Tree(tag, word=word), tokens, tokens)
-    return sourced(
-        [Tree("S", draw(st.lists(leaf, min_size=2, max_size=2))) for _ in range(draw(st.integers(1, 4)))]
-    )
-
-
-@given(corpus=hostile_corpora())
-def test_a_file_keeps_the_lexicon(corpus: list[SourceTree]) -> None:
-    how = SplitMerge(cycles=1, rounds=(2, 2, 2))
-    rules = train_trees(corpus, "words", how, unknown=True, rare=3)
-    with TemporaryDirectory() as folder:
-        write_rules(rules, Path(folder) / "grammar")
-        found = read_rules(Path(folder) / "grammar")
-    assert isinstance(found.unknown, Signatures)
-    assert isinstance(rules.unknown, Signatures)
-    assert found.unknown.words == rules.unknown.words
-    assert found.rules == rules.rules
-    assert found.start == rules.start
-    assert all(derives(found, source.tree) for source in corpus)

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tree_strategies import labels, tokens
 
-from mbrparse.errors import FileError, GrammarError
+from mbrparse.errors import GrammarError
 from mbrparse.grammar.grammar_files import read_grammar, read_rules, write_grammar, write_rules
 from mbrparse.grammar.pcfg import PCFG, UNKNOWN_TERMINAL
 from mbrparse.grammar.rules import RuleSet, is_terminal, unquote
@@ -23,7 +23,6 @@ from mbrparse.grammar.unknown_words import (
     UnknownKind,
     classes,
     is_unknown,
-    tagger_path,
 )
 from mbrparse.training.count import induce
 from mbrparse.treebank.binarize import binarize
@@ -226,24 +225,6 @@ def test_the_taggers_tag_decides() -> None:
     for rare_or_unseen in ("the cat roars .", "the wolf howls ."):
         assert grammar.terminals_of(rare_or_unseen.split()) == ["the", "(UNKNOWN/NN)", "(UNKNOWN/VBZ)", "."]
     assert grammar.terminals_of(["the", "dog", "barks", "."]) == ["the", "dog", "barks", "."]
-
-
-def test_taggers_that_are_not_there_or_do_not_belong(tmp_path: Path) -> None:
-    path = tmp_path / "g"
-    write_rules(trained("collins", SENTENCES, 6), path)
-    beside = tagger_path(path)
-    text = beside.read_text()
-    beside.write_text(text[:-30])
-    with pytest.raises(GrammarError) as wrong:
-        read_grammar(path)
-    assert str(wrong.value).startswith(f"{beside}: not the tagger that {path} was trained with")
-    beside.write_bytes(b"\xff")
-    with pytest.raises(FileError, match=f"{beside}: the tagger of {path}: bytes that are not utf-8"):
-        read_grammar(path)
-    beside.unlink()
-    with pytest.raises(FileError, match=f"{beside}: the tagger of {path}: no such file; keep"):
-        read_grammar(path)
-    assert read_rules(path).unknown is not None
 
 
 HEADER = "mbrparse-grammar 1\nterminals words\n{}start S 1 1\nrules 1\n1 1 S -> 'a' 'b'\nend\n"

@@ -69,16 +69,6 @@ def test_probabilities_are_those_of_nltk(corpus: list[list[int]], sentence: list
     np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-15)
 
 
-@given(corpora, sentences, st.integers(1, 5))
-def test_distributions_sum_to_one(corpus: list[list[int]], sentence: list[int], order: int) -> None:
-    made = KneserNey(arrays(corpus), TERMINALS, order)
-    rows = np.repeat(made.windows(sentence), TERMINALS + 1, axis=0)
-    rows[:, -1] = np.tile(np.arange(TERMINALS + 1), len(sentence) + 1)
-    found = np.array(made.probabilities(rows.T)).reshape(order, -1, TERMINALS + 1)
-    assert (found > 0).all()
-    np.testing.assert_allclose(found.sum(axis=2), 1, rtol=1e-12)
-
-
 @given(corpora, sentences, st.integers(1, 4))
 def test_masked_words_are_those_of_whole_sentences(
     corpus: list[list[int]], sentence: list[int], order: int
