@@ -8,12 +8,9 @@ from typing import Any
 
 import click
 
-from mbrparse.cli import corpus_options, options
-from mbrparse.cli.commands import InputFile, Text, argument, command, count_option, group, option
+from mbrparse import errors, files
+from mbrparse.cli import commands, corpus_options, model_options, options
 from mbrparse.cli.messages import note, with_progress
-from mbrparse.cli.model_options import LabelOptions
-from mbrparse.errors import CorpusError, LabelError
-from mbrparse.files import source_name
 from mbrparse.treebank import binarize as binarizer
 from mbrparse.treebank import brackets, clean, heads
 from mbrparse.treebank.corpora import known_corpora, places, prepare
@@ -46,7 +43,7 @@ def _is_plain(spec: str) -> bool:
 class BinarizeOptions:
     """How trees are cleaned and binarization."""
 
-    unary: Any = option(
+    unary: Any = commands.option(
         choices=["top", "bottom", "join", "join-tags", "keep"],
         default="top",
         help="Unary productions over a constituent: keep the top or the bottom label, join both, or keep the "
@@ -54,37 +51,37 @@ class BinarizeOptions:
         "all stay.",
     )
     functions: str = corpus_options.functions()
-    label_map: str | None = option(
-        type=InputFile(),
+    label_map: str | None = commands.option(
+        type=commands.InputFile(),
         help="New names for categories and tags: an old and a new one a line, with * and ? in the old.",
     )
-    direction: Any = option(
+    direction: Any = commands.option(
         choices=["right", "left"], default="right", help="The direction in which continuations branch."
     )
-    hmarkov: float = option(
-        type=Text("N|inf", _sibling_count),
+    hmarkov: float = commands.option(
+        type=commands.Text("N|inf", _sibling_count),
         default="0",
         help="Horizontal Markovization: how many of the siblings to come a continuation names.",
     )
-    vmarkov: int = count_option(
+    vmarkov: int = commands.count_option(
         default=1,
         help="Vertical Markovization: how many levels a label names, its own included (1: no parents).",
     )
-    head_rules: str | None = option(
-        type=InputFile("collins|FILE"),
+    head_rules: str | None = commands.option(
+        type=commands.InputFile("collins|FILE"),
         help="Binarize around the head child, by Collins's rules or those of a file (in disco-dop's format).",
     )
-    annotate: frozenset[str] | None = option(
-        type=Text("parent,head-tag", _annotations),
+    annotate: frozenset[str] | None = commands.option(
+        type=commands.Text("parent,head-tag", _annotations),
         help="Annotate labels of constituents with their parent (as --vmarkov 2), the tag of their head word "
         "(with --head-rules), or both.",
     )
-    subcat: bool = option(
+    subcat: bool = commands.option(
         is_flag=True,
         help="Annotate continuations with the complements to come on each side (with --head-rules).",
     )
-    max_length: int | None = count_option(help="Drop trees with more terminals.")
-    min_length: int = count_option(help="Drop trees with fewer terminals.", default=1)
+    max_length: int | None = commands.count_option(help="Drop trees with more terminals.")
+    min_length: int = commands.count_option(help="Drop trees with fewer terminals.", default=1)
 
     def binarization(self) -> binarizer.Binarization:
         """The binarization; raises UsageError for options that cannot be combined."""
@@ -102,13 +99,13 @@ class BinarizeOptions:
         return binarizer.Binarization(vmarkov=vmarkov, heads=around)
 
 
-@command
+@commands.command
 def binarize(
-    inputs: tuple[str, ...] = argument(nargs=-1, required=True, metavar="INPUT..."),
+    inputs: tuple[str, ...] = commands.argument(nargs=-1, required=True, metavar="INPUT..."),
     output: str = options.output(),
-    how: BinarizeOptions = group(BinarizeOptions),
-    sections: str | None = option(type=Text("02-21"), help="Sections of wsj:DIR."),
-    reading: corpus_options.CorpusOptions = group(corpus_options.CorpusOptions),
+    how: BinarizeOptions = commands.group(BinarizeOptions),
+    sections: str | None = commands.option(type=commands.Text("02-21"), help="Sections of wsj:DIR."),
+    reading: corpus_options.CorpusOptions = commands.group(corpus_options.CorpusOptions),
     on_error: Any = corpus_options.on_error("At a malformed tree, stop with an error, or skip and count it."),
     no_ids: bool = corpus_options.no_ids(),
 ) -> None:
@@ -150,12 +147,12 @@ def binarize(
         note(f"warning: no label fits these lines of {names.source}: {lines}")
 
 
-@command
+@commands.command
 def debinarize(
     inputs: tuple[str, ...] = options.inputs(),
     output: str = options.output(),
     encoding: str = options.encoding(),
-    foreign: LabelOptions = group(LabelOptions),
+    foreign: model_options.LabelOptions = commands.group(model_options.LabelOptions),
 ) -> None:
     """Turn binarized trees (or a parser's output) back into n-ary ones.
 
@@ -164,7 +161,7 @@ def debinarize(
     """
     options.check_outputs(corpus_options.with_places({"--output": output}), rewritten={"INPUT": inputs})
     marks = foreign.marks()
-    known, sources = places.Places(note), list(map(source_name, inputs))
+    known, sources = places.Places(note), list(map(files.source_name, inputs))
     with places.open_trees(output, any(map(known.known, sources))) as write:
         for path, source in zip(inputs, sources, strict=True):
             line = 0
@@ -175,8 +172,8 @@ def debinarize(
                 try:
                     ours = tree if tree is None or marks is None else binarizer.translated(tree, marks)
                     write(None if ours is None else binarizer.debinarize(ours), known.of(source, line))
-                except LabelError as error:
+                except errors.LabelError as error:
                     remedy = "for another program's labels, give --label-style, or --joiner ('' for nothing)"
-                    raise LabelError(error.message, source=source, line=line, remedy=remedy) from None
+                    raise errors.LabelError(error.message, source=source, line=line, remedy=remedy) from None
             if line == 0:
-                raise CorpusError("no trees in the input", source=source)
+                raise errors.CorpusError("no trees in the input", source=source)

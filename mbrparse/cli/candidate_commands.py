@@ -8,15 +8,12 @@ from typing import Any
 
 import click
 
-from mbrparse.cli import options
+from mbrparse.cli import model_options, options
 from mbrparse.cli.commands import InputFile, Text, argument, command, count_option, group, numbers, option
 from mbrparse.cli.messages import compilation_noted, note, with_progress
-from mbrparse.cli.model_options import LABEL_OPTIONS, InputOptions, LabelOptions
 from mbrparse.cli.objective_options import CandidateOptions, ObjectiveChoice, ObjectiveOptions, output_paths
 from mbrparse.files import STANDARD, source_name
-from mbrparse.treebank import brackets
-from mbrparse.treebank.binarize import our_trees
-from mbrparse.treebank.candidate_files import read_candidates
+from mbrparse.treebank import binarize, brackets, candidate_files
 
 # Of CandidateOptions --risk alone is for candidates that are there.
 _FOUND = ("k_best", "samples", "seed", "candidates")
@@ -32,7 +29,7 @@ def rerank(
     ),
     objectives: ObjectiveOptions = group(ObjectiveOptions, without=("exact", "space", "items")),
     risk: CandidateOptions = group(CandidateOptions, without=_FOUND),
-    known: InputOptions = group(InputOptions, without=("form", "tokenize")),
+    known: model_options.InputOptions = group(model_options.InputOptions, without=("form", "tokenize")),
     form: Any = option(choices=["binarized", "original"], help="The form of the trees (default: detected)."),
     max_length: int | None = count_option(help="Leave longer sentences their first candidate."),
     output: str = options.output(
@@ -55,7 +52,7 @@ def rerank(
     from mbrparse.decode.parser.sentences import GivenTree
 
     if known.grammar is None and not known.posteriors:
-        options.refuse((*LABEL_OPTIONS, "mix"), "--posteriors")
+        options.refuse((*model_options.LABEL_OPTIONS, "mix"), "--posteriors")
         options.refuse(("normalize",), "--grammar")
     else:
         known.check(candidates)
@@ -64,7 +61,7 @@ def rerank(
     options.check_outputs(named, known.files, {"--candidates": candidates})
     rows, source = objectives.objectives(), source_name(candidates)
     model = known.model() if known.grammar is not None or known.posteriors else None
-    blocks = list(read_candidates(candidates, known.encoding))
+    blocks = list(candidate_files.read_candidates(candidates, known.encoding))
     given = (GivenTree(one.tree, one.sentence - 1, source, one.line) for one in chain.from_iterable(blocks))
     found = find_form(given, form)
     if form is None:
@@ -128,7 +125,7 @@ class VoteOptions:
 def combine(
     files: tuple[str, ...] = argument(nargs=-1, metavar="[FILE]..."),
     voting: VoteOptions = group(VoteOptions, "Votes"),
-    foreign: LabelOptions = group(LabelOptions, "Votes"),
+    foreign: model_options.LabelOptions = group(model_options.LabelOptions, "Votes"),
     objectives: VotedObjective = group(VotedObjective, "Objective", ("weights", "exact", "space", "items")),
     risk: CandidateOptions = group(CandidateOptions, "Objective", _FOUND),
     output: str = options.output(),
@@ -160,11 +157,11 @@ def combine(
 
     def read(path: str) -> tuple[str, list[brackets.ReadTree]]:
         trees = with_progress(brackets.read_parse_file(path, voting.encoding), f"reading {path}")
-        return source_name(path), list(our_trees(trees, marks, True, source_name(path)))
+        return source_name(path), list(binarize.our_trees(trees, marks, True, source_name(path)))
 
     if voting.candidates is not None:
-        options.refuse(("weights", "weights_from", *LABEL_OPTIONS), "FILES")
-        blocks = read_candidates(voting.candidates, voting.encoding)
+        options.refuse(("weights", "weights_from", *model_options.LABEL_OPTIONS), "FILES")
+        blocks = candidate_files.read_candidates(voting.candidates, voting.encoding)
         given = votes.Votes.of_candidates(blocks, source_name(voting.candidates))
     else:
         if voting.weights_from is None:

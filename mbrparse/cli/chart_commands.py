@@ -11,13 +11,10 @@ from typing import Any
 import click
 
 import mbrparse as mp
-from mbrparse.cli import model_options, options
+from mbrparse import errors, files
+from mbrparse.cli import messages, model_options, objective_options, options
 from mbrparse.cli.commands import Finite, InputFile, argument, command, count_option, group, option
-from mbrparse.cli.messages import compilation_noted, note
-from mbrparse.cli.objective_options import objective_option
 from mbrparse.decode.objectives import OBJECTIVES
-from mbrparse.errors import CorpusError
-from mbrparse.files import STANDARD, atomic_outputs, open_output
 
 #: Cells of more words than these make a table of more than 100 MB.
 _WIDEST = 2000
@@ -50,7 +47,7 @@ def posteriors(
     from mbrparse.decode.parser import sentences
     from mbrparse.decode.parser.sources import LONGEST
 
-    text = STANDARD if not source.posteriors and input is None else input
+    text = files.STANDARD if not source.posteriors and input is None else input
     source.check(*filter(None, [text]))
     options.check_outputs({"--output": output, **images.files}, {"INPUT": text, **source.files})
     known: Any = source.read_grammars() if source.grammars else source.given()
@@ -59,19 +56,19 @@ def posteriors(
         # The words' numbers stand for them.
         if line > len(known.lengths):
             message = f"there is no sentence {line}: the file holds {len(known.lengths)}"
-            raise CorpusError(message, source=known.source)
+            raise errors.CorpusError(message, source=known.source)
         length = int(known.lengths[line - 1])
         if length > LONGEST:
             message = f"sentence {line} has {length:,} words, of {LONGEST:,} at most"
-            raise CorpusError(message, source=known.source)
+            raise errors.CorpusError(message, source=known.source)
         numbers = tuple(mp.Tree(str(place)) for place in range(length))
         read = sentences.Line(numbers, line - 1, False, known.source)
     else:
         read = sentences.sentence_of_line(text, line, source.read_form, source.encoding)
         plain = source.grammars and not source.tokenize
         if plain and (remark := sentences.untokenized(parser.source.grammar, [read.sentence])):
-            note(remark)
-    with compilation_noted():
+            messages.note(remark)
+    with messages.compilation_noted():
         answer = parser.evidence(read)
     found = answer.posteriors
     if found is None:
@@ -88,12 +85,12 @@ def posteriors(
             source=read.source,
             remedy="--format tsv lists the spans",
         )
-    with atomic_outputs():
-        with open_output(output) as stream:
+    with files.atomic_outputs():
+        with files.open_output(output) as stream:
             if layout == "tsv":
                 stream.writelines(listing(cells(found, threshold, every_label=True), words))
             else:
-                onto_terminal = output == STANDARD and sys.stdout.isatty()
+                onto_terminal = output == files.STANDARD and sys.stdout.isatty()
                 width = shutil.get_terminal_size().columns if onto_terminal else None
                 colours = onto_terminal and "NO_COLOR" not in os.environ
                 stream.write(heat_table(shown, words, width, colours))
@@ -109,7 +106,7 @@ def explain(
         "--file", type=InputFile(), help="Instead of SENTENCE: trees or lines of tokens."
     ),
     line: int = count_option(help="The number of the sentence in --file, from 1.", default=1),
-    objectives: tuple[str, ...] = objective_option(
+    objectives: tuple[str, ...] = objective_options.objective_option(
         [name for name in OBJECTIVES if name != "minimum-risk"],
         help="Whose tree is shown (repeatable).  [default: labelled-tree, labelled-recall, "
         "bracketed-recall, general-recall, labelled-f]",
@@ -130,13 +127,13 @@ def explain(
         raise click.UsageError("Give either a SENTENCE or --file.")
     options.check_outputs({"--output": output}, {"--file": input, "--grammar": grammar})
     text = " ".join(words)
-    known = read_any_grammar(grammar, normalize=normalize, log=note)
+    known = read_any_grammar(grammar, normalize=normalize, log=messages.note)
     if input is None:
         [[sentence], _] = sentences.sentences_from([mp.tokenize(text) if tokenize else text])
     else:
         sentence = sentences.sentence_of_line(input, line, "text" if tokenize else None, encoding).sentence
     if not tokenize and (remark := sentences.untokenized(known.pcfg, [sentence])):
-        note(remark)
-    with compilation_noted():
+        messages.note(remark)
+    with messages.compilation_noted():
         found = mp.explain(known, sentence, *objectives, readings=readings)
     found.write(output)

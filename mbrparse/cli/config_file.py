@@ -17,10 +17,9 @@ from typing import Any
 
 import click
 
+from mbrparse import errors, files
 from mbrparse.cli.commands import InputFile, Text
 from mbrparse.cli.messages import note
-from mbrparse.errors import FileError
-from mbrparse.files import open_input, source_name
 
 OWN, SHARED = "mbrparse.toml", "pyproject.toml"
 _TOOL = "tool.mbrparse"
@@ -52,18 +51,18 @@ def use_defaults(context: click.Context, config: str | None) -> None:
 
 def read_config(path: str | Path) -> dict[str, Any]:
     """The tables of a file, by command; raises FileError."""
-    with open_input(path) as stream:
+    with files.open_input(path) as stream:
         data = stream.read()
     try:
         content = tomllib.loads(data.decode("utf-8"))
     except (ValueError, RecursionError) as error:  # ValueError also of bytes, and of integers of any length
-        raise FileError(
-            f"not TOML: {error}", source=source_name(path), remedy="mend it, or --no-config"
+        raise errors.FileError(
+            f"not TOML: {error}", source=files.source_name(path), remedy="mend it, or --no-config"
         ) from None
     for name in _TOOL.split(".") if Path(path).name == SHARED else ():
         content = content.get(name, {}) if isinstance(content, dict) else content
     if not isinstance(content, dict):
-        raise FileError(f"[{_TOOL}] is no table", source=source_name(path))
+        raise errors.FileError(f"[{_TOOL}] is no table", source=files.source_name(path))
     return content
 
 
@@ -86,7 +85,7 @@ def defaults_of(
             where = "a command" if context.parent is None else f"one of {context.info_name}"
             raise _error(source, f"[{table}] is not {where}", table, commands)
         if not isinstance(value, dict):
-            raise FileError(
+            raise errors.FileError(
                 f"{table} is a command: write its options in a table", source=source, remedy=f"[{table}]"
             )
     if name not in tables:
@@ -124,9 +123,9 @@ def _options(
         for one in several:
             if isinstance(one, bool) is not option.is_flag or not isinstance(one, (str, int, float)):
                 takes = "true or false" if option.is_flag else "text or a number"
-                raise FileError(f"{what} is {one!r}: it takes {takes}", source=source)
+                raise errors.FileError(f"{what} is {one!r}: it takes {takes}", source=source)
             if not named and (wrong := _unsafe(option, str(one))):
-                raise FileError(
+                raise errors.FileError(
                     f"{what}: only a file that --config names may set {wrong}",
                     source=source,
                     remedy=f"give --{key} on the command line, or: mbrparse --config {source} ...",
@@ -136,7 +135,7 @@ def _options(
         try:
             option.type_cast_value(context, given)
         except click.BadParameter as error:
-            raise FileError(f"{what}: {error.message}", source=source) from None
+            raise errors.FileError(f"{what}: {error.message}", source=source) from None
     return defaults
 
 
@@ -151,7 +150,7 @@ def _unsafe(option: click.Option, text: str) -> str:
     return "" if all(path.resolve().is_relative_to(here) for path in paths) else "paths outside of its folder"
 
 
-def _error(source: str, message: str, wrong: str, known: Iterable[str]) -> FileError:
+def _error(source: str, message: str, wrong: str, known: Iterable[str]) -> errors.FileError:
     near = difflib.get_close_matches(wrong, list(known), n=1)
     remedy = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}"
-    return FileError(message, source=source, remedy=remedy)
+    return errors.FileError(message, source=source, remedy=remedy)

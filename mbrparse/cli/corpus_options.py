@@ -7,26 +7,25 @@ from dataclasses import dataclass
 from typing import Any
 
 import mbrparse as mp
-from mbrparse.cli.commands import Text, option
-from mbrparse.cli.options import checked
+from mbrparse.cli import commands, options
 from mbrparse.treebank.clean import categories
 from mbrparse.treebank.corpora.places import sidecar
 
 
 def on_error(help: str) -> Any:
     """``--on-error stop|skip`` of commands that read treebanks."""
-    return option(choices=["stop", "skip"], default="stop", help=help)
+    return commands.option(choices=["stop", "skip"], default="stop", help=help)
 
 
 def no_ids() -> Any:
     """``--no-ids`` of commands that write prepared trees."""
     what = "Write no PATH.places, the file with each tree's file, line and ID in the corpus."
-    return option(is_flag=True, help=what)
+    return commands.option(is_flag=True, help=what)
 
 
 def functions() -> Any:
     """``--functions``: how categories are cut from a corpus's labels."""
-    return checked(
+    return options.checked(
         "strip|keep|after:CHARS|before:CHARS",
         categories,
         default="strip",
@@ -39,19 +38,19 @@ def _reading(name: str, metavar: str, help: str) -> Any:
     def check(text: str) -> None:
         mp.CorpusReading(**{name: text})  # type: ignore[arg-type]
 
-    return checked(metavar, check, default="", show_default=False, help=help)
+    return options.checked(metavar, check, default="", show_default=False, help=help)
 
 
 @dataclass(frozen=True)
 class CorpusOptions(mp.CorpusReading):
     """How a treebank is read."""
 
-    encoding: str = option(
-        type=Text(),
+    encoding: str = commands.option(
+        type=commands.Text(),
         default="utf-8",
         help="Encoding of the input; of several (utf-8,latin-1) the first that all of a file fits.",
     )
-    leaves: Any = option(
+    leaves: Any = commands.option(
         choices=["word", "lemma", "both"],
         help="The leaves, where the corpus gives lemmas (both: word-lemma).",
     )

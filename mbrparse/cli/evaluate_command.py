@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mbrparse.arguments import MOST_RESAMPLES
-from mbrparse.cli import options
+from mbrparse.cli import model_options, options
 from mbrparse.cli.commands import InputFile, Text, argument, command, count_option, group, option, seed_option
 from mbrparse.cli.messages import log, note, with_progress
-from mbrparse.cli.model_options import LabelOptions
 from mbrparse.files import STANDARD, atomic_outputs, open_output, source_name
 
 if TYPE_CHECKING:
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class ComparisonOptions(LabelOptions):
+class ComparisonOptions(model_options.LabelOptions):
     """What counts, how it is averaged, and what differences are tested."""
 
     profile: str | None = option(

@@ -9,13 +9,11 @@ from typing import Any
 import click
 
 import mbrparse as mp
-from mbrparse.cli import options
+from mbrparse import log
+from mbrparse.cli import messages, model_options, options
 from mbrparse.cli.commands import InputFile, Text, argument, command, count_option, group, option
-from mbrparse.cli.messages import note
-from mbrparse.cli.model_options import normalize_option
 from mbrparse.errors import GrammarError, visible
 from mbrparse.files import STANDARD, atomic_outputs, read_lines, source_name
-from mbrparse.log import counted
 
 FORMATS = ["mbrparse", "bitpar", "nltk"]
 
@@ -62,11 +60,11 @@ def info(
         from mbrparse.decode.words.conditioned import length_masses
         from mbrparse.grammar.tree_statistics import MEANS, tree_statistics
 
-        read = mp.read_grammar(files[0], log=note)
+        read = mp.read_grammar(files[0], log=messages.note)
         figures = tree_statistics(read)
         if MEANS[0] not in figures:
             what = "a spectral radius of one or more: neither expected length nor entropy"
-            note(f"{source_name(files[0])}: {what}")
+            messages.note(f"{source_name(files[0])}: {what}")
         masses = enumerate(length_masses(read, lengths or 0).tolist(), 1)
         figures = figures | {f"length {length}": mass for length, mass in masses}
         if format != "text":
@@ -125,7 +123,7 @@ def convert(
     lexicon_output: str | None = option(metavar="PATH", help="The lexicon to write, in bitpar's format."),
     root: str = option(type=Text(), default="ROOT", help="The symbol above the start symbols."),
     terminals: Any = option(choices=["tags", "words"], help="The terminals of a grammar in NLTK's format."),
-    normalize: bool = normalize_option(),
+    normalize: bool = model_options.normalize_option(),
 ) -> None:
     """Read a grammar in one format and write it in another.
 
@@ -148,10 +146,10 @@ def convert(
         found: RuleSet | AddressedTreebank = grammar_formats.read_bitpar(file, lexicon, root)
     elif source == "nltk":
         found = grammar_formats.read_nltk(
-            read_lines(file), source_name(file), terminals, root, normalize=normalize, log=note
+            read_lines(file), source_name(file), terminals, root, normalize=normalize, log=messages.note
         )
     else:
-        found = grammar_files.read_rules_or_treebank(file, normalize=normalize, log=note)
+        found = grammar_files.read_rules_or_treebank(file, normalize=normalize, log=messages.note)
     if lexicon_output is None and not isinstance(found, RuleSet):
         raise GrammarError(
             f"a DOP grammar is not written in the form of {target}",
@@ -159,7 +157,7 @@ def convert(
             remedy="--to bitpar --lexicon-output PATH writes its reduction, which --from bitpar reads again",
         )
     if found.unknown is not None and (lost := _what_is_lost(found.unknown.kind, file, output, target)):
-        note(lost)
+        messages.note(lost)
     if not isinstance(found, RuleSet):
         assert lexicon_output is not None
         write_reduction(found, output, lexicon_output, root)
@@ -171,8 +169,8 @@ def convert(
         binary = binarize_rules(found)
         grammar_files.write_rules(binary.rules, output)
         if binary.changed:
-            rules = counted(binary.changed, "rule")
-            note(f"{rules} of three children or more binarized (see parse --debinarize)")
+            rules = log.counted(binary.changed, "rule")
+            messages.note(f"{rules} of three children or more binarized (see parse --debinarize)")
 
 
 def _what_is_lost(kind: str, file: str, output: str, target: str) -> str:

@@ -15,10 +15,9 @@ from typing import NoReturn
 
 import click
 
+from mbrparse import files, version
 from mbrparse.cli.messages import note, warnings_noted
 from mbrparse.errors import FileError, MbrparseError, visible
-from mbrparse.files import UNWRITTEN, unwritable
-from mbrparse.version import __version__
 
 # Each command and its line in the help; it is a function of its name, in _MODULES or NAME_command.
 COMMANDS = {
@@ -88,7 +87,7 @@ class _Commands(click.Group):
 
 
 @click.command(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(__version__, "--version", message="mbrparse %(version)s")
+@click.version_option(version.__version__, "--version", message="mbrparse %(version)s")
 @click.option(
     "--config",
     metavar="FILE",
@@ -145,7 +144,7 @@ def main() -> NoReturn:
     if isinstance(lost, BrokenPipeError):
         failure = None
     elif lost is not None and failure is None:
-        failure, code = unwritable("<stdout>", lost), code or 1
+        failure, code = files.unwritable("<stdout>", lost), code or 1
     if failure is not None:
         note(str(failure))
         flush_output()
@@ -186,8 +185,8 @@ def _run() -> tuple[int, Exception | None]:
             # The reader of our output has left (| head): nothing is printed.
             # If files were to be written too, FileError says that they are not (``atomic_outputs``).
             return 0, None
-        if error.filename is None and error.errno in UNWRITTEN:
-            return 1, unwritable("<stdout>", error)
+        if error.filename is None and error.errno in files.UNWRITTEN:
+            return 1, files.unwritable("<stdout>", error)
         remedy = None
         if error.filename is not None:
             remedy = "is it there, and may you read and write it and its folder?"

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import mbrparse as mp
-from mbrparse.cli import options
+from mbrparse.cli import messages, options
 from mbrparse.cli.commands import InputFile, Text, numbers, option
-from mbrparse.cli.messages import note
 from mbrparse.files import STANDARD, source_name
 from mbrparse.treebank import labels
 
@@ -143,7 +142,7 @@ class InputOptions(LabelOptions):
         """The grammar, or several as one."""
         from mbrparse.grammar.grammar_files import read_any_grammar
 
-        read = [read_any_grammar(path, normalize=self.normalize, log=note) for path in self.grammars]
+        read = [read_any_grammar(path, normalize=self.normalize, log=messages.note) for path in self.grammars]
         if len(read) == 1:
             return read[0]
         return mp.Grammars(read, self.mix, list(map(source_name, self.grammars)))
@@ -152,7 +151,7 @@ class InputOptions(LabelOptions):
         """The grammar, with its tagger, or the posteriors: what ``score`` scores with."""
         if self.grammar is None:
             return self.given()
-        return mp.read_grammar(self.grammar, normalize=self.normalize, log=note)
+        return mp.read_grammar(self.grammar, normalize=self.normalize, log=messages.note)
 
     def given(self) -> GivenPosteriors:
         """The posteriors, read and mixed."""

@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import mbrparse as mp
-from mbrparse.cli import options
-from mbrparse.cli.commands import Finite, NearestChoice, Text, count_option, option, seed_option
-from mbrparse.cli.messages import with_dashes
+from mbrparse.cli import commands, messages, options
 from mbrparse.decode.objectives import ALIASES, OBJECTIVES, UNARY_COST, Item, Objective, Space
 from mbrparse.errors import ObjectiveError
 
@@ -29,7 +27,7 @@ _WHICH_RISK = (
 )
 
 
-class ObjectiveChoice(NearestChoice):
+class ObjectiveChoice(commands.NearestChoice):
     """The name of an objective, or an alias of one."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
@@ -41,7 +39,7 @@ class ObjectiveChoice(NearestChoice):
 
 def objective_option(choices: Sequence[str] = tuple(OBJECTIVES), **attributes: Any) -> Any:
     """``--objective NAME``, repeatable: the different names."""
-    return option(
+    return commands.option(
         "--objective",
         type=ObjectiveChoice(choices),
         metavar="NAME",
@@ -62,30 +60,30 @@ class ObjectiveOptions:
         + ", ".join(name for name in OBJECTIVES if name != "labelled-tree")
         + ".",
     )
-    weights: tuple[str, ...] = option(
+    weights: tuple[str, ...] = commands.option(
         "--weight",
-        type=Text("ITEM=W"),
+        type=commands.Text("ITEM=W"),
         multiple=True,
         help="The gains of general-recall: labelled=W, bracketed=W (repeatable).  [default: labelled=1]",
     )
-    node_cost: float | None = option(
-        type=Finite(),
+    node_cost: float | None = commands.option(
+        type=commands.Finite(),
         metavar="COST",
         help="Subtract this for each constituent, with objectives that sum posteriors.",
     )
-    exact: bool = option(
+    exact: bool = commands.option(
         is_flag=True,
         help="With labelled-f or bracketed-f: maximize the expected F itself instead of a ratio of "
         "expectations. This is slow.",
     )
-    space: str | None = option(
+    space: str | None = commands.option(
         choices=["free", "nary", "grammar"],
         help="The trees to search: any binary tree with a label on each span, any set of constituents "
         "that do not cross, or the trees of the grammar.  [default: nary for general-recall and the Fs, "
         "free for the other recalls (with unary rules: nary, at --node-cost "
         f"{UNARY_COST:g}), consistent brackets and bracketed-tree, grammar for the others]",
     )
-    items: Any = option(
+    items: Any = commands.option(
         choices=["projected", "symbol"],
         default="projected",
         help="Sum posteriors over the symbols with the same label, or keep symbols apart.",
@@ -105,7 +103,7 @@ class ObjectiveOptions:
         try:
             return tuple(self._row(OBJECTIVES[name], unaries) for name in self.names)
         except ObjectiveError as error:
-            raise click.UsageError(f"{with_dashes(error)}.") from None
+            raise click.UsageError(f"{messages.with_dashes(error)}.") from None
 
     def fitted(self, grammar: Grammar, unlabelled: bool) -> tuple[tuple[Objective, ...], list[str]]:
         """The rows for a grammar; if it has unary rules, also lines on which trees have unary nodes."""
@@ -174,16 +172,16 @@ def _check_criterion(name: str) -> None:
 class CandidateOptions:
     """The candidates of each sentence, and the risk that chooses among them."""
 
-    k_best: int | None = count_option(
+    k_best: int | None = commands.count_option(
         metavar="K", most=10**6, help="Candidates: the different trees of the K most probable derivations."
     )
-    samples: int | None = count_option(
+    samples: int | None = commands.count_option(
         metavar="K",
         most=10**6,
         help="Candidates: the different trees of K derivations, sampled by their probabilities.",
     )
-    seed: int | None = seed_option("Seed of all samples.  [default: 0]")
-    candidates: str | None = option(
+    seed: int | None = commands.seed_option("Seed of all samples.  [default: 0]")
+    candidates: str | None = commands.option(
         metavar="FILE",
         help="Write the candidates: number of the sentence, log probability and tree, tab-separated.",
     )

@@ -9,10 +9,8 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from mbrparse import files
-from mbrparse.cli.commands import Finite, Text, argument, count_option, option
-from mbrparse.cli.messages import with_dashes
-from mbrparse.errors import MbrparseError, visible
+from mbrparse import errors, files
+from mbrparse.cli import commands, messages
 from mbrparse.files import STANDARD, open_output_bytes
 
 # By the names of options and arguments, the paths that were given for them.
@@ -21,12 +19,12 @@ Paths = Mapping[str, str | Sequence[str] | None]
 
 def inputs() -> Any:
     """INPUT..., files that are read one after the other; without one, standard input."""
-    return argument(nargs=-1, default=(STANDARD,), metavar="[INPUT]...")
+    return commands.argument(nargs=-1, default=(STANDARD,), metavar="[INPUT]...")
 
 
 def output(help: str = "Where to write (default: standard output).") -> Any:
     """``-o/--output PATH``, standard output by default."""
-    return option("-o", "--output", default=STANDARD, show_default=False, metavar="PATH", help=help)
+    return commands.option("-o", "--output", default=STANDARD, show_default=False, metavar="PATH", help=help)
 
 
 def jobs(help: str = "Processes.") -> Any:
@@ -44,8 +42,8 @@ def jobs(help: str = "Processes.") -> Any:
         # The nearer one counts: the other may be in a configuration file.
         return number if typed[0] else Scheduler(scheduler)
 
-    number = count_option(default=1, most=1000, help=help, callback=workers)
-    scheduler = option(
+    number = commands.count_option(default=1, most=1000, help=help, callback=workers)
+    scheduler = commands.option(
         metavar="ADDRESS|FILE",
         is_eager=True,
         help="The scheduler of a running Dask cluster, whose workers are used instead of --jobs; whoever "
@@ -59,13 +57,13 @@ _WORKERS = ("jobs", "scheduler")
 
 def encoding() -> Any:
     """``--encoding NAME`` of the inputs."""
-    return option(type=Text(), default="utf-8", help="Encoding of the input.")
+    return commands.option(type=commands.Text(), default="utf-8", help="Encoding of the input.")
 
 
 def prune() -> Any:
     """``--prune T``."""
-    return option(
-        type=Finite(min=0, max=1, max_open=True),
+    return commands.option(
+        type=commands.Finite(min=0, max=1, max_open=True),
         default=0.0,
         show_default=False,
         metavar="T",
@@ -81,20 +79,20 @@ def checked(metavar: str, check: Any, **attributes: Any) -> Any:
     def read(text: str) -> str:
         try:
             check(text)
-        except MbrparseError as error:
-            raise click.BadParameter(with_dashes(error)) from None
+        except errors.MbrparseError as error:
+            raise click.BadParameter(messages.with_dashes(error)) from None
         return text
 
-    return option(type=Text(metavar, read), **attributes)
+    return commands.option(type=commands.Text(metavar, read), **attributes)
 
 
 @dataclass(frozen=True)
 class ImageOptions:
     """Pictures of a chart, or of states."""
 
-    svg: str | None = option(metavar="PATH", help="Also draw a picture here, as SVG.")
-    png: str | None = option(metavar="PATH", help="Also draw a picture here, as PNG.")
-    pdf: str | None = option(metavar="PATH", help="Also draw a picture here, as PDF.")
+    svg: str | None = commands.option(metavar="PATH", help="Also draw a picture here, as SVG.")
+    png: str | None = commands.option(metavar="PATH", help="Also draw a picture here, as PNG.")
+    pdf: str | None = commands.option(metavar="PATH", help="Also draw a picture here, as PDF.")
 
     @property
     def files(self) -> dict[str, str]:
@@ -138,7 +136,7 @@ def check_outputs(outputs: Paths, read: Paths | None = None, rewritten: Paths | 
             continue
         if place in written:
             other, there = written[place]
-            where = " and ".join(dict.fromkeys(map(visible, (there, path))))
+            where = " and ".join(dict.fromkeys(map(errors.visible, (there, path))))
             where = "standard output" if where == STANDARD else where
             raise click.UsageError(f"{other} and {name} both go to {where}.")
         written[place] = name, path
@@ -148,7 +146,7 @@ def check_outputs(outputs: Paths, read: Paths | None = None, rewritten: Paths | 
         output, where = written[place]
         in_place = output != "--output" or where == STANDARD or files.is_written_in_place(where)
         if in_place or name not in (rewritten or {}):
-            raise click.UsageError(f"{output} would overwrite {name}, which is read: {visible(path)}.")
+            raise click.UsageError(f"{output} would overwrite {name}, which is read: {errors.visible(path)}.")
 
 
 def _each(paths: Paths | None) -> Iterator[tuple[str, str]]:

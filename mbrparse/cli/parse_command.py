@@ -9,12 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import mbrparse as mp
-from mbrparse.cli import options
+from mbrparse.cli import messages, model_options, objective_options, options, work_options
 from mbrparse.cli.commands import Finite, InputFile, Text, command, count_option, group, option
-from mbrparse.cli.messages import note, with_dashes
-from mbrparse.cli.model_options import InputOptions
-from mbrparse.cli.objective_options import CandidateOptions, ObjectiveOptions, output_paths
-from mbrparse.cli.work_options import WorkOptions
 from mbrparse.files import STANDARD
 from mbrparse.treebank.labels import PLAIN
 
@@ -128,9 +124,9 @@ class BestFirstOptions:
         try:
             until = mp.Until.parse(self.until)
         except mp.MbrparseError as error:
-            raise click.BadParameter(with_dashes(error), param_hint="--until") from None
+            raise click.BadParameter(messages.with_dashes(error), param_hint="--until") from None
         if until.name == "mass":
-            note("--until mass: each sentence is first given an exhaustive inside pass")
+            messages.note("--until mass: each sentence is first given an exhaustive inside pass")
         statistics = None if self.statistics is None else mp.read_statistics(self.statistics)
         return mp.BestFirst(self.merit, until, self.edges, self.beta_threshold, statistics)
 
@@ -138,14 +134,14 @@ class BestFirstOptions:
 @command
 def parse(
     inputs: tuple[str, ...] = options.inputs(),
-    source: InputOptions = group(InputOptions, "Grammar and input"),
-    objectives: ObjectiveOptions = group(ObjectiveOptions, "Objective"),
+    source: model_options.InputOptions = group(model_options.InputOptions, "Grammar and input"),
+    objectives: objective_options.ObjectiveOptions = group(objective_options.ObjectiveOptions, "Objective"),
     trees: OutputOptions = group(OutputOptions, "Output"),
     limits: LimitOptions = group(LimitOptions, "Limits"),
-    candidates: CandidateOptions = group(CandidateOptions, "Candidates"),
+    candidates: objective_options.CandidateOptions = group(objective_options.CandidateOptions, "Candidates"),
     dop: DopOptions = group(DopOptions, "DOP grammars"),
     best_first: BestFirstOptions = group(BestFirstOptions, "Best-first search"),
-    machines: WorkOptions = group(WorkOptions, "Long runs and many machines"),
+    machines: work_options.WorkOptions = group(work_options.WorkOptions, "Long runs and many machines"),
 ) -> None:
     """Parse sentences by minimum Bayes risk, or for the most probable derivation (Viterbi).
 
@@ -164,7 +160,7 @@ def parse(
     if trees.strict and machines.resume:
         raise click.UsageError("--strict counts all sentences, but --resume parses the last ones only.")
     source.check(*inputs, foreign=trees.write_posteriors is not None)
-    paths = output_paths(trees.output, objectives.names)
+    paths = objective_options.output_paths(trees.output, objectives.names)
     whole = {"--write-posteriors": trees.write_posteriors, "--candidates": candidates.candidates}
     options.check_outputs(
         {"--output": paths, "--details": trees.details, "--log": machines.log, **whole},
@@ -215,10 +211,10 @@ def parse(
     work = machines.results(make, read_input(*how), count, "parsing", written, inputs, others)
     with work as (first, _, results):
         for remark in remarks:
-            note(remark)
+            messages.note(remark)
         account = write_parses(
             results, paths, trees.details, collected, candidates=candidates.candidates, first=first
         )
-    account.tell(note)
+    account.tell(messages.note)
     if trees.strict and account.reasons:
         raise click.exceptions.Exit(3)

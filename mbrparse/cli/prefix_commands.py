@@ -14,13 +14,8 @@ from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 import click
 
 import mbrparse as mp
-from mbrparse.cli import options
-from mbrparse.cli.commands import command, count_option, group, option
-from mbrparse.cli.messages import compilation_noted, note, with_progress
-from mbrparse.cli.model_options import LABEL_OPTIONS, InputOptions
-from mbrparse.errors import visible
-from mbrparse.files import open_output, open_output_bytes, source_name
-from mbrparse.log import counted
+from mbrparse import errors, files, log
+from mbrparse.cli import commands, messages, model_options, options
 
 if TYPE_CHECKING:
     from mbrparse.decode.parser.sentences import Sentence
@@ -34,10 +29,10 @@ _CONSISTENT = 1 + 1e-9
 
 
 @dataclass(frozen=True)
-class WordOptions(InputOptions):
+class WordOptions(model_options.InputOptions):
     """What words are read, and what their probabilities are of."""
 
-    by: Any = option(
+    by: Any = commands.option(
         choices=["tags", "words"], help="Of a grammar of words: what is predicted.  [default: its terminals]"
     )
 
@@ -49,10 +44,10 @@ class WordOptions(InputOptions):
         if self.grammar is None:
             raise click.UsageError("Missing option '-g' / '--grammar'.")
         options.check_outputs({"--output": output}, {"--grammar": self.grammar, "INPUT": inputs})
-        known = mp.read_grammar(self.grammar, normalize=self.normalize, log=note)
+        known = mp.read_grammar(self.grammar, normalize=self.normalize, log=messages.note)
         if (radius := spectral_radius(known)) > _CONSISTENT:
-            note(
-                f"{source_name(self.grammar)}: inconsistent (spectral radius {radius:.6g}): "
+            messages.note(
+                f"{files.source_name(self.grammar)}: inconsistent (spectral radius {radius:.6g}): "
                 "some of its trees are infinite, and their prefixes count, too"
             )
         return surprisals.WordProbabilities(known, self.by)
@@ -77,9 +72,9 @@ class WordOptions(InputOptions):
             check_fit(words.grammar, spoken)
             plain = some[0].tokens and not self.tokenize
             if plain and (remark := sentences.untokenized(words.grammar, spoken)):
-                note(remark)
+                messages.note(remark)
             fit = fit or bool(spoken)
-            for one in with_progress(find(batch), "reading", len(batch)):
+            for one in messages.with_progress(find(batch), "reading", len(batch)):
                 count, unseen = count + 1, unseen + one.unseen
                 known = [value for value in one.bits.tolist() if math.isfinite(value)]
                 finite, bits = finite + len(known), bits + sum(known)
@@ -90,18 +85,18 @@ class WordOptions(InputOptions):
         per_word = f"{mean:.4f} bits each on average (perplexity {2**mean:.4f})"
         each = f", {finite} {what}: {per_word}" if finite else ""
         unknown = f"; {reasons.total()} not all known ({most_common(reasons)})" if reasons else ""
-        classes = f"; {counted(unseen, 'unseen word')} with the probability of a class" if unseen else ""
-        note(counted(count, "sentence") + each + classes + unknown)
+        classes = f"; {log.counted(unseen, 'unseen word')} with the probability of a class" if unseen else ""
+        messages.note(log.counted(count, "sentence") + each + classes + unknown)
 
 
-_WORDS = group(WordOptions, without=("posteriors", "mix", *LABEL_OPTIONS))
+_WORDS = commands.group(WordOptions, without=("posteriors", "mix", *model_options.LABEL_OPTIONS))
 
 
-@command
+@commands.command
 def surprisal(
     inputs: tuple[str, ...] = options.inputs(),
     known: WordOptions = _WORDS,
-    layout: str = option(
+    layout: str = commands.option(
         "--format",
         choices=["table", "csv", "json"],
         default="table",
@@ -118,7 +113,7 @@ def surprisal(
     from mbrparse.decode.words.surprisal import COLUMNS
 
     words = known.probabilities(inputs, output)
-    with open_output(output) as stream, compilation_noted():
+    with files.open_output(output) as stream, messages.compilation_noted():
         table = csv.DictWriter(stream, COLUMNS, lineterminator="\n")
         if layout == "csv":
             table.writeheader()
@@ -141,7 +136,7 @@ _NUMBERS = ("surprisal", "lexical", "syntactic", "entropy", "log_prefix")
 
 
 def _write_table(rows: Sequence[surprisals.Row], stream: TextIO) -> None:
-    texts = [[visible(row["word"]), visible(row["terminal"])] for row in rows]
+    texts = [[errors.visible(row["word"]), errors.visible(row["terminal"])] for row in rows]
     widths = [max(map(len, column)) for column in zip(["word", "terminal"], *texts, strict=True)]
     heading = "".join(f"{name:>12}" for name in _NUMBERS)
     stream.write(f"{rows[0]['sentence']:>4}  {'word':<{widths[0]}}  {'terminal':<{widths[1]}}{heading}\n")
@@ -152,13 +147,13 @@ def _write_table(rows: Sequence[surprisals.Row], stream: TextIO) -> None:
     stream.write("\n")
 
 
-_TOP = count_option(default=5, metavar="K", help="Without --output: print the K most probable.")
-_DISTRIBUTIONS = option(
+_TOP = commands.count_option(default=5, metavar="K", help="Without --output: print the K most probable.")
+_DISTRIBUTIONS = commands.option(
     "-o", "--output", metavar="FILE.npz", help="Write all of each distribution (docs/formats.md)."
 )
 
 
-@command
+@commands.command
 def next(  # noqa: A001
     inputs: tuple[str, ...] = options.inputs(),
     known: WordOptions = _WORDS,
@@ -173,7 +168,7 @@ def next(  # noqa: A001
     _print_distributions(inputs, known, top, output, ends=True)
 
 
-@command
+@commands.command
 def masked(
     inputs: tuple[str, ...] = options.inputs(),
     known: WordOptions = _WORDS,
@@ -198,14 +193,14 @@ def _print_distributions(
     words = known.probabilities(inputs, output)
     find, what = (words.next_words, "words and ends") if ends else (words.masked_words, "words")
     file = None if output is None else DistributionsFile(words.grammar, ends)
-    with compilation_noted():
+    with messages.compilation_noted():
         for number, found in known.results(inputs, words, find, what):
             if file is None:
                 _print_top(number, found, words, top)
             else:
                 file.add(found)
     if file is not None and output is not None:
-        with open_output_bytes(output) as stream:
+        with files.open_output_bytes(output) as stream:
             file.write(stream)
 
 
@@ -215,7 +210,7 @@ def _print_top(
     width = max(map(len, found.words), default=0)
     for place, (word, bits) in enumerate(zip(found.words, found.bits.tolist(), strict=True)):
         best = words.most_probable(found, place, top)
-        shown = "  ".join(f"{visible(one)} {probability:.4f}" for one, probability in best)
-        line = f"{sentence:>4} {place + 1:>3}  {visible(word):<{width}}  {2**-bits:.4f}  {shown}"
+        shown = "  ".join(f"{errors.visible(one)} {probability:.4f}" for one, probability in best)
+        line = f"{sentence:>4} {place + 1:>3}  {errors.visible(word):<{width}}  {2**-bits:.4f}  {shown}"
         click.echo(line if found.reason is None else f"{line}  {found.reason}")
     click.echo()

@@ -11,14 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mbrparse.cli import options
+from mbrparse import errors, files, log
+from mbrparse.cli import options, work_options
 from mbrparse.cli.commands import argument, command, count_option, group, option
 from mbrparse.cli.messages import note, with_progress
 from mbrparse.cli.model_options import InputOptions
-from mbrparse.cli.work_options import WorkOptions
-from mbrparse.errors import visible
-from mbrparse.files import open_output, read_lines, source_name
-from mbrparse.log import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -63,7 +60,7 @@ def score(
     ),
     output: str = options.output(),
     encoding: str = options.encoding(),
-    machines: WorkOptions = group(WorkOptions, "Long runs and many machines"),
+    machines: work_options.WorkOptions = group(work_options.WorkOptions, "Long runs and many machines"),
 ) -> None:
     """Score trees: log probabilities and expected matches.
 
@@ -90,14 +87,14 @@ def score(
     else:
         options.refuse(["normalize", "mix"], "--grammar or --posteriors")
     options.check_outputs({"--output": output, "--log": machines.log}, known.files, {"TREES": trees})
-    source, marks = source_name(trees), known.marks() or PLAIN
+    source, marks = files.source_name(trees), known.marks() or PLAIN
     models: Sequence[PCFG | GivenPosteriors] = [] if jackknife else [known.model()]
     borders: Sequence[int] = ()
     # What can be read but once is kept as text.
-    text = None if Path(trees).is_file() else list(read_lines(trees, encoding))
+    text = None if Path(trees).is_file() else list(files.read_lines(trees, encoding))
 
     def given() -> Iterator[GivenTree]:
-        lines = read_lines(trees, encoding) if text is None else iter(text)
+        lines = files.read_lines(trees, encoding) if text is None else iter(text)
         return scoring.read_given_trees(trees, marks, form, lines)
 
     found = scoring.look_at(given(), source, "binarized" if jackknife else form)
@@ -112,7 +109,7 @@ def score(
     count = None if text is not None else lambda: sum(1 for _ in given())
     headings = int(layout == "tsv" and machines.begins)
     work = machines.results(make, given(), count, "scoring", [output], [trees], headings=headings)
-    with work as (_, done, results), open_output(output) as stream:
+    with work as (_, done, results), files.open_output(output) as stream:
         if headings and not done:
             stream.write("\t".join(names) + "\n")
         for scored in results:
@@ -127,7 +124,7 @@ def score(
                 stream.write(json.dumps(row, allow_nan=False) + "\n")
     without = f", {reasons.total()} without a probability ({most_common(reasons)})" if reasons else ""
     others = f"; log probability of the others {log_prob:.2f}" if known_trees else ""
-    note(f"{counted(number, 'tree')}{without}{others}")
+    note(f"{log.counted(number, 'tree')}{without}{others}")
 
 
 def _field(value: object) -> str:
@@ -135,5 +132,5 @@ def _field(value: object) -> str:
     if value is None:
         return ""
     if isinstance(value, list):
-        return "; ".join(map(visible, value))
-    return f"{value:.10g}" if isinstance(value, float) else visible(str(value))
+        return "; ".join(map(errors.visible, value))
+    return f"{value:.10g}" if isinstance(value, float) else errors.visible(str(value))

@@ -12,9 +12,8 @@ from typing import Literal
 
 import click
 
-from mbrparse.cli import options
+from mbrparse.cli import messages, options
 from mbrparse.cli.commands import InputFile, argument, command, count_option, group, option
-from mbrparse.cli.messages import note
 from mbrparse.errors import CorpusError, FileError
 from mbrparse.files import STANDARD, atomic_outputs, open_output, source_name
 
@@ -95,7 +94,7 @@ def show(
             f"the {alike} of all files are alike from tree {how.line} on",
             remedy=f"leave out {by} to draw them",
         )
-    known, names = Places(note), [how.places] if how.places else list(map(source_name, files))
+    known, names = Places(messages.note), [how.places] if how.places else list(map(source_name, files))
     source = next(filter(known.known, names), None)
     if how.places and source is None:
         raise FileError("no places beside it", source=how.places, remedy="name a file of binarize or split")

@@ -8,20 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mbrparse.cli import options
-from mbrparse.cli.commands import (
-    Finite,
-    InputFile,
-    argument,
-    command,
-    count_option,
-    group,
-    option,
-    seed_option,
-)
+from mbrparse import files, log
+from mbrparse.cli import commands, options
 from mbrparse.cli.messages import compilation_noted, note, with_progress
-from mbrparse.files import PART, atomic_outputs, is_file, only_run
-from mbrparse.log import counted
 from mbrparse.treebank.corpora.reading import SourceTree, read_inputs
 
 if TYPE_CHECKING:
@@ -34,16 +23,16 @@ if TYPE_CHECKING:
 class LexiconOptions:
     """What sentences are made of, and which words stand for unknown ones."""
 
-    terminals: Any = option(
+    terminals: Any = commands.option(
         choices=["tags", "words"], help="The terminals: tags, or words under preterminals.  [default: tags]"
     )
-    unknown: Any = option(
+    unknown: Any = commands.option(
         choices=["signature", "collins", "none"],
         help="The model of unknown words, trained on rare ones: by capitals, digits, hyphen and suffix; by "
         "the tag of a tagger, written to OUTPUT.tagger.json; or none, so that unseen words have no parse.  "
         "[default with words: signature]",
     )
-    rare: int | None = count_option(
+    rare: int | None = commands.count_option(
         least=2,
         metavar="N",
         help="Words seen fewer than N times are rare.  [default: signature 2, collins 6; with "
@@ -68,7 +57,7 @@ class LexiconOptions:
             raise click.UsageError("--rare needs --unknown signature or collins.")
         if self.unknown == "collins" and method == "split-merge":
             raise click.UsageError("--unknown collins needs --method counting or dop.")
-        if self.unknown == "collins" and not is_file(output):
+        if self.unknown == "collins" and not files.is_file(output):
             raise click.UsageError(
                 "--unknown collins needs --output FILE: its tagger is written to FILE.tagger.json."
             )
@@ -78,12 +67,12 @@ class LexiconOptions:
 class FragmentOptions:
     """The fragments of a DOP grammar."""
 
-    weights: Any = option(
+    weights: Any = commands.option(
         choices=["plain", "equal", "bonnema"],
         help="The weights of fragments: plain counts each once; with equal the nodes of a label share "
         "equally; bonnema also halves a fragment's weight for each inner node.  [default: plain]",
     )
-    max_depth: int | None = count_option(
+    max_depth: int | None = commands.count_option(
         help="The greatest depth of a fragment.  [default: any]", metavar="D"
     )
 
@@ -92,31 +81,35 @@ class FragmentOptions:
 class EstimationOptions:
     """Inside-outside re-estimation, as ``InsideOutside`` names it."""
 
-    nonterminals: int = count_option(default=15, most=200, help="Nonterminals of the random first grammar.")
-    init: str | None = option(
-        type=InputFile("GRAMMAR"), help="Start from this grammar instead, one without unary rules."
+    nonterminals: int = commands.count_option(
+        default=15, most=200, help="Nonterminals of the random first grammar."
     )
-    iterations: int = count_option(help="The greatest number of iterations.", default=75, least=0)
-    tolerance: float | None = option(
-        type=Finite(min=0), help="Stop when the cross-entropy (bits) changes by less."
+    init: str | None = commands.option(
+        type=commands.InputFile("GRAMMAR"), help="Start from this grammar instead, one without unary rules."
     )
-    brackets: bool = option(
+    iterations: int = commands.count_option(help="The greatest number of iterations.", default=75, least=0)
+    tolerance: float | None = commands.option(
+        type=commands.Finite(min=0), help="Stop when the cross-entropy (bits) changes by less."
+    )
+    brackets: bool = commands.option(
         "--brackets/--no-brackets", default=True, help="Use the brackets, or the bare strings."
     )
-    max_length: int | None = count_option(help="Leave longer sentences out.")
-    heldout: str | None = option(type=InputFile(), help="Report the cross-entropy of these trees' strings.")
+    max_length: int | None = commands.count_option(help="Leave longer sentences out.")
+    heldout: str | None = commands.option(
+        type=commands.InputFile(), help="Report the cross-entropy of these trees' strings."
+    )
 
 
 @dataclass(frozen=True)
 class SplitOptions:
     """Split-merge training, as ``SplitMerge`` names it."""
 
-    cycles: int = count_option(help="How often all symbols are split.", default=4, least=0, most=16)
-    merge: float = option(
-        type=Finite(min=0, max=1), default=0.5, help="The fraction of splits that is merged back."
+    cycles: int = commands.count_option(help="How often all symbols are split.", default=4, least=0, most=16)
+    merge: float = commands.option(
+        type=commands.Finite(min=0, max=1), default=0.5, help="The fraction of splits that is merged back."
     )
-    smooth: float = option(
-        type=Finite(min=0, max=1),
+    smooth: float = commands.option(
+        type=commands.Finite(min=0, max=1),
         default=0.01,
         help="The weight of the mean of a symbol's states in the probabilities of each.",
     )
@@ -126,9 +119,11 @@ class SplitOptions:
 class IterationOptions:
     """What methods of many iterations share."""
 
-    seed: int = seed_option("Seed of the random first grammar, or of the splits.", default=0)
-    curve: str | None = option(metavar="CSV", help="Write a row of figures for each iteration.")
-    resume: bool = option(is_flag=True, help="Continue from OUTPUT.checkpoint; the result is the same.")
+    seed: int = commands.seed_option("Seed of the random first grammar, or of the splits.", default=0)
+    curve: str | None = commands.option(metavar="CSV", help="Write a row of figures for each iteration.")
+    resume: bool = commands.option(
+        is_flag=True, help="Continue from OUTPUT.checkpoint; the result is the same."
+    )
     jobs: Any = options.jobs("Threads.")
 
 
@@ -141,27 +136,29 @@ _METHODS = (
 )
 
 
-@command
+@commands.command
 def train(
-    inputs: tuple[str, ...] = argument(nargs=-1, required=True, metavar="INPUT..."),
+    inputs: tuple[str, ...] = commands.argument(nargs=-1, required=True, metavar="INPUT..."),
     output: str = options.output(),
-    method: str = option(
+    method: str = commands.option(
         choices=["counting", "inside-outside", "split-merge", "dop"],
         default="counting",
         help="Relative frequencies of binarized trees; re-estimation from bracketed text; states of the "
         "symbols of binarized trees; or all fragments of binarized trees (data-oriented parsing).",
     ),
-    statistics: str | None = option(
+    statistics: str | None = commands.option(
         metavar="FILE",
         help="Also write tag n-grams and boundary statistics, for mbrparse parse --engine best-first: "
         "counts, or with inside-outside expectations under the trained grammar.",
     ),
     encoding: str = options.encoding(),
-    words: LexiconOptions = group(LexiconOptions, "Words"),
-    fragments: FragmentOptions = group(FragmentOptions, "Fragments, with --method dop"),
-    estimation: EstimationOptions = group(EstimationOptions, "Re-estimation, with --method inside-outside"),
-    splits: SplitOptions = group(SplitOptions, "States, with --method split-merge"),
-    runs: IterationOptions = group(
+    words: LexiconOptions = commands.group(LexiconOptions, "Words"),
+    fragments: FragmentOptions = commands.group(FragmentOptions, "Fragments, with --method dop"),
+    estimation: EstimationOptions = commands.group(
+        EstimationOptions, "Re-estimation, with --method inside-outside"
+    ),
+    splits: SplitOptions = commands.group(SplitOptions, "States, with --method split-merge"),
+    runs: IterationOptions = commands.group(
         IterationOptions, "Iterations, with --method inside-outside or split-merge"
     ),
 ) -> None:
@@ -184,7 +181,7 @@ def train(
         options.refuse(["statistics"], "--method counting or inside-outside")
     words.check(method, output)
     iterates = method in ("inside-outside", "split-merge")
-    checkpoint = f"{output}.checkpoint" if iterates and is_file(output) else None
+    checkpoint = f"{output}.checkpoint" if iterates and files.is_file(output) else None
     if runs.resume and checkpoint is None:
         raise click.UsageError("--resume needs --output FILE: its checkpoint is FILE.checkpoint.")
     splitting = checkpoint is not None and method == "split-merge"
@@ -194,7 +191,7 @@ def train(
             "--output": output,
             "OUTPUT.checkpoint": checkpoint,
             "OUTPUT.cycle-N": cycles,
-            "OUTPUT.part": checkpoint and f"{output}{PART}",
+            "OUTPUT.part": checkpoint and f"{output}{files.PART}",
             "OUTPUT.tagger.json": f"{output}.tagger.json" if words.unknown == "collins" else None,
             "--statistics": statistics,
             "--curve": runs.curve,
@@ -202,7 +199,7 @@ def train(
         {"INPUT": inputs, "--init": estimation.init, "--heldout": estimation.heldout},
     )
     if checkpoint is not None:  # which one run has at a time
-        click.get_current_context().with_resource(only_run(f"{output}{PART}"))
+        click.get_current_context().with_resource(files.only_run(f"{output}{files.PART}"))
     trees = read_inputs(inputs, encoding)
     if method == "inside-outside":
         from mbrparse.training.reestimation import InsideOutside, train_files
@@ -210,10 +207,10 @@ def train(
         how = InsideOutside(statistics=statistics, **vars(estimation), **vars(runs))
         trained = train_files(inputs, output, how, words.terminals, encoding, with_progress, note)
         if trained.interrupted:
-            kept = f": {output} keeps the last, --resume goes on" if is_file(output) else ""
+            kept = f": {output} keeps the last, --resume goes on" if files.is_file(output) else ""
             raise KeyboardInterrupt(f"after {trained.iterations} iterations{kept}")
-        sizes = counted(trained.sentences, "sentence"), counted(trained.iterations, "iteration")
-        note(", ".join((*sizes, counted(len(trained.rules.rules), "rule"))))
+        sizes = log.counted(trained.sentences, "sentence"), log.counted(trained.iterations, "iteration")
+        note(", ".join((*sizes, log.counted(len(trained.rules.rules), "rule"))))
     elif method == "split-merge":
         from mbrparse.grammar.grammar_files import write_rules
         from mbrparse.training.split_merge import SplitMerge, train_trees
@@ -239,7 +236,7 @@ def train(
             kept = f"{checkpoint} keeps those that were finished, --resume goes on"
             raise KeyboardInterrupt(f"in a cycle: {kept}") from None
         write_rules(rules, output)
-        note(counted(len(rules.rules), "rule"))
+        note(log.counted(len(rules.rules), "rule"))
     elif method == "dop":
         _dop(trees, output, words, fragments)
     else:
@@ -273,7 +270,7 @@ def _count(trees: Iterable[SourceTree], output: str, words: LexiconOptions, stat
     rules, tags = count.train_by_counting(
         trees, words.terminals or "tags", words.model, words.rare, wanted, note, with_progress
     )
-    with atomic_outputs():
+    with files.atomic_outputs():
         write_rules(rules, output)
         if statistics is not None and tags is not None:
             from mbrparse.training.tag_statistics import write_statistics

@@ -15,13 +15,10 @@ from typing import Any
 
 import click
 
-from mbrparse.cli import corpus_options, options
+from mbrparse import errors, files, log
+from mbrparse.cli import corpus_options, model_options, options
 from mbrparse.cli.commands import Text, argument, command, count_option, group, option, seed_option
 from mbrparse.cli.messages import note, with_progress
-from mbrparse.cli.model_options import normalize_option
-from mbrparse.errors import CorpusError, visible
-from mbrparse.files import atomic_outputs, is_file, open_output, source_name
-from mbrparse.log import counted
 from mbrparse.treebank import baselines, brackets, clean, splits
 from mbrparse.treebank.corpora import known_corpora, places, reading
 from mbrparse.treebank.corpora import treebank_statistics as statistics
@@ -47,11 +44,11 @@ def corpora(
     found = reading.find_corpora(())
     for corpus in known_corpora.CORPORA:
         here = found[corpus.name]
-        click.echo(visible(f"{corpus.spec}  {corpus.title} ({corpus.language}), {corpus.size}"))
+        click.echo(errors.visible(f"{corpus.spec}  {corpus.title} ({corpus.language}), {corpus.size}"))
         click.echo(f"    licence   {corpus.licence}")
         click.echo(f"    cite      {corpus.citation}")
         for spec in here:
-            click.echo(visible(f"    here      mbrparse binarize {spec}"))
+            click.echo(errors.visible(f"    here      mbrparse binarize {spec}"))
             if check:
                 _describe(spec)
         if not here:
@@ -75,9 +72,9 @@ def _describe(spec: str) -> None:
         f"functions, as {clean.PENN if corpus is None else corpus.functions} says, by --functions strip"
     )
     lines["more"] = f"mbrparse stats {spec}; mbrparse check {spec}"
-    click.echo(visible(f"{spec}  {'plain brackets' if corpus is None else corpus.title}"))
+    click.echo(errors.visible(f"{spec}  {'plain brackets' if corpus is None else corpus.title}"))
     for what, text in lines.items():
-        click.echo(visible(f"    {what:<9} {text}"))
+        click.echo(errors.visible(f"    {what:<9} {text}"))
 
 
 FIGURES, FILES = "figures", "files"
@@ -146,7 +143,7 @@ def stats(
             lines += lay_out([[*map(_shown, row)] for row in shown], format)
             left = 0 if name == FIGURES or most is None or table else len(rows) - most
             lines += [f"... {left:,} more: --table {name}"] * (left > 0) + [""] * (table is None)
-    with open_output(output) as stream:
+    with files.open_output(output) as stream:
         stream.writelines(f"{line}\n" for line in lines)
 
 
@@ -192,7 +189,7 @@ def check(
     """
     options.check_outputs({"--output": output}, {"TREEBANK": treebanks})
     malformed = 0
-    with open_output(output) as stream:
+    with files.open_output(output) as stream:
         for spec in treebanks:
             for found in statistics.check_treebank(spec, reading, partial(with_progress, title="checking")):
                 malformed += found.kind == "malformed"
@@ -201,8 +198,8 @@ def check(
                     continue
                 place = f"{found.source}:{found.line}" if found.line else found.source
                 kind = "" if found.kind == "malformed" else f"{found.kind} ({found.number:,}): "
-                stream.write(visible(f"{place}: {kind}{found.what}") + "\n")
-            if not (Path(spec).exists() and is_file(spec)):
+                stream.write(errors.visible(f"{place}: {kind}{found.what}") + "\n")
+            if not (Path(spec).exists() and files.is_file(spec)):
                 continue
             if (reader := statistics.likely_reader(spec, reading)) != spec:
                 note(f"{spec} looks like another style: name its reader, {reader}")
@@ -257,10 +254,10 @@ def split(
         for line, tree, _ in brackets.read_tree_file(path, encoding):
             if tree is not None:
                 trees.append(str(tree))
-                where.append((source_name(path), line))
+                where.append((files.source_name(path), line))
                 lengths.append(len(tree.leaves()))
     if not trees:
-        raise reading.no_trees(", ".join(map(source_name, inputs)))
+        raise reading.no_trees(", ".join(map(files.source_name, inputs)))
     if test_fraction is not None:
         parts = splits.split_fraction(len(trees), test_fraction, seed)
     elif fold is not None:
@@ -275,14 +272,14 @@ def split(
     if train_size is not None:
         train = splits.first_part(train, train_size, seed)
     known = places.Places(note)
-    with atomic_outputs():
+    with files.atomic_outputs():
         for output, positions in zip(outputs.values(), (train, development or (), parts.test), strict=True):
             if output is not None:
                 with places.open_trees(output, not no_ids) as write:
                     for position in positions:
                         write(trees[position], known.of(*where[position]))
     taken_apart = ("training", train), ("development", development), ("test", parts.test)
-    note(", ".join(counted(len(part), f"{name} tree") for name, part in taken_apart if part is not None))
+    note(", ".join(log.counted(len(part), f"{name} tree") for name, part in taken_apart if part is not None))
     remark = None if seed is not None else splits.length_note(lengths, parts)
     if remark is not None:
         note(remark)
@@ -329,14 +326,14 @@ def baseline(
     options.check_outputs({"--output": list(paths.values())}, {"TREES": trees})
     read = [tree for _, tree, _ in brackets.read_parse_file(trees, encoding)]
     if not read:
-        raise CorpusError("no trees in the input", source=source_name(trees))
+        raise errors.CorpusError("no trees in the input", source=files.source_name(trees))
     labels = baselines.BaselineLabels(label, label)
     if frequent_labels:
         labels = baselines.most_frequent_labels(read)
     with ExitStack() as outputs:
-        outputs.enter_context(atomic_outputs())
+        outputs.enter_context(files.atomic_outputs())
         for number, path in paths.items():
-            stream = outputs.enter_context(open_output(path))
+            stream = outputs.enter_context(files.open_output(path))
             for tree in baselines.baseline_trees(read, kind, number, labels):
                 brackets.write_tree(tree, stream)
 
@@ -363,7 +360,7 @@ def sample(
     lengths: tuple[int, int] | None = option(
         type=Text("N[-N]", _lengths), help="Only trees of N words, or of N to N words."
     ),
-    normalize: bool = normalize_option(),
+    normalize: bool = model_options.normalize_option(),
     output: str = options.output(),
 ) -> None:
     """Sample trees from a grammar. Its rules may have any length.
@@ -383,10 +380,10 @@ def sample(
         from mbrparse.decode.words.conditioned import ConditionedSampler
 
         sampler = ConditionedSampler(rules, seed, conditioned or (), lengths)
-    with open_output(output) as stream:
+    with files.open_output(output) as stream:
         for tree in with_progress(sampler.trees(count), "sampling", count):
             if words:
                 stream.write(bracket_free(" ".join(tree.words())) + "\n")
             else:
                 brackets.write_tree(tree, stream)
-    note(f"sampled {counted(count, 'tree')} with seed {seed}")
+    note(f"sampled {log.counted(count, 'tree')} with seed {seed}")

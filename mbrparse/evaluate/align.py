@@ -13,12 +13,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeVar
 
+from mbrparse import files, log
 from mbrparse.errors import CorpusError, InputMismatchError, MbrparseError
-from mbrparse.files import STANDARD, read_lines, source_name
-from mbrparse.log import warn
-from mbrparse.treebank import brackets
-from mbrparse.treebank.binarize import our_trees, watched
-from mbrparse.treebank.clean import WRAPPERS
+from mbrparse.treebank import binarize, brackets, clean
 from mbrparse.treebank.labels import JOIN, LabelMarks, is_continuation_label
 from mbrparse.treebank.outlines import Outline, first_difference, outline, tree_digest, yields_agree
 from mbrparse.treebank.tree import Tree
@@ -142,10 +139,10 @@ def tree_file(name: str, path: str | Path, encoding: str = "utf-8") -> TreeSourc
     """
     return TreeSource(
         name,
-        source_name(path),
+        files.source_name(path),
         "line",
         lambda: map(brackets.without_mark, brackets.read_parse_file(path, encoding)),
-        lambda: read_lines(path, encoding),
+        lambda: files.read_lines(path, encoding),
     )
 
 
@@ -200,21 +197,21 @@ class Sides:
         """
         (gold, known, gold_roots), *parses = self._sources
         plain = {re.split("[-=]", label, maxsplit=1)[0] for label in known} | known
-        wrappers = {label for label in WRAPPERS if label and counts(label)}
+        wrappers = {label for label in clean.WRAPPERS if label and counts(label)}
         for source, labels, roots in parses:
             strange = sorted(labels - known) if binarized else []
             chain = next((one for one in strange if JOIN in one and plain.issuperset(one.split(JOIN))), None)
             mark = next(filter(is_continuation_label, strange), None)
             if mark or chain:
                 kind = "a continuation" if mark else "labels that were joined"
-                warn(
+                log.warn(
                     f"{source}: {mark or chain} counts as one constituent, and looks like {kind} when trees "
                     "were binarized; mbrparse debinarize makes original trees of them"
                 )
             sides = (gold, gold_roots, source, roots), (source, roots, gold, gold_roots)
             for here, alone, there, others in sides:
-                if alone and alone <= wrappers and others and not others & WRAPPERS:
-                    warn(
+                if alone and alone <= wrappers and others and not others & clean.WRAPPERS:
+                    log.warn(
                         f"{here}: every tree has the wrapper {min(alone)}, which counts as a constituent; "
                         f"{there} has none; mbrparse binarize, then debinarize, takes it out"
                     )
@@ -255,10 +252,10 @@ def with_our_labels(source: TreeSource, marks: LabelMarks | None, nary: bool) ->
     """The same with ``translated_trees``; warns of labels that still look like another program's."""
 
     def trees() -> Iterator[brackets.ReadTree]:
-        return our_trees(source.trees(), marks, nary, source.source)
+        return binarize.our_trees(source.trees(), marks, nary, source.source)
 
     def lines() -> Iterator[str]:
-        return watched(source.lines(), _OPENING.findall, source.source)
+        return binarize.watched(source.lines(), _OPENING.findall, source.source)
 
     return replace(source, trees=trees, file_lines=lines if marks is None else None)
 
@@ -280,7 +277,7 @@ def trees_in_memory(name: str, source: str, sentences: Sequence[brackets.AnyTree
 
 def gold_file(path: str | Path, encoding: str = "utf-8") -> TreeSource:
     """A gold file, under its own name."""
-    return tree_file("stdin" if str(path) == STANDARD else Path(path).name, path, encoding)
+    return tree_file("stdin" if str(path) == files.STANDARD else Path(path).name, path, encoding)
 
 
 def parse_files(paths: Sequence[str | Path], encoding: str = "utf-8", prefix: str = "") -> list[TreeSource]:
@@ -303,7 +300,7 @@ def distinct_names(paths: Sequence[str | Path]) -> list[str]:
     >>> distinct_names(["x/p.mrg", "x/p.ptb", "q.mrg", "q.mrg"])
     ['x/p.mrg', 'x/p.ptb', 'q.mrg', 'q.mrg#2']
     """
-    known = [Path("stdin" if str(path) == STANDARD else path) for path in paths]
+    known = [Path("stdin" if str(path) == files.STANDARD else path) for path in paths]
     names = [path.stem for path in known]
     for longer in (_with_folder, str):
         clashes = {name for name, count in Counter(names).items() if count > 1}

@@ -20,8 +20,7 @@ import pandas as pd
 from mbrparse.evaluate.counts import Brackets, ComparedTrees, Tally, debinarized, parents
 from mbrparse.evaluate.criteria import Average, Criterion, blocks_of, rates, totals
 from mbrparse.evaluate.tables import Format, Grid, chosen, csv_of, lay_out, number, prose, signature_line
-from mbrparse.treebank.clean import PENN_CATEGORIES
-from mbrparse.treebank.outlines import Span
+from mbrparse.treebank import clean, outlines
 
 
 class ConstituentTally:
@@ -71,9 +70,9 @@ def confused_pairs(trees: ComparedTrees) -> list[tuple[int, int]]:
     ]
 
 
-def _by_span(tree: Brackets, matched: set[int]) -> dict[Span, list[int]]:
+def _by_span(tree: Brackets, matched: set[int]) -> dict[outlines.Span, list[int]]:
     """The places of what is not matched."""
-    found: dict[Span, list[int]] = {}
+    found: dict[outlines.Span, list[int]] = {}
     for place, span in enumerate(tree.spans):
         if place not in matched:
             found.setdefault(span, []).append(place)
@@ -171,7 +170,7 @@ class AttachmentTally:
 class _Tree:
     def __init__(self, tree: Brackets) -> None:
         self.spans = tree.spans
-        self.labels = [PENN_CATEGORIES.category(label) for label in tree.labels]
+        self.labels = [clean.PENN_CATEGORIES.category(label) for label in tree.labels]
         self.parents = parents(tree.spans)
         self.children: defaultdict[int, list[int]] = defaultdict(list)
         for place, parent in enumerate(self.parents):

@@ -12,8 +12,7 @@ import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 
-from mbrparse.errors import MbrparseError, visible
-from mbrparse.files import read_lines
+from mbrparse import errors, files
 from mbrparse.latex import latex
 from mbrparse.treebank.corpora.known_corpora import CORPORA
 
@@ -24,11 +23,11 @@ _SIGNATURE = re.compile(r"(?:criteria|table):.*\|version:mbrparse-.*")
 def signatures(given: str) -> list[str]:
     """A signature, or those of the tables in a folder; raises MbrparseError where there is none."""
     tables = sorted(Path(given).glob("*.txt")) if os.path.isdir(given) else []
-    lines = [line for path in tables if path.name != "grammar.txt" for line in read_lines(path)]
-    found = [visible(match[0]) for line in lines or [given] if (match := _SIGNATURE.match(line))]
+    lines = [line for path in tables if path.name != "grammar.txt" for line in files.read_lines(path)]
+    found = [errors.visible(match[0]) for line in lines or [given] if (match := _SIGNATURE.match(line))]
     if not found:
         remedy = "give the last line of a table, in quotes, or the folder of an experiment"
-        raise MbrparseError("no signature of a table", remedy=remedy)
+        raise errors.MbrparseError("no signature of a table", remedy=remedy)
     return found
 
 

@@ -36,12 +36,11 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeVar, get_ar
 
 import numpy as np
 
-from mbrparse.errors import LabelError, MbrparseError
+from mbrparse import errors
 from mbrparse.evaluate.align import Alignment, BinarizedForm, Form, Place, TreeSource, check_gold
 from mbrparse.log import warn
-from mbrparse.treebank.binarize import debinarize
+from mbrparse.treebank import binarize, clean, outlines
 from mbrparse.treebank.brackets import ReadTree
-from mbrparse.treebank.clean import unwrap
 from mbrparse.treebank.labels import (
     JOIN,
     is_continuation,
@@ -50,7 +49,6 @@ from mbrparse.treebank.labels import (
     project,
     split_chain,
 )
-from mbrparse.treebank.outlines import Outline, Span, outline
 from mbrparse.treebank.tree import Tree
 
 if TYPE_CHECKING:
@@ -62,7 +60,7 @@ Item = TypeVar("Item", bound=Hashable)
 class Brackets(NamedTuple):
     """The constituents of a tree that count, as they are compared; parents before children."""
 
-    spans: list[Span]
+    spans: list[outlines.Span]
     labels: list[str]
 
 
@@ -82,7 +80,7 @@ def _common(counts: Counter[Item], items: Sequence[Item]) -> int:
     return (counts & Counter(items)).total()
 
 
-def gap_owners(spans: Sequence[Span], terminals: int) -> list[int]:
+def gap_owners(spans: Sequence[outlines.Span], terminals: int) -> list[int]:
     """For each position the number of the smallest span that has it strictly inside (-1: none).
 
     ``spans`` are a tree's, parents before children, so that descendants have larger numbers than
@@ -98,7 +96,7 @@ def gap_owners(spans: Sequence[Span], terminals: int) -> list[int]:
     return owners
 
 
-def consistent(spans: Sequence[Span], owners: Sequence[int]) -> int:
+def consistent(spans: Sequence[outlines.Span], owners: Sequence[int]) -> int:
     """How many spans cross none of the tree whose ``gap_owners`` are given.
 
     A span crosses nothing iff it is the union of adjacent children of one node. That node is the
@@ -171,7 +169,7 @@ def _without_continuations(tree: Brackets) -> Brackets:
     return Brackets([tree.spans[place] for place in kept], [tree.labels[place] for place in kept])
 
 
-def parents(spans: Sequence[Span]) -> list[int]:
+def parents(spans: Sequence[outlines.Span]) -> list[int]:
     """For each constituent of a tree the place of the one around it (-1: none); parents before children.
 
     >>> parents([(0, 4), (0, 2), (2, 4), (2, 4)])
@@ -210,12 +208,12 @@ class Comparison:
 
     def __post_init__(self) -> None:
         if self.form not in get_args(Form) or self.crossing_reference not in get_args(CrossingReference):
-            raise MbrparseError(
+            raise errors.MbrparseError(
                 f"trees in form {self.form!r}, crossing reference {self.crossing_reference!r}",
                 remedy="trees are binarized or original, the reference is debinarized or binarized",
             )
         if self.form == "original" and (self.unaries or self.crossing_reference == "binarized"):
-            raise MbrparseError(
+            raise errors.MbrparseError(
                 "unaries and a binarized crossing reference apply to binarized trees, not to original ones"
             )
 
@@ -236,7 +234,7 @@ class GoldSentence:
     """
 
     def __init__(self, tree: Tree, how: Comparison, place: Place) -> None:
-        read = outline(tree)
+        read = outlines.outline(tree)
         self.leaves = read.leaves
         if how.form == "binarized":
             check_gold(read, place, how.unaries)
@@ -262,17 +260,17 @@ class GoldSentence:
         )
 
 
-def compared_labels(tree: Outline, form: Form, place: Place) -> list[str]:
+def compared_labels(tree: outlines.Outline, form: Form, place: Place) -> list[str]:
     """The labels of a tree as they are compared."""
     if form == "original":
         return tree.labels
     try:
         return [project(label) for label in tree.labels]
-    except LabelError as error:
-        raise place.error(LabelError, error.message, "is this tree in binarized form?") from None
+    except errors.LabelError as error:
+        raise place.error(errors.LabelError, error.message, "is this tree in binarized form?") from None
 
 
-def crossing_reference(spans: list[Span], labels: list[str], how: Comparison) -> list[Span]:
+def crossing_reference(spans: list[outlines.Span], labels: list[str], how: Comparison) -> list[outlines.Span]:
     """The spans that C is judged by; debinarizing leaves the root and what is no continuation."""
     if how.form == "original" or how.crossing_reference == "binarized":
         return spans
@@ -362,10 +360,10 @@ def _original(note: Callable[[Tree], None], gold: _Gold | None, source: TreeSour
             yield ReadTree(line, None, name)
             continue
         try:
-            original = debinarize(unwrap(tree))
-        except LabelError as error:
+            original = binarize.debinarize(clean.unwrap(tree))
+        except errors.LabelError as error:
             remedy = "other labels here are continuations: is this tree in binarized form?"
-            raise source.place(line).error(LabelError, error.message, remedy) from None
+            raise source.place(line).error(errors.LabelError, error.message, remedy) from None
         note(tree)
         yield ReadTree(line, original, name)
 
@@ -375,7 +373,7 @@ def _is_binarized(node: Tree) -> bool:
 
 
 def _labels(tree: Tree) -> Iterator[str]:
-    return (node.label for node in unwrap(tree).preorder() if not node.is_leaf)
+    return (node.label for node in clean.unwrap(tree).preorder() if not node.is_leaf)
 
 
 @lru_cache(maxsize=65536)
@@ -383,7 +381,7 @@ def _would_change(label: str) -> bool:
     """Whether un-binarizing does anything to a label, if only to refuse it."""
     try:
         return split_chain(parse_label(label).base) != (label,)
-    except LabelError:
+    except errors.LabelError:
         return True
 
 

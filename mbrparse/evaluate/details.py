@@ -15,9 +15,8 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from mbrparse.errors import FileError, InputMismatchError, LabelError
+from mbrparse import errors, log
 from mbrparse.files import read_lines, source_name
-from mbrparse.log import warn
 from mbrparse.treebank.labels import is_continuation, parse_label, split_chain
 
 #: A constituent: start, end, label.
@@ -60,7 +59,7 @@ def read_fallbacks(
                 trees = digests.get(name, ())
                 checked = checked and ("digests" in row or not trees)
                 if number < len(trees) and trees[number] not in row.get("digests", trees):
-                    raise InputMismatchError(
+                    raise errors.InputMismatchError(
                         f"details of another tree than {name} has for sentence {number + 1}",
                         source=source_name(path),
                         line=number + 1,
@@ -70,7 +69,7 @@ def read_fallbacks(
                 known = isinstance(tree, dict) and tree.get("expected_score") is not None
                 found[name].append(row["status"] != "parsed" and not known)
         if not checked:
-            warn(f"{source_name(path)}: details without digests of trees: not checked against the parses")
+            log.warn(f"{source_name(path)}: details without digests of trees: not checked against the parses")
     return found
 
 
@@ -80,7 +79,7 @@ def in_order(names: Sequence[str], paths: Sequence[str | Path]) -> list[Pair]:
     Their names are taken to be the objectives'. Raises InputMismatchError where files are neither.
     """
     if len(paths) not in (1, len(names)):
-        raise InputMismatchError(
+        raise errors.InputMismatchError(
             f"{len(paths)} files of details for {len(names)} of parses",
             remedy="give one that is about all parses, or one for each of them, in their order",
         )
@@ -101,7 +100,7 @@ def detail_rows(path: str | Path) -> Iterator[dict[str, Any]]:
             ):
                 yield row
             case _:
-                raise FileError(
+                raise errors.FileError(
                     "no line of parse --details",
                     source=source_name(path),
                     line=number,
@@ -140,7 +139,7 @@ def expectations(pairs: Sequence[Pair | None], lengths: Sequence[int]) -> Iterat
             if length is None or row is None or row.get("length", length) != length:
                 says = "no sentence" if row is None else f"a sentence of {row.get('length')} words"
                 there = "no sentence" if length is None else f"one of {length}"
-                raise InputMismatchError(
+                raise errors.InputMismatchError(
                     f"details of other sentences: here is {says}, the gold has {there}",
                     source=source_name(path),
                     line=number,
@@ -202,7 +201,7 @@ def paired(
     for path in dict.fromkeys(paths):
         if Path(path).is_fifo():
             remedy = "write the details to a file: they are read twice"
-            raise FileError("is a pipe", source=source_name(path), remedy=remedy)
+            raise errors.FileError("is a pipe", source=source_name(path), remedy=remedy)
         for row, *shown in zip(detail_rows(path), *trees.values(), strict=False):
             there = [(name, tree) for name, tree in zip(trees, shown, strict=True) if tree is not None]
             parts = [(name, [sorted(tree), _wide(tree)]) for name, tree in there]
@@ -221,7 +220,7 @@ def paired(
         }
         found[name] = max(ranks, key=lambda pair: ranks[pair], default=None if own.path in known else own)
     for path in known - {pair.path for pair in found.values() if pair is not None}:
-        raise InputMismatchError(
+        raise errors.InputMismatchError(
             f"none of these trees is one of {', '.join(sources.values())}, as they are paired",
             source=source_name(path),
             remedy=_WITH_PARSES,
@@ -229,12 +228,12 @@ def paired(
     for name, pair in found.items():
         if pair is None:
             files = ", ".join(source_name(path) for path in dict.fromkeys(paths))
-            warn(f"{sources[name]}: {files} holds none of its trees, so nothing is expected of them")
+            log.warn(f"{sources[name]}: {files} holds none of its trees, so nothing is expected of them")
         elif others := together[name, pair] - agree[name, pair]:
             differ = (
                 f"{others:,} of {together[name, pair]:,} trees differ from those of {source_name(pair.path)}"
             )
-            warn(f"{sources[name]}: {differ}, and are left out there")
+            log.warn(f"{sources[name]}: {differ}, and are left out there")
     return list(found.values())
 
 
@@ -273,5 +272,5 @@ def _original(nodes: Nodes) -> Nodes:
             if not place or not is_continuation(text)
             for label in split_chain(parse_label(text).base)
         ]
-    except LabelError:
+    except errors.LabelError:
         return []  # such a label is no binarized tree's

@@ -17,13 +17,9 @@ from typing import Literal, NamedTuple, TextIO
 from mbrparse.errors import CorpusError, InputMismatchError, LabelError, MbrparseError, visible
 from mbrparse.evaluate.align import no_trees
 from mbrparse.files import source_name
-from mbrparse.treebank import drawing
-from mbrparse.treebank.binarize import debinarize
+from mbrparse.treebank import binarize, candidate_files, clean, drawing, labels
 from mbrparse.treebank.brackets import read_parse_file
-from mbrparse.treebank.candidate_files import is_candidate_file, read_candidates
-from mbrparse.treebank.clean import unwrap
 from mbrparse.treebank.corpora.places import COLUMNS, CorpusPlace
-from mbrparse.treebank.labels import project
 from mbrparse.treebank.outlines import Constituent, constituents, yields_agree
 from mbrparse.treebank.tree import Tree
 
@@ -82,7 +78,8 @@ def mark(trees: Sequence[NamedTree], differences: Kind | None = None) -> list[Na
     [frozenset(), frozenset({1})]
     """
     first, *others = (
-        named if named.tree is None else named._replace(tree=unwrap(named.tree, {""})) for named in trees
+        named if named.tree is None else named._replace(tree=clean.unwrap(named.tree, {""}))
+        for named in trees
     )
     for other in others:
         if first.tree and other.tree and not yields_agree(first.tree.leaves(), other.tree.leaves()):
@@ -134,7 +131,7 @@ def _constituents(tree: Tree | None) -> list[Constituent]:
 
 def _projected(label: str) -> str:
     try:
-        return project(label)
+        return labels.project(label)
     except LabelError:  # an original label may be anything
         return label
 
@@ -206,7 +203,7 @@ def _from(
             continue
         try:
             yield [
-                one._replace(tree=debinarize(one.tree)) if original and one.tree is not None else one
+                one._replace(tree=binarize.debinarize(one.tree)) if original and one.tree is not None else one
                 for one in trees
             ]
         except LabelError as error:
@@ -223,10 +220,10 @@ def _from(
 
 
 def _sentences(path: str | Path, name: str, encoding: str) -> Iterator[list[NamedTree]]:
-    if not is_candidate_file(path, encoding):
+    if not candidate_files.is_candidate_file(path, encoding):
         yield from ([NamedTree(name, tree, line=line)] for line, tree, _ in read_parse_file(path, encoding))
         return
-    for candidates in read_candidates(path, encoding):
+    for candidates in candidate_files.read_candidates(path, encoding):
         of = f"/{len(candidates)}, log probability"
         yield [
             NamedTree(f"{name} {place}{of} {one.log_prob:.6g}", one.tree, line=one.line)

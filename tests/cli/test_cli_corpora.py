@@ -87,6 +87,14 @@ def test_each_thing_that_goes_is_counted(command: Command) -> None:
     )
 
 
+def test_bytes_that_are_no_text_are_malformed_wherever_they_are(command: Command) -> None:
+    Path("g.psd").write_bytes(b"(META (COMMENT \xe9a))\n((S (no_et dogs)) (ID a))\n")
+    done = command("check greynir:g.psd --ids ID")
+    assert done.code == 1
+    assert "g.psd:1: line with bytes that are not utf-8\n" in done.out
+    assert command("binarize greynir:g.psd --ids ID").code == 1
+
+
 def test_a_corpus_is_not_overwritten(command: Command) -> None:
     before = Path("corpus.zip").read_bytes()
     refused = command("binarize icepahc:corpus.zip -o corpus.zip").usage_error

@@ -116,3 +116,10 @@ def test_posteriors_that_are_written_from_a_least_one_on(command: Command) -> No
     assert sorted(found["0"]) == pytest.approx([0.1, 0.1, 0.9, 0.9, 1])
     assert found["0.5"] == [one for one in found["0"] if one > 0.5]
     assert "--least needs" in command("parse -g grammar --least 0.1", stdin="x x\n").usage_error
+
+
+def test_pictures_show_signs_of_formulas_as_they_are(command: Command) -> None:
+    Path("toy.nltk").write_text("$S_1$ -> '$' '$x^' [1.0]\n")
+    assert command("posteriors -g toy.nltk --svg chart.svg", stdin="$ $x^\n").code == 0
+    drawn = Path("chart.svg").read_text()
+    assert all(f">{text}" in drawn for text in ("$S_1$", "$", "$x^"))

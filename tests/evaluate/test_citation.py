@@ -59,6 +59,11 @@ def test_what_is_no_signature(command: Command, text: str) -> None:
     )
 
 
+def test_a_signatures_escapes_are_shown(command: Command) -> None:
+    text = command("cite", "criteria:x\x1b[31m\u202e|gold:y|sentences:1|version:mbrparse-0").output
+    assert r"The criteria were x\x1b[31m\u202e." in " ".join(text.split())
+
+
 @pytest.mark.parametrize("name", [name for name in PROFILES if name != "goodman"])
 def test_each_profile_has_a_paper(name: str) -> None:
     found = keys(citation([signature({"criteria": "x", "profile": name, **PROFILES[name].how.signature()})]))

@@ -6,31 +6,21 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, Protocol, TypedDict, Unpack, runtime_checkable
 
-from mbrparse.arguments import checked
+from mbrparse import arguments
 from mbrparse.errors import MbrparseError
-from mbrparse.evaluate.align import Form, TreeSource, trees_in_memory
-from mbrparse.evaluate.breakdowns import By
-from mbrparse.evaluate.compare.evaluation import (
-    Evaluation,
-    EvaluationSettings,
-    FellBack,
-    evaluate,
-    to_standard_error,
-)
-from mbrparse.evaluate.compare.profiles import Profile, chosen_profile
-from mbrparse.evaluate.counts import Comparison, CrossingReference
+from mbrparse.evaluate import align, breakdowns, counts
+from mbrparse.evaluate.compare import evaluation, profiles
 from mbrparse.evaluate.criteria import Average, Criterion
 from mbrparse.evaluate.evalb.parameters import EvalbParameters, read_parameters
 from mbrparse.log import Log
-from mbrparse.treebank.brackets import AnyTree, is_tree
-from mbrparse.treebank.tree import Tree
+from mbrparse.treebank import brackets, tree
 
 
 @runtime_checkable
 class ParsedTrees(Protocol):
     """A parser's answers, one tree (or None) for each objective and sentence."""
 
-    def by_objective(self) -> Mapping[str, Sequence[AnyTree | None]]:
+    def by_objective(self) -> Mapping[str, Sequence[brackets.AnyTree | None]]:
         """The trees of all sentences, by the objective's name."""
         ...
 
@@ -39,15 +29,15 @@ class ParsedTrees(Protocol):
         ...
 
 
-Parses = Mapping[str, Sequence[AnyTree | None]] | ParsedTrees | Sequence[Tree | None]
+Parses = Mapping[str, Sequence[brackets.AnyTree | None]] | ParsedTrees | Sequence[tree.Tree | None]
 
 
 class ComparisonSettings(TypedDict, total=False):
     """What counts, how it is averaged, and what differences are tested; ``compare`` says what these mean."""
 
-    form: Form
+    form: align.Form
     unaries: bool
-    crossing_reference: CrossingReference
+    crossing_reference: counts.CrossingReference
     criteria: Literal["paper", "all"] | Sequence[Criterion | str]
     average: Average
     baseline: str | None
@@ -55,21 +45,21 @@ class ComparisonSettings(TypedDict, total=False):
     seed: int
     criterion: str | None
     evalb: EvalbParameters | str | Path | None
-    profile: Profile | str | None
+    profile: profiles.Profile | str | None
     log: Log | None
 
 
-@checked
+@arguments.checked
 def compare(
-    gold: Sequence[AnyTree],
+    gold: Sequence[brackets.AnyTree],
     parses: Parses,
     *,
-    by: By | None = None,
+    by: breakdowns.By | None = None,
     significance: bool = False,
-    frames: Sequence[By] = (),
-    runs: Mapping[str, Sequence[Sequence[AnyTree | None]]] | None = None,
+    frames: Sequence[breakdowns.By] = (),
+    runs: Mapping[str, Sequence[Sequence[brackets.AnyTree | None]]] | None = None,
     **how: Unpack[ComparisonSettings],
-) -> Evaluation:
+) -> evaluation.Evaluation:
     """Compare parses with gold trees, as ``mbrparse evaluate`` compares files.
 
     Args:
@@ -126,32 +116,32 @@ def compare(
     settings = evaluation_settings(by=by, everything=significance, frames=tuple(frames), **how)
     several = {name: _numbered(name, each) for name, each in (runs or {}).items()}
     fell_back = fallbacks(parses) if not runs and any(one.context for one in settings.criteria) else None
-    correct = trees_in_memory("memory", "the gold", gold)
-    return evaluate(correct, sources(parses), settings, fell_back, runs=several)
+    correct = align.trees_in_memory("memory", "the gold", gold)
+    return evaluation.evaluate(correct, sources(parses), settings, fell_back, runs=several)
 
 
 def evaluation_settings(
     *,
-    profile: Profile | str | None = None,
-    form: Form = "binarized",
+    profile: profiles.Profile | str | None = None,
+    form: align.Form = "binarized",
     unaries: bool = False,
-    crossing_reference: CrossingReference = "debinarized",
+    crossing_reference: counts.CrossingReference = "debinarized",
     evalb: EvalbParameters | str | Path | None = None,
     keep_punctuation: bool = False,
     criteria: Literal["paper", "all"] | Sequence[Criterion | str] = "paper",
     context: bool = False,
     log: Log | None = None,
     **how: Any,
-) -> EvaluationSettings:
+) -> evaluation.EvaluationSettings:
     """The settings of an evaluation; ``how`` are further ones.
 
     With ``keep_punctuation`` all terminals are words, with ``context`` the profile's are added to criteria
     that are named. Raises MbrparseError where the arguments do not go together.
     """
-    log = to_standard_error if log is None else log
+    log = evaluation.to_standard_error if log is None else log
     if not (evalb is None or isinstance(evalb, EvalbParameters)):
         evalb = read_parameters(evalb, log)
-    counted = chosen_profile(profile, Comparison(form, crossing_reference, unaries), evalb)
+    counted = profiles.chosen_profile(profile, counts.Comparison(form, crossing_reference, unaries), evalb)
     if keep_punctuation:
         counted = counted.with_punctuation()
     if criteria in ("paper", "all"):
@@ -162,24 +152,24 @@ def evaluation_settings(
         named = (counted.called(one) if isinstance(one, str) else one for one in criteria)
         chosen = tuple(dict.fromkeys([*named, *(counted.context if context else ())]))
     name = None if profile is None else counted.name
-    return EvaluationSettings(counted.how, chosen, profile=name, log=log, **how)
+    return evaluation.EvaluationSettings(counted.how, chosen, profile=name, log=log, **how)
 
 
-def sources(parses: Parses) -> list[TreeSource]:
+def sources(parses: Parses) -> list[align.TreeSource]:
     """One tree (None: no parse) for each sentence, by the parsers' names."""
     if isinstance(parses, ParsedTrees):
         parses = parses.by_objective()
     elif not isinstance(parses, Mapping):
         parses = {"parses": parses}
-    return [trees_in_memory(str(name), str(name), trees) for name, trees in parses.items()]
+    return [align.trees_in_memory(str(name), str(name), trees) for name, trees in parses.items()]
 
 
-def fallbacks(parses: Parses) -> FellBack | None:
+def fallbacks(parses: Parses) -> evaluation.FellBack | None:
     return (lambda _: parses.fell_back()) if isinstance(parses, ParsedTrees) else None
 
 
-def _numbered(system: str, runs: Sequence[Sequence[AnyTree | None]]) -> list[TreeSource]:
-    if any(one is None or is_tree(one) for one in runs):
+def _numbered(system: str, runs: Sequence[Sequence[brackets.AnyTree | None]]) -> list[align.TreeSource]:
+    if any(one is None or brackets.is_tree(one) for one in runs):
         raise MbrparseError(f"the runs of {system!r} are trees", remedy="give a list of trees for each run")
     names = [f"{system}/{number}" for number in range(1, len(runs) + 1)]
-    return [trees_in_memory(name, name, trees) for name, trees in zip(names, runs, strict=True)]
+    return [align.trees_in_memory(name, name, trees) for name, trees in zip(names, runs, strict=True)]

@@ -28,13 +28,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from mbrparse.arguments import MOST_RESAMPLES, checked
+from mbrparse import arguments
 from mbrparse.errors import InputMismatchError, MbrparseError, visible
 from mbrparse.evaluate import significance, tables
 from mbrparse.evaluate.align import Digest, Form, Sides, TreeSource, gold_file, parse_files, with_our_labels
 from mbrparse.evaluate.breakdowns import OF_LABELS, Breakdown, By, new_tallies, render_breakdowns, tables_of
-from mbrparse.evaluate.compare import profiles
-from mbrparse.evaluate.compare.candidates import sources_of
+from mbrparse.evaluate.compare import candidates, profiles
 from mbrparse.evaluate.counts import Comparison, Tally, counts_table
 from mbrparse.evaluate.criteria import CONSISTENT, DASH, FELL_BACK, Average, Criterion, Floats, quotients
 from mbrparse.evaluate.details import in_order, read_fallbacks
@@ -186,7 +185,7 @@ def to_standard_error(message: str) -> None:
     print(visible(message), file=sys.stderr)
 
 
-@checked
+@arguments.checked
 @dataclass(frozen=True)
 class EvaluationSettings:
     """How trees are compared, averaged and tested.
@@ -225,9 +224,9 @@ class EvaluationSettings:
         if not isinstance(self.how, Comparison) and any(one in profiles.OF_WORDS for one in self.criteria):
             names = " and ".join(one.name for one in profiles.OF_WORDS)
             raise MbrparseError(f"{names} are not among this profile's criteria", remedy="they are goodman's")
-        if not 0 <= (self.resamples or 0) <= MOST_RESAMPLES:
+        if not 0 <= (self.resamples or 0) <= arguments.MOST_RESAMPLES:
             raise MbrparseError(
-                f"`resamples` is a number up to {MOST_RESAMPLES:,}, not {self.resamples}",
+                f"`resamples` is a number up to {arguments.MOST_RESAMPLES:,}, not {self.resamples}",
                 remedy="zero tests nothing",
             )
         if self.criterion is not None and self.criterion not in self.tested():
@@ -467,7 +466,7 @@ def file_sources(
 
     Labels of another program are translated, or warned of.
     """
-    parsed = sources_of(parses, gold, settings.criterion, settings.form, encoding)
+    parsed = candidates.sources_of(parses, gold, settings.criterion, settings.form, encoding)
     correct, *others = _with_our_labels([gold_file(gold, encoding), *parsed], settings)
     return correct, others
 

@@ -35,8 +35,7 @@ from typing import Literal, NamedTuple, TypeAlias, get_args
 import numpy as np
 
 from mbrparse.errors import CorpusError, MbrparseError
-from mbrparse.evaluate import counts, criteria
-from mbrparse.evaluate.align import Alignment, Sides, TreeSource
+from mbrparse.evaluate import align, counts, criteria
 from mbrparse.evaluate.criteria import COVERAGE, MORE, PAPER, Column, Counts, Criterion, f_score, ratio
 from mbrparse.evaluate.evalb.parameters import COLLINS, SPMRL, EvalbParameters
 from mbrparse.evaluate.evalb.summary import EVALB, EVALB_COVERAGE, count_as_evalb
@@ -143,8 +142,8 @@ class SpanCounts(NamedTuple):
 
 
 def count_spans(
-    gold: TreeSource,
-    parses: Sequence[TreeSource],
+    gold: align.TreeSource,
+    parses: Sequence[align.TreeSource],
     how: SpanConventions,
     tallies: Mapping[str, Sequence[counts.Tally]] | None,
 ) -> Iterator[list[SpanCounts]]:
@@ -153,7 +152,7 @@ def count_spans(
     ``tallies`` (by each name) get the gold's and the parses' labels of spans that match without
     them. Raises as ``count_matches`` does, and CorpusError where no sentence counts.
     """
-    alignment = Alignment(gold, parses, counts.trees_in("original"))
+    alignment = align.Alignment(gold, parses, counts.trees_in("original"))
     counted = 0
     for number, line, correct_tree in alignment.gold_trees():
         leaves = correct_tree.leaves()
@@ -438,7 +437,7 @@ def chosen_profile(
     return replace(profile, how=comparison)
 
 
-def check_sides(sides: Sides, how: How) -> None:
+def check_sides(sides: align.Sides, how: How) -> None:
     """Warn of what counts where trees are compared as they are, and likely should not (``Sides.check``)."""
     if isinstance(how, EvalbParameters):
         sides.check(lambda label: how.bracket_label(label) is not None, binarized=True)
@@ -447,8 +446,8 @@ def check_sides(sides: Sides, how: How) -> None:
 
 
 def counted_rows(
-    gold: TreeSource,
-    parses: Sequence[TreeSource],
+    gold: align.TreeSource,
+    parses: Sequence[align.TreeSource],
     how: How,
     log: Callable[[str], None],
     tallies: Mapping[str, Sequence[counts.Tally]],

@@ -16,9 +16,8 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+from mbrparse import files, log
 from mbrparse.errors import FileError, shortened
-from mbrparse.files import read_lines, source_name
-from mbrparse.log import no_log
 
 #: White space as EVALB (C's isspace) knows it. Words may hold other kinds (U+3000, no-break space).
 WHITE = " \t\n\v\f\r"
@@ -135,10 +134,10 @@ def read_parameters(
     read on in whatever memory holds (a key without a value) or take a word for a zero, FileError.
     """
     path = shipped(path) or path
-    source = source_name(path)
+    source = files.source_name(path)
     numbers: dict[str, int] = {}
     sets: defaultdict[str, set[Any]] = defaultdict(set)
-    for line, text in enumerate(read_lines(path, encoding), start=1):
+    for line, text in enumerate(files.read_lines(path, encoding), start=1):
         setting = text.rstrip(WHITE)
         if len(setting) < 3 or setting.startswith("#"):
             continue
@@ -172,4 +171,4 @@ def _number(key: str, value: str, source: str, line: int) -> int:
     return int(found.group())
 
 
-COLLINS = read_parameters(Path(__file__).parent / "data" / "COLLINS.prm", no_log)
+COLLINS = read_parameters(Path(__file__).parent / "data" / "COLLINS.prm", log.no_log)

@@ -15,13 +15,12 @@ from urllib.parse import quote, urlencode
 import numpy as np
 import pandas as pd
 
+from mbrparse import log
 from mbrparse.errors import visible
-from mbrparse.evaluate.criteria import Criterion
-from mbrparse.evaluate.report.marked_trees import attachment_name
-from mbrparse.evaluate.report.records import BOUNDS, KINDS, RATES, Calibration, Reliability
+from mbrparse.evaluate import criteria
+from mbrparse.evaluate.report import marked_trees, records
 from mbrparse.evaluate.significance import LEVEL
 from mbrparse.evaluate.tables import Summary, cells
-from mbrparse.log import counted
 
 
 @dataclass(frozen=True)
@@ -96,7 +95,7 @@ def results(summary: Summary) -> Table:
     return Table([cell.text for cell in heading], found)
 
 
-def by_length(table: pd.DataFrame, criterion: Criterion, names: Sequence[str]) -> Table:
+def by_length(table: pd.DataFrame, criterion: criteria.Criterion, names: Sequence[str]) -> Table:
     """A criterion for sentences of some lengths: a row for each bucket."""
     most = 1.0 if criterion.percent else float(table[criterion.name].max() or 1.0)
     rows = []
@@ -136,7 +135,7 @@ def by_attachment(table: pd.DataFrame, names: Sequence[str], shown: int = 10) ->
     groups = table.groupby(["attachment", "label"], sort=False)
     for (kind, label), of_group in sorted(groups, key=lambda group: -int(group[1]["gold"].iloc[0])):
         shares = _by_name(of_group, "right_share")
-        what = attachment_name((str(kind), str(label)))
+        what = marked_trees.attachment_name((str(kind), str(label)))
         where = {"view": "sentences", "attachment": what}
         figures = [_bar_of(shares.get(name), system=name, **where) for name in names]
         rows.append(Row([visible(what), f"{int(of_group['gold'].iloc[0]):,}"], figures))
@@ -165,18 +164,18 @@ def _range(text: object) -> str:
 _MINUS = "\N{MINUS SIGN}"
 
 
-def calibration(name: str, found: Calibration) -> dict[str, Any]:
+def calibration(name: str, found: records.Calibration) -> dict[str, Any]:
     """Tables of the bins that hold something, and lines of means and of what is left out."""
     lines = [
         f"{kind}: "
-        + ", ".join(f"{what} {percent(rate)}" for what, rate in zip(RATES, one.means(), strict=True))
+        + ", ".join(f"{what} {percent(rate)}" for what, rate in zip(records.RATES, one.means(), strict=True))
         for kind, one in found.kinds.items()
     ]
     lines += [
-        f"left out, {why}: {counted(len(which), 'sentence')}, first {which[0]}"
+        f"left out, {why}: {log.counted(len(which), 'sentence')}, first {which[0]}"
         for why, which in found.left_out.items()
     ]
-    constituents, sentences = (found.kinds[kind] for kind in KINDS[:2])
+    constituents, sentences = (found.kinds[kind] for kind in records.KINDS[:2])
     tables = {
         "sentences": _bins(sentences, "sentences", name),
         "constituents": _bins(constituents, "constituents"),
@@ -184,7 +183,7 @@ def calibration(name: str, found: Calibration) -> dict[str, Any]:
     return {"name": visible(name), **tables, "lines": lines}
 
 
-def _bins(bins: Reliability, of: str, name: str | None = None) -> Table:
+def _bins(bins: records.Reliability, of: str, name: str | None = None) -> Table:
     rows = []
     for place, number, expected, found in bins.rows():
         where = "" if name is None else address(view="sentences", system=name, bin=place)
@@ -192,7 +191,7 @@ def _bins(bins: Reliability, of: str, name: str | None = None) -> Table:
             Figure(percent(expected), share=100 * expected),
             Figure(percent(found), where, share=100 * found),
         ]
-        rows.append(Row([BOUNDS[place].replace("-", "\N{EN DASH}"), f"{number:,}"], figures))
+        rows.append(Row([records.BOUNDS[place].replace("-", "\N{EN DASH}"), f"{number:,}"], figures))
     return Table(["expected, %", of, "mean", "found"], rows)
 
 

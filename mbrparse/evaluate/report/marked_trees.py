@@ -16,10 +16,8 @@ from pathlib import Path
 from sys import intern
 from typing import Any, NamedTuple
 
-from mbrparse.evaluate import breakdowns, counts
-from mbrparse.evaluate.align import TreeSource, seen
+from mbrparse.evaluate import align, breakdowns, counts, criteria
 from mbrparse.evaluate.compare.evaluation import Evaluation, EvaluationSettings, FellBack, evaluate
-from mbrparse.evaluate.criteria import blocks_of
 from mbrparse.evaluate.details import Pair, in_order, paired, read_fallbacks
 from mbrparse.treebank.outlines import outline
 from mbrparse.treebank.tree import Tree
@@ -171,7 +169,7 @@ class Shown(NamedTuple):
     nodes: array[int]
 
 
-def kept_trees(source: TreeSource, labels: LabelNumbers) -> tuple[TreeSource, list[Shown | None]]:
+def kept_trees(source: align.TreeSource, labels: LabelNumbers) -> tuple[align.TreeSource, list[Shown | None]]:
     """The source, and its trees (None: no parse), one for each sentence, once they are read."""
     kept: list[Shown | None] = []
 
@@ -188,7 +186,7 @@ def kept_trees(source: TreeSource, labels: LabelNumbers) -> tuple[TreeSource, li
             nodes.extend((labels.number(label), start, end))
         kept.append(Shown(words, tags, nodes))
 
-    return seen(source, keep), kept
+    return align.seen(source, keep), kept
 
 
 @dataclass(frozen=True)
@@ -236,8 +234,8 @@ class KeptComparison:
 
 
 def compare_sources(
-    gold: TreeSource,
-    parses: Sequence[TreeSource],
+    gold: align.TreeSource,
+    parses: Sequence[align.TreeSource],
     settings: EvaluationSettings,
     details: Sequence[str | Path] = (),
     fell_back: FellBack | None = None,
@@ -270,7 +268,7 @@ def compare_sources(
         table = table[table["status"] == 0]
     elif "counted" in table:
         table = table[table["counted"] > 0]
-    blocks = blocks_of(table)
+    blocks = criteria.blocks_of(table)
     counted = {name: (table["sentence"].iloc[blocks.get(name, slice(0))] - 1).tolist() for name in names}
     exact = how is not None
     return KeptComparison(settings, result, labels, gold_trees, parsed, marked, counted, exact, pairs)

@@ -14,19 +14,15 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Unpack
 
-from mbrparse.arguments import checked
-from mbrparse.errors import FileError, visible
-from mbrparse.evaluate.align import TreeSource, trees_in_memory
-from mbrparse.evaluate.compare import comparison
+from mbrparse import arguments, errors, version
+from mbrparse.evaluate import align, tables
+from mbrparse.evaluate.compare import comparison, evaluation
 from mbrparse.evaluate.compare.comparison import ComparisonSettings, Parses
-from mbrparse.evaluate.compare.evaluation import EvaluationSettings, FellBack
 from mbrparse.evaluate.details import expectations
 from mbrparse.evaluate.report import figures, records
 from mbrparse.evaluate.report.marked_trees import KeptComparison, compare_sources
-from mbrparse.evaluate.tables import legend, render
 from mbrparse.files import atomic_outputs, is_file, make_folder, open_output
 from mbrparse.treebank.brackets import AnyTree
-from mbrparse.version import __version__
 
 #: More sentences than these make a folder.
 MOST_IN_A_FILE = 10_000
@@ -48,15 +44,15 @@ class ReportOptions:
     about: Mapping[str, str] = field(default_factory=dict)
     details: Sequence[str | Path] = ()
     posteriors: records.SpanArrays | None = None
-    fell_back: FellBack | None = None  #: where no details say it
+    fell_back: evaluation.FellBack | None = None  #: where no details say it
     in_one_file: bool = False  #: however many sentences there are
 
 
 def write_report(
-    gold: TreeSource,
-    parses: Sequence[TreeSource],
+    gold: align.TreeSource,
+    parses: Sequence[align.TreeSource],
     output: str | Path,
-    settings: EvaluationSettings,
+    settings: evaluation.EvaluationSettings,
     options: ReportOptions,
 ) -> Path:
     """Compare trees, and write the page; returns the file to open.
@@ -87,7 +83,7 @@ def write_report(
     return folder / "index.html"
 
 
-@checked
+@arguments.checked
 def report(
     gold: Sequence[AnyTree],
     parses: Parses,
@@ -121,7 +117,7 @@ def report(
     if unknown := how.keys() - ComparisonSettings.__annotations__.keys():
         raise TypeError(f"report() got an unexpected keyword argument {min(unknown)!r}")
     options = ReportOptions(title, about or {}, details, posteriors, comparison.fallbacks(parses))
-    correct, sources = trees_in_memory("memory", "the gold", gold), comparison.sources(parses)
+    correct, sources = align.trees_in_memory("memory", "the gold", gold), comparison.sources(parses)
     return write_report(correct, sources, path, comparison.evaluation_settings(**how), options)
 
 
@@ -138,14 +134,14 @@ def _write_folder(folder: Path, page: Iterator[str], blocks: Mapping[str, str]) 
     """The page and a script for each block; scripts of an earlier page are removed."""
     remedy = "name a folder that is not there yet"
     if folder.is_file():
-        raise FileError(
+        raise errors.FileError(
             "is a file, and a folder of pages would be written there",
             source=str(folder),
             remedy=f"{remedy}, or a page that ends in .html",
         )
     there = folder.exists()
     if there and any(folder.iterdir()) and not (folder / "data").is_dir():
-        raise FileError("holds other files than a page's", source=str(folder), remedy=remedy)
+        raise errors.FileError("holds other files than a page's", source=str(folder), remedy=remedy)
     data = folder / "data"
     make_folder(data)
     try:
@@ -192,7 +188,7 @@ def _page(
         "facts": facts(compared, options.about),
         "results": figures.results(summary),
         "tested": summary.significance is not None,
-        "legend": "" if summary.significance is None else legend(summary.significance),
+        "legend": "" if summary.significance is None else tables.legend(summary.significance),
         "meanings": [(one.heading, meanings[one.name]) for one in summary.criteria if one.name in meanings],
         "baseline": None if summary.significance is None else summary.significance.baseline,
         "differences": figures.differences(summary),
@@ -206,7 +202,7 @@ def _page(
         "calibrations": [
             figures.calibration(*each) for each in sentences.calibrations.items() if each[1].kinds
         ],
-        "json": render(summary, "json"),
+        "json": tables.render(summary, "json"),
         "style": text("page.css"),
         "script": "\n".join(text(f"{name}.js") for name in _SCRIPTS),
         "has_posteriors": options.posteriors is not None,
@@ -231,10 +227,10 @@ def facts(compared: KeptComparison, about: Mapping[str, str]) -> list[tuple[str,
         **about,
         "sizes": sizes,
         "date": _now().strftime("%Y-%m-%d %H:%M UTC"),
-        "version": f"mbrparse {__version__}",
+        "version": f"mbrparse {version.__version__}",
         "signature": compared.evaluation.summary.signature,
     }
-    return [(name, visible(text)) for name, text in known.items()]
+    return [(name, errors.visible(text)) for name, text in known.items()]
 
 
 def _now() -> datetime:

@@ -42,16 +42,14 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from mbrparse import log, settings
 from mbrparse.errors import InputMismatchError
-from mbrparse.evaluate.align import TreeSource
-from mbrparse.evaluate.breakdowns import Breakdown, By, shown_rate
+from mbrparse.evaluate import align, breakdowns
 from mbrparse.evaluate.compare.evaluation import Evaluation
 from mbrparse.evaluate.criteria import blocks_of, sides
 from mbrparse.evaluate.details import Expected, expectations, posteriors_of
 from mbrparse.evaluate.report.marked_trees import GROUPS, RIGHT, KeptComparison, LabelNumbers, MarkedTree
 from mbrparse.evaluate.tables import letters
-from mbrparse.log import warn
-from mbrparse.settings import file_digest
 from mbrparse.treebank.corpora.places import Places
 from mbrparse.treebank.labels import JOIN
 
@@ -168,11 +166,11 @@ class Calibration:
         self._bins[joined].append(kinds["precision"].add(mass / size, right / size))
 
 
-def calibration_tables(found: dict[str, Calibration]) -> list[Breakdown]:
+def calibration_tables(found: dict[str, Calibration]) -> list[breakdowns.Breakdown]:
     """Of all parsers: expectation errors, the reliability in each bin, and what is left out."""
     kinds = [(name, kind, one) for name, each in found.items() for kind, one in each.kinds.items()]
     out = [(name, *reason) for name, each in found.items() for reason in each.left_out.items()]
-    shown = tuple(shown_rate(name.lower(), name) for name in RATES)
+    shown = tuple(breakdowns.shown_rate(name.lower(), name) for name in RATES)
     rates = " ".join(rate.name for rate in shown)
     errors = [(name, kind, one.number, *one.means()) for name, kind, one in kinds]
     bins = [(name, kind, BOUNDS[row[0]], *row[1:]) for name, kind, one in kinds for row in one.rows()]
@@ -183,7 +181,7 @@ def calibration_tables(found: dict[str, Calibration]) -> list[Breakdown]:
         ("Left out", "name reason sentences first", left),
     )
     return [
-        Breakdown(title, pd.DataFrame(rows, columns=names.split()), shown, 2)
+        breakdowns.Breakdown(title, pd.DataFrame(rows, columns=names.split()), shown, 2)
         for title, names, rows in tables
         if rows
     ]
@@ -322,7 +320,7 @@ def calibrated(compared: KeptComparison) -> Evaluation:
     deque(records.records(expectations(compared.details, compared.lengths)), maxlen=0)
     summary = compared.evaluation.summary
     paths = dict.fromkeys(pair.path for pair in compared.details if pair is not None)
-    signed = f"{summary.signature}|expected:{','.join(map(file_digest, paths))}"
+    signed = f"{summary.signature}|expected:{','.join(map(settings.file_digest, paths))}"
     tables = calibration_tables(records.calibrations)
     return replace(compared.evaluation, breakdowns=tables, summary=replace(summary, signature=signed))
 
@@ -386,7 +384,7 @@ def page_index(compared: KeptComparison, records: SentenceRecords, chunk: int) -
     size = len(table) // len(names)
     tested, counted = summary.significance, compared.counted
 
-    def errors(name: str, by: By) -> dict[str, list[int]]:
+    def errors(name: str, by: breakdowns.By) -> dict[str, list[int]]:
         groups = compared.marked[name].errors[by]
         return {group: _flat(rows, counted[name]) for group, rows in groups.items()}
 
@@ -419,9 +417,9 @@ def texts(compared: KeptComparison) -> list[str]:
     return ["" if shown is None else " ".join(shown.words) for shown in compared.gold]
 
 
-def places(compared: KeptComparison, gold: TreeSource) -> list[str]:
+def places(compared: KeptComparison, gold: align.TreeSource) -> list[str]:
     """Where the gold trees are in their corpus, to be shown and searched; of trees in memory none."""
-    known = Places(warn)
+    known = Places(log.warn)
     lines = compared.evaluation.counts["gold_line"][: len(compared.gold)].tolist()
     return [str(known.of(gold.source, line)) for line in lines] if gold.unit == "line" else []
 
