@@ -135,21 +135,19 @@ class _Group(NamedTuple):
     kind: type[Any]
     section: str
     without: Sequence[str]
-
-    def fields(self) -> dict[str, Any]:
-        """What makes the options, by field; a class's own ones come before inherited ones."""
-        own = self.kind.__annotations__
-        listed = sorted(fields(self.kind), key=lambda field: field.name not in own)
-        return {field.name: field.default for field in listed if field.name not in self.without}
+    made: dict[str, Any]  #: by field, what makes its options
 
 
 def group(kind: type[Any], section: str = "Options", without: Sequence[str] = ()) -> Any:
     """Options that are handed to a function together, as the default of the parameter that has them.
 
     ``kind`` is a dataclass whose fields' defaults are options; the fields ``without`` get None, and no
-    option. ``section`` is the heading above the options in the help.
+    option. ``section`` is the heading above the options in the help. A class's own ones come before
+    inherited ones.
     """
-    return _Group(kind, section, without)
+    listed = sorted(fields(kind), key=lambda field: field.name not in kind.__annotations__)
+    made = {field.name: field.default for field in listed if field.name not in without}
+    return _Group(kind, section, without, made)
 
 
 def command(function: Callable[..., None]) -> click.Command:
@@ -157,22 +155,20 @@ def command(function: Callable[..., None]) -> click.Command:
     parameters: list[click.Parameter] = []
     groups: dict[str, _Group] = {}
     for name, parameter in inspect.signature(function).parameters.items():
-        made = {name: parameter.default}
+        section, made = "Options", {name: parameter.default}
         if isinstance(parameter.default, _Group):
             groups[name] = parameter.default
-            made = groups[name].fields()
+            section, made = groups[name].section, groups[name].made
         for field, make in made.items():
             for one in make(field):
-                one.__dict__["section"] = groups[name].section if name in groups else "Options"
+                one.__dict__["section"] = section
                 parameters.append(one)
 
     def call(**given: Any) -> None:
-        collected = {}
-        for name, (kind, _, without) in groups.items():
-            names = groups[name].fields()
-            collected[name] = kind(**dict.fromkeys(without), **{field: given.pop(field) for field in names})
+        for name, (kind, _, without, made) in groups.items():
+            given[name] = kind(**dict.fromkeys(without), **{field: given.pop(field) for field in made})
         try:
-            function(**given, **collected)
+            function(**given)
         except OptionsError as error:
             raise click.UsageError(f"{with_dashes(error)}.") from None
 

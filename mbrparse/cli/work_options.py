@@ -136,18 +136,11 @@ def _settings(inputs: Sequence[str]) -> dict[str, Any]:
     from mbrparse.settings import file_digest
 
     context = click.get_current_context()
-    settings: dict[str, Any] = {"command": context.command.name}
-    settings["inputs"] = [file_digest(path) for path in inputs]
+    settings: dict[str, Any] = {"command": context.command.name, "inputs": list(map(file_digest, inputs))}
     read = dict(_files())
-    for parameter in context.command.params:
-        name = str(parameter.name)
-        value = context.params.get(name)
-        if name in _NO_SETTINGS or value in (None, ()):
-            continue
-        if name in read:
-            value = [file_digest(path) for path in read[name]]
-        elif not isinstance(value, (bool, int, float, str)):
-            value = repr(value)
-        if context.get_parameter_source(name) is not ParameterSource.DEFAULT:
-            settings[name] = value
+    for name, value in context.params.items():
+        given = context.get_parameter_source(name) is not ParameterSource.DEFAULT
+        if given and name not in _NO_SETTINGS and value not in (None, ()):
+            plain = value if isinstance(value, (bool, int, float, str)) else repr(value)
+            settings[name] = list(map(file_digest, read[name])) if name in read else plain
     return settings

@@ -8,12 +8,13 @@ them in one form or the other. ``posteriors_of`` knows a tree in either.
 
 from __future__ import annotations
 
-import json
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Literal, NamedTuple
+
+import msgspec
 
 from mbrparse import errors, log
 from mbrparse.files import read_lines, source_name
@@ -25,6 +26,33 @@ Node = tuple[int, int, str]
 _WITH_PARSES = "give what parse --details wrote with these parses"
 
 
+class TreeDetails(msgspec.Struct):
+    """What a row says of a tree."""
+
+    expected_score: float | None = None
+    posterior: float | None = None
+    constituents: float | None = None
+    expected_labelled: float | None = None
+    nary: bool = False
+    nodes: list[tuple[int, int, str, float]] = []
+
+    @property
+    def posteriors(self) -> list[tuple[Node, float]]:
+        """The constituents of the tree, with their posteriors."""
+        return [((start, end, label), g) for start, end, label, g in self.nodes]
+
+
+class SentenceDetails(msgspec.Struct):
+    """A row of the file, as far as evaluations ask for it."""
+
+    status: Literal["parsed", "fallback"]
+    reason: str | None = None
+    length: int | None = None
+    log_probability: float | None = None
+    digests: list[str] | None = None
+    trees: dict[str, TreeDetails | None] = {}
+
+
 class Pair(NamedTuple):
     """The details of one parser's trees: a file, and the objective that they are of in it.
 
@@ -34,10 +62,10 @@ class Pair(NamedTuple):
     path: str | Path
     objective: str
 
-    def tree(self, row: dict[str, Any]) -> Any:
+    def tree(self, row: SentenceDetails) -> TreeDetails | None:
         """What a row of the file holds about the tree; None where it has none."""
-        trees = row.get("trees", {})
-        return trees.get(self.objective, next(iter(trees.values())) if len(trees) == 1 else None)
+        [only] = row.trees.values() if len(row.trees) == 1 else [None]
+        return row.trees.get(self.objective, only)
 
 
 def read_fallbacks(
@@ -57,17 +85,17 @@ def read_fallbacks(
         for number, row in enumerate(detail_rows(path)):
             for name, pair in parsers:
                 trees = digests.get(name, ())
-                checked = checked and ("digests" in row or not trees)
-                if number < len(trees) and trees[number] not in row.get("digests", trees):
+                checked = checked and (row.digests is not None or not trees)
+                if row.digests is not None and number < len(trees) and trees[number] not in row.digests:
                     raise errors.InputMismatchError(
                         f"details of another tree than {name} has for sentence {number + 1}",
                         source=source_name(path),
                         line=number + 1,
                         remedy=_WITH_PARSES,
                     )
-                tree = None if row["status"] == "parsed" else pair.tree(row)
-                known = isinstance(tree, dict) and tree.get("expected_score") is not None
-                found[name].append(row["status"] != "parsed" and not known)
+                tree = None if row.status == "parsed" else pair.tree(row)
+                known = tree is not None and tree.expected_score is not None
+                found[name].append(row.status != "parsed" and not known)
         if not checked:
             log.warn(f"{source_name(path)}: details without digests of trees: not checked against the parses")
     return found
@@ -87,25 +115,18 @@ def in_order(names: Sequence[str], paths: Sequence[str | Path]) -> list[Pair]:
     return [Pair(path, name) for path, name in zip(of_each, names, strict=True)]
 
 
-def detail_rows(path: str | Path) -> Iterator[dict[str, Any]]:
-    """The objects of a file; raises FileError at a line that is none of ``parse --details``."""
+def detail_rows(path: str | Path) -> Iterator[SentenceDetails]:
+    """The rows of a file; raises FileError at a line that is none of ``parse --details``."""
     for number, line in enumerate(read_lines(path), start=1):
         try:
-            row = json.loads(line)
-        except (ValueError, RecursionError):
-            row = None
-        match row:
-            case {"status": "parsed" | "fallback"} if isinstance(row.get("digests", []), list) and isinstance(
-                row.get("trees", {}), dict
-            ):
-                yield row
-            case _:
-                raise errors.FileError(
-                    "no line of parse --details",
-                    source=source_name(path),
-                    line=number,
-                    remedy="give a file that mbrparse parse --details FILE wrote",
-                )
+            yield msgspec.json.decode(line, type=SentenceDetails)
+        except (msgspec.MsgspecError, RecursionError):
+            raise errors.FileError(
+                "no line of parse --details",
+                source=source_name(path),
+                line=number,
+                remedy="give a file that mbrparse parse --details FILE wrote",
+            ) from None
 
 
 class Expected(NamedTuple):
@@ -136,8 +157,8 @@ def expectations(pairs: Sequence[Pair | None], lengths: Sequence[int]) -> Iterat
     for number, (length, of_files) in enumerate(zip_longest(lengths, rows), start=1):
         known = dict(zip(files, of_files or [None] * len(files), strict=True))
         for path, row in known.items():
-            if length is None or row is None or row.get("length", length) != length:
-                says = "no sentence" if row is None else f"a sentence of {row.get('length')} words"
+            if length is None or row is None or row.length not in (None, length):
+                says = "no sentence" if row is None else f"a sentence of {row.length} words"
                 there = "no sentence" if length is None else f"one of {length}"
                 raise errors.InputMismatchError(
                     f"details of other sentences: here is {says}, the gold has {there}",
@@ -145,39 +166,13 @@ def expectations(pairs: Sequence[Pair | None], lengths: Sequence[int]) -> Iterat
                     line=number,
                     remedy=_WITH_PARSES,
                 )
-        yield [None if pair is None else _expected(known[pair.path] or {}, pair) for pair in pairs]
+        yield [None if pair is None else _expected(known[pair.path], pair) for pair in pairs]
 
 
-def _expected(row: dict[str, Any], pair: Pair) -> Expected:
-    tree, reason = pair.tree(row), row.get("reason")
-    tree = tree if isinstance(tree, dict) else {}
-    names = ("expected_score", "posterior", "constituents", "expected_labelled")
-    score, posterior, constituents, labelled = (_number(tree.get(name)) for name in names)
-    return Expected(
-        reason if isinstance(reason, str) else None,
-        _number(row.get("log_probability")),
-        score,
-        posterior,
-        constituents,
-        labelled,
-        nodes_of(tree),
-        tree.get("nary") is True,
-    )
-
-
-def nodes_of(tree: Any) -> list[tuple[Node, float]]:
-    """The constituents of a tree of details, with their posteriors."""
-    nodes = tree.get("nodes") if isinstance(tree, dict) else None
-    found = []
-    for node in nodes if isinstance(nodes, list) else []:
-        match node:
-            case [int(start), int(end), str(label), int() | float() as g]:
-                found.append(((start, end, label), float(g)))
-    return found
-
-
-def _number(value: Any) -> float | None:
-    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+def _expected(row: SentenceDetails, pair: Pair) -> Expected:
+    tree = pair.tree(row) or TreeDetails()
+    figures = tree.expected_score, tree.posterior, tree.constituents, tree.expected_labelled
+    return Expected(row.reason, row.log_probability, *figures, tree.posteriors, tree.nary)
 
 
 Nodes = Sequence[tuple[Node, float]]
@@ -205,7 +200,8 @@ def paired(
         for row, *shown in zip(detail_rows(path), *trees.values(), strict=False):
             there = [(name, tree) for name, tree in zip(trees, shown, strict=True) if tree is not None]
             parts = [(name, [sorted(tree), _wide(tree)]) for name, tree in there]
-            for objective, nodes in ((one, nodes_of(tree)) for one, tree in row.get("trees", {}).items()):
+            for objective, tree in row.trees.items():
+                nodes = [] if tree is None else tree.posteriors
                 forms = [sorted(node for node, _ in form) for form in (nodes, _original(nodes))]
                 for name, part in parts if nodes else ():
                     together[name, Pair(path, objective)] += 1
