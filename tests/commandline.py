@@ -2,15 +2,31 @@
 
 import io
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
+import click
 import pytest
 
 from mbrparse.cli.main import main
 
 COMPILING = "mbrparse: compiling kernels, once on this machine ...\n"
 """Whether it is printed depends on the tests that went before."""
+
+
+def commands_below(
+    group: click.Group, before: tuple[str, ...] = ()
+) -> Iterator[tuple[tuple[str, ...], click.Command]]:
+    """The commands of a group and of the groups in it, with their names."""
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command is not None
+        if isinstance(command, click.Group):
+            yield from commands_below(command, (*before, name))
+        else:
+            yield (*before, name), command
 
 
 @dataclass(frozen=True)

@@ -12,12 +12,9 @@ from hypothesis import strategies as st
 from mbrparse import settings
 from mbrparse.errors import FileError, InputMismatchError, MbrparseError
 from mbrparse.files import open_output
-from mbrparse.grammar.unknown_words import Tagger, tagger_path
 from mbrparse.settings import load, resumable_outputs, save
-from mbrparse.treebank.brackets import read_tree
 
 MADE_FROM = {"seed": 1, "terminals": "tags", "most": 2**64}
-TAGGED = "(S (DT the) (NN dog) (VB barks) (JJ new))"
 JUNK = st.sampled_from(["0", "-1", "null", '"x"', "[]", "{}", "1e999", "NaN", "9" * 400, "[" * 10_000])
 
 
@@ -111,23 +108,3 @@ def test_outputs_that_a_later_run_goes_on_with(folder: Path) -> None:
     with pytest.raises(ZeroDivisionError):
         write(5, False, ZeroDivisionError)
     assert sorted(path.name for path in folder.iterdir()) == ["a", "b"]
-
-
-@pytest.fixture(scope="module")
-def tagger() -> str:
-    return Tagger.train([read_tree(TAGGED), read_tree("(S (NN dog) (NN bark))")]).text
-
-
-@given(st.data())
-def test_damaged_taggers(tmp_path_factory: pytest.TempPathFactory, tagger: str, data: st.DataObject) -> None:
-    """With the digest of the damaged text: whatever is read can tag."""
-    grammar = tmp_path_factory.getbasetemp() / "g"
-    first, last = sorted((data.draw(st.integers(0, len(tagger))), data.draw(st.integers(0, len(tagger)))))
-    bad = tagger[:first] + data.draw(JUNK) + tagger[last:]
-    tagger_path(grammar).write_text(bad, newline="")
-    found = outcome(lambda: Tagger.read(grammar, Tagger(bad).digest))
-    if isinstance(found, Tagger):
-        assert set(found.tag(["the", "new", "dog"])) <= set(found.tags)
-    else:
-        assert str(found).startswith(f"{tagger_path(grammar)}: ")
-        assert "train again" in str(found)

@@ -5,21 +5,14 @@ import math
 import naive
 import numpy as np
 import pytest
-from best_first_cases import EXHAUSTED, inside_of, pcfg_of, search
+from best_first_cases import inside_of, pcfg_of, search
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import grammars, sentences
 
-from mbrparse.charts.exhaustive.factory import ChartFactory
-from mbrparse.decode.best_first.best_first import MERITS, BestFirst, Until
-from mbrparse.decode.best_first.best_first_chart import BestFirstCharts
+from mbrparse.decode.best_first.best_first import MERITS, Until
 from mbrparse.decode.best_first.search_kernels import NONE, PLACE, TOTAL
 from mbrparse.errors import GrammarError
-from mbrparse.grammar.pcfg import PCFG, IntArray
-from mbrparse.training.count import induce
-from mbrparse.training.tag_statistics import Statistics, count_statistics
-from mbrparse.treebank.corpora.prepare import Preparation, PreparationStatistics, prepare
-from mbrparse.treebank.corpora.reading import read_corpus
 
 NAMES = list(MERITS)
 NEAR = 1e-9
@@ -41,14 +34,6 @@ def known(draw: st.DrawFn) -> tuple[naive.Grammar, list[str]]:
     return grammar, sentence
 
 
-@pytest.fixture(scope="module")
-def flights() -> tuple[PCFG, Statistics, list[IntArray]]:
-    sources = list(prepare(read_corpus("embedded:flights"), Preparation(), PreparationStatistics()))
-    grammar = PCFG.from_rules(induce(sources[:1400], "tags"))
-    test = [grammar.encode(tree.tags()) for _, _, tree, _ in sources[1400:]]
-    return grammar, count_statistics(sources[:1400], "tags"), test
-
-
 @given(known(), st.sampled_from(NAMES), st.sampled_from([0.0, 0.01, 0.1, 1.0]))
 def test_exhausted_inside_is_the_naive_one_but_for_the_threshold(
     case: tuple[naive.Grammar, list[str]], merit: str, threshold: float
@@ -67,25 +52,6 @@ def test_exhausted_inside_is_the_naive_one_but_for_the_threshold(
         least = value * (1 + threshold) ** -(end - start - 1)
         assert least * (1 - NEAR) <= found[start, end, symbol] <= value * (1 + NEAR)
     assert inside_of(chart, chart.inside.tolist()) == pytest.approx(expected, rel=NEAR)
-
-
-@pytest.mark.parametrize("merit", ["stack", "normalized-beta", "prefix", "boundary-trigram"])
-def test_exhausted_equals_the_exhaustive_chart(
-    merit: str,
-    flights: tuple[PCFG, Statistics, list[IntArray]],
-) -> None:
-    grammar, statistics, test = flights
-    exhaustive = list(map(ChartFactory(grammar).chart, test[:8]))
-    charts = BestFirstCharts(grammar, BestFirst(merit, EXHAUSTED, None, 0.01, statistics))
-    edges = set()
-    for chart, other in zip(map(charts.chart, test[:8]), exhaustive, strict=True):
-        assert chart.log_prob == pytest.approx(other.log_prob, abs=NEAR)
-        for mine, theirs in zip(chart.span_posteriors()[:3], other.span_posteriors()[:3], strict=True):
-            assert mine.tolist() == theirs.tolist()
-        assert chart.span_posteriors()[3] == pytest.approx(other.span_posteriors()[3], rel=1e-7)
-        assert chart.viterbi().nodes == other.viterbi().nodes
-        edges.add(chart.edge_count)
-    assert len(edges) > 1
 
 
 @pytest.mark.parametrize("merit", ["stack", "prefix", "boundary-trigram"])

@@ -17,15 +17,6 @@ def test_account(command: Command) -> None:
     )
 
 
-def test_sections_of_the_journal(command: Command) -> None:
-    for section in ("02", "23"):
-        path = Path(section, f"wsj_{section}00.mrg")
-        path.parent.mkdir()
-        path.write_text(f"( (S {section} x) )\n")
-    assert command("binarize wsj:. --sections 02-03").error.endswith("section 03 holds no .mrg file")
-    assert command("binarize wsj:. --sections 23").output == "(S 23 x)\n"
-
-
 def test_head_rules_of_a_file(command: Command) -> None:
     trees = "(S (NP (PRP he)) (VP (VBD saw) (NP (DT the) (NN dog)) (NP (NN today))) (. .))\n"
     Path("my.headrules").write_text("% mine\ns right-to-left np\nvp left-to-right np\n")

@@ -3,14 +3,13 @@
 import os
 import re
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import click
 import pytest
 from children import finished
-from commandline import Command
+from commandline import Command, commands_below
 
 from mbrparse.cli.commands import Text
 from mbrparse.cli.config_file import defaults_of
@@ -137,21 +136,6 @@ def test_what_is_no_table(command: Command, text: str) -> None:
         assert command(f"{config}binarize trees.mrg").error == "pyproject.toml: [tool.mbrparse] is no table"
 
 
-def every_option(
-    group: click.Group, names: tuple[str, ...] = ()
-) -> Iterator[tuple[tuple[str, ...], click.Option]]:
-    """The options of all commands, each with the names of its command."""
-    context = click.Context(group)
-    for name in group.list_commands(context):
-        command = group.get_command(context, name)
-        assert command is not None
-        if isinstance(command, click.Group):
-            yield from every_option(command, (*names, name))
-        else:
-            options = (one for one in command.params if isinstance(one, click.Option))
-            yield from ((((*names, name)), one) for one in options)
-
-
 def may_be_set(names: tuple[str, ...], key: str, value: str) -> bool:
     """Whether a file that nobody named may set an option to this."""
     tables: dict[str, Any] = {key: value}
@@ -175,7 +159,10 @@ def test_no_option_of_any_command_reaches_out_of_the_folder() -> None:
     Path("link").symlink_to("/etc/hostname")
     outside = ("/etc/hostname", "../x", "a=../x", "a=b,/etc/hostname", "nltk:../../x", "link", "here/../../x")
     kinds: dict[str, list[str]] = {"text": [], "input": [], "output": []}
-    for names, option in every_option(cli):
+    options = [(names, one) for names, command in commands_below(cli) for one in command.params]
+    for names, option in options:
+        if not isinstance(option, click.Option):
+            continue
         key = max(option.opts, key=len).removeprefix("--")
         if isinstance(option.type, (Text, click.types.StringParamType)):
             inner = {

@@ -1,13 +1,12 @@
 """What is refused before it takes time or memory, and what is shortened for people."""
 
 import zipfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import click
 import numpy as np
 import pytest
-from commandline import Command
+from commandline import Command, commands_below
 
 from mbrparse.cli.main import cli
 
@@ -63,22 +62,12 @@ def test_zips_that_unpack_to_much_or_are_damaged(command: Command) -> None:
 
 
 def test_every_number_has_a_range() -> None:
-    for command in every_command(cli):
+    for _, command in commands_below(cli):
         for parameter in command.params:
             kind = parameter.type
             assert kind not in (click.INT, click.FLOAT), (command.name, parameter.name)
             if isinstance(kind, (click.IntRange, click.FloatRange)):
                 assert None not in (kind.min, kind.max), (command.name, parameter.name)
-
-
-def every_command(command: click.Command) -> Iterator[click.Command]:
-    yield command
-    if isinstance(command, click.Group):
-        context = click.Context(command)
-        for name in command.list_commands(context):
-            below = command.get_command(context, name)
-            assert below is not None
-            yield from every_command(below)
 
 
 @pytest.mark.parametrize("text", ["-1", "9" * 20, "1e308", "inf", "nan", "-inf", "0x1", ""])

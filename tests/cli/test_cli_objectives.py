@@ -76,10 +76,6 @@ def test_a_chain_of_max_rule_holds_no_label_twice(command: Command) -> None:
     assert row["expected_split_productions"] == pytest.approx(2, rel=1e-12)
 
 
-def test_viterbi_is_labelled_tree(command: Command) -> None:
-    assert command("parse -g simaan --objective viterbi", stdin="x x\n").output == "(S x x)\n"
-
-
 @pytest.mark.usefixtures("toy_folder")
 def test_american_spellings(command: Command) -> None:
     parse = "parse -g grammar.txt tags.txt --objective"

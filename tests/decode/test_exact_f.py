@@ -1,12 +1,7 @@
 """Exact expected F of long sentences, and what it refuses; tests/fuzz compares it with all n-ary trees."""
 
-import naive
-import pytest
-from conversion import to_pcfg
-
 from mbrparse.decode.objectives import OBJECTIVES
 from mbrparse.decode.parser.parser import Parser
-from mbrparse.errors import ObjectiveError
 from mbrparse.training.count import train
 from mbrparse.treebank.brackets import read_tree
 
@@ -30,12 +25,3 @@ def test_one_word_and_a_fall_back() -> None:
     assert [str(tree) for tree in parser.parse(["a b c d"])[0].trees] == ["(S (A a b) c d)"] * 2
     [lost] = parser.parse(["a b c"])
     assert (lost.reason, str(lost.trees[0])) == ("no parse", "(S a b c)")
-
-
-def test_unary_rules_are_refused_with_a_remedy() -> None:
-    grammar = to_pcfg(
-        naive.Grammar({"S": 1.0}, {("S", "A", "A"): 0.5}, {("A", "x"): 1.0}, {("S", "A"): 0.5}),
-    )
-    with pytest.raises(ObjectiveError, match=r"needs a grammar without unary rules.*--unary top") as caught:
-        Parser(grammar, ROWS[0])
-    assert "labelled-f" in str(caught.value)

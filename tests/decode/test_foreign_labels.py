@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 from commandline import Command
 from hypothesis import given
 from hypothesis import strategies as st
@@ -28,20 +27,7 @@ def write(path: Path, **changes: Any) -> Path:
     return path
 
 
-@pytest.fixture
-def sentence(tmp_path: Path) -> Path:
-    path = tmp_path / "sentence.txt"
-    path.write_text("she saw stars at night\n")
-    return path
-
-
 OPTIONS = ("--joiner", "::", "--continuation", "|<")
-
-
-def test_labels_are_translated_and_split(command: Command, tmp_path: Path, sentence: Path) -> None:
-    source = ("parse", sentence, "--posteriors", write(tmp_path / "p.npz"), *OPTIONS)
-    assert command(*source).out == "(SBAR+S she (VP_Cont (NP%5Ex saw stars) (S at (NN night))))\n"
-    assert command(*source, "--debinarize").out == "(SBAR (S she (NP^x saw stars) (S at (NN night))))\n"
 
 
 def test_what_becomes_one_label_is_added_up(tmp_path: Path) -> None:

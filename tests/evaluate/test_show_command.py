@@ -61,10 +61,12 @@ def test_svg(command: Command) -> None:
         ("gold.mrg parse.mrg --line 3", "gold.mrg: no tree 3: the file holds 2"),
         ("gold.mrg other.mrg", "their terminals differ"),
         ("gold.mrg gold.mrg --differing", "the trees of all files are alike from tree 1 on"),
+        ("--compare A.mrg A.mrg", "are alike from tree 1 on; leave out --compare to draw them"),
+        ("--compare A.mrg short.mrg", "short.mrg: ends after tree 1, A.mrg goes on"),
     ],
 )
 def test_what_cannot_be_drawn(command: Command, line: str, message: str) -> None:
-    write(empty="", other="(S p r)")
+    write(empty="", other="(S p r)", short=A.partition("\n")[0])
     assert message in command(f"show {line}").error
 
 
@@ -178,19 +180,6 @@ def test_binarized_trees_as_original_ones(command: Command) -> None:
     assert "S_Cont" not in command("show right.mrg --debinarize").output
     write(odd="(S (& a b) c)\n")
     assert command("show odd.mrg --debinarize").error.startswith("odd.mrg:1: label '&' has no base")
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ("A.mrg A.mrg", "the trees of all files are alike from tree 1 on; leave out --compare to draw them"),
-        ("A.mrg short.mrg", "short.mrg: ends after tree 1, A.mrg goes on"),
-        ("A.mrg other.mrg", "other.mrg: not the sentence of A.mrg: their terminals differ"),
-    ],
-)
-def test_what_cannot_be_compared(command: Command, options: str, message: str) -> None:
-    write(short=A.partition("\n")[0], other=A.replace("meat", "fish"), empty="")
-    assert message in command(f"show --compare {options}").error
 
 
 def brackets(tree: Tree) -> tuple[list[tuple[int, int, str]], int]:

@@ -2,12 +2,12 @@
 
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import click
 import pytest
 from children import finished
+from commandline import commands_below
 from commands import COMMANDS, SLOW_COMMANDS, VALUES, WITHOUT_VALUES
 from seeds import Files
 from trials import Trial, called, drawn, trials, values_by_type
@@ -64,24 +64,12 @@ def test_every_command_and_option_is_tried() -> None:
     for _, line in (*COMMANDS, *SLOW_COMMANDS):
         command = called(line.split())
         tried.setdefault(str(command.callback), set()).update(line.split())
-    for name, command in commands_below(cli):
-        assert str(command.callback) in tried, f"no line has {name}"
+    for names, command in commands_below(cli):
+        assert str(command.callback) in tried, f"no line has {names}"
         for option in command.params:
             if isinstance(option, click.Option) and not values_by_type(option):
                 known = {*tried[str(command.callback)], *VALUES, *WITHOUT_VALUES}
-                assert known.intersection(option.opts), f"{name} {option.opts}"
-
-
-def commands_below(group: click.Group, before: str = "") -> Iterator[tuple[str, click.Command]]:
-    """The commands of a group and of the groups in it, with their names."""
-    context = click.Context(group)
-    for name in group.list_commands(context):
-        command = group.get_command(context, name)
-        assert command is not None
-        if isinstance(command, click.Group):
-            yield from commands_below(command, f"{before}{name} ")
-        else:
-            yield f"{before}{name}", command
+                assert known.intersection(option.opts), f"{names} {option.opts}"
 
 
 PARSE = Trial(["parse", "in", "-g", "g"], files={"in": b"a b\n\nc d\n"})

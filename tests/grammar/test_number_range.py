@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import math
-from pathlib import Path
 
 import pytest
-from commandline import run
 from conversion import rules_of
 from test_number_range_at_random import Case, check_charts
 
@@ -17,7 +14,6 @@ from mbrparse.decode.best_first.best_first_chart import BestFirstCharts
 from mbrparse.decode.objectives import OBJECTIVES
 from mbrparse.decode.parser.parser import Parser
 from mbrparse.errors import GrammarError
-from mbrparse.grammar.grammar_files import write_grammar
 from mbrparse.grammar.pcfg import PCFG
 
 # Of the last two, sums and maxima are far from each other; S -> A, and a chain of single words, are unary.
@@ -76,30 +72,6 @@ def test_whole_forests_are_exact_however_improbable(name: str, length: int) -> N
     assert unlikely.expected_scores == pytest.approx(likely.expected_scores, rel=1e-9, abs=1e-9)
     pairs = zip(likely.candidates, unlikely.candidates, strict=True)
     assert all(one.log_prob - other.log_prob == pytest.approx(apart, rel=1e-9) for one, other in pairs)
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        ["--objective", "labelled-f", "--exact"],
-        ["--objective", "consistent-brackets"],
-        ["--objective", "max-rule-product"],
-        ["--objective", "minimum-risk", "--risk", "labelled_f", "--samples", "5"],
-    ],
-    ids=" ".join,
-)
-def test_no_command_ends_in_a_traceback(options: list[str], tmp_path: Path) -> None:
-    pcfg = pcfg_of(GRAMMARS["low and high"])
-    grammar, details = tmp_path / "g.txt", tmp_path / "details.jsonl"
-    write_grammar(pcfg, grammar)
-    pattern = ["-o", str(tmp_path / "{objective}.mrg"), "--details", str(details)]
-    result = run(
-        "parse", "-g", str(grammar), "-", "--input", "tokens", *options, *pattern, stdin="y y\n" + "y " * 9
-    )
-    assert result.code == 0, result.err
-    rows = [json.loads(line) for line in details.read_text().splitlines()]
-    assert len(rows) == 2
-    assert [row["status"] for row in rows] == ["parsed"] * 2
 
 
 @pytest.mark.parametrize("least", [1e-200, 1e-160])

@@ -1,13 +1,13 @@
 """Pruned parses: every objective, candidates, what cannot be pruned, and commands."""
 
 import json
-from collections import defaultdict
-from collections.abc import Iterable
+import re
 from pathlib import Path
 
 import pytest
 from commandline import Command
 
+import mbrparse as mp
 from mbrparse.charts.exhaustive.factory import PrunedCharts, Pruning
 from mbrparse.decode.answers import ParserSettings
 from mbrparse.decode.best_first.best_first import BestFirst, Until
@@ -15,38 +15,8 @@ from mbrparse.decode.objectives import OBJECTIVES, Kind, Objective, Space
 from mbrparse.decode.parser.parser import Parser
 from mbrparse.decode.parser.parsing import Details
 from mbrparse.errors import OptionsError
-from mbrparse.grammar.grammar_files import write_rules
+from mbrparse.grammar.grammar_files import write_grammar
 from mbrparse.grammar.pcfg import PCFG
-from mbrparse.grammar.rules import Rule, RuleSet, quote, relative_frequencies
-from mbrparse.treebank.brackets import read_tree
-from mbrparse.treebank.tree import Tree
-
-
-def projected_tree(tree: Tree) -> Tree:
-    """A tree without annotations."""
-
-    def label(name: str) -> str:
-        return name[: min(name.index(mark) if mark in name else len(name) for mark in "^>~")]
-
-    return tree.fold(
-        lambda leaf: Tree(label(leaf.label), word=leaf.word),
-        lambda node, children: Tree(label(node.label), children),
-    )
-
-
-def counted(treebank: Iterable[Tree]) -> RuleSet:
-    """Relative frequencies of a treebank's rules."""
-    starts: dict[str, float] = defaultdict(float)
-    rules: dict[Rule, float] = defaultdict(float)
-    for tree in treebank:
-        starts[tree.label] += 1
-        for node in tree.preorder():
-            if node.children:
-                rules[Rule(node.label, tuple(child.label for child in node.children))] += 1
-            elif node.word is not None:
-                rules[Rule(node.label, (quote(node.word),))] += 1
-    return relative_frequencies("words", starts, rules)
-
 
 ANNOTATED_TREES = [
     "(S (NP^S (DT the) (NN dog)) (VP^S (VB saw) (NP^VP (DT the) (NN cat))))",
@@ -54,13 +24,18 @@ ANNOTATED_TREES = [
     "(S (NP^S (DT the) (NN saw)) (VP^S (VB saw) (NP^VP (NP^NP (DT the) (NN dog)) (PP^NP (IN on) (NN cat)))))",
     "(S (NP^S (DT the) (NN saw)) (VP^S (VP^VP (VB saw) (NN dog)) (PP^VP (IN on) (NN cat))))",
 ]
+PLAIN_TREES = [re.sub(r"\^\w+", "", tree) for tree in ANNOTATED_TREES]
 SENTENCES = ["the dog saw dog on saw", "dog cat saw the dog on cat", "the saw saw the cat"]
+
+
+def trained(*trees: str) -> PCFG:
+    return mp.train(trees, "words", unknown="none")
 
 
 @pytest.fixture(scope="module")
 def grammar() -> PCFG:
     """Few trees, whose labels name their parents."""
-    return PCFG.from_rules(counted(map(read_tree, ANNOTATED_TREES)))
+    return trained(*ANNOTATED_TREES)
 
 
 @pytest.mark.parametrize(
@@ -105,20 +80,20 @@ def test_a_sentence_that_loses_all_its_parses_gets_them_back(grammar: PCFG) -> N
 
 
 def test_what_cannot_be_pruned(grammar: PCFG) -> None:
-    plain = PCFG.from_rules(counted(projected_tree(read_tree(text)) for text in ANNOTATED_TREES))
+    plain = trained(*PLAIN_TREES)
     with pytest.raises(OptionsError, match="nothing to project: no labels of this grammar differ"):
         Parser(plain, prune=0.1)
     with pytest.raises(OptionsError, match="not for best-first search"):
         Parser(grammar, prune=0.1, best_first=BestFirst("normalized-beta", Until("exhausted")))
     with pytest.raises(OptionsError, match="from 0 to below 1"):
         Parser(grammar, prune=1.0)
-    unary = PCFG.from_rules(counted([read_tree("(S (NP^S (NN x)) (VP^S (NP^VP (NN x)) (VB x)))")]))
+    unary = trained("(S (NP^S (NN x)) (VP^S (NP^VP (NN x)) (VB x)))")
     with pytest.raises(OptionsError, match="cannot tell what crosses a span"):
         Parser(unary, "consistent-brackets", prune=0.1)
 
 
 def test_commands_prune(command: Command, tmp_path: Path, grammar: PCFG) -> None:
-    write_rules(counted(map(read_tree, ANNOTATED_TREES)), tmp_path / "g")
+    write_grammar(grammar, tmp_path / "g")
     text = "\n".join(SENTENCES) + "\n"
     done = command("parse", "-g", tmp_path / "g", "--prune", 0.05, "--details", tmp_path / "d", stdin=text)
     assert done.out.count("\n") == 3
@@ -129,8 +104,7 @@ def test_commands_prune(command: Command, tmp_path: Path, grammar: PCFG) -> None
         assert row["pruned"]["threshold"] == 0.05
     shown = command("posteriors", "-g", tmp_path / "g", "--prune", 0.5, "--format", "tsv", stdin=text)
     assert shown.out != command("posteriors", "-g", tmp_path / "g", "--format", "tsv", stdin=text).out
-    plain = counted(projected_tree(read_tree(text)) for text in ANNOTATED_TREES)
-    write_rules(plain, tmp_path / "plain")
+    write_grammar(trained(*PLAIN_TREES), tmp_path / "plain")
     for name in ("parse", "posteriors"):
         refused = command(name, "-g", tmp_path / "plain", "--prune", 0.05, stdin=text)
         assert refused.code == 2

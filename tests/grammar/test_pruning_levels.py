@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import naive
 import numpy as np
 import pytest
-from conversion import derivation_of, names_of, posteriors_of, rules_of, to_naive, to_pcfg
+from conversion import derivation_of, posteriors_of, rules_of, to_naive, to_pcfg
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from naive import Grammar, Node
@@ -16,7 +16,7 @@ from unary_strategies import unary_cases
 
 from mbrparse.charts.chart import TOO_LARGE
 from mbrparse.charts.exhaustive import forests
-from mbrparse.charts.exhaustive.factory import ForestCharts, Mask, PrunedChart, PrunedCharts, Pruning
+from mbrparse.charts.exhaustive.factory import ForestCharts, PrunedChart, PrunedCharts, Pruning
 from mbrparse.charts.packed_forest import PRODUCTIONS
 from mbrparse.decode.parser.parser import Parser
 from mbrparse.decode.parser.parsing import Details
@@ -80,13 +80,11 @@ def left_trees(
     ]
 
 
-def nested(
-    pcfg: PCFG, words: Sequence[str], threshold: float
-) -> tuple[list[set[tuple[int, int, str]]], list[tuple[Node, float]], float]:
-    """What is alive at each level, the trees that are left at last, and the product of what levels kept."""
+def nested(pcfg: PCFG, words: Sequence[str], threshold: float) -> tuple[list[tuple[Node, float]], float]:
+    """The trees that are left at last, and the product of what levels kept."""
     fine = to_naive(pcfg)
     alive: set[tuple[int, int, str]] | None = None
-    before, masks, kept = None, [], 1.0
+    before, kept = None, 1.0
     for level in levels_of(fine):
         coarse = to_naive(projected_grammar(pcfg, level))
         assume(not coarse.has_unary_cycle())
@@ -101,15 +99,14 @@ def nested(
         if alive is not None:
             found = {(i, j, name) for i, j, name in found if (i, j, cut(name, before or 0)) in alive}
         alive, before = found, level
-        masks.append(alive)
         kept *= math.fsum(p for _, p in left_trees(coarse, words, 99, alive)) / total if total else 0.0
         if not alive:
-            return masks, [], 0.0
-    return masks, left_trees(fine, words, before, alive), kept
+            return [], 0.0
+    return left_trees(fine, words, before, alive), kept
 
 
 def check(grammar: Grammar, words: list[str], place: float) -> None:
-    """Compare the masks of each level, and all that charts say, with trees."""
+    """Compare all that charts say with trees."""
     pcfg = to_pcfg(grammar)
     ids = pcfg.encode(words)
     assume(ids.min() >= 0)
@@ -117,14 +114,8 @@ def check(grammar: Grammar, words: list[str], place: float) -> None:
     pruning = Pruning(pcfg, first)
     chart = PrunedCharts(pcfg, pruning).chart(ids)
     for threshold in (first, first * 1e-3):
-        masks, listed, kept = nested(pcfg, words, threshold)
-        mask = pruning.mask(pruning.levels[0].charts.chart(ids), threshold)
+        listed, kept = nested(pcfg, words, threshold)
         if listed:
-            assert isinstance(mask, Mask)
-            assert len(mask.steps) == len(masks)
-            for level, (own, _), names in zip(pruning.levels, mask.steps, masks, strict=True):
-                labels = dict(zip(level.label.tolist(), names_of(level.charts.grammar), strict=True))
-                assert bits_of(own.bits, labels) == names
             break
     else:
         threshold, listed, kept = 0.0, left_trees(to_naive(pcfg), words, None, None), 1.0
@@ -154,19 +145,8 @@ def check(grammar: Grammar, words: list[str], place: float) -> None:
     assert forest.pruned == chart.pruned
 
 
-def bits_of(bits: np.ndarray, labels: dict[int, str]) -> set[tuple[int, int, str]]:
-    """What is alive, one by one."""
-    return {
-        (start, end, name)
-        for end in range(bits.shape[0])
-        for start in range(bits.shape[1])
-        for label, name in labels.items()
-        if int(bits[end, start, label // 64]) >> label % 64 & 1
-    }
-
-
 @given(st.data(), st.sampled_from(NAMED), st.floats(0, 1))
-def test_masks_are_nested_and_charts_hold_the_trees_that_are_left(
+def test_charts_hold_the_trees_that_are_left(
     data: st.DataObject, names: dict[str, str], place: float
 ) -> None:
     grammar = data.draw(grammars())
@@ -174,7 +154,9 @@ def test_masks_are_nested_and_charts_hold_the_trees_that_are_left(
 
 
 @given(unary_cases(cyclic=False, longest=4, nonterminals=SPLIT), st.floats(0, 1))
-def test_masks_are_nested_where_there_are_unary_rules(case: tuple[Grammar, list[str]], place: float) -> None:
+def test_charts_hold_the_trees_that_are_left_where_there_are_unary_rules(
+    case: tuple[Grammar, list[str]], place: float
+) -> None:
     check(*case, place)
 
 

@@ -27,6 +27,11 @@ WORDS = ("cat", "dog", "owl", "ant", "fox", "cats", "dogs", "ants", "Ann", "Bob"
 TAGS = ("A", "B")
 
 
+@pytest.fixture(autouse=True)
+def pets(folder: Path) -> None:
+    (folder / "pets.mrg").write_text("\n".join(PETS))
+
+
 # --- the twin: sentences of two words, tags A and B --------------------------------------
 
 
@@ -136,9 +141,7 @@ def test_other_answers_say_the_same(sentences: list[tuple[str, str]]) -> None:
     assert rows["posterior"].tolist() == pytest.approx([1.0] * len(sentences))
 
 
-@pytest.mark.usefixtures("folder")
 def test_pets_with_split_merge(command: Command) -> None:
-    Path("pets.mrg").write_text("\n".join(PETS))
     command("train pets.mrg --terminals words --method split-merge --cycles 0 -o pets.txt").output  # noqa: B018
     grammar = mp.read_grammar("pets.txt")
     row = mp.surprisal(grammar, "the owl saw the dog").iloc[1]
@@ -153,9 +156,7 @@ def test_pets_with_split_merge(command: Command) -> None:
     assert masked[2:4] == ["owl", f"{OWL:.4f}"]
 
 
-@pytest.mark.usefixtures("folder")
 def test_arrays_say_how_many_share_a_class(command: Command) -> None:
-    Path("pets.mrg").write_text("\n".join(PETS))
     command("train pets.mrg --terminals words -o pets.txt").output  # noqa: B018
     command("next -g pets.txt -o next.npz", stdin="the owl\nthe wolf").output  # noqa: B018
     found = np.load("next.npz")
@@ -186,7 +187,6 @@ def test_words_that_begin_a_sentence_have_classes_of_their_own() -> None:
     assert later["(UNKNOWN)"] == ["Ann", "Bob", "Eve", "Kim", "Liz", "Max", "Tom"]
 
 
-@pytest.mark.usefixtures("folder")
 def test_collins_shares_by_tag(command: Command) -> None:
     Path("pets.mrg").write_text("\n".join(PETS * 5))
     command("train pets.mrg --terminals words --unknown collins --rare 11 -o pets.txt").output  # noqa: B018
@@ -202,10 +202,8 @@ def test_collins_shares_by_tag(command: Command) -> None:
     assert rows["surprisal"].tolist() == pytest.approx([0, math.log2(5), 1, 0, math.log2(5), 0])
 
 
-@pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("how", ["--unknown signature", "--unknown collins --rare 2"])
 def test_dop_grammars_share_too(command: Command, how: str) -> None:
-    Path("pets.mrg").write_text("\n".join(PETS))
     for method, name in (("counting", "counted"), ("dop", "dop")):
         command(f"train pets.mrg --terminals words {how} --method {method} -o {name}").output  # noqa: B018
         command(f"parse -g {name} --details {name}.jsonl", stdin="the owl saw the dog").output  # noqa: B018
@@ -220,9 +218,7 @@ def test_dop_grammars_share_too(command: Command, how: str) -> None:
     assert details["trees"] == whole["trees"]
 
 
-@pytest.mark.usefixtures("folder")
 def test_an_old_grammar_is_told_once_and_not_divided(command: Command) -> None:
-    Path("pets.mrg").write_text("\n".join(PETS))
     new = command("train pets.mrg --terminals words -o pets.txt")
     assert "list" not in new.err
     lines = Path("pets.txt").read_text().splitlines(True)
@@ -237,11 +233,9 @@ def test_an_old_grammar_is_told_once_and_not_divided(command: Command) -> None:
 # --- samples ---------------------------------------------------------------------------
 
 
-@pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("how", ["", "--method split-merge --cycles 0"])
 @pytest.mark.parametrize("prefix", ["", "the wolf", "the owl saw"])
 def test_samples_have_words_that_are_read_again(command: Command, how: str, prefix: str) -> None:
-    Path("pets.mrg").write_text("\n".join(PETS))
     command(f"train pets.mrg --terminals words {how} -o pets.txt").output  # noqa: B018
     options = ["--conditioned", prefix] if prefix else []
     command("sample pets.txt -n 300 --seed 1 -o trees.mrg", *options).output  # noqa: B018
@@ -261,9 +255,7 @@ def test_samples_have_words_that_are_read_again(command: Command, how: str, pref
     assert set(rows["class"]) <= {"", "rare"} | ({"unseen"} if "wolf" in prefix else set())
 
 
-@pytest.mark.usefixtures("folder")
 def test_words_of_a_class_are_drawn_alike(command: Command) -> None:
-    Path("pets.mrg").write_text("\n".join(PETS))
     command("train pets.mrg --terminals words -o pets.txt").output  # noqa: B018
     text = command("sample pets.txt -n 4000 --seed 3 --words").output
     drawn = Counter(line.split()[2] for line in text.splitlines())

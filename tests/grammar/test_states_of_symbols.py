@@ -19,9 +19,6 @@ from mbrparse.grammar.rules import TerminalKind, is_terminal
 from mbrparse.training import split_merge as splits
 from mbrparse.training.split_merge import (
     Merger,
-    SplitMerge,
-    cycle,
-    first_grammar,
     least_losses,
     merge,
     merge_losses,
@@ -142,19 +139,6 @@ def test_smoothing_mixes_with_the_mean_over_used_states(data: Drawn, rules: floa
             (1 - weight) * p + weight * mean if (rule[0], state) in used else 0.0
         )
     assert table(layout.grammar(data.grammar, values)) == pytest.approx(expected, rel=1e-9)
-
-
-@given(data=drawn(sizes=(1,)), seed=st.integers(0, 9), smooth=st.sampled_from([0.0, 0.01]))
-def test_cycles_give_grammars(data: Drawn, seed: int, smooth: float) -> None:
-    """Each state's probabilities sum to one, and so many pairs are merged."""
-    grammar = first_grammar(data.observed)
-    how = SplitMerge(seed=seed, smooth=smooth, rounds=(3, 2, 2))
-    for number in (1, 2):
-        pairs = grammar.size
-        grammar, _ = cycle(grammar, ObservedEStep(data.observed.arrays), how, number)
-        assert grammar.size == 2 * pairs - int(how.merge * pairs)
-    total = sums(grammar)
-    assert ((np.abs(total - 1) < 1e-9) | (total == 0)).all()
 
 
 hostile_symbols = symbols | st.sampled_from(["NP~city", "NP^S~x1", "NP~0x", "NP~01~x"])

@@ -52,26 +52,6 @@ def test_a_geometric_series(loops: int) -> None:
     assert derivation.log_prob == pytest.approx(-math.log(loops + 1), rel=rel)
 
 
-@pytest.mark.long
-def test_five_hundred_tokens_under_chains_do_not_underflow() -> None:
-    """Each of 499 S's is rewritten through T with 1/1000, after S -> S with 9/10 any number of times."""
-    chains = {"S -> S": 900, "S -> T": 99, "S -> P": 1}
-    rules = rules_of({**chains, "T -> P S": 1, "T -> Q S": 999, "P -> x": 1, "Q -> y": 1})
-    n = 500
-    pcfg, chart = chart_of(rules, "x " * n)
-    rel = 1e-9
-    expected = (n - 1) * math.log(0.99 / 1000) + math.log(0.01)
-    assert chart.log_prob == pytest.approx(expected, rel=rel)
-    g = posteriors_of(chart.span_posteriors(), pcfg.labels)
-    assert g[0, n, "S"] == pytest.approx(1, rel=rel)
-    assert g[n - 1, n, "S"] == pytest.approx(1, rel=rel)
-    assert g[250, n, "T"] == pytest.approx(1, rel=rel)
-    derivation = chart.viterbi()
-    assert derivation.log_prob == pytest.approx((n - 1) * math.log(0.099 / 1000) + math.log(0.001), rel=rel)
-    assert len(derivation.nodes) == 2 * (n - 1) + 1
-    assert derivation.nodes[-1][:2] == (n - 1, n)
-
-
 # --- the closure -------------------------------------------------------------------------
 
 

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import csv
-import signal
 from pathlib import Path
 
 import pytest
-from children import started
 from commandline import Command
 
 from mbrparse.errors import CorpusError, GrammarError
@@ -188,27 +186,3 @@ def test_mistakes_are_one_line(command: Command, more: str, message: str) -> Non
     Path("g.checkpoint").write_text("x")
     command(f"{TRAIN} --iterations 1 -o old")
     assert message in command(f"{TRAIN} --iterations 1 {more}").error
-
-
-def test_options_of_other_methods(command: Command) -> None:
-    assert (
-        "--iterations needs --method inside-outside" in command("train trees.mrg --iterations 3").usage_error
-    )
-    assert command(f"{TRAIN} --resume").code == 2
-
-
-def test_interrupted_training_keeps_the_last_and_goes_on(command: Command) -> None:
-    with started(*f"{TRAIN} -o g --iterations 1000000".split()) as process:
-        assert process.stderr is not None
-        for line in process.stderr:
-            if "iteration   5" in line:
-                process.send_signal(signal.SIGINT)
-                break
-        err = process.stderr.read()
-    assert process.returncode == 130, err
-    assert "keeps the last" in err
-    assert "Traceback" not in err
-    iterations = 3 + int(err.split("interrupted after ")[1].split()[0])
-    assert command(f"{TRAIN} -o g --resume --iterations {iterations}").code == 0
-    assert command(f"{TRAIN} -o whole --iterations {iterations}").code == 0
-    assert Path("g").read_text() == Path("whole").read_text()

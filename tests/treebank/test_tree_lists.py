@@ -9,7 +9,7 @@ from commandline import Command
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mbrparse.errors import CorpusError, MbrparseError
+from mbrparse.errors import MbrparseError
 from mbrparse.treebank.binarize import Binarization, HeadDriven
 from mbrparse.treebank.corpora.prepare import PreparationStatistics, read_trees
 from mbrparse.treebank.heads import head_rules
@@ -100,11 +100,3 @@ def test_random_is_a_partition_in_order_and_reproducible(count: int, data: st.Da
 
 def test_random_stays_the_same_from_release_to_release() -> None:
     assert split_number(20, 5, seed=7).test == [1, 2, 4, 10, 12]
-
-
-@pytest.mark.parametrize("test", [-1, 11])
-def test_more_than_there_is(test: int) -> None:
-    with pytest.raises(CorpusError, match=f"{test} trees asked for, but there are 10"):
-        split_number(10, test)
-    with pytest.raises(CorpusError, match=f"{test} trees asked for, but there are 10"):
-        split_number(10, test, seed=1)
