@@ -1,6 +1,6 @@
 """The forest of a sentence: every derivation, packed.
 
-A *node* is a symbol over a span; in view of what ends before it, it may begin there (``prediction``). Nodes
+A *node* is a symbol over a span. Nodes
 are numbered cell by cell, and cells column by column (a column is all cells with the same end), each column
 from its last start to its first: every node comes after those that it is built of. A *group* is a pair of
 symbols that rewrites nodes of one cell: its *edges* are the splits (a left and a right node), its
@@ -26,7 +26,6 @@ from mbrparse.charts.rule_tables import Floats, Ints, Words
 from mbrparse.charts.spans import SpanEntries
 
 Bits = NDArray[np.uint64]
-Flags = NDArray[np.uint8]
 
 
 class Forest(NamedTuple):
@@ -117,20 +116,8 @@ class Columns(NamedTuple):
     bucket_first: Ints  # [position, left symbol]: nodes that end there
     bucket_node: Ints
     base: Floats  # by node of the cell
-    predicted: Flags  # [position, symbol]: whether it may begin there (``prediction``)
-    row: Bits  # scratch of a prediction
     shift: Ints  # by end: powers of two that the column was divided by
     counts: Ints  # of productions, partner lists, groups and places; last, whether values left the range
-
-
-class Prediction(NamedTuple):
-    """Symbols that may come next, in words of bits: symbol s is bit ``s >> shift``."""
-
-    is_selective: bool  # else everything is predicted
-    shift: int
-    left_shift: int
-    first: Bits  # [words] those that begin a sentence
-    after: Bits  # [left >> left_shift, words] those that begin where such a left child ends (``left_index``)
 
 
 class SpanFilter(NamedTuple):

@@ -16,7 +16,6 @@ from mbrparse.charts.exhaustive.dense_tables import (
     dense_tables,
 )
 from mbrparse.charts.kernel import inner_kernel, kernel
-from mbrparse.charts.packed_forest import InsideNodes
 from mbrparse.charts.rule_tables import Floats, Ints, chart_rules, lexical_entries, lexicon
 from mbrparse.charts.spans import (
     SYMBOL_IDS,
@@ -126,17 +125,6 @@ class DenseAnswers:
         start, end, slot = nodes
         spans = Spans(start, end, tables.symbol[slot], SYMBOL_IDS)
         return Derivation(log_prob, spans, tables.symbol[tags].tolist())
-
-    def inside_nodes(self, terminal_ids: IntArray) -> InsideNodes:
-        """The inside values of a sentence."""
-        self._has_values = False
-        tables, sentence, n = self._tables, self._sentence(terminal_ids), len(terminal_ids)
-        cells = n * (n + 1) // 2
-        size = cells * tables.n_wide + int(np.diff(tables.words.start)[terminal_ids].sum())
-        first, symbol, values = np.empty(cells + 1, np.int32), np.empty(size, np.int32), np.empty(size)
-        self._check(*_list_nodes(tables, sentence, self._inside, first, symbol, values))
-        power = np.append(0, sentence.power.cumsum()).astype(np.int32)
-        return InsideNodes(first, symbol, values, power)
 
     def _sentence(self, terminal_ids: IntArray) -> DenseSentence:
         sentence = dense_sentence(self._tables, terminal_ids, self._scratch)
@@ -298,41 +286,6 @@ def _summarize(
                     cell = begin * n - begin * (begin - 1) // 2 + width - 1
                     posterior[cell], total[cell] = figures[lane], figures[LANES + lane]
                     label[cell] = names[int(figures[2 * LANES + lane])] if figures[lane] > 0 else -1
-
-
-@kernel
-def _list_nodes(
-    tables: DenseTables, sentence: DenseSentence, inside: Floats, first: Ints, symbol: Ints, values: Floats
-) -> tuple[float, float]:
-    """Fill a chart, and list its values above zero, cells in the order of ``forest_cell``.
-
-    Returns the least and the largest.
-    """
-    _, least, most = dense_inside(tables, sentence, inside, False)
-    start, slots, prob, _ = tables.words
-    cell = count = 0
-    for end in range(1, sentence.length + 1):
-        for begin in range(end - 1, -1, -1):
-            first[cell] = count
-            place = (end - begin) * sentence.pitch + sentence.pad + end
-            for slot in range(tables.n_wide):
-                value = inside[slot * sentence.plane + place]
-                if value > 0:
-                    symbol[count], values[count] = tables.symbol[slot], value
-                    count += 1
-            if begin == end - 1:
-                token = sentence.tokens[begin]
-                for entry in range(start[token], start[token + 1]):
-                    slot = slots[entry]
-                    if slot >= tables.n_wide and prob[entry] > 0:
-                        symbol[count], values[count] = (
-                            tables.symbol[slot],
-                            inside[sentence.base[slot] + place],
-                        )
-                        count += 1
-            cell += 1
-    first[cell] = count
-    return least, most
 
 
 @kernel

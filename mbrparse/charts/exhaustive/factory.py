@@ -8,7 +8,6 @@ Coarse to fine: what posteriors of projected grammars leave of a finer one's cha
 from __future__ import annotations
 
 import math
-from contextlib import suppress
 from functools import cached_property
 from typing import Literal, NamedTuple
 
@@ -17,9 +16,9 @@ import numpy as np
 from mbrparse.charts.chart import TOO_LARGE, Chart, Pruned
 from mbrparse.charts.exhaustive.dense_answers import DenseAnswers
 from mbrparse.charts.exhaustive.forests import Forests
-from mbrparse.charts.packed_forest import Forest, InsideNodes, SpanFilter
+from mbrparse.charts.packed_forest import Forest, SpanFilter
 from mbrparse.charts.rule_tables import Ints, Rules, chart_rules, wide_symbols
-from mbrparse.errors import ChartOverflowError, GrammarError, NumberRangeError
+from mbrparse.errors import ChartOverflowError, GrammarError
 from mbrparse.grammar.pcfg import PCFG, IntArray
 from mbrparse.grammar.projection import projected_grammar, projected_names, pruning_levels
 
@@ -296,13 +295,3 @@ class ChartFactory:
     def forests(self) -> Forests:
         """The forests of what dense charts do not take."""
         return Forests(self.grammar, TIE, self._label)
-
-    def inside_nodes(self, terminal_ids: IntArray, everything: bool) -> InsideNodes:
-        """The inside values of a sentence as a list: of what its left context predicts, or ``everything``.
-
-        A dense chart's are always of everything. Raises as charts do, and NumberRangeError.
-        """
-        if self._is_dense and len(terminal_ids) > 1:
-            with suppress(NumberRangeError):
-                return self._dense.inside_nodes(terminal_ids)
-        return self.forests.inside_nodes(terminal_ids, everything)

@@ -23,38 +23,14 @@ from mbrparse.charts.packed_forest import (
     PARTNERS,
     PRODUCTIONS,
     UNARIES,
-    Bits,
     Columns,
-    Flags,
     Forest,
     Index,
     Partners,
-    Prediction,
     SpanFilter,
     forest_cell,
 )
 from mbrparse.charts.rule_tables import Floats, Ints, SparseTables, UnaryTables, Words
-
-
-@inner_kernel
-def predict(predicted: Flags, prediction: Prediction, row: Bits, ending: Ints, position: int) -> None:
-    """Say of each symbol if it may begin at a position; ``row`` is scratch, a set.
-
-    ``ending`` [left child + 1] says where the nodes that end there begin, by symbol.
-    """
-    if not prediction.is_selective:
-        predicted[position] = 1
-        return
-    after, left_shift, shift = prediction.after, prediction.left_shift, prediction.shift
-    for word in range(len(row)):  # to assign arrays takes numba seconds to compile
-        row[word] = prediction.first[word] if position == 0 else np.uint64(0)
-    for left in range(len(ending) - 1):
-        if ending[left + 1] > ending[left]:
-            for word in range(len(row)):
-                row[word] |= after[left >> left_shift, word]
-    for symbol in range(predicted.shape[1]):
-        bit = symbol >> shift
-        predicted[position, symbol] = row[bit >> 6] >> np.uint64(bit & 63) & np.uint64(1)
 
 
 @inner_kernel
@@ -67,46 +43,33 @@ def allows(spans: SpanFilter, symbol: int, start: int, end: int) -> bool:
 
 
 @inner_kernel
-def _open_position(
-    tables: SparseTables,
-    prediction: Prediction,
-    forest: Forest,
-    columns: Columns,
-    spans: SpanFilter,
-    end: int,
-) -> None:
-    """Prepare a position, up to which all nodes are made, for those that begin there.
-
-    The nodes that end there are sorted by symbol: left children only, and what is allowed.
-    """
+def _sort_column(tables: SparseTables, forest: Forest, columns: Columns, spans: SpanFilter, end: int) -> None:
+    """Sort the nodes that end at a position by symbol: left children only, and what is allowed."""
     bucket, members = columns.bucket_first[end], columns.bucket_node
+    node_start, node_symbol, node_first = forest.node_start, forest.node_symbol, forest.node_first
+    first, last = node_first[forest_cell(end - 1, end)], node_first[forest_cell(0, end) + 1]
+    left_index, n_left = tables.left_index, tables.n_left
     bucket[:] = 0
-    if end > 0:
-        node_start, node_symbol, node_first = forest.node_start, forest.node_symbol, forest.node_first
-        first, last = node_first[forest_cell(end - 1, end)], node_first[forest_cell(0, end) + 1]
-        left_index, n_left = tables.left_index, tables.n_left
-        for node in range(first, last):
-            left = left_index[node_symbol[node]]
-            if left >= 0 and allows(spans, node_symbol[node], node_start[node], end):
-                bucket[left] += 1
-        bucket[n_left] = first
-        for left in range(n_left):
-            bucket[n_left] += bucket[left]
-            bucket[left] = bucket[n_left]
-        # Each begins where it would end, and moves down with each of its nodes.
-        for node in range(last - 1, first - 1, -1):
-            left = left_index[node_symbol[node]]
-            if left >= 0 and allows(spans, node_symbol[node], node_start[node], end):
-                bucket[left] -= 1
-                members[bucket[left]] = node
-    predict(columns.predicted, prediction, columns.row, bucket, end)
+    for node in range(first, last):
+        left = left_index[node_symbol[node]]
+        if left >= 0 and allows(spans, node_symbol[node], node_start[node], end):
+            bucket[left] += 1
+    bucket[n_left] = first
+    for left in range(n_left):
+        bucket[n_left] += bucket[left]
+        bucket[left] = bucket[n_left]
+    # Each begins where it would end, and moves down with each of its nodes.
+    for node in range(last - 1, first - 1, -1):
+        left = left_index[node_symbol[node]]
+        if left >= 0 and allows(spans, node_symbol[node], node_start[node], end):
+            bucket[left] -= 1
+            members[bucket[left]] = node
 
 
 @kernel
 def forest_inside(
     tables: SparseTables,
     unary: UnaryTables,
-    prediction: Prediction,
     forest: Forest,
     partners: Partners,
     columns: Columns,
@@ -141,7 +104,7 @@ def forest_inside(
     place_at, place_group = columns.place_at, columns.place_group
     place_pair, place_start = columns.place_pair, columns.place_start
     bucket_first, bucket_node = columns.bucket_first, columns.bucket_node
-    predicted, slot, counts = columns.predicted, columns.node_slot, columns.counts
+    slot, counts = columns.node_slot, columns.counts
     length = Index(columns.length)
     n = len(entry_start) - 1
     has_unaries, filtered = len(unary.rule_parent) > 0, spans.bits.size > 0
@@ -155,7 +118,8 @@ def forest_inside(
     productions, groups, edges, lists, places = 0, 0, 0, 0, Index(0)
     for end in range(1, n + 1):
         partner_list[end - 1], partner_head[end - 1] = -1, -1
-        _open_position(tables, prediction, forest, columns, spans, end - 1)
+        if end > 1:
+            _sort_column(tables, forest, columns, spans, end - 1)
         if not keep_all:
             groups, edges, productions = 0, 0, 0
             place_group[: Index(places)] = -1
@@ -164,16 +128,14 @@ def forest_inside(
         for start in range(end - 1, -1, -1):
             # The cell's nodes: of its words, then of its groups, whose edges are all found.
             cell, begin = forest_cell(start, end), count
-            may_begin = predicted[start]
             if end - start == 1:
                 if begin + entry_start[end] - entry_start[start] > spare:
                     return NODES
                 for entry in range(entry_start[start], entry_start[end]):
-                    if may_begin[entry_symbol[entry]]:
-                        slot[entry_symbol[entry]] = count
-                        node_symbol[count] = entry_symbol[entry]
-                        inside[count] = lexical[count] = entry_prob[entry]
-                        count += 1
+                    slot[entry_symbol[entry]] = count
+                    node_symbol[count] = entry_symbol[entry]
+                    inside[count] = lexical[count] = entry_prob[entry]
+                    count += 1
             group = cell_group[cell]
             while group >= 0:
                 total, children = group_sum[group], Index(group_pair[group])
@@ -186,8 +148,6 @@ def forest_inside(
                 product_place = Index(productions)
                 for rule in range(first_rule, last_rule):
                     parent = rule_parent[rule]
-                    if not may_begin[parent]:
-                        continue
                     if filtered and not allows(spans, parent, start, end):
                         continue
                     node = slot[parent]
@@ -229,13 +189,6 @@ def forest_inside(
                         for member in range(Index(bucket[left]), Index(bucket[Index(left + ONE)])):
                             sister = Index(bucket_node[member])
                             at = Index(node_start[sister])
-                            has_parent = False
-                            for rule in range(rule_start[pair], rule_start[Index(pair + ONE)]):
-                                if predicted[at, rule_parent[rule]]:
-                                    has_parent = True
-                                    break
-                            if not has_parent:
-                                continue
                             key = Index(pair * length + at)
                             place = Index(place_at[key])
                             if place >= places or place_pair[place] != pair or place_start[place] != at:

@@ -28,7 +28,8 @@ from scipy.sparse import csr_array
 
 from mbrparse.charts import rule_tables
 from mbrparse.charts.chart import TOO_IMPROBABLE, TOO_LARGE
-from mbrparse.charts.exhaustive.factory import ChartFactory, default_max_length
+from mbrparse.charts.exhaustive.factory import default_max_length
+from mbrparse.charts.exhaustive.forests import Forests
 from mbrparse.charts.kernel import inner_kernel, kernel
 from mbrparse.charts.left_corner import LeftCorners, close_left, left_corners
 from mbrparse.charts.packed_forest import InsideNodes, forest_cell
@@ -280,7 +281,7 @@ class Prefixes:
         self._max_length = max_length or default_max_length(grammar)
         self._rules = rules = rule_tables.chart_rules(grammar)
         self._lexicon = rule_tables.lexicon(rules, len(grammar.terminals))
-        self._charts = ChartFactory(grammar)
+        self._forests = Forests(grammar)
         shape = len(grammar.symbols), len(grammar.terminals)
         places = rules.lexical_symbol, rules.lexical_terminal
         self._lexical: Any = csr_array((rules.lexical_prob, places), shape)
@@ -305,7 +306,7 @@ class Prefixes:
         figures = np.zeros((4, n + 1))
         expected = np.zeros((n + 1, len(self.grammar.symbols)))
         room = PrefixRoom(expected, np.zeros(n + 1, np.int32), *figures)
-        nodes, reason = self._nodes(known, everything=False)
+        nodes, reason = self._nodes(known)
         if nodes is not None:
             words = rule_tables.words_of(self._lexicon, self._lexicon.prob, known)
             reason = None if prefix_pass(*self._tables, nodes, words, room) else TOO_IMPROBABLE
@@ -322,7 +323,7 @@ class Prefixes:
         """What ``prefix_pass`` finds for a sentence of n words that begins with these, in logarithms."""
         tables, corners = self._tables
         pair_start = tables.pair_start.astype(np.int32)
-        first, symbol, inside, _ = self._charts.forests.log_inside_nodes(tokens)
+        first, symbol, inside, _ = self._forests.log_inside_nodes(tokens)
         words = rule_tables.words_of(self._lexicon, self._lexicon.prob, tokens)
         with np.errstate(divide="ignore"):
             given = tables.prob, tables.root, tables.lexical, words.entry_prob
@@ -364,7 +365,7 @@ class Prefixes:
         if len(gaps) > 1 or n == 0:
             return found, None
         # Any word will do in the place of an unknown one, which is not looked at.
-        nodes, reason = self._nodes(np.maximum(tokens, 0), everything=True)
+        nodes, reason = self._nodes(np.maximum(tokens, 0))
         shape = n * (n + 1) // 2, len(self.grammar.symbols)
         if nodes is None or 8 * math.prod(shape) > _MOST_BYTES:
             return found, reason or TOO_LARGE
@@ -381,12 +382,12 @@ class Prefixes:
             found[rows] = np.minimum(joint / totals, 1.0)
         return found, None
 
-    def _nodes(self, tokens: IntArray, everything: bool) -> tuple[InsideNodes | None, str | None]:
+    def _nodes(self, tokens: IntArray) -> tuple[InsideNodes | None, str | None]:
         """The inside values of some words of a sentence, or why there are none."""
         if len(tokens) > self._max_length:
             return None, f"longer than {self._max_length} terminals"
         try:
-            return (self._charts.inside_nodes(tokens, everything) if len(tokens) else _NO_NODES), None
+            return (self._forests.inside_nodes(tokens) if len(tokens) else _NO_NODES), None
         except ChartOverflowError:
             return None, TOO_LARGE
         except NumberRangeError as error:
