@@ -34,10 +34,9 @@ import numpy as np
 
 from mbrparse.errors import GrammarError, shortened
 from mbrparse.files import atomic_outputs, open_output, source_name
-from mbrparse.grammar.fields import DOP_MAGIC, FieldsReader, format_number, is_whole, read_number
+from mbrparse.grammar.fields import DOP_MAGIC, HeaderReader, format_number, is_whole, read_number
 from mbrparse.grammar.pcfg import FloatArray, IntArray
 from mbrparse.grammar.rules import (
-    TERMINAL_KINDS,
     Rule,
     RuleSet,
     TerminalKind,
@@ -46,7 +45,7 @@ from mbrparse.grammar.rules import (
     relative_frequencies,
     unquote,
 )
-from mbrparse.grammar.unknown_words import Collins, UnknownWords, model_lines, read_fields
+from mbrparse.grammar.unknown_words import Collins, UnknownWords, model_lines
 from mbrparse.treebank.corpora.reading import SourceTree
 from mbrparse.treebank.labels import escape
 from mbrparse.treebank.tree import Tree
@@ -230,17 +229,11 @@ def write_treebank(treebank: AddressedTreebank, path: str | Path) -> None:
 
 def read_treebank(lines: Iterable[str], path: str | Path) -> AddressedTreebank:
     """Read a DOP grammar from the lines of a file; raises GrammarError with line and remedy."""
-    return _Reading(source_name(path)).read(lines)
+    return _TreebankReader(source_name(path), "addresses").read(lines)
 
 
-class _Reading(FieldsReader):
+class _TreebankReader(HeaderReader):
     """One pass over a file."""
-
-    def __init__(self, source: str) -> None:
-        super().__init__(source)
-        self._rows: list[tuple[str, int, int]] = []
-        self._counts: list[float] = []
-        self._terminals: dict[str, int] = {}
 
     def read(self, lines: Iterable[str]) -> AddressedTreebank:
         rows = self.rows(lines)
@@ -248,52 +241,33 @@ class _Reading(FieldsReader):
             raise self.error(
                 f"DOP grammar file version {' '.join(first[1:])}, but this program reads {VERSION}"
             )
-        kind: TerminalKind | None = None
+        self._rows: list[tuple[str, int, int]] = []
+        self._counts_of: list[float] = []
+        self._terminals: dict[str, int] = {}
         weighting: Weighting | None = None
         depth: int | None = None
-        unknown: UnknownWords | None = None
-        words = list[tuple[str, str]]()
-        announced: int | None = None
         start: dict[str, float] = {}
         for fields in rows:
-            if announced is not None:
+            if self.announced is not None:
                 self._address(fields)
                 continue
             match fields:
-                case ["terminals", name] if name in TERMINAL_KINDS:
-                    kind = TERMINAL_KINDS[name]
                 case ["weights", name] if name in get_args(Weighting):
                     weighting = next(known for known in get_args(Weighting) if known == name)
                 case ["max-depth", number] if is_whole(number) and int(number) > 0:
                     depth = int(number)
-                case ["unknown", *model] if (unknown := read_fields(model)) is not None:
-                    pass
-                case ["word", word, terminal] if unknown is not None:
-                    words.append((word, terminal))
                 case ["start", name, number]:
                     start[name] = start.get(name, 0.0) + self._count(number)
-                case ["addresses", number] if is_whole(number):
-                    announced = int(number)
-                case _:
+                case _ if not self.reads(fields):
                     raise self.error(
                         "not a header line of a DOP grammar", "train it again: mbrparse train --method dop"
                     )
-        if kind is None or weighting is None or not start or announced is None:
-            raise self.error("the header lacks 'terminals', 'weights', 'start' or 'addresses'")
-        if unknown is not None and kind != "words":
-            raise self.error("a model of unknown words, but terminals are tags", "remove the line 'unknown'")
-        self.check_announced(announced, len(self._rows), "addresses")
+        kind, unknown = self.header(len(self._rows), weights=weighting, start=start)
         if lost := sorted(start.keys() - {label for label, _, _ in self._rows}):
             raise self.error(f"no address has the root's label {lost[0]}")
-        return AddressedTreebank(
-            kind,
-            weighting,
-            depth,
-            start,
-            *addresses_of(self._rows, list(self._terminals)),
-            np.array(self._counts),
-            None if unknown is None else unknown.with_words(words),
-        )
+        columns = addresses_of(self._rows, list(self._terminals))
+        assert weighting is not None
+        return AddressedTreebank(kind, weighting, depth, start, *columns, np.array(self._counts_of), unknown)
 
     def _address(self, fields: list[str]) -> None:
         if not 3 <= len(fields) <= 4 or is_terminal(fields[1]):
@@ -302,7 +276,7 @@ class _Reading(FieldsReader):
         if len(children) == 1 and children[0] >= 0:
             raise self.error("an only child that is no word")
         self._rows.append((fields[1], children[0], children[1] if len(children) > 1 else NO_CHILD))
-        self._counts.append(self._count(fields[0]))
+        self._counts_of.append(self._count(fields[0]))
 
     def _child(self, text: str) -> int:
         if is_terminal(text):

@@ -9,6 +9,8 @@ import math
 from collections.abc import Iterable, Iterator
 
 from mbrparse.errors import GrammarError, shortened
+from mbrparse.grammar.rules import TERMINAL_KINDS, TerminalKind
+from mbrparse.grammar.unknown_words import UnknownWords, read_fields
 
 LARGEST_NUMBER = 1e300
 #: What files of DOP grammars begin with (grammar.dop).
@@ -40,11 +42,6 @@ class FieldsReader:
         if begun and not ended:
             raise self.error("the file ends before its line 'end'", "it was cut off: write it again")
 
-    def check_announced(self, announced: int, number: int, what: str) -> None:
-        """Raise GrammarError unless ``found`` is the number that the header announces."""
-        if announced != number:
-            raise self.error(f"the header announces {announced} {what}, the file holds {number}")
-
     def number(self, text: str) -> float:
         """A field as a number of 0 or more; raises GrammarError."""
         number = read_number(text)
@@ -55,6 +52,54 @@ class FieldsReader:
     def error(self, message: str, remedy: str | None = None) -> GrammarError:
         """An error at the line that was read last."""
         return GrammarError(message, source=self.source, line=max(self.line, 1), remedy=remedy)
+
+
+class HeaderReader(FieldsReader):
+    """Reads the header lines that grammars and statistics share; ``counts`` names what one announces."""
+
+    def __init__(self, source: str, counts: str) -> None:
+        super().__init__(source)
+        self.announced: int | None = None
+        self._counts = counts
+        self._kind: TerminalKind | None = None
+        self._unknown: UnknownWords | None = None
+        self._words: list[tuple[str, str]] = []
+
+    def reads(self, fields: list[str]) -> bool:
+        """Read a line, if it is one of these; raises GrammarError for an unknown model of unknown words."""
+        match fields:
+            case ["terminals", name] if name in TERMINAL_KINDS:
+                self._kind = TERMINAL_KINDS[name]
+            case ["unknown", *model]:
+                self._unknown = read_fields(model)
+                if self._unknown is None:
+                    raise self.error(
+                        f"not a model of unknown words: {' '.join(model)!r}",
+                        "it reads: unknown signature NUMBER, or: unknown collins NUMBER DIGEST (NUMBER: 2 or "
+                        "more)",
+                    )
+            case ["word", word, terminal] if self._unknown is not None:
+                self._words.append((word, terminal))
+            case [self._counts, number] if is_whole(number):
+                self.announced = int(number)
+            case _:
+                return False
+        return True
+
+    def header(self, number: int, **more: object) -> tuple[TerminalKind, UnknownWords | None]:
+        """The terminals and the model of unknown words.
+
+        Raises GrammarError unless all was there, ``more`` included, and ``number`` is what was announced.
+        """
+        there = {"terminals": self._kind, **more, self._counts: self.announced is not None}
+        lacking = [name for name, value in there.items() if not value]
+        if lacking or self._kind is None:
+            raise self.error(f"the header lacks {lacking[0]!r}")
+        if self._unknown is not None and self._kind != "words":
+            raise self.error("a model of unknown words, but terminals are tags", "remove the line 'unknown'")
+        if self.announced != number:
+            raise self.error(f"the header announces {self.announced} {self._counts}, the file holds {number}")
+        return self._kind, None if self._unknown is None else self._unknown.with_words(self._words)
 
 
 def fields_of(line: str) -> list[str]:
@@ -69,7 +114,10 @@ def fields_of(line: str) -> list[str]:
 
 def split_at_blanks(line: str) -> list[str]:
     """What stands between blanks and tabs: a word may hold other white space."""
-    return [field for field in line.rstrip("\r\n").replace("\t", " ").split(" ") if field]
+    text = line.rstrip("\r\n")
+    if text.isprintable():  # without other white space
+        return text.split()
+    return [field for field in text.replace("\t", " ").split(" ") if field]
 
 
 def read_number(text: str) -> float | None:
@@ -82,7 +130,7 @@ def read_number(text: str) -> float | None:
         number = float(text) if text.isascii() and "_" not in text else math.nan
     except ValueError:
         return None
-    return number if 0 <= number <= LARGEST_NUMBER else None
+    return number + 0.0 if 0 <= number <= LARGEST_NUMBER else None  # no -0
 
 
 def is_whole(text: str) -> bool:

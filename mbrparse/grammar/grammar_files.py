@@ -26,46 +26,21 @@ from __future__ import annotations
 
 import io
 import math
-import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable
-from contextlib import suppress
 from dataclasses import replace
 from decimal import Decimal
-from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 from mbrparse.arguments import checked
 from mbrparse.errors import GrammarError
 from mbrparse.files import atomic_outputs, open_output, read_lines, source_name
-from mbrparse.grammar.fields import (
-    DOP_MAGIC,
-    LARGEST_NUMBER,
-    FieldsReader,
-    fields_of,
-    format_number,
-    is_whole,
-    split_at_blanks,
-)
+from mbrparse.grammar.fields import DOP_MAGIC, HeaderReader, fields_of, format_number
 from mbrparse.grammar.grammar_formats import is_nltk, read_nltk, rules_of_nltk
-from mbrparse.grammar.pcfg import PCFG, FloatArray, Grammar
-from mbrparse.grammar.rules import (
-    NO_CHILD,
-    SUM_TOLERANCE,
-    TERMINAL_KINDS,
-    RuleSet,
-    RuleTable,
-    TerminalKind,
-    Weight,
-    binarize_rules,
-    is_terminal,
-    row_keys,
-    rows_of_places,
-)
-from mbrparse.grammar.unknown_words import Collins, Tagger, UnknownWords, is_unknown, model_lines, read_fields
+from mbrparse.grammar.pcfg import PCFG, Grammar
+from mbrparse.grammar.rules import SUM_TOLERANCE, Rule, RuleSet, Weight, binarize_rules, is_terminal, unquote
+from mbrparse.grammar.unknown_words import Collins, Tagger, UnknownWords, is_unknown, model_lines
 from mbrparse.log import Log, counted, no_log
 
 if TYPE_CHECKING:
@@ -75,8 +50,8 @@ if TYPE_CHECKING:
 
 MAGIC = "mbrparse-grammar"
 VERSION = 1
-# What numbers are written with.
-_NUMERALS = str.maketrans("", "", "0123456789.eE+-")
+#: A rule, its probability and its count; those that are not known are NaN.
+_Row = tuple[Rule, float, float]
 
 
 @checked
@@ -102,7 +77,7 @@ def read_grammar(path: str | Path, *, normalize: bool = False, log: Log = no_log
     GrammarError
         It is no grammar, or one that charts cannot be computed with; with file, line and remedy.
     """
-    return _pcfg(_rule_table("".join(read_lines(path)), path, normalize, log), path, log)
+    return _pcfg(_rules("".join(read_lines(path)), path, normalize, log), path, log)
 
 
 @checked
@@ -117,11 +92,11 @@ def grammar(source: str | Path | nltk.PCFG, *, normalize: bool = False) -> PCFG:
     """
     place = "<grammar>"
     if isinstance(source, str) and ("\n" in source or is_nltk(source)):
-        return _pcfg(_rule_table(source, place, normalize, no_log), place, no_log)
+        return _pcfg(_rules(source, place, normalize, no_log), place, no_log)
     if isinstance(source, (str, Path)):
         return read_grammar(source, normalize=normalize)
     if hasattr(source, "productions"):
-        return _pcfg(RuleTable.of_rules(rules_of_nltk(source, normalize=normalize)), place, no_log)
+        return _pcfg(rules_of_nltk(source, normalize=normalize), place, no_log)
     remedy = "give a text of rules, a path, or an nltk.PCFG"
     raise GrammarError(f"a {type(source).__name__}, not a grammar", remedy=remedy)
 
@@ -129,7 +104,7 @@ def grammar(source: str | Path | nltk.PCFG, *, normalize: bool = False) -> PCFG:
 def read_any_grammar(path: str | Path, *, normalize: bool = False, log: Log = no_log) -> Grammar:
     """Read a grammar file of any kind, a PCFG's or a DOP grammar's; raises as ``read_grammar``."""
     content = _content("".join(read_lines(path)), path, normalize, log)
-    if isinstance(content, RuleTable):
+    if isinstance(content, RuleSet):
         return _pcfg(content, path, log)
     from mbrparse.grammar.dop_grammar import DopGrammar
 
@@ -145,7 +120,7 @@ def read_rules(
 
     Raises as ``read_grammar``.
     """
-    rules = _rule_table("".join(read_lines(path)), path, normalize, log).rules()
+    rules = _rules("".join(read_lines(path)), path, normalize, log)
     return replace(rules, unknown=_with_tagger(rules.unknown, path)) if tagger else rules
 
 
@@ -153,11 +128,10 @@ def read_rules_or_treebank(
     path: str | Path, *, normalize: bool = False, log: Log = no_log
 ) -> RuleSet | AddressedTreebank:
     """What a grammar file of any kind holds; raises as ``read_grammar``."""
-    content = _content("".join(read_lines(path)), path, normalize, log)
-    return content.rules() if isinstance(content, RuleTable) else content
+    return _content("".join(read_lines(path)), path, normalize, log)
 
 
-def _content(text: str, path: str | Path, normalize: bool, log: Log) -> RuleTable | AddressedTreebank:
+def _content(text: str, path: str | Path, normalize: bool, log: Log) -> RuleSet | AddressedTreebank:
     """What the text of a grammar file holds, checked."""
     first = next(filter(fields_of, io.StringIO(text)), "")
     begin, source = fields_of(first), source_name(path)
@@ -166,17 +140,16 @@ def _content(text: str, path: str | Path, normalize: bool, log: Log) -> RuleTabl
 
         return read_treebank(io.StringIO(text), path)
     if is_nltk(first) or (Path(path).suffix in (".nltk", ".pcfg") and begin[:1] != [MAGIC]):
-        return RuleTable.of_rules(read_nltk(io.StringIO(text), source, normalize=normalize, log=log))
-    table = _GrammarReader(source).read(text, begin)
-    if normalize:
-        table = RuleTable.of_rules(table.rules().normalized(source, log))
-    table.check(source)
-    return table
+        return read_nltk(io.StringIO(text), source, normalize=normalize, log=log)
+    rules = _GrammarReader(source, "rules").read(text)
+    rules = rules.normalized(source, log) if normalize else rules
+    rules.check(source)
+    return rules
 
 
-def _rule_table(text: str, path: str | Path, normalize: bool, log: Log) -> RuleTable:
+def _rules(text: str, path: str | Path, normalize: bool, log: Log) -> RuleSet:
     content = _content(text, path, normalize, log)
-    if not isinstance(content, RuleTable):
+    if not isinstance(content, RuleSet):
         raise GrammarError(
             "a DOP grammar, whose rules are not written out; this needs a PCFG",
             source=source_name(path),
@@ -187,16 +160,14 @@ def _rule_table(text: str, path: str | Path, normalize: bool, log: Log) -> RuleT
     return content
 
 
-def _pcfg(rules: RuleTable, path: str | Path, log: Log) -> PCFG:
-    if rules.header.unknown is not None:
-        unknown = _with_tagger(rules.header.unknown, path)
-        rules = replace(rules, header=replace(rules.header, unknown=unknown))
-        _note_unlisted(unknown, rules.texts, path, log)
-    if rules.children.shape[1] == 2:
-        return PCFG.from_table(rules)
-    binary = binarize_rules(rules.rules())
-    log(f"{counted(binary.changed, 'rule')} of three children or more binarized (see parse --debinarize)")
-    return PCFG.from_rules(binary.rules)
+def _pcfg(rules: RuleSet, path: str | Path, log: Log) -> PCFG:
+    if rules.unknown is not None:
+        rules = replace(rules, unknown=_with_tagger(rules.unknown, path))
+        _note_unlisted(rules.unknown, map(unquote, filter(is_terminal, rules.table.names)), path, log)
+    if max(len(rule.children) for rule in rules.rules) > 2:
+        rules, changed = binarize_rules(rules)
+        log(f"{counted(changed, 'rule')} of three children or more binarized (see parse --debinarize)")
+    return PCFG.from_rules(rules)
 
 
 def _with_tagger(unknown: UnknownWords | None, path: str | Path) -> UnknownWords | None:
@@ -240,152 +211,64 @@ def _numbers(weight: Weight) -> str:
     return f"{format_number(weight.probability)} {written}"
 
 
-class _GrammarReader(FieldsReader):
+class _GrammarReader(HeaderReader):
     """Reads a grammar in mbrparse's format."""
 
-    def __init__(self, source: str) -> None:
-        super().__init__(source)
-        self._kind: TerminalKind | None = None
-        self._unknown: UnknownWords | None = None
-        self._words: list[tuple[str, str]] = []
-        self._announced = -1
-        self._start: list[str] = []
-        # Probabilities and counts, first those of start symbols, and their lines.
-        self._numbers: tuple[list[str], list[str]] = [], []
-        self._lines: list[int] = []
-
-    def read(self, text: str, begin: list[str]) -> RuleTable:
-        """The rules of a text, whose first fields are ``begin``."""
-        if begin != [MAGIC, str(VERSION)]:
+    def read(self, text: str) -> RuleSet:
+        """The rules of a text."""
+        rows = self.rows(io.StringIO(text))
+        if next(rows, []) != [MAGIC, str(VERSION)]:
             raise self.error(
                 f"not a grammar file (its first line is not '{MAGIC} {VERSION}')",
                 "mbrparse grammar convert reads other formats, and a newer mbrparse its own",
             )
-        # A word may hold white space that str.split would take for a blank.
-        split = split_at_blanks if re.search(r"[^\S \t\n]", text) else str.split
-        probabilities, counts = self._numbers
-        names: list[str] = []  # a parent, its children, the next parent, ...
-        width: list[int] = []
-        ended = False
-        for self.line, line in enumerate(text.rstrip(" \t\r\n").split("\n"), start=1):
-            fields = split(line)
-            if not fields or fields[0][0] == "#":
-                continue
-            if ended:
-                raise self.error("text after the line 'end'")
+        starts: list[_Row] = []
+        rules: list[_Row] = []
+        for fields in rows:
             if len(fields) > 4 and fields[3] == "->":
-                probabilities.append(fields[0])
-                counts.append(fields[1])
-                self._lines.append(self.line)
-                width.append(len(fields) - 4)
-                names.append(fields[2])
-                names += fields[4:]
-            elif fields == ["end"]:
-                ended = True
-            elif fields != begin:
-                self._header_line(fields)
-        if not ended:
-            raise self.error("the file ends before its line 'end'", "it was cut off: write it again")
-        header = self._header()
-        self.check_announced(self._announced, len(width), "rules")
-        # A start symbol is the child of a rule that has no parent.
-        place = defaultdict[str, int](count().__next__)
-        starts = [number for name in self._start for number in (NO_CHILD, place[name])]
-        places = np.array([*starts, *map(place.__getitem__, names)], np.int64)
-        parent, children = rows_of_places(places, np.array([1] * len(self._start) + width))
-        last = self.line
-        mass, number = (self._column(texts) for texts in self._numbers)
-        for row in np.flatnonzero(np.isnan(mass) & np.isnan(number)).tolist():
-            self.line = self._lines[row]
-            raise self.error("neither a probability nor a count")
-        self.line = last
-        return self._completed(RuleTable(header, list(place), parent, children, mass, number))
-
-    def _header_line(self, fields: list[str]) -> None:
-        match fields:
-            case ["terminals", name] if name in TERMINAL_KINDS:
-                self._kind = TERMINAL_KINDS[name]
-            case ["unknown", *model]:
-                self._unknown = read_fields(model)
-                if self._unknown is None:
-                    raise self.error(
-                        f"not a model of unknown words: {' '.join(model)!r}",
-                        "it reads: unknown signature NUMBER, or: unknown collins NUMBER DIGEST (NUMBER: 2 or "
-                        "more)",
-                    )
-            case ["word", word, terminal] if self._unknown is not None:
-                self._words.append((word, terminal))
-            case ["start", name, probability, number]:
-                place = len(self._start)
-                self._numbers[0].insert(place, probability)
-                self._numbers[1].insert(place, number)
-                self._lines.insert(place, self.line)
-                self._start.append(name)
-            case ["rules", number] if is_whole(number):
-                self._announced = int(number)
-            case _:
+                rules.append((Rule(fields[2], tuple(fields[4:])), *self._numbers(fields[0], fields[1])))
+            elif len(fields) == 4 and fields[0] == "start":
+                starts.append((Rule("", (fields[1],)), *self._numbers(fields[2], fields[3])))
+            elif not self.reads(fields):
                 raise self.error(
                     "not a line of a grammar file", "rules read: PROBABILITY COUNT PARENT -> CHILDREN"
                 )
+        kind, unknown = self.header(len(rules), start=starts)
+        start = {rule.children[0]: weight for rule, weight in self._completed(starts).items()}
+        return RuleSet(kind, start, self._completed(rules), unknown)
 
-    def _header(self) -> RuleSet:
-        unknown = self._unknown
-        if self._kind is None or not self._start or self._announced < 0:
-            raise self.error("the header lacks 'terminals', 'start' or 'rules'")
-        if unknown is not None and self._kind != "words":
-            raise self.error("a model of unknown words, but terminals are tags", "remove the line 'unknown'")
-        if unknown is not None:
-            unknown = unknown.with_words(self._words)
-        return RuleSet(self._kind, {}, {}, unknown)
+    def _numbers(self, probability: str, number: str) -> tuple[float, float]:
+        """Numbers of 0 or more, NaN for ``-``."""
+        if probability == number == "-":
+            raise self.error("neither a probability nor a count")
+        mass = math.nan if probability == "-" else self.number(probability)
+        return mass, math.nan if number == "-" else self.number(number)
 
-    def _column(self, texts: list[str]) -> FloatArray:
-        """Numbers of 0 or more, by line; NaN for ``-``."""
-        # Python reads 1_000 and "nan", too.
-        if not "".join(texts).translate(_NUMERALS):
-            with suppress(ValueError):
-                values = np.array([math.nan if text == "-" else float(text) for text in texts]) + 0.0  # -0
-                if not ((values < 0) | (values > LARGEST_NUMBER)).any():
-                    return values
-        lines = self._lines
-        for text, self.line in zip(texts, lines, strict=True):
-            if text != "-":
-                self.number(text)
-        raise self.error("a number that cannot be read")
-
-    def _completed(self, rules: RuleTable) -> RuleTable:
-        """Compute missing probabilities from counts, add equal rules up; start symbols go to the header."""
-        names, parent, children, mass = rules.names, rules.parent, rules.children, rules.probability
-        with np.errstate(divide="ignore", invalid="ignore"):
-            # Not a number where a count of the parent is unknown.
-            share = rules.count / np.bincount(parent + 1, rules.count)[parent + 1]
-        lacking = np.isnan(mass) & np.isnan(share)
-        for row in np.flatnonzero(lacking | (np.abs(share - mass) > SUM_TOLERANCE)).tolist():
-            above = "the start distribution" if parent[row] < 0 else f"the rules of {names[parent[row]]}"
-            if lacking[row]:
-                raise self.error(f"{above} give neither all probabilities nor all counts")
-            below = " ".join(names[place] for place in children[row].tolist() if place != NO_CHILD)
-            key = below if parent[row] < 0 else f"{names[parent[row]]} -> {below}"
-            raise self.error(
-                f"{above} have counts and probabilities that disagree: {key} has {mass[row]:.6g}, but "
-                f"{rules.count[row]:g} of {rules.count[parent == parent[row]].sum():g}",
-                "write - for those that are to be computed",
-            )
-        mass = np.where(np.isnan(mass), share, mass)
-        keys = row_keys(parent + 1, *children.T + 1)
-        _, first, equal = np.unique(keys, return_index=True, return_inverse=True)
-        order = np.argsort(first)
-        kept = first[order]
-        mass, counts = (np.bincount(equal, each)[order].astype(np.float64) for each in (mass, rules.count))
-        parent, children = parent[kept], children[kept]
-        roots = int((parent < 0).sum())
-        start = {
-            names[place]: Weight(value, None if math.isnan(number) else number)
-            for place, value, number in zip(
-                children[:roots, 0].tolist(), mass[:roots].tolist(), counts[:roots].tolist(), strict=True
-            )
-        }
-        header = replace(rules.header, start=start)
-        return RuleTable(header, names, parent[roots:], children[roots:], mass[roots:], counts[roots:])
+    def _completed(self, rows: list[_Row]) -> dict[Rule, Weight]:
+        """Compute missing probabilities from counts, and add equal rules up."""
+        totals: defaultdict[str, float] = defaultdict(float)
+        for rule, _, number in rows:
+            totals[rule.parent] += number
+        completed: dict[Rule, Weight] = {}
+        for rule, mass, number in rows:
+            total = totals[rule.parent]  # not a number where a count of the parent is unknown
+            share = number / total if total else math.nan
+            probability = share if math.isnan(mass) else mass
+            if math.isnan(probability) or abs(share - probability) > SUM_TOLERANCE:
+                above = f"the rules of {rule.parent}" if rule.parent else "the start distribution"
+                if math.isnan(probability):
+                    raise self.error(f"{above} give neither all probabilities nor all counts")
+                raise self.error(
+                    f"{above} have counts and probabilities that disagree: "
+                    f"{str(rule).removeprefix(' -> ')} has {mass:.6g}, but {number:g} of {total:g}",
+                    "write - for those that are to be computed",
+                )
+            known = None if math.isnan(number) else number
+            if (equal := completed.get(rule)) is not None:
+                probability += equal.probability
+                known = None if known is None or equal.count is None else known + equal.count
+            completed[rule] = Weight(probability, known)
+        return completed
 
 
 @checked

@@ -21,8 +21,10 @@ from mbrparse.grammar.rules import (
     RuleSet,
     RuleTable,
     TerminalKind,
+    is_terminal,
     projected_labels,
     row_keys,
+    unquote,
 )
 from mbrparse.grammar.unknown_words import UnknownWords, is_unknown
 from mbrparse.treebank.labels import project
@@ -92,7 +94,7 @@ class PCFG:
     root_log_prob            float64 [symbols], -inf where a symbol is no root
     unknown                  the model of unknown words (None: they have no terminal)
     usual_tags               by terminal, the projected label that it has most often (None: a tag in a rule)
-    source                   the rules that it was made from, with counts (None in worker processes)
+    rules                    what it was made from, with counts (None in worker processes)
     """
 
     terminal_kind: TerminalKind
@@ -111,16 +113,11 @@ class PCFG:
     root_log_prob: FloatArray
     unknown: UnknownWords | None = None
     usual_tags: tuple[str | None, ...] = ()
-    source: RuleTable | None = field(default=None, repr=False)
+    rules: RuleSet | None = field(default=None, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
         """Worker processes need the arrays only."""
-        return {**self.__dict__, "source": None, "rules": None}
-
-    @cached_property
-    def rules(self) -> RuleSet | None:
-        """The rules that it was made from, if they are known."""
-        return None if self.source is None else self.source.rules()
+        return {**self.__dict__, "rules": None}
 
     @property
     def kind(self) -> Literal["pcfg"]:
@@ -207,36 +204,33 @@ class PCFG:
 
     @classmethod
     def from_rules(cls, rules: RuleSet) -> PCFG:
-        """Build the arrays; raises GrammarError for rules of three children or more."""
-        return cls.from_table(RuleTable.of_rules(rules))
-
-    @classmethod
-    def from_table(cls, rules: RuleTable) -> PCFG:
         """Build the arrays; raises GrammarError for rules of three children or more.
 
-        Probabilities that sum to one within the tolerance of ``RuleTable.check``, but not to the last digits,
+        Probabilities that sum to one within the tolerance of ``RuleSet.check``, but not to the last digits,
         are divided by their sum, so that no sentence has a probability above one.
         """
-        longer = rules.children[:, 2:].max(axis=1, initial=NO_CHILD) != NO_CHILD
-        if (longer & (rules.probability != 0)).any():
-            first = int(np.flatnonzero(longer & (rules.probability != 0))[0])
-            rule = list(rules.rules().rules)[first]
+        table = rules.table
+        longer = table.children[:, 2:].max(axis=1, initial=NO_CHILD) != NO_CHILD
+        if (longer & (table.probability != 0)).any():
+            first = int(np.flatnonzero(longer & (table.probability != 0))[0])
+            rule = list(rules.rules)[first]
             raise GrammarError(
                 f"{len(rule.children)}-ary rule {rule}: charts take rules of one or two children only",
                 remedy="train on binarized trees (mbrparse binarize), or binarize the rules: mbrparse "
                 "grammar convert",
             )
-        over, texts, (first, second) = rules.parent, rules.texts, rules.children.T[:2]
-        mass = _masses(rules)
-        possible, single = rules.probability != 0, second == NO_CHILD
-        over_terminal = single & rules.terminal[first]
+        over, (first, second) = table.parent, table.children.T[:2]
+        texts = [unquote(name) if is_terminal(name) else name for name in table.names]
+        mass = _masses(table)
+        possible, single = table.probability != 0, second == NO_CHILD
+        over_terminal = single & table.terminal[first]
         lexical, unary, binary = (
             np.flatnonzero(possible & kind) for kind in (over_terminal, single & ~over_terminal, ~single)
         )
-        start = [weight.probability for weight in rules.header.start.values()]
+        start = [weight.probability for weight in rules.start.values()]
         used = np.arange(len(start)), over[possible], first[possible & ~over_terminal], second[binary]
-        symbols = sorted(_distinct(*used), key=lambda place: (texts[place], rules.terminal[place]))
-        tags = np.array([place for place in symbols if rules.terminal[place]], np.int64)
+        symbols = sorted(_distinct(*used), key=lambda place: (texts[place], table.terminal[place]))
+        tags = np.array([place for place in symbols if table.terminal[place]], np.int64)
         leaves = np.append(first[lexical], tags)
         terminals = sorted(_distinct(leaves), key=texts.__getitem__)
         ids, terminal_ids = np.zeros((2, len(texts)), np.int32)
@@ -252,16 +246,16 @@ class PCFG:
             terminal_ids[leaves],
             ids[np.append(over[lexical], tags)],
         )
-        usual = _usual_tags(rules, np.flatnonzero(over_terminal))
+        usual = _usual_tags(table, np.flatnonzero(over_terminal))
         return cls(
-            rules.header.terminal_kind,
-            tuple(rules.names[place] for place in symbols),
+            rules.terminal_kind,
+            tuple(table.names[place] for place in symbols),
             tuple(texts[place] for place in terminals),
             *(parent, left, right, log_prob),
             *(unary_parent, unary_child, unary_log_prob),
             *(lexical_symbol, lexical_terminal, lexical_log_prob),
             _columns(root, np.arange(len(root)))[1],
-            rules.header.unknown,
+            rules.unknown,
             tuple(map(usual.get, terminals)),
             rules,
         )
@@ -269,7 +263,7 @@ class PCFG:
 
 def _usual_tags(rules: RuleTable, lexical: Integers) -> dict[int, str]:
     """By counts, or by probabilities if a count is unknown; ties go to the first in text order."""
-    counts, parent = rules.count[lexical], rules.parent[lexical]
+    counts, parent = rules.counts[lexical], rules.parent[lexical]
     projected = {place: project(rules.names[place]) for place in _distinct(parent)}
     labels = sorted(set(projected.values()))
     ids = {label: number for number, label in enumerate(labels)}

@@ -50,7 +50,26 @@ class Rule(NamedTuple):
         return " ".join((self.parent, "->", *self.children))
 
 
-@dataclass(frozen=True, slots=True)
+class RuleTable(NamedTuple):
+    """Rules of any length as columns, in their order.
+
+    names        the symbols, terminals in quotes: those of the start distribution, then any others
+    terminal     whether a name is a terminal's [names]
+    parent       int [rules]: places in ``names``
+    children     int [rules, 2 or more]: places in ``names``, NO_CHILD (-1) behind the last child
+    probability  float64 [rules]
+    counts       float64 [rules]; a count that is not known is NaN
+    """
+
+    names: list[str]
+    terminal: npt.NDArray[np.bool_]
+    parent: Integers
+    children: Integers
+    probability: npt.NDArray[np.float64]
+    counts: npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
 class RuleSet:
     """A probabilistic context-free grammar as in a file.
 
@@ -62,77 +81,26 @@ class RuleSet:
     rules: dict[Rule, Weight]
     unknown: UnknownWords | None = None
 
-    def check(self, source: str | None = None, lines: Mapping[str, int] | None = None) -> None:
-        """Raise GrammarError for a grammar that charts cannot be computed with (``RuleTable.check``)."""
-        RuleTable.of_rules(self).check(source, lines)
-
-    def normalized(self, source: str, log: Log = no_log) -> RuleSet:
-        """The same with the probabilities of each left-hand side divided by their sum, which is logged."""
-        what = {rule: f"the rules of {rule.parent}" for rule in self.rules}
-        starts = dict.fromkeys(self.start, "the start distribution")
-        return replace(
-            self,
-            start=_normalized(self.start, starts, source, log),
-            rules=_normalized(self.rules, what, source, log),
-        )
-
-
-@dataclass(frozen=True, eq=False)
-class RuleTable:
-    """Rules of any length as columns, in the order of their file.
-
-    header       the rest of the grammar: a rule set without rules
-    names        the symbols, terminals in quotes: those of the start distribution, then any others
-    parent       int [rules]: places in ``names``
-    children     int [rules, 2 or more]: places in ``names``, NO_CHILD (-1) behind the last child
-    probability  float64 [rules]
-    count        float64 [rules]; a count that is not known is NaN
-    """
-
-    header: RuleSet
-    names: list[str]
-    parent: Integers
-    children: Integers
-    probability: npt.NDArray[np.float64]
-    count: npt.NDArray[np.float64]
-
-    @classmethod
-    def of_rules(cls, rules: RuleSet) -> RuleTable:
-        """The columns of a rule set."""
+    @cached_property
+    def table(self) -> RuleTable:
+        """The rules as columns."""
         place = defaultdict[str, int](itertools.count().__next__)
-        list(map(place.__getitem__, rules.start))
-        places = np.array(
-            [place[name] for rule in rules.rules for name in (rule.parent, *rule.children)], np.int64
-        )
-        width = np.array([len(rule.children) for rule in rules.rules], np.int64)
-        weights = rules.rules.values()
-        return cls(
-            replace(rules, rules={}),
+        list(map(place.__getitem__, self.start))
+        width = np.array([len(rule.children) for rule in self.rules], np.int64)
+        children = np.full((len(width), max(2, width.max(initial=2))), NO_CHILD)
+        places = [(place[rule.parent], *map(place.__getitem__, rule.children)) for rule in self.rules]
+        children[np.arange(children.shape[1]) < width[:, None]] = [
+            child for row in places for child in row[1:]
+        ]
+        weights = self.rules.values()
+        return RuleTable(
             list(place),
-            *rows_of_places(places, width),
+            np.array([is_terminal(name) for name in place], np.bool_),
+            np.array([row[0] for row in places], np.int64),
+            children,
             np.array([weight.probability for weight in weights], np.float64),
             np.array([math.nan if weight.count is None else weight.count for weight in weights], np.float64),
         )
-
-    def rules(self) -> RuleSet:
-        """The same as a rule set."""
-        names = self.names
-        columns = (self.parent, self.probability, self.count, *self.children.T)
-        rules: dict[Rule, Weight] = {}
-        for parent, mass, counted, *places in zip(*(each.tolist() for each in columns), strict=True):
-            children = tuple([names[place] for place in places if place != NO_CHILD])
-            rules[Rule(names[parent], children)] = Weight(mass, None if math.isnan(counted) else counted)
-        return replace(self.header, rules=rules)
-
-    @cached_property
-    def terminal(self) -> npt.NDArray[np.bool_]:
-        """Whether a name is a terminal's [names]."""
-        return np.array([is_terminal(name) for name in self.names], np.bool_)
-
-    @cached_property
-    def texts(self) -> list[str]:
-        """The names, terminals without their quotes [names]."""
-        return [name[1:-1] if is_terminal(name) else name for name in self.names]
 
     def check(self, source: str | None = None, lines: Mapping[str, int] | None = None) -> None:
         """Raise GrammarError for a grammar that charts cannot be computed with.
@@ -140,7 +108,7 @@ class RuleTable:
         Checks that nonterminals are labels, that probabilities sum to one, that each nonterminal has a rule,
         and that each cycle of unary rules can be left. ``lines`` are those of symbols in the source.
         """
-        names, parent, probability = self.names, self.parent, self.probability
+        names, terminal, parent, children, probability, _ = self.table
         line_of = (lines or {}).get
         sizes = np.bincount(parent, minlength=len(names))
         for place in np.flatnonzero(sizes).tolist():
@@ -151,7 +119,7 @@ class RuleTable:
                 raise GrammarError(
                     error.message, source=source, line=line_of(names[place]), remedy=remedy
                 ) from None
-        start = [weight.probability for weight in self.header.start.values()]
+        start = [weight.probability for weight in self.start.values()]
         _check_sum("the start distribution", start, source, None)
         off = ~(np.abs(np.bincount(parent, probability, len(names)) - 1) <= SUM_TOLERANCE / 2)
         off[parent[(probability < 0) | (probability > 1)]] = True
@@ -159,7 +127,7 @@ class RuleTable:
             name, own = names[place], probability[parent == place].tolist()
             _check_sum(f"the rules of {name}", own, source, line_of(name))
         roots = np.arange(len(names)) < len(start)
-        lacking = [names[place] for place in np.flatnonzero((sizes == 0) & (roots | ~self.terminal))]
+        lacking = [names[place] for place in np.flatnonzero((sizes == 0) & (roots | ~terminal))]
         if lacking:
             name = min(lacking)
             raise GrammarError(
@@ -168,24 +136,24 @@ class RuleTable:
                 line=line_of(name),
                 remedy=f"give it one, or write it as a terminal: {quote(shortened(name))}",
             )
-        single = (self.children[:, 1] == NO_CHILD) & ~self.terminal[self.children[:, 0]]
+        single = (children[:, 1] == NO_CHILD) & ~terminal[children[:, 0]]
         others = np.bincount(parent[~single], probability[~single], len(names)).tolist()
         single &= probability > 0
         unary: dict[str, dict[str, float]] = {}
-        columns = (parent[single], self.children[single, 0], probability[single])
+        columns = (parent[single], children[single, 0], probability[single])
         for above, below, mass in zip(*(column.tolist() for column in columns), strict=True):
             unary.setdefault(names[above], {})[names[below]] = mass
         check_unary_rules(unary, dict(zip(names, others, strict=True)), str, source)
 
-
-def rows_of_places(places: Integers, width: Integers) -> tuple[Integers, Integers]:
-    """The parents [rules] and children [rules, 2 or more] of rules of these widths, one after the other."""
-    children = np.full((len(width), max(2, width.max(initial=2))), NO_CHILD)
-    first = np.cumsum(width + 1) - width  # of each rule's children
-    parents = np.zeros(len(places), np.bool_)
-    parents[first - 1] = True
-    children[np.arange(children.shape[1]) < width[:, None]] = places[~parents]
-    return places[parents], children
+    def normalized(self, source: str, log: Log = no_log) -> RuleSet:
+        """The same with the probabilities of each left-hand side divided by their sum, which is logged."""
+        what = {rule: f"the rules of {rule.parent}" for rule in self.rules}
+        starts = dict.fromkeys(self.start, "the start distribution")
+        return replace(
+            self,
+            start=_normalized(self.start, starts, source, log),
+            rules=_normalized(self.rules, what, source, log),
+        )
 
 
 def row_keys(*columns: Integers) -> npt.NDArray[np.int64]:

@@ -43,9 +43,9 @@ from mbrparse.arguments import checked
 from mbrparse.charts.exhaustive.factory import ChartFactory
 from mbrparse.errors import GrammarError
 from mbrparse.files import open_output, read_lines, source_name
-from mbrparse.grammar.fields import FieldsReader, format_number, is_whole
+from mbrparse.grammar.fields import HeaderReader, format_number
 from mbrparse.grammar.pcfg import PCFG, FloatArray
-from mbrparse.grammar.rules import TERMINAL_KINDS, TerminalKind, is_terminal, quote
+from mbrparse.grammar.rules import TerminalKind, is_terminal, quote
 from mbrparse.treebank.corpora.reading import SourceTree
 from mbrparse.treebank.labels import escape
 from mbrparse.treebank.outlines import constituents
@@ -188,23 +188,17 @@ def write_statistics(statistics: Statistics, path: str | Path) -> None:
 @checked
 def read_statistics(path: str | Path) -> Statistics:
     """Read a file of statistics; raises GrammarError with file, line and remedy."""
-    reader = FieldsReader(source_name(path))
+    reader = HeaderReader(source_name(path), "counts")
     rows = reader.rows(read_lines(path))
     if next(rows, []) != [MAGIC, str(VERSION)]:
         raise reader.error(
             f"not a file of statistics (its first line is not '{MAGIC} {VERSION}')",
             "gather them with: mbrparse train --statistics FILE",
         )
-    kind: TerminalKind | None = None
-    announced = -1
     read = 0
     counts: dict[str, Counter[Any]] = {"ngram": Counter(), "left": Counter(), "right": Counter()}
     for fields in rows:
         match fields:
-            case ["terminals", name] if name in TERMINAL_KINDS:
-                kind = TERMINAL_KINDS[name]
-            case ["counts", number] if is_whole(number):
-                announced = int(number)
             case [count, "ngram" as name, *tags] | [count, ("left" | "right") as name, _, *tags] if len(
                 fields
             ) == (5 if name == "ngram" else 4):
@@ -215,12 +209,10 @@ def read_statistics(path: str | Path) -> Statistics:
                     )
                 counts[name][tuple(fields[2:])] += reader.number(count)  # type: ignore[assignment]
                 read += 1
-            case _:
+            case _ if not reader.reads(fields):
                 raise reader.error(
                     "not a line of a file of statistics",
                     "counts read: COUNT ngram TAG TAG TAG, COUNT left SYMBOL TAG, COUNT right SYMBOL TAG",
                 )
-    if kind is None or announced < 0:
-        raise reader.error("the header lacks 'terminals' or 'counts'")
-    reader.check_announced(announced, read, "counts")
+    kind, _ = reader.header(read)
     return Statistics(kind, *(dict(counts[name]) for name in ("ngram", "left", "right")))

@@ -193,7 +193,7 @@ def over_tags(grammar: PCFG) -> PCFG:
         lexical_terminal=ids[order].astype(np.int32),
         lexical_log_prob=np.log(mass[symbols]),
         unknown=None,
-        source=None,
+        rules=None,
     )
 
 
