@@ -111,12 +111,6 @@ def cli(context: click.Context, config: str | None, no_config: bool) -> None:
         use_defaults(context, config)
 
 
-_OUT_OF_MEMORY = MbrparseError(
-    "out of memory",
-    remedy="use shorter sentences, a smaller grammar or file, or fewer --jobs",
-)
-
-
 def main() -> NoReturn:
     """Run the command line; the only place where errors become exit codes.
 
@@ -180,7 +174,9 @@ def _run() -> tuple[int, Exception | None]:
         return 1, error
     except (MemoryError, OSError) as error:  # of no file that was opened
         if isinstance(error, MemoryError) or error.errno == errno.ENOMEM:
-            return 1, _OUT_OF_MEMORY
+            return 1, MbrparseError(
+                "out of memory", remedy="use shorter sentences, a smaller grammar or file, or fewer --jobs"
+            )
         if isinstance(error, BrokenPipeError):
             # The reader of our output has left (| head): nothing is printed.
             # If files were to be written too, FileError says that they are not (``atomic_outputs``).
@@ -213,19 +209,12 @@ def flush_output() -> OSError | None:
 
     Nothing is tried again when the interpreter ends, which would complain, and change the exit code.
     """
-    with suppress(OSError):
-        _flush(sys.stderr)
-    try:
-        _flush(sys.stdout)
-    except OSError as error:
-        return error
-    return None
-
-
-def _flush(stream: object) -> None:
-    try:
-        stream.flush()  # type: ignore[attr-defined]
-    except OSError:
-        with suppress(OSError):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())  # type: ignore[attr-defined]
-        raise
+    lost = None
+    for stream in (sys.stderr, sys.stdout):
+        try:
+            stream.flush()
+        except OSError as error:
+            lost = error if stream is sys.stdout else None
+            with suppress(OSError):
+                os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+    return lost

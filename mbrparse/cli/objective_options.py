@@ -164,10 +164,6 @@ def output_paths(output: str, names: Sequence[str]) -> list[str]:
     return [output.replace("{objective}", name) for name in names]
 
 
-def _check_criterion(name: str) -> None:
-    mp.TreeRates(name)
-
-
 @dataclass(frozen=True)
 class CandidateOptions:
     """The candidates of each sentence, and the risk that chooses among them."""
@@ -187,7 +183,7 @@ class CandidateOptions:
     )
     risk: str | None = options.checked(
         "CRITERION",
-        _check_criterion,
+        lambda name: mp.TreeRates(name),  # noqa: PLW0108  # imported when it is called
         help="The criterion that minimum-risk maximizes the expectation of, as evaluate names it "
         "(labelled_f), counted on trees as they are written.",
     )

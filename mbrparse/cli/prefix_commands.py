@@ -122,14 +122,11 @@ def surprisal(
             if layout == "csv":
                 table.writerows(rows)
             elif layout == "json":
-                stream.writelines(json.dumps({**row, **_finite(row)}) + "\n" for row in rows)
+                for row in rows:  # JSON has no numbers that are not finite
+                    missing = {name: None for name in _NUMBERS if not math.isfinite(row[name])}
+                    stream.write(json.dumps(row | missing) + "\n")
             else:
                 _write_table(rows, stream)
-
-
-def _finite(row: surprisals.Row) -> dict[str, None]:
-    """What JSON has no numbers for."""
-    return {name: None for name in _NUMBERS if not math.isfinite(row[name])}
 
 
 _NUMBERS = ("surprisal", "lexical", "syntactic", "entropy", "log_prefix")

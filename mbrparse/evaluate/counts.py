@@ -31,24 +31,18 @@ from collections import Counter, deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import chain
-from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeVar, get_args
+from itertools import chain, filterfalse
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
 from mbrparse import errors
+from mbrparse.arguments import checked
 from mbrparse.evaluate.align import Alignment, BinarizedForm, Form, Place, TreeSource, check_gold
 from mbrparse.log import warn
 from mbrparse.treebank import binarize, clean, outlines
+from mbrparse.treebank import labels as codec
 from mbrparse.treebank.brackets import ReadTree
-from mbrparse.treebank.labels import (
-    JOIN,
-    is_continuation,
-    is_continuation_label,
-    parse_label,
-    project,
-    split_chain,
-)
 from mbrparse.treebank.tree import Tree
 
 if TYPE_CHECKING:
@@ -158,14 +152,16 @@ def equal_places(gold: Sequence[Hashable], guess: Sequence[Hashable]) -> list[tu
 
 def debinarized(trees: ComparedTrees) -> ComparedTrees:
     """The same without continuations, where there are any: n-ary trees."""
-    if not any(map(is_continuation_label, [*trees.gold.labels, *trees.guess.labels])):
+    if not any(map(codec.is_continuation_label, [*trees.gold.labels, *trees.guess.labels])):
         return trees
     gold, guess = _without_continuations(trees.gold), _without_continuations(trees.guess)
     return trees._replace(gold=gold, guess=guess, pairs=equal_pairs(gold, guess))
 
 
 def _without_continuations(tree: Brackets) -> Brackets:
-    kept = [place for place, label in enumerate(tree.labels) if not (place and is_continuation_label(label))]
+    kept = [
+        place for place, label in enumerate(tree.labels) if not (place and codec.is_continuation_label(label))
+    ]
     return Brackets([tree.spans[place] for place in kept], [tree.labels[place] for place in kept])
 
 
@@ -187,6 +183,7 @@ def parents(spans: Sequence[outlines.Span]) -> list[int]:
 CrossingReference = Literal["debinarized", "binarized"]
 
 
+@checked
 @dataclass(frozen=True, slots=True)
 class Comparison:
     """How constituents are compared.
@@ -199,7 +196,7 @@ class Comparison:
     the binarized gold itself. The former must be what Goodman (1996) did: for two binary trees B/N_C
     and C/N_G are equal, yet his tables have different values for them.
 
-    Raises MbrparseError at values that mean nothing, alone or together.
+    Raises MbrparseError at values that mean nothing together.
     """
 
     form: Form = "binarized"
@@ -207,11 +204,6 @@ class Comparison:
     unaries: bool = False
 
     def __post_init__(self) -> None:
-        if self.form not in get_args(Form) or self.crossing_reference not in get_args(CrossingReference):
-            raise errors.MbrparseError(
-                f"trees in form {self.form!r}, crossing reference {self.crossing_reference!r}",
-                remedy="trees are binarized or original, the reference is debinarized or binarized",
-            )
         if self.form == "original" and (self.unaries or self.crossing_reference == "binarized"):
             raise errors.MbrparseError(
                 "unaries and a binarized crossing reference apply to binarized trees, not to original ones"
@@ -265,7 +257,7 @@ def compared_labels(tree: outlines.Outline, form: Form, place: Place) -> list[st
     if form == "original":
         return tree.labels
     try:
-        return [project(label) for label in tree.labels]
+        return [codec.project(label) for label in tree.labels]
     except errors.LabelError as error:
         raise place.error(errors.LabelError, error.message, "is this tree in binarized form?") from None
 
@@ -275,7 +267,7 @@ def crossing_reference(spans: list[outlines.Span], labels: list[str], how: Compa
     if how.form == "original" or how.crossing_reference == "binarized":
         return spans
     rest = zip(spans[1:], labels[1:], strict=True)
-    return spans[:1] + [span for span, label in rest if not is_continuation(label)]
+    return spans[:1] + [span for span, label in rest if not codec.is_continuation(label)]
 
 
 def trees_in(form: Form) -> Callable[[TreeSource], Iterator[ReadTree]]:
@@ -286,7 +278,8 @@ def trees_in(form: Form) -> Callable[[TreeSource], Iterator[ReadTree]]:
     def note(tree: Tree) -> None:
         if not joined and (chain := _first_chain(tree)) is not None:
             joined.add(chain)
-            warn(f"joined chains are expanded, and {chain} counts as {len(split_chain(chain))} constituents")
+            size = len(codec.split_chain(chain))
+            warn(f"joined chains are expanded, and {chain} counts as {size} constituents")
 
     def original(source: TreeSource) -> Iterator[ReadTree]:
         if gold:
@@ -324,9 +317,9 @@ class _Gold:
 
     def joined(self, trees: Sequence[Tree]) -> bool:
         """Whether labels of these are chains of labels that are here, and no label here is such a chain."""
-        chains = {label for tree in trees for label in _labels(tree) if JOIN in label}
+        chains = {label for tree in trees for label in _labels(tree) if codec.JOIN in label}
         known = self.labels() if chains else self._labels
-        return not chains & known and any(known.issuperset(chain.split(JOIN)) for chain in chains)
+        return not chains & known and any(known.issuperset(chain.split(codec.JOIN)) for chain in chains)
 
 
 def _original(note: Callable[[Tree], None], gold: _Gold | None, source: TreeSource) -> Iterator[ReadTree]:
@@ -369,7 +362,7 @@ def _original(note: Callable[[Tree], None], gold: _Gold | None, source: TreeSour
 
 
 def _is_binarized(node: Tree) -> bool:
-    return is_continuation_label(node.label) if node.children else node.tag != node.label
+    return codec.is_continuation_label(node.label) if node.children else node.tag != node.label
 
 
 def _labels(tree: Tree) -> Iterator[str]:
@@ -380,15 +373,16 @@ def _labels(tree: Tree) -> Iterator[str]:
 def _would_change(label: str) -> bool:
     """Whether un-binarizing does anything to a label, if only to refuse it."""
     try:
-        return split_chain(parse_label(label).base) != (label,)
+        return codec.split_chain(codec.parse_label(label).base) != (label,)
     except errors.LabelError:
         return True
 
 
 def _first_chain(tree: Tree) -> str | None:
     """The first joined chain among a tree's constituents."""
-    bases = (parse_label(label).base for label in _labels(tree) if not is_continuation_label(label))
-    return next((base for base in bases if len(split_chain(base)) > 1), None)
+    labels = filterfalse(codec.is_continuation_label, _labels(tree))
+    bases = (codec.parse_label(label).base for label in labels)
+    return next((base for base in bases if len(codec.split_chain(base)) > 1), None)
 
 
 class SentenceCounts(NamedTuple):

@@ -159,10 +159,6 @@ def _marked(named: NamedTree) -> Iterator[str]:
 NO_PARSE = "(no parse)"
 
 
-class DrawingError(MbrparseError):
-    """A tree that is too deep to be drawn."""
-
-
 def read_sentences(
     paths: Sequence[str | Path],
     first: int = 1,
@@ -243,7 +239,7 @@ def legend(sentences: Sequence[Sentence]) -> list[str]:
 def captioned(sentences: Sequence[Sentence], numbered: bool) -> Iterator[tuple[list[str], NamedTree]]:
     """Yield each tree with the lines above it: its sentence's number and place, its file's name if several.
 
-    Raises DrawingError for a tree of more than MAX_DEPTH levels.
+    Raises MbrparseError for a tree of more than MAX_DEPTH levels.
     """
     for sentence in sentences:
         number = [f"sentence {sentence.number}"] if numbered else []
@@ -255,9 +251,9 @@ def captioned(sentences: Sequence[Sentence], numbered: bool) -> Iterator[tuple[l
             caption = ""
 
 
-def _too_deep(named: NamedTree) -> DrawingError:
+def _too_deep(named: NamedTree) -> MbrparseError:
     depth = 0 if named.tree is None else drawing.levels(named.tree)
-    return DrawingError(
+    return MbrparseError(
         f"too deep to be drawn: {depth} levels, of {drawing.MAX_DEPTH} at most", source=named.name
     )
 
@@ -270,7 +266,7 @@ def text_of(
     unicode_lines: bool = True,
     width: int | None = None,
 ) -> str:
-    """The trees in text (``draw_text``), one below the other, with captions; raises DrawingError."""
+    """The trees in text (``draw_text``), one below the other, with captions; raises MbrparseError."""
     draw = partial(drawing.draw_text, colours=colours, unicode_lines=unicode_lines, width=width)
     blocks = []
     for captions, named in captioned(sentences, numbered):
@@ -283,7 +279,7 @@ def text_of(
 
 
 def svg_of(sentences: Sequence[Sentence], numbered: bool = False) -> str:
-    """The trees as an SVG image, one below the other, with captions; raises DrawingError."""
+    """The trees as an SVG image, one below the other, with captions; raises MbrparseError."""
     parts = []
     for captions, (_, tree, marks, _) in captioned(sentences, numbered):
         parts += [drawing.heading(visible(caption)) for caption in captions]
@@ -293,7 +289,7 @@ def svg_of(sentences: Sequence[Sentence], numbered: bool = False) -> str:
 
 
 def latex_of(sentences: Sequence[Sentence], numbered: bool = False) -> str:
-    """The trees for LaTeX, below their captions as comments; raises DrawingError."""
+    """The trees for LaTeX, below their captions as comments; raises MbrparseError."""
     lines = ["% needs \\usepackage{forest}"]
     for captions, (_, tree, marks, _) in captioned(sentences, numbered):
         lines += [f"% {visible(caption)}" for caption in captions]

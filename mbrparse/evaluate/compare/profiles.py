@@ -30,10 +30,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from itertools import accumulate
-from typing import Literal, NamedTuple, TypeAlias, get_args
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
+from mbrparse.arguments import checked
 from mbrparse.errors import CorpusError, MbrparseError
 from mbrparse.evaluate import align, counts, criteria
 from mbrparse.evaluate.criteria import COVERAGE, MORE, PAPER, Column, Counts, Criterion, f_score, ratio
@@ -55,12 +56,10 @@ PENN_WORD_TAGS = frozenset({
 # fmt: on
 
 
+@checked
 @dataclass(frozen=True, slots=True)
 class SpanConventions:
-    """What counts. Trees are in original form; a parse loses the terminals that the gold's tags take out.
-
-    Raises MbrparseError at values that mean nothing.
-    """
+    """What counts. Trees are in original form; a parse loses the terminals that the gold's tags take out."""
 
     words: Words = "penn"  #: the terminals that count: by ``PENN_WORD_TAGS``, or all
     whole: Whole = "no"  #: spans of the whole sentence: none, all but the root's own, or all
@@ -70,13 +69,6 @@ class SpanConventions:
     bare_word: bool = False  #: a parse that is nothing but one word counts as a constituent
     shortest: int = 1  #: sentences of fewer words are left out
     longest: int | None = None  #: and those of more
-
-    def __post_init__(self) -> None:
-        if self.words not in get_args(Words) or self.whole not in get_args(Whole):
-            raise MbrparseError(
-                f"words {self.words!r}, whole sentences {self.whole!r}",
-                remedy="words are penn or all, whole sentences no, below-root or yes",
-            )
 
     def signature(self) -> dict[str, object]:
         """The part of a table's signature that this decides."""

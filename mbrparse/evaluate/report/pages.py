@@ -223,16 +223,13 @@ def facts(compared: KeptComparison, about: Mapping[str, str]) -> list[tuple[str,
     sentences = len(counts) // len(compared.names)
     gold = int(counts["gold"][:sentences].sum())
     sizes = f"{sentences:,} sentences, {words:,} words, {gold:,} gold constituents"
+    epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
+    now = datetime.fromtimestamp(int(epoch), UTC) if epoch.isdigit() else datetime.now(UTC)
     known = {
         **about,
         "sizes": sizes,
-        "date": _now().strftime("%Y-%m-%d %H:%M UTC"),
+        "date": now.strftime("%Y-%m-%d %H:%M UTC"),
         "version": f"mbrparse {version.__version__}",
         "signature": compared.evaluation.summary.signature,
     }
     return [(name, errors.visible(text)) for name, text in known.items()]
-
-
-def _now() -> datetime:
-    epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
-    return datetime.fromtimestamp(int(epoch), UTC) if epoch.isdigit() else datetime.now(UTC)
