@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -245,6 +244,11 @@ def evaluate(
     parameters = comparison.parameters()
     if parameters is not None and parameters.debug:
         note(f"{comparison.evalb}: DEBUG has no effect; --per-sentence and --by show more")
+    if comparison.criteria is None and tables.by is None:
+        # What is shown is counted: columns may be criteria that are not among the usual ones.
+        counted = ",".join(name for name in columns if not (name == "fell_back" and tables.details))
+        comparison = replace(comparison, criteria=counted or None)
+    settings = comparison.settings(parameters, by=tables.by, everything=tables.all_tests)
     if (
         parameters is not None
         and len(parses) == 1
@@ -252,13 +256,8 @@ def evaluate(
         and comparison.average == "pooled"
         and not is_candidate_file(parses[0], encoding)
     ):
-        _print_as_evalb(gold, parses[0], parameters, comparison, tables)
+        _print_as_evalb(gold, parses[0], settings, encoding, tables)
         return
-    if comparison.criteria is None and tables.by is None:
-        # What is shown is counted: columns may be criteria that are not among the usual ones.
-        counted = ",".join(name for name in columns if not (name == "fell_back" and tables.details))
-        comparison = replace(comparison, criteria=counted or None)
-    settings = comparison.settings(parameters, by=tables.by, everything=tables.all_tests)
     if tables.calibration:
         from mbrparse.evaluate.criteria import COVERAGE
         from mbrparse.evaluate.report.marked_trees import compare_sources
@@ -298,38 +297,31 @@ def _placed(counts: pd.DataFrame, gold: str) -> str:
 
 
 def _print_as_evalb(
-    gold: str,
-    parses: str,
-    parameters: EvalbParameters,
-    comparison: ComparisonOptions,
-    tables: TableOptions,
+    gold: str, parses: str, settings: EvaluationSettings, encoding: str, tables: TableOptions
 ) -> None:
     """EVALB's own output, the coverage on standard error."""
-    from mbrparse.evaluate.align import Sides, gold_file, parse_files, with_our_labels
-    from mbrparse.evaluate.compare.profiles import check_sides
+    from mbrparse.evaluate.align import Sides
+    from mbrparse.evaluate.compare import evaluation, profiles
     from mbrparse.evaluate.evalb.summary import Report, evalb_scores
 
     messages: list[str] = []
-    encoding, marks = comparison.encoding, comparison.marks()
-    sources = [gold_file(gold, encoding), *parse_files([parses], encoding)]
-    sides = Sides()
-    correct, source = (sides.watch(with_our_labels(one, marks, True)) for one in sources)
 
     def complain(message: str) -> None:
         messages.append(message)
         log(message)
 
-    [scores] = evalb_scores(correct, [source], parameters, complain)
+    parameters: Any = settings.how
+    correct, [source] = evaluation.file_sources(gold, [parses], settings, encoding)
+    sides = Sides()
+    [scores] = evalb_scores(sides.watch(correct), [sides.watch(source)], parameters, complain)
     report = Report(source.name, parameters.cutoff)
-    with ExitStack() as outputs:
-        outputs.enter_context(atomic_outputs())
-        counts = outputs.enter_context(open_output(tables.per_sentence)) if tables.per_sentence else None
-        stream = outputs.enter_context(open_output(tables.output))
-        for line in report.lines(with_progress(scores, "evaluate")):
-            stream.write(line)
-        if counts is not None:
-            counts.write(_placed(report.counts, correct.source))
-    check_sides(sides, parameters)
+    with atomic_outputs():
+        with open_output(tables.output) as stream:
+            stream.writelines(report.lines(with_progress(scores, "evaluate")))
+        if tables.per_sentence is not None:
+            with open_output(tables.per_sentence) as counts:
+                counts.write(_placed(report.counts, correct.source))
+    profiles.check_sides(sides, parameters)
     coverage, is_complete = report.coverage()
     note(coverage)
     if tables.strict and (messages or not is_complete):

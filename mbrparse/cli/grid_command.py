@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import make_dataclass
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -31,9 +31,6 @@ from mbrparse.cli.objective_options import objective_option
 from mbrparse.settings import file_digest
 from mbrparse.treebank.corpora.known_corpora import corpus_path
 from mbrparse.treebank.corpora.reading import corpus_digest, refuse_stream
-
-if TYPE_CHECKING:
-    from mbrparse.grid.cells import GridAxis
 
 COMMANDS = {
     "binarize": binarize_command.binarize,
@@ -119,7 +116,7 @@ def _check(corpus: str, digests: Mapping[str, str], written: Iterable[Path]) -> 
     options.check_outputs({"--output": there}, {"CORPUS": corpus_path(corpus), "a stage's file": read})
 
 
-def _axis(stage: str, text: str) -> GridAxis:
+def _axis(stage: str, text: str) -> Any:
     from mbrparse.grid.cells import GridAxis
 
     name, _, listed = text.partition("=")

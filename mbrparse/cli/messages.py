@@ -35,26 +35,6 @@ def compilation_noted() -> AbstractContextManager[object]:
     return announced(say)
 
 
-@contextmanager
-def every_minute(say: Callable[[], None]) -> Iterator[None]:
-    """Call ``say`` once a minute, in a thread, however long each part of the work takes."""
-    ended = threading.Event()
-
-    def run() -> None:
-        while not ended.wait(EVERY):
-            say()
-
-    thread = threading.Thread(target=run, daemon=True)
-    with suppress(RuntimeError):  # no thread can be started: no lines then
-        thread.start()
-    try:
-        yield
-    finally:
-        ended.set()
-        if thread.ident is not None:
-            thread.join()
-
-
 def with_progress(
     items: Iterable[Item],
     title: str,
@@ -89,9 +69,19 @@ def with_progress(
             left = f", {found['seconds_left'] / 60:.0f} min left" if found["seconds_left"] else ""
             note(f"{title}: {done:,} done, {found['per_second']} a second{left}")
 
+    ended = threading.Event()
+
+    def run() -> None:  # however long each part of the work takes
+        while not ended.wait(EVERY):
+            say()
+
+    thread = threading.Thread(target=run, daemon=True)
     with ExitStack() as stack:
         stack.callback(lambda: write(finished))
-        stack.enter_context(every_minute(say))
+        with suppress(RuntimeError):  # no thread can be started: no lines then
+            thread.start()
+            stack.callback(thread.join)
+        stack.callback(ended.set)
         if terminal:
             from rich.console import Console
             from rich.progress import Progress

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -13,10 +13,6 @@ from mbrparse.cli import messages, model_options, objective_options, options, wo
 from mbrparse.cli.commands import Finite, InputFile, Text, command, count_option, group, option
 from mbrparse.files import STANDARD
 from mbrparse.treebank.labels import PLAIN
-
-if TYPE_CHECKING:
-    from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors
-    from mbrparse.grammar.pcfg import Grammar
 
 
 @dataclass(frozen=True)
@@ -183,7 +179,7 @@ def parse(
         **vars(dop),
     )
     collected = None
-    known: Grammar | GivenPosteriors
+    known: Any
     if source.posteriors:
         known = given = source.given()
         remarks = objectives.lines_of(given)

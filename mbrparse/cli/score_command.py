@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -16,13 +17,6 @@ from mbrparse.cli import options, work_options
 from mbrparse.cli.commands import argument, command, count_option, group, option
 from mbrparse.cli.messages import note, with_progress
 from mbrparse.cli.model_options import InputOptions
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from mbrparse.decode.parser.sentences import GivenTree
-    from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors
-    from mbrparse.grammar.pcfg import PCFG
 
 
 @dataclass(frozen=True)
@@ -88,12 +82,12 @@ def score(
         options.refuse(["normalize", "mix"], "--grammar or --posteriors")
     options.check_outputs({"--output": output, "--log": machines.log}, known.files, {"TREES": trees})
     source, marks = files.source_name(trees), known.marks() or PLAIN
-    models: Sequence[PCFG | GivenPosteriors] = [] if jackknife else [known.model()]
+    models: Sequence[Any] = [] if jackknife else [known.model()]
     borders: Sequence[int] = ()
     # What can be read but once is kept as text.
     text = None if Path(trees).is_file() else list(files.read_lines(trees, encoding))
 
-    def given() -> Iterator[GivenTree]:
+    def given() -> Iterator[Any]:
         lines = files.read_lines(trees, encoding) if text is None else iter(text)
         return scoring.read_given_trees(trees, marks, form, lines)
 

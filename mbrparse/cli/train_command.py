@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -12,11 +13,6 @@ from mbrparse import files, log
 from mbrparse.cli import commands, options
 from mbrparse.cli.messages import compilation_noted, note, with_progress
 from mbrparse.treebank.corpora.reading import SourceTree, read_inputs
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from mbrparse.grammar.unknown_words import UnknownKind
 
 
 @dataclass(frozen=True)
@@ -40,12 +36,11 @@ class LexiconOptions:
     )
 
     @property
-    def model(self) -> UnknownKind | None:
+    def model(self) -> Any:
         """The model of unknown words, if there is one."""
         if self.terminals != "words" or self.unknown == "none":
             return None
-        kind: UnknownKind = self.unknown or "signature"
-        return kind
+        return self.unknown or "signature"
 
     def check(self, method: str, output: str) -> None:
         """Raise UsageError for options that lack others, or a file beside OUTPUT."""

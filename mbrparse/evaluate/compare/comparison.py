@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, Protocol, TypedDict, Unpack, runtime_checkable
 
@@ -141,7 +142,25 @@ def evaluation_settings(
     log = evaluation.to_standard_error if log is None else log
     if not (evalb is None or isinstance(evalb, EvalbParameters)):
         evalb = read_parameters(evalb, log)
-    counted = profiles.chosen_profile(profile, counts.Comparison(form, crossing_reference, unaries), evalb)
+    given = counts.Comparison(form, crossing_reference, unaries)
+    known = profiles.PROFILES
+    if evalb is not None:
+        if profile is not None or given != counts.PAPER_FORM:
+            raise MbrparseError("a profile, form, unaries and crossing_reference mean nothing with evalb")
+        counted = replace(known["evalb"], how=evalb)
+    elif isinstance(profile, profiles.Profile):
+        counted = profile
+    elif (profile or "goodman") in known:
+        counted = known[profile or "goodman"]
+    else:
+        raise MbrparseError(f"no profile is called {profile!r}", remedy=f"there are {', '.join(known)}")
+    if given != counts.PAPER_FORM:
+        if not isinstance(counted.how, counts.Comparison):
+            raise MbrparseError(
+                f"form, unaries and crossing_reference mean nothing with the profile {counted.name}",
+                remedy="they are goodman's",
+            )
+        counted = replace(counted, how=given)
     if keep_punctuation:
         counted = counted.with_punctuation()
     if criteria in ("paper", "all"):

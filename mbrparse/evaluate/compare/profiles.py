@@ -401,34 +401,6 @@ PROFILES = {
 }
 
 
-def chosen_profile(
-    profile: Profile | str | None,
-    comparison: counts.Comparison = counts.PAPER_FORM,
-    evalb: EvalbParameters | None = None,
-) -> Profile:
-    """The profile of this name; without one Goodman's (in that form), or EVALB's by its parameters.
-
-    Raises MbrparseError where the arguments do not go together.
-    """
-    if evalb is not None and (profile is not None or comparison != counts.PAPER_FORM):
-        raise MbrparseError("a profile, form, unaries and crossing_reference mean nothing with evalb")
-    if evalb is not None:
-        return replace(PROFILES["evalb"], how=evalb)
-    if not isinstance(profile, Profile):
-        name = profile or "goodman"
-        if name not in PROFILES:
-            raise MbrparseError(f"no profile is called {name!r}", remedy=f"there are {', '.join(PROFILES)}")
-        profile = PROFILES[name]
-    if comparison == counts.PAPER_FORM:
-        return profile
-    if not isinstance(profile.how, counts.Comparison):
-        raise MbrparseError(
-            f"form, unaries and crossing_reference mean nothing with the profile {profile.name}",
-            remedy="they are goodman's",
-        )
-    return replace(profile, how=comparison)
-
-
 def check_sides(sides: align.Sides, how: How) -> None:
     """Warn of what counts where trees are compared as they are, and likely should not (``Sides.check``)."""
     if isinstance(how, EvalbParameters):
