@@ -36,12 +36,6 @@ def _raw_trees(spec: str) -> tuple[Tree, ...]:
 
 
 @pytest.fixture(scope="session")
-def treebank_sample() -> tuple[Tree, ...]:
-    """300 raw trees from all of NLTK's Penn Treebank sample, which has 3,914."""
-    return _raw_trees("nltk:treebank")[::13][:300]
-
-
-@pytest.fixture(scope="session")
 def whole_treebank_sample() -> tuple[Tree, ...]:
     """All 3,914 of them: for tests of counts, which take long."""
     return _raw_trees("nltk:treebank")

@@ -133,9 +133,6 @@ def test_round_trips() -> None:
             refuses()
 
 
-# --- identities on random grammars -----------------------------------------------------
-
-
 # --- closed form and enumeration compared ----------------------------------------------
 
 
@@ -178,6 +175,3 @@ def constituents_of(
             if k >= least:
                 found[key] += p / total * (1 if least else k)
     return dict(found)
-
-
-# --- objectives on random grammars -----------------------------------------------------

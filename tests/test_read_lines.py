@@ -83,12 +83,6 @@ def test_what_is_no_text_encoding(encoding: str) -> None:
     assert str(error) == f"there is no encoding {encoding!r}; e.g. `encoding=latin-1`"
 
 
-@pytest.mark.parametrize("line", ["binarize", "split --test-last 2 --test-output -"])
-def test_commands_read_utf_16(line: str, command: Command) -> None:
-    text = "(S (NN café) x)\n(S (NN 東京) y)\n"
-    assert command(f"{line} - --encoding utf-16", stdin=text.encode("utf-16")).output == text
-
-
 def test_a_kind_of_file_in_no_other_encoding(command: Command, folder: Path) -> None:
     """Grammars are in UTF-8: no option reads another encoding, so that none is named."""
     (folder / "grammar").write_text(grammar_text("1 - S -> 'é' 'x'", terminals="words"), "latin-1")

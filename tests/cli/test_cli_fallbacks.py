@@ -18,9 +18,8 @@ PARSED = "(S (NP she) (VP (V saw) (NP (Det the) (N dog))))"
 
 
 @pytest.fixture(autouse=True)
-def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("toy.nltk").write_text(TOY)
+def grammar(folder: Path) -> None:
+    (folder / "toy.nltk").write_text(TOY)
 
 
 def printed(err: str) -> list[str]:

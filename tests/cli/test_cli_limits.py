@@ -14,9 +14,8 @@ TREE = "(S (A a) (B b))\n"
 
 
 @pytest.fixture(autouse=True)
-def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("trees").write_text(TREE)
+def files(folder: Path) -> None:
+    (folder / "trees").write_text(TREE)
 
 
 def test_a_file_of_posteriors_that_promises_too_many_words(command: Command) -> None:

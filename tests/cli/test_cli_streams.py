@@ -51,16 +51,8 @@ def test_files_that_cannot_be_read_or_written(words: str, command: Command, fold
     [
         ("binarize", "", "<stdin>: no trees in the input; trees are written in brackets"),
         ("binarize", "(S x y)\n(S (A x y)\n", "<stdin>:2: unbalanced brackets"),
-        (
-            "debinarize",
-            "(S x y)\n(S (^X x y) z)\n",
-            "<stdin>:2: label '^X' has no base before its annotations",
-        ),
         ("train", "(S x y)\n(S x y z)\n", "<stdin>:2: constituent S has 3 children, not 2; binarize"),
         ("grammar convert", "", "<stdin>:1: not a grammar file"),
-        ("grammar convert", GRAMMAR[:60], "<stdin>:5: not a line of a grammar file"),
-        ("grammar convert", GRAMMAR.replace("1 2 S", "0.5 - S"), "<stdin>: the rules of S have prob"),
-        ("sample -n 1", "(S x y)\n", "<stdin>:1: not a grammar file"),
     ],
 )
 def test_input_that_is_not_what_it_should_be(

@@ -1,6 +1,5 @@
 """Words as terminals from the command line: ``train --unknown``, and ``parse`` with what it left."""
 
-import re
 from pathlib import Path
 
 import pytest
@@ -97,30 +96,3 @@ def test_info_and_conversion(command: Command) -> None:
     assert Path("copy").read_text() == grammar
     train(command, "--unknown none")
     assert "\nunknown words          none\n" in command("grammar info g").output
-
-
-@pytest.mark.long
-@pytest.mark.usefixtures("treebank_sample")  # skips, or fails, where the data is missing
-def test_the_sample(command: Command) -> None:
-    """Raw text of the last tenth: nothing unknown is left, and recall is far above that of fall-backs."""
-    command("binarize nltk:treebank --max-length 20 -o all")
-    command("split all --test-fraction 0.1 --train-output train --test-output test")
-    gold = [read_tree(line) for line in Path("test").read_text().splitlines()]
-    Path("text").write_text("".join(" ".join(tree.words()) + "\n" for tree in gold))
-    recall = {}
-    for kind in ("none", *KINDS):
-        train(command, f"--unknown {kind}", trees="train")
-        outcome = command("parse -g g text -o parses")
-        assert outcome.code == 0
-        unseen = command("parse -g g", stdin="Zork grumbled 77-fold stimplers .\n").err
-        assert f"mbrparse: 1 sentence, {int(kind == 'none')} fell back" in unseen
-        found = [read_tree(line) for line in Path("parses").read_text().splitlines()]
-        assert [tree.words() for tree in found] == [tree.words() for tree in gold]
-        assert ("unknown terminal" in outcome.err) == (kind == "none")
-        fallen = re.search(r"(\d+) fell back", outcome.err)
-        assert fallen is not None
-        assert kind == "none" or int(fallen.group(1)) <= 0.01 * len(gold)
-        table = command("evaluate test parses --format csv").output
-        header, row = (line.split(",") for line in table.splitlines()[:2])
-        recall[kind] = float(row[header.index("labelled_recall")])
-    assert recall["none"] + 0.2 < min(recall["signature"], recall["collins"]), recall

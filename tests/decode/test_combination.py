@@ -270,24 +270,6 @@ def test_options_that_do_not_fit(command: Command) -> None:
         assert message in command(f"combine {options}").usage_error
 
 
-def test_a_bracket_is_right_once(command: Command) -> None:
-    """With weights by label the shares of a span's labels add up to more than one."""
-    Path("one.mrg").write_text("(NP (D a) (D b))\n")
-    Path("two.mrg").write_text("(S (D a) (D b))\n")
-    Path("dev-one.mrg").write_text("(NP (D a) (D b))\n(VP (D a) (D b))\n(S (D a) (D b))\n")
-    Path("dev-two.mrg").write_text("(VP (D a) (D b))\n(S (D a) (D b))\n(NP (D a) (D b))\n")
-    Path("gold.mrg").write_text("(NP (D a) (D b))\n(S (D a) (D b))\n(VP (D a) (D b))\n")
-    by = "--weights-from gold.mrg --dev dev-one.mrg --dev dev-two.mrg --weights-by label"
-    done = command(f"combine one.mrg two.mrg {by} --objective bracketed-f --details d.jsonl")
-    assert done.output == "(NP (D a) (D b))\n"
-    row = json.loads(Path("d.jsonl").read_text())["trees"]["bracketed-f"]
-    assert (row["constituents"], row["expected_bracketed"]) == (2.0, 1.0)
-    assert row["expected_score"] == pytest.approx(2 / 3)
-    # No system has a weight for the label that it gives.
-    done = command(f"combine two.mrg one.mrg {by} --objective labelled-f")
-    assert done.output == "(NP (D a) (D b))\n"
-
-
 def test_a_single_word_has_a_label_that_was_voted_for(command: Command) -> None:
     Path("one.mrg").write_text("(PP (D a))\n(D a)\n(VP (D a) (D b))\n")
     Path("two.mrg").write_text("(NP (D a))\n(D a)\n(VP (D a) (D b))\n")

@@ -18,6 +18,8 @@ from mbrparse.decode.parser.sentences import Line
 from mbrparse.decode.posteriors.posteriors_file import read_posteriors
 from mbrparse.treebank.tree import Tree
 
+# Random posteriors are no marginals of trees.
+pytestmark = pytest.mark.filterwarnings("ignore::mbrparse.MbrparseWarning")
 Listed = dict[naive.LabelledSpan, float]
 FREE = tuple(
     objective

@@ -8,7 +8,7 @@ from conversion import names_of, nodes_of, to_pcfg
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from strategies import derived
-from test_sampler_of_derivations import AMBIGUOUS, Listed, listed
+from test_sampler_of_derivations import Listed, listed
 from unary_strategies import unary_cases
 
 from mbrparse.charts.exhaustive.factory import ChartFactory, ForestCharts
@@ -52,13 +52,3 @@ def test_ties_come_by_split() -> None:
     chart = ChartFactory(to_pcfg(twin)).chart(to_pcfg(twin).encode(["x"] * 5))
     inner = [node for node in best[0][0] if node[1] - node[0] > 1]
     assert [(start, end) for start, end, _ in chart.viterbi().nodes] == [node[:2] for node in inner]
-
-
-@pytest.mark.long
-def test_long_sentences() -> None:
-    best = found(AMBIGUOUS, ["x"] * 300, 10)
-    assert [len(nodes) for nodes, _ in best] == [599] * 10
-    assert len({nodes for nodes, _ in best}) == 10
-    grammar = to_pcfg(AMBIGUOUS)
-    chart = ChartFactory(grammar).chart(grammar.encode(["x"] * 300))
-    assert best[0][1] == pytest.approx(chart.viterbi().log_prob, abs=1e-6)

@@ -55,6 +55,7 @@ def listed(found: GivenPosteriors, sentence: int) -> dict[tuple[int, int, str, b
     return dict(zip(keys, found.g[rows].tolist(), strict=True))
 
 
+@pytest.mark.filterwarnings("ignore::mbrparse.MbrparseWarning")  # of each random file
 @given(models())
 def test_a_mixture_is_the_sum_of_weighted_posteriors(
     drawn: tuple[list[int], list[Model], list[float]],
@@ -63,6 +64,7 @@ def test_a_mixture_is_the_sum_of_weighted_posteriors(
     with tempfile.TemporaryDirectory() as folder:
         files = [written(Path(folder) / f"{place}.npz", lengths, model) for place, model in enumerate(found)]
     with warnings.catch_warnings(record=True) as notes:
+        warnings.simplefilter("always")
         mixed = mp.mix_posteriors(files, weights)
     lacking = 0
     for sentence, length in enumerate(lengths):

@@ -1,10 +1,7 @@
 """General Recall and F over n-ary trees, against all sets of constituents that do not cross."""
 
-import naive
 import pytest
-from conversion import to_pcfg
 
-from mbrparse.decode.objectives import OBJECTIVES, Item, Objective, Space
 from mbrparse.decode.parser.parser import Parser
 from mbrparse.grammar.grammar_files import grammar
 from mbrparse.treebank.binarize import debinarize
@@ -31,25 +28,6 @@ def test_copies_of_a_label_do_not_make_it_probable() -> None:
     assert parse.expected_scores["general-recall"] == pytest.approx(1.6)
     assert parse.posteriors is not None
     assert parse.posteriors.labelled(1, 3, "B") == pytest.approx(0.4)
-
-
-def test_general_recall_has_both_recalls_for_special_cases() -> None:
-    grammar = to_pcfg(
-        naive.Grammar(
-            {"S": 1.0},
-            {("S", "S", "S"): 0.3, ("S", "A", "S"): 0.2, ("A", "S", "A"): 0.4, ("S", "A", "A"): 0.1},
-            {("S", "x"): 0.4, ("A", "x"): 0.6},
-        )
-    )
-    for name, item in (("labelled-recall", Item.LABELLED_SPAN), ("bracketed-recall", Item.SPAN)):
-        row = Objective("general", Space.NARY, ((item, 1.0),))
-        for space in (Space.FREE, Space.GRAMMAR):
-            ours, theirs = row.within(space), OBJECTIVES[name].within(space)
-            for length in (1, 2, 7, 30):
-                parse = Parser(grammar, ours, theirs).parse([["x"] * length])[0]
-                assert parse.trees[0] == parse.trees[1]
-                one, other = parse.expected_scores.values()
-                assert one == other
 
 
 def test_trees_are_written_unbinarized_fall_backs_too() -> None:

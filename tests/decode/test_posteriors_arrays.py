@@ -81,7 +81,8 @@ def test_the_null_label_is_left_out(null: Any, ends: str) -> None:
     assert "NULL" not in with_null.labels
     assert decoded(with_null) == TREES
     # Unless it is told, it is a label like the others.
-    assert "NULL" in mp.posteriors(marginals(ends, 0.25), LENGTHS, LABELS, ends).labels
+    with pytest.warns(mp.MbrparseWarning, match="NULL is taken for a phrase's name"):
+        assert "NULL" in mp.posteriors(marginals(ends, 0.25), LENGTHS, LABELS, ends).labels
 
 
 def test_over_one_word_are_constituents_but_for_tags() -> None:
@@ -147,6 +148,7 @@ def test_what_is_wrong_is_said(arguments: dict[str, Any], message: str) -> None:
     assert "\n" not in said
 
 
+@pytest.mark.filterwarnings("ignore::mbrparse.MbrparseWarning")
 @given(data=st.data())
 def test_entries_are_those_of_the_array(data: st.DataObject) -> None:
     """By looking at each cell of the array."""

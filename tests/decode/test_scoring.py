@@ -190,7 +190,7 @@ def naively_lacking(grammar: naive.Grammar, tree: Tree, nary: bool) -> tuple[lis
 
 
 @st.composite
-def any_trees_over(draw: st.DrawFn, words: Sequence[str], nary: bool, tagged: bool = False) -> Tree:
+def any_trees_over(draw: st.DrawFn, words: Sequence[str], nary: bool, tagged: bool) -> Tree:
     """A tree of any labels, one of them unknown."""
     if len(words) == 1:
         return Tree(draw(st.sampled_from("SAX")), word=words[0]) if tagged else Tree(words[0])
@@ -199,18 +199,6 @@ def any_trees_over(draw: st.DrawFn, words: Sequence[str], nary: bool, tagged: bo
     ends = [0, *sorted(cuts), len(words)]
     parts = [draw(any_trees_over(words[i:j], nary, tagged)) for i, j in itertools.pairwise(ends)]
     return Tree(draw(st.sampled_from(["S", "A", "X"] if nary else ["S", "S_Cont", "A", "X"])), parts)
-
-
-@given(st.data(), grammars(), st.booleans())
-def test_rules_that_were_never_seen(data: st.DataObject, grammar: naive.Grammar, nary: bool) -> None:
-    words = data.draw(st.lists(st.sampled_from(["x", "y", "z"]), min_size=2, max_size=5))
-    tree = data.draw(any_trees_over(words, nary))
-    known = to_pcfg(grammar, NAMES)
-    spans = [(start, end, label) for start, end, label in constituents(tree)]
-    told = TreeProbability(known).lacking(spans, known.encode(words), tree.leaves(), nary)
-    start, lacking = naively_lacking(grammar, tree, nary)
-    assert told == start + lacking
-    assert (TreeProbability(known).log_prob(spans, known.encode(words), nary) == -math.inf) == bool(told)
 
 
 @st.composite
@@ -227,16 +215,19 @@ def grammars_of_words(draw: st.DrawFn) -> naive.Grammar:
     )
 
 
-@given(st.data(), grammars_of_words(), st.booleans())
-def test_rules_over_the_tags_of_a_tree(data: st.DataObject, grammar: naive.Grammar, nary: bool) -> None:
-    words = data.draw(st.lists(st.sampled_from(["x", "y"]), min_size=2, max_size=4))
-    tree = data.draw(any_trees_over(words, nary, tagged=True))
-    known = PCFG.from_rules(replace(to_rules(grammar, NAMES), terminal_kind="words"))
+@given(st.data(), st.booleans(), st.booleans())
+def test_rules_that_were_never_seen(data: st.DataObject, nary: bool, tagged: bool) -> None:
+    """Over words that have tags, first what is above the words, then the words."""
+    grammar = data.draw(grammars_of_words() if tagged else grammars())
+    words = data.draw(st.lists(st.sampled_from("xy" if tagged else "xyz"), min_size=2, max_size=5))
+    tree, rules = data.draw(any_trees_over(words, nary, tagged)), to_rules(grammar, NAMES)
+    known = PCFG.from_rules(replace(rules, terminal_kind="words") if tagged else rules)
     spans = [(start, end, label) for start, end, label in constituents(tree)]
     told = TreeProbability(known).lacking(spans, known.encode(words), tree.leaves(), nary)
     start, lacking = naively_lacking(grammar, tree, nary)
-    # First what is above the words, then the words.
-    assert told == sorted(start + lacking, key=lambda rule: "'" in rule)
+    assert told == sorted(start + lacking, key=lambda rule: tagged and "'" in rule)
+    unlikely = TreeProbability(known).log_prob(spans, known.encode(words), nary) == -math.inf
+    assert tagged or unlikely == bool(told)
 
 
 def test_the_columns_of_what_is_suspicious() -> None:

@@ -61,16 +61,6 @@ def test_sentences_with_a_beginning_and_a_length(data: st.DataObject, rules: Rul
     assert found == pytest.approx(wanted(rules, prefix, kept), rel=EXACT, abs=EXACT)
 
 
-@pytest.mark.long
-def test_long_prefixes() -> None:
-    """300 words of 1e-5 each do not leave the range of numbers."""
-    rules = rules_of({"S -> S S": 0.3, "S -> a": 0.7e-5, "S -> b": 0.7 - 0.7e-5})
-    (tree,) = ConditionedSampler(rules, 1, ["a"] * 300).trees(1)
-    assert tree.words()[:300] == ("a",) * 300
-    (tree,) = ConditionedSampler(rules, 1, ["a"] * 50, (60, 60)).trees(1)
-    assert len(tree.words()) == 60
-
-
 def test_no_such_sentence() -> None:
     rules = rules_of({"S -> x y": 0.5, "S -> y": 0.5})
     for prefix, lengths in ((["x", "x"], None), (["y", "y"], None), ([], (3, 9)), (["x"], (1, 1))):

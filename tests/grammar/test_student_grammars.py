@@ -21,10 +21,9 @@ TREE = "(S (NP she) (VP (VP (V saw) (NP (Det the) (N dog))) (PP (P with) (NP (De
 
 
 @pytest.fixture(autouse=True)
-def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("toy.nltk").write_text(TOY)
-    Path("trees").write_text(TREE)
+def grammar(folder: Path) -> None:
+    (folder / "toy.nltk").write_text(TOY)
+    (folder / "trees").write_text(TREE)
 
 
 # --- read by every command, without a conversion -----------------------------------------

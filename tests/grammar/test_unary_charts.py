@@ -1,4 +1,7 @@
-"""Charts of grammars with unary rules, in closed forms; tests/fuzz compares them with the naive twin."""
+"""Charts of grammars with unary rules, in closed forms; tests/fuzz compares them with the naive twin.
+
+Cycles that are hardly ever left, and probabilities that sum to one only nearly.
+"""
 
 import math
 from fractions import Fraction
@@ -7,12 +10,14 @@ import naive
 import naive_objectives
 import naive_unary
 import pytest
+from commandline import grammar_text
 from conversion import derivation_of, posteriors_of, rules_of, to_naive, to_pcfg
 from hypothesis import given
 from hypothesis import strategies as st
 from naive_objectives import projection_of
 from unary_strategies import FEW_LABELS, unary_cases
 
+import mbrparse as mp
 from mbrparse.charts.chart import Chart
 from mbrparse.charts.exhaustive.factory import ChartFactory
 from mbrparse.charts.rule_tables import unary_closure
@@ -20,7 +25,7 @@ from mbrparse.charts.spans import cell_of
 from mbrparse.decode.parser.parser import Parser
 from mbrparse.errors import GrammarError
 from mbrparse.grammar.pcfg import PCFG
-from mbrparse.grammar.rules import RuleSet
+from mbrparse.grammar.rules import Rule, RuleSet, Weight
 
 
 def chart_of(rules: RuleSet, sentence: str) -> tuple[PCFG, Chart]:
@@ -149,3 +154,43 @@ def test_copies_of_a_label_are_counted(case: tuple[naive.Grammar, list[str]], k:
     assert known.expected_constituents() == pytest.approx(float(sum(expected.values())))
     nary = sum(p for (_, _, x), p in expected.items() if not x.endswith("_Cont"))
     assert known.expected_nary_constituents() == pytest.approx(float(nary), abs=1e-12)
+
+
+def log_prob(rules: str) -> float:
+    """The sentence x's, under rules of which S is the start."""
+    [parse] = mp.Parser(mp.grammar(grammar_text(rules, terminals="words")), "labelled-tree").parse("x")
+    assert parse.reason is None
+    return parse.log_prob
+
+
+@pytest.mark.parametrize("leaves", [1e-6, 1e-9, 1e-12, 1e-14])
+def test_cycles_of_one_rule_and_of_two(leaves: float) -> None:
+    one = f"{1 - leaves!r} - S -> S; {leaves!r} - S -> 'x'"
+    two = f"{1 - leaves!r} - S -> T; {leaves!r} - S -> 'x'; {1 - leaves!r} - T -> S; {leaves!r} - T -> 'x'"
+    for rules in (one, two):
+        assert log_prob(rules) == pytest.approx(0, abs=1e-12)
+
+
+def test_sums_within_the_tolerance_are_made_one() -> None:
+    for excess in (9e-7, 4e-7, -4e-7, -9e-7):
+        stays = 1 - 1e-6
+        for rules in (
+            f"{stays!r} - S -> S; {1e-6 + excess!r} - S -> 'x'",
+            f"{stays + excess!r} - S -> S; 1e-6 - S -> 'x'",
+            f"{1 + excess!r} - S -> T; {1 + excess!r} - T -> 'x'",
+        ):
+            assert log_prob(rules) == pytest.approx(0, abs=1e-9)
+
+
+def test_what_is_never_left_is_refused() -> None:
+    for rules in ("1 - S -> S", "0.9999995 - S -> S", "1 - S -> T; 1 - T -> S"):
+        with pytest.raises(GrammarError, match="never left"):
+            log_prob(rules)
+
+
+def test_sums_of_one_are_left_to_the_last_bit() -> None:
+    thirds = {Rule("S", (f"'{x}'",)): Weight(1 / 3) for x in "xyz"}
+    tenths = {Rule("T", (f"'{x}'",)): Weight(0.1) for x in "abcdefghij"}
+    built = PCFG.from_rules(RuleSet("words", {"S": Weight(0.7), "T": Weight(0.3)}, thirds | tenths))
+    assert set(built.lexical_log_prob.tolist()) == {math.log(1 / 3), math.log(0.1)}
+    assert {math.log(0.7), math.log(0.3)} == set(built.root_log_prob.tolist())

@@ -127,22 +127,6 @@ def test_files_keep_the_model(
     assert path.read_bytes() == text
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("rare", [2, 6])
-def test_the_threshold_is_exact(kind: UnknownKind, rare: int) -> None:
-    treebank = [
-        *sentence_of("The/DT dogs/NNS", rare - 1),
-        *sentence_of("The/DT cats/NNS", rare),
-        # The sum over tags counts.
-        *sentence_of("The/DT bark/NN", 1),
-        *sentence_of("They/PRP bark/VB", rare - 1),
-    ]
-    found = lexicon(trained(kind, treebank, rare))
-    assert "dogs" not in found
-    assert found["cats"] == {"NNS"}
-    assert found["bark"] == {"NN", "VB"}
-
-
 # Signatures
 
 

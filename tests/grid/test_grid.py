@@ -2,12 +2,9 @@
 
 import csv
 import math
-import signal
-import time
 from pathlib import Path
 
 import pytest
-from children import started
 from commandline import Command
 from hypothesis import given
 from hypothesis import strategies as st
@@ -177,14 +174,3 @@ def test_another_corpus_is_another_grid(command: Command) -> None:
     assert command(grid).output == table
     Path("c").unlink()
     assert command(grid).last_error == "mbrparse: c: no such file"
-
-
-@pytest.mark.long
-def test_a_grid_that_is_ended_leaves_no_temporary_files(folder: Path) -> None:
-    with started(f"grid embedded:flights -o {folder}/out --folds 8 --jobs 2") as process:
-        while not list((folder / "out" / "work").glob("*/*")):
-            assert process.poll() is None
-            time.sleep(0.01)
-        process.send_signal(signal.SIGTERM)
-    assert process.returncode == 143
-    assert {path.name for path in Path("out").iterdir()} == {"cells", "trees"}

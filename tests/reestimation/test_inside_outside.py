@@ -135,13 +135,6 @@ def test_improbable_rules_are_dropped(command: Command) -> None:
     assert "0 fell back" in command("parse -g g -", stdin="a b c a b\n").err
 
 
-def test_statistics_of_standard_input_are_those_of_the_file(command: Command) -> None:
-    assert command(f"{TRAIN} --iterations 2 -o g --statistics a").code == 0
-    standard = TRAIN.replace("trees.mrg", "-")
-    assert command(f"{standard} --iterations 2 -o g --statistics b", stdin=TREES).code == 0
-    assert Path("a").read_text() == Path("b").read_text()
-
-
 def test_what_changes_the_grammar_and_what_does_not(command: Command) -> None:
     assert command("binarize trees.mrg -o binary.mrg").code == 0
     line = f"{TRAIN} --iterations 3"

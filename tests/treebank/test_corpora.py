@@ -134,9 +134,6 @@ def test_missing_corpus_names_the_command_that_fetches_it() -> None:
         texts("nltk:treebank")
 
 
-# --- our own -----------------------------------------------------------------------------
-
-
 # --- bytes that are no text ----------------------------------------------------------------
 
 

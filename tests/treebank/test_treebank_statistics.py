@@ -18,7 +18,6 @@ from hypothesis import strategies as st
 from tree_strategies import labels, trees
 
 from mbrparse.errors import MbrparseError
-from mbrparse.treebank.brackets import read_tree
 from mbrparse.treebank.corpora.reading import SourceTree, read_corpus
 from mbrparse.treebank.corpora.treebank_statistics import (
     NUMBERED,
@@ -248,11 +247,3 @@ def test_the_reader_of_another_style_is_named(command: Command, text: str, reade
     noted = [line for line in command("check a.psd").err.splitlines() if "another style" in line]
     expected = f"mbrparse: a.psd looks like another style: name its reader, {reader}"
     assert noted == ([expected] if reader else [])
-
-
-def test_depths_and_tags_are_of_words() -> None:
-    statistics = TreebankStatistics()
-    tree = read_tree("(S (NP (NN dogs)) (VP (VB bark) (SBAR (-NONE- 0) (S (NP (-NONE- *T*))))))")
-    assert len(list(statistics.watch([SourceTree("a", 1, tree)]))) == 1
-    assert statistics.counts()["depths"] == {"2": 1}
-    assert statistics.counts()["tags"] == {"NN": 1, "VB": 1}
