@@ -20,7 +20,7 @@ form.
 """
 
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -481,13 +481,14 @@ def item_posteriors(
     projection: Projection | None = None,
     lexical_children: bool = False,
     terminals: Collection[str] = (),
+    k: int = 1,
 ) -> dict[Item, P]:
-    """The expected number of occurrences of each item of `tree_items` given the sentence."""
+    """The probability that a tree has an item of `tree_items` ``k`` times at least, given the sentence."""
     result: dict[Item, P] = defaultdict(int)
     for tree, p in _conditioned(grammar, sentence):
-        for item in tree_items(tree, kind, projection, lexical_children, terminals):
-            result[item] += p
-    return dict(result)
+        for item, times in Counter(tree_items(tree, kind, projection, lexical_children, terminals)).items():
+            result[item] += p if times >= k else 0
+    return {item: p for item, p in result.items() if p}
 
 
 # --- evaluation ------------------------------------------------------------------------

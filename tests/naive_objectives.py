@@ -1,8 +1,8 @@
 """Optima of the naive twin: every objective by listing the trees of its space.
 
-An objective adds up the gains of a tree's items; each distinct item earns once. Gains of spans are
-the probabilities that the true tree has them, those of other items expected numbers of occurrences,
-from the closed form of `naive_unary`, so grammars may have cycles of unary rules; all values are exact.
+An objective adds up the gains of a tree's items; each distinct item earns once. Gains are the
+probabilities that the true tree has them, from the closed form of `naive_unary`, so grammars may have
+cycles of unary rules; all values are exact.
 
 ==================  ====================================================  ==================
 objective           items                                                 gain

@@ -11,8 +11,7 @@ on grammars without cycles each checks the other.
 
 Conventions. g(start, label, end) is the expected number of occurrences of the label over the
 span in a derivation of the sentence, lexical nodes and terminals included; it exceeds 1 where
-a label comes twice in a chain. Posteriors of the other items are expected numbers of
-occurrences likewise.
+a label comes twice in a chain. Posteriors of the other items are the probabilities that the tree has them.
 """
 
 import math
@@ -264,18 +263,29 @@ def item_posteriors(
     sentence: Sequence[str],
     kind: ItemKind,
     projection: Projection | None = None,
+    k: int = 1,
 ) -> dict[Item, Fraction]:
-    """The expected number of occurrences of each item of `naive.tree_items`, terminals apart.
+    """The probability that the tree has an item of `naive.tree_items` k times at least, terminals apart.
 
     For `children` all children that are nonterminals count, lexical ones too, as with
-    `lexical_children` and `terminals` set there.
+    `lexical_children` and `terminals` set there. Items of unary rules alone come more than once.
     """
     total = sentence_probability(grammar, sentence)
     if not total:
         return {}
-    e, f = inside(grammar, sentence), outside(grammar, sentence)
-    terminals = grammar.terminals()
     result: dict[Item, Fraction] = defaultdict(Fraction)
+    sets: dict[tuple[str, str], list[tuple[str, str]]] = defaultdict(list)
+    for a, b in grammar.unary:
+        sets[project(a, projection), project(b, projection)].append((a, b))
+    e, (top, f) = inside(grammar, sentence), surroundings(grammar, sentence)
+    for (x, y), rules in sets.items():
+        side = ("only",) if kind == "children" else ()
+        for (start, end), below in _uses(grammar, top, rules, k).items():
+            mass = sum((p * e.get((start, end, a), 0) for a, p in below.items()), Fraction(0))
+            result[start, end, x, y, *side] += mass / total
+    if k > 1:
+        return {item: mass for item, mass in result.items() if mass}
+    terminals = grammar.terminals()
     for start, end in _spans(len(sentence)):
         for (a, b, c), p in grammar.binary.items():
             x, y, z = (project(symbol, projection) for symbol in (a, b, c))
@@ -290,13 +300,31 @@ def item_posteriors(
                     result[start, end, x, y, "left"] += mass
                 if c not in terminals:
                     result[start, end, x, z, "right"] += mass
-        for (a, b), p in grammar.unary.items():
-            x, y = project(a, projection), project(b, projection)
-            mass = f.get((start, end, a), Fraction(0)) * Fraction(p) * e.get((start, end, b), 0) / total
-            side = ("only",) if kind == "children" else ()
-            result[start, end, x, y, *side] += mass
         for (a, word), p in grammar.lexical.items():
             if kind == "rule" and a not in terminals and [word] == list(sentence[start:end]):
                 x = project(a, projection)
                 result[start, end, x] += f.get((start, end, a), Fraction(0)) * Fraction(p) / total
     return {item: mass for item, mass in result.items() if mass}
+
+
+def _uses(
+    grammar: Grammar, top: Chart, rules: Collection[tuple[str, str]], k: int
+) -> dict[tuple[int, int], dict[str, Fraction]]:
+    """By span and symbol what stands around the child of the k-th use of a set of unary rules.
+
+    Chains are followed from above, ``top``, to the first use, from there to the second, and so on.
+    """
+    others = {rule: p for rule, p in grammar.unary.items() if rule not in rules}
+    before = closure(replace(grammar, unary=others))
+    result: dict[tuple[int, int], dict[str, Fraction]] = defaultdict(dict)
+    for (start, end, a), p in top.items():
+        result[start, end][a] = p
+    for _ in range(k):
+        for span, here in result.items():
+            used: dict[str, Fraction] = defaultdict(Fraction)
+            for (a, b), p in before.items():
+                for parent, child in rules:
+                    if b == parent:
+                        used[child] += here.get(a, Fraction(0)) * p * Fraction(grammar.unary[parent, child])
+            result[span] = used
+    return result

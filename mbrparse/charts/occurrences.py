@@ -8,11 +8,14 @@ With the inside and outside values of L over a span, and Z the sentence's probab
     P(k symbols of L at least) = outside_L (I - R) R^(k-1) inside_L / Z.
 
 Preterminals are no constituents: over a word inside values are those of symbols that are not rewritten as it.
+
+Uses of unary rules are counted in the same way: L are then the children of a set of rules, R[A, B] is the
+probability that the next use of one of the set below A is one that leads to B, and inside values are whole.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
@@ -58,33 +61,80 @@ def returns(grammar: PCFG, closure: UnaryTables, label: Ints) -> Returns:
     [1.0, 0.25]
     """
     count, top = len(label), closure.closure_top
-    bottom = np.repeat(np.arange(count), np.diff(closure.closure_start))
+    symbol = np.arange(count)
+    bottom = np.repeat(symbol, np.diff(closure.closure_start))
     own = top == bottom
     stays, members = 1.0 / closure.closure_value[own], label != NO_LABEL
     stays[~members] = 1.0
+    several = np.unique(label[top[~own & members[top] & (label[top] == label[bottom])]])
+    sets = ((label[grammar.unary_child] == one, np.where(label == one, symbol, -1)) for one in several)
+    return _returns(grammar, stays, sets)
+
+
+class RuleSets(NamedTuple):
+    """The matrix R of sets of unary rules; a rule's set and its child have a row, ``place`` [rule]."""
+
+    place: Ints
+    returns: Returns
+
+
+def rule_sets(grammar: PCFG, closure: UnaryTables, item: Ints) -> RuleSets:
+    """Those of the sets of rules that share an ``item`` [rule], in the order of the closure's rules.
+
+    Where all rules of a set have one child, 1 - R is 1 / (1 + N), with N the expected number of further uses.
+    """
+    symbols, parent = len(grammar.symbols), closure.rule_parent
+    child = np.repeat(np.arange(symbols), np.diff(closure.rule_start))
+    keys, place = np.unique(item.astype(np.int64) * symbols + child, return_inverse=True)
+    # How often rules are expected to be used below the children of rules of their set.
+    rule, entry = ranges(closure.closure_start, parent)
+    above = item[rule].astype(np.int64) * symbols + closure.closure_top[entry]
+    top = np.minimum(np.searchsorted(keys, above), len(keys) - 1)
+    there = keys[top] == above
+    uses = (closure.closure_value[entry] * closure.rule_prob[rule])[there]
+    top, bottom = top[there], place[rule[there]]
+    own = top == bottom
+    stays = 1.0 / (1.0 + np.bincount(top[own], uses[own], len(keys)))
+    item_of, symbol_of = np.divmod(keys, symbols)
+    given = np.empty_like(item)
+    given[np.lexsort((grammar.unary_parent, grammar.unary_child))] = item  # in the order of the grammar's
+
+    def sets() -> Iterator[tuple[NDArray[np.bool_], NDArray[np.int64]]]:
+        for one in np.unique(item_of[top[~own]]):
+            places = np.full(symbols, -1)
+            places[symbol_of[item_of == one]] = np.flatnonzero(item_of == one)
+            yield given == one, places
+
+    return RuleSets(place.astype(np.int32), _returns(grammar, stays, sets()))
+
+
+def _returns(
+    grammar: PCFG, stays: NDArray[np.float64], sets: Iterable[tuple[NDArray[np.bool_], NDArray[np.int64]]]
+) -> Returns:
+    """The rest of R, of ``sets`` of several rows: the rules that lead to it, and the row [symbol] or -1."""
+    count = len(grammar.symbols)
     probs, final = np.exp(grammar.unary_log_prob), np.array(list(other_rules(grammar, None).values()))
-    tops, bottoms, values = [top[:0]], [np.zeros(0, np.int64)], [np.zeros(0)]
-    for one in np.unique(label[top[~own & members[top] & (label[top] == label[bottom])]]):
+    tops, bottoms, values = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)], [np.zeros(0)]
+    for into, row in sets:
         # Chains up to where they come to the set again, and the rules that bring them there.
-        into = label[grammar.unary_child] == one
         between = unary_closure(grammar, ~into)
         which, entry = ranges(between.start, grammar.unary_parent[into])
-        above, below = between.top[entry], grammar.unary_child[into][which]
+        above, below = between.top[entry].astype(np.int64), grammar.unary_child[into][which]
         value = between.value[entry] * probs[into][which]
-        chosen = (label[above] == one) & (above != below)
-        pairs = above[chosen].astype(np.int64) * count + below[chosen]
-        key, place = np.unique(pairs, return_inverse=True)
-        tops.append((key // count).astype(np.int32))
-        bottoms.append(key % count)
+        chosen = (row[above] >= 0) & (above != below)
+        key, place = np.unique(above[chosen] * count + below[chosen], return_inverse=True)
+        above, below = np.divmod(key, count)
+        tops.append(row[above])
+        bottoms.append(row[below])
         values.append(np.bincount(place, value[chosen], len(key)).astype(np.float64))
-        symbol = np.repeat(np.arange(count), np.diff(between.start))
-        leaves = np.bincount(between.top, between.value * final[symbol], count)
-        leaves += np.bincount(tops[-1], values[-1], count)
-        cyclic = (label == one) & (stays < 1.0)
-        stays[cyclic] = leaves[cyclic]
+        ends = between.value * np.repeat(final, np.diff(between.start))
+        leaves = np.bincount(between.top, ends, count) + np.bincount(above, values[-1], count)
+        cyclic = np.flatnonzero(row >= 0)
+        cyclic = cyclic[stays[row[cyclic]] < 1.0]
+        stays[row[cyclic]] = leaves[cyclic]
     order = np.argsort(np.concatenate(bottoms), kind="stable")
-    start = np.searchsorted(np.concatenate(bottoms)[order], np.arange(count + 1)).astype(np.int32)
-    return Returns(stays, start, np.concatenate(tops)[order], np.concatenate(values)[order])
+    start = np.searchsorted(np.concatenate(bottoms)[order], np.arange(len(stays) + 1)).astype(np.int32)
+    return Returns(stays, start, np.concatenate(tops)[order].astype(np.int32), np.concatenate(values)[order])
 
 
 class LabelSets:
@@ -184,30 +234,29 @@ class Occurrences:
         columns = self._cell, self._symbol, self._inside, self._outside
         return Occurrences(self._sets, *(column[nodes] for column in columns))
 
-    @cached_property
-    def _sorted(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The nodes by cell and symbol, and the key of each: cell * symbols + symbol."""
-        key = self._cell.astype(np.int64) * len(self._sets.label) + self._symbol
-        order = np.argsort(key)
-        return order, key[order]
-
     def _parts(self, chains: Returns) -> Iterator[NDArray[np.float64]]:
-        """Yield by node its part of the probability of one of its set over its span, of two, and so on.
+        """Yield by node its part of the probability of one of its set over its span, of two, and so on."""
+        return (self._outside * found for found in last_ones(chains, self._cell, self._symbol, self._inside))
 
-        That is what trees have in which it is the last one, the last but one, and so on.
-        """
-        stays, size = chains.stays[self._symbol], len(self._symbol)
-        bottom, entry = ranges(chains.start, self._symbol)
-        order, keys = self._sorted
-        key = self._cell[bottom].astype(np.int64) * len(chains.stays) + chains.top[entry]
-        place = np.minimum(np.searchsorted(keys, key), size - 1)
-        there = keys[place] == key
-        top, bottom, value = order[place[there]], bottom[there], chains.value[entry[there]]
 
-        def above(values: Floats) -> NDArray[np.float64]:
-            return np.bincount(top, value * values[bottom], size).astype(np.float64)
+def last_ones(chains: Returns, cell: Ints, row: Ints, inside: Floats) -> Iterator[NDArray[np.float64]]:
+    """Yield of the ``inside`` value of each row in a cell what has it as the last one of its set.
 
-        found = np.maximum(stays * self._inside - above(self._inside), 0.0)
-        while True:
-            yield self._outside * found
-            found = (1.0 - stays) * found + above(found)
+    Then what has it as the last but one, and so on.
+    """
+    stays, size = chains.stays[row], len(row)
+    bottom, entry = ranges(chains.start, row)
+    own = cell.astype(np.int64) * len(chains.stays) + row
+    order = np.argsort(own if len(entry) else own[:0])
+    key = cell[bottom].astype(np.int64) * len(chains.stays) + chains.top[entry]
+    place = np.minimum(np.searchsorted(own[order], key), size - 1)
+    there = own[order[place]] == key
+    top, bottom, value = order[place[there]], bottom[there], chains.value[entry[there]]
+
+    def above(values: Floats) -> NDArray[np.float64]:
+        return np.bincount(top, value * values[bottom], size).astype(np.float64)
+
+    found = np.maximum(stays * inside - above(inside), 0.0)
+    while True:
+        yield found
+        found = (1.0 - stays) * found + above(found)

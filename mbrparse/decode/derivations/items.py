@@ -2,7 +2,9 @@
 
 Sima'an (2003): <i, A_B^side, j> says that A over i..j has the child B on that side (here also as its only
 child), <i, A -> B C, j> that A is so rewritten, wherever the split. The posterior of an item is summed over
-the symbols, rules and splits that share it.
+the symbols, rules and splits that share it. A chain of unary rules may use one of an item's more than once:
+the item's posterior is the probability of one use at least, and its second copy in a tree is right with that
+of two.
 
 A new item is a member of ``decode.objectives.Item`` and a row of ``ITEM_KINDS``, with its naive twin in
 tests/naive_objectives.py.
@@ -10,7 +12,8 @@ tests/naive_objectives.py.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -21,7 +24,7 @@ import numpy.typing as npt
 from mbrparse.charts.chart import Chart
 from mbrparse.charts.exhaustive.factory import ForestCharts
 from mbrparse.charts.kernel import kernel
-from mbrparse.charts.occurrences import Occurrences
+from mbrparse.charts.occurrences import Occurrences, RuleSets, last_ones, rule_sets
 from mbrparse.charts.packed_forest import Forest, Index, forest_cell
 from mbrparse.charts.rule_tables import Floats, Ints
 from mbrparse.decode.derivations.search import Gains
@@ -52,6 +55,7 @@ class ItemTables:
     unary_prob: Floats  # by unary rule
     unary_production: Ints
     only_child: Ints
+    unary_sets: RuleSets  # of the unary rules of each production
     production_labels: Ints  # [production, 3]: parent, left child (NO_ITEM: none), right or only child
     child_labels: Ints  # [child item, 3]: side (LEFT, RIGHT, ONLY), parent, child
 
@@ -108,6 +112,7 @@ def item_tables(charts: ForestCharts) -> ItemTables:
         unaries.rule_prob,
         of_unary,
         only_child,
+        rule_sets(charts.grammar, unaries, of_unary),
         production_labels,
         child_labels,
     )
@@ -142,19 +147,29 @@ class ForestItems:
         """With ``occurrences``, of a grammar with unary rules, nodes share probabilities of constituents."""
         self.forest, self.tables, self.n = forest, tables, n
         self.known = forest.inside * forest.outside > 0
-        masses = [
-            np.empty(len(kind)) for kind in (forest.node_symbol, forest.production_rule, forest.unary_rule)
-        ]
-        expect_parts(forest, *masses)
-        by_label = masses[0] if occurrences is None else occurrences.by_label()
+        nodes, productions = np.empty(len(self.known)), np.empty(len(forest.production_rule))
+        expect_parts(forest, nodes, productions)
+        by_label = nodes if occurrences is None else occurrences.by_label()
         #: The nodes as constituents: over a word only what stands above a preterminal counts.
         self.nodes = Parts(forest.node_first, forest.node_symbol, by_label)
         #: Of each node its part of the probability that a constituent is over the span.
-        self.of_span = masses[0] if occurrences is None else occurrences.by_span()
+        self.of_span = nodes if occurrences is None else occurrences.by_span()
         #: The productions, each with all its splits.
-        self.productions = Parts(forest.cell_production, forest.production_rule, masses[1])
-        #: The uses of unary rules.
-        self.unaries = Parts(forest.unary_first, forest.unary_rule, masses[2])
+        self.productions = Parts(forest.cell_production, forest.production_rule, productions)
+        self._more_unaries = unary_uses(forest, tables.unary_sets)
+        self._unaries = [next(self._more_unaries)]
+
+    @property
+    def unaries(self) -> Parts:
+        """The uses of unary rules, each with its part of the probability that its production is there."""
+        return Parts(self.forest.unary_first, self.forest.unary_rule, self._unaries[0])
+
+    def unary_matches(self, item: Ints, cell: int, number: int, copies: int) -> float:
+        """How many of ``copies`` of an item of unary rules over a span are expected to be right."""
+        while len(self._unaries) < copies:
+            self._unaries.append(next(self._more_unaries))
+        parts = [self.unaries._replace(mass=mass) for mass in self._unaries[:copies]]
+        return sum(part.posterior(item, cell, number) for part in parts)
 
     def gains(self, objective: Objective) -> Gains:
         """What an objective of the space of derivations weighs."""
@@ -178,17 +193,37 @@ class ForestItems:
 
 
 @kernel
-def expect_parts(forest: Forest, nodes: Floats, productions: Floats, unaries: Floats) -> None:
-    """The expected numbers of the first nodes, productions and unaries of a forest, as many as these are."""
+def expect_parts(forest: Forest, nodes: Floats, productions: Floats) -> None:
+    """The expected numbers of the first nodes and productions of a forest, as many as these are."""
     inside, outside = forest.inside, forest.outside
     for node in range(len(nodes)):
         nodes[node] = outside[node] * (inside[node] - forest.lexical[node])
     for place in range(len(productions)):
         above = forest.production_prob[place] * outside[forest.production_parent[place]]
         productions[place] = above * forest.group_sum[forest.production_group[place]]
-    for place in range(len(unaries)):
-        above = forest.unary_prob[place] * outside[forest.unary_parent[place]]
-        unaries[place] = above * inside[forest.unary_child[place]]
+
+
+def unary_uses(forest: Forest, sets: RuleSets) -> Iterator[FloatArray]:
+    """Yield of each unary its part of the probability that one of its rule's set is used over the span.
+
+    Then of the probability of two uses at least, and so on.
+    """
+    expected = forest.unary_prob * forest.outside[forest.unary_parent]
+    expected *= forest.inside[forest.unary_child]
+    if sets.returns.are_none:
+        yield expected
+        while True:
+            yield np.zeros_like(expected)
+    cells = np.repeat(np.arange(len(forest.unary_first) - 1), np.diff(forest.unary_first))
+    row = sets.place[forest.unary_rule]
+    _, first, same = np.unique(cells * len(sets.returns.stays) + row, return_index=True, return_inverse=True)
+    cell, child = cells[first], forest.unary_child[first]
+    most = np.full(len(forest.unary_first), -np.inf)
+    np.maximum.at(most, cell, forest.log_unit[child])
+    inside = forest.inside[child] * np.exp(forest.log_unit[child] - most[cell])
+    for found in last_ones(sets.returns, cell, row[first], inside):
+        share = np.divide(found, inside, out=np.zeros_like(found), where=inside > 0)
+        yield expected * share[same]
 
 
 @kernel
@@ -305,57 +340,61 @@ def _earn_log_splits(items: ForestItems, gains: Gains, weight: float) -> None:
     gains.word[:] += np.where(tables.terminal[tables.label[symbol]], 0.0, log_posterior)
     log_inside = np.log(forest.inside[roots]) + forest.log_unit[roots]
     gains.root[is_root] = -weight * log_inside[is_root]
+    # Each unary rule is a set of its own: a use is the last with the same probability wherever it is.
+    gains.unary[:] += (
+        weight * np.log(tables.unary_sets.returns.stays[tables.unary_sets.place])[items.unaries.kind]
+    )
 
 
 _SIDES = (), (ONLY,), (LEFT, RIGHT)  # of children, by their number
 
 
 def _expected_children(nodes: Nodes, items: ForestItems) -> float:
-    """The posteriors of a tree's distinct parent-child items."""
+    """The posteriors of a tree's parent-child items."""
     tables, numbers = items.tables, items.tables.child_numbers
-    keys = {
+    keys = Counter(
         (node.cell, numbers.get((side, node.label, nodes[child].label), NO_ITEM))
         for node in nodes
         for side, child in zip(_SIDES[len(node.children)], node.children, strict=True)
-    }
+    )
     return sum(
         items.productions.posterior(tables.left_child, *key)
         + items.productions.posterior(tables.right_child, *key)
-        + items.unaries.posterior(tables.only_child, *key)
-        for key in sorted(keys)
+        + items.unary_matches(tables.only_child, *key, copies)
+        for key, copies in sorted(keys.items())
         if key[1] != NO_ITEM
     )
 
 
-def _production_keys(nodes: Nodes, items: ForestItems) -> list[tuple[int, int, int]]:
-    """The cell, number and last child's cell of a tree's distinct productions with their splits, in order."""
-    keys = set()
+def _production_keys(nodes: Nodes, items: ForestItems) -> list[tuple[tuple[int, int, int], int]]:
+    """The cell, number and last child's cell of a tree's productions, and how often each comes."""
+    keys = Counter[tuple[int, int, int]]()
     for node in nodes:
         if node.children:
             labels = [nodes[child].label for child in node.children]
             left = labels[0] if len(labels) == 2 else NO_ITEM
             number = items.tables.production_numbers.get((node.label, left, labels[-1]), NO_ITEM)
-            keys.add((node.cell, number, nodes[node.children[-1]].cell))
-    return sorted(key for key in keys if key[1] != NO_ITEM)
+            keys[node.cell, number, nodes[node.children[-1]].cell] += 1
+    return sorted((key, copies) for key, copies in keys.items() if key[1] != NO_ITEM)
 
 
 def _expected_productions(nodes: Nodes, items: ForestItems) -> float:
-    """Those of its distinct productions."""
-    keys = dict.fromkeys((cell, number) for cell, number, _ in _production_keys(nodes, items))
-    return sum(_production_posterior(items, *key) for key in keys)
+    """Those of its productions."""
+    found = _production_keys(nodes, items)
+    return sum(_production_matches(items, cell, number, copies) for (cell, number, _), copies in found)
 
 
-def _production_posterior(items: ForestItems, cell: int, number: int) -> float:
+def _production_matches(items: ForestItems, cell: int, number: int, copies: int) -> float:
     binary = items.productions.posterior(items.tables.production, cell, number)
-    return binary + items.unaries.posterior(items.tables.unary_production, cell, number)
+    return binary + items.unary_matches(items.tables.unary_production, cell, number, copies)
 
 
 def _expected_splits(nodes: Nodes, items: ForestItems) -> float:
-    """Those of its distinct productions with their splits, lexical ones too."""
+    """Those of its productions with their splits, lexical ones too."""
     forest, tables, total = items.forest, items.tables, 0.0
-    for cell, number, right_cell in _production_keys(nodes, items):
+    for (cell, number, right_cell), copies in _production_keys(nodes, items):
         if cell == right_cell:  # an only child
-            total += _production_posterior(items, cell, number)
+            total += _production_matches(items, cell, number, copies)
             continue
         first = forest.cell_production[cell]
         rules = forest.production_rule[first : forest.cell_production[cell + 1]]
@@ -399,7 +438,7 @@ def logarithm_unit(objective: Objective) -> float:
 
 
 def expected_items(nodes: Nodes, items: ForestItems) -> dict[str, float]:
-    """How many of a tree's distinct items of each kind are expected to be right."""
+    """How many of a tree's items of each kind are expected to be right."""
     return {
         kind.name: kind.expected(nodes, items)
         for kind in ITEM_KINDS.values()
@@ -434,7 +473,7 @@ class ExpectedItems:
     def expected(
         self, chart: Chart, spans: LabelledSpans, tags: Sequence[str | None]
     ) -> dict[str, float] | None:
-        """How many of a binary tree's distinct items are expected to be right, by kind.
+        """How many of a binary tree's items are expected to be right, by kind.
 
         ``tags`` are the labels over its terminals, None where the tree shows none: it is then the only one
         that the grammar has for the terminal. None if it has several, or the tree is not binary, or no

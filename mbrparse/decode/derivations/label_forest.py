@@ -16,7 +16,7 @@ import numpy.typing as npt
 from mbrparse.charts.kernel import kernel
 from mbrparse.charts.packed_forest import ONE, Forest, Index
 from mbrparse.charts.rule_tables import Floats, Ints
-from mbrparse.decode.derivations.items import ITEM_KINDS, ItemTables
+from mbrparse.decode.derivations.items import ITEM_KINDS, ItemTables, unary_uses
 from mbrparse.decode.derivations.search import Gains, Graph, graph_of
 from mbrparse.decode.objectives import Objective
 from mbrparse.grammar.pcfg import FloatArray
@@ -98,7 +98,8 @@ def project_forest(forest: Forest, items: ItemTables) -> LabelForest:
     count = len(items.production_labels)
     groups = share_productions(forest, items.production, nodes.label_node, count)
     edge_first, edge_group, left_node, mass = project_edges(forest, groups, nodes)
-    above, below, unary_mass = _projected_unaries(forest, nodes.label_node)
+    mass_of = next(unary_uses(forest, items.unary_sets))
+    above, below, unary_mass = _projected_unaries(forest, nodes.label_node, mass_of)
     graph = graph_of(
         node_first=nodes.first,
         node_start=nodes.start,
@@ -118,11 +119,9 @@ def project_forest(forest: Forest, items: ItemTables) -> LabelForest:
     return LabelForest(graph, groups.pair, nodes.is_root, nodes.lexical, mass, unary_mass)
 
 
-def _projected_unaries(forest: Forest, label_node: Ints) -> tuple[Ints, Ints, FloatArray]:
+def _projected_unaries(forest: Forest, label_node: Ints, mass: FloatArray) -> tuple[Ints, Ints, FloatArray]:
     """The different unaries between label nodes in the order in which they come first, and their masses."""
     above, below = label_node[forest.unary_parent], label_node[forest.unary_child]
-    mass = forest.unary_prob * forest.outside[forest.unary_parent]
-    mass *= forest.inside[forest.unary_child]
     kept = (above >= 0) & (below >= 0) & (mass > 0)
     above, below, mass = above[kept], below[kept], mass[kept]
     _, first, same = np.unique(above.astype(np.int64) << 32 | below, return_index=True, return_inverse=True)
