@@ -280,8 +280,8 @@ def item_posteriors(
     e, (top, f) = inside(grammar, sentence), surroundings(grammar, sentence)
     for (x, y), rules in sets.items():
         side = ("only",) if kind == "children" else ()
-        for (start, end), below in _uses(grammar, top, rules, k).items():
-            mass = sum((p * e.get((start, end, a), 0) for a, p in below.items()), Fraction(0))
+        for (start, end), around in _uses(grammar, top, rules, k).items():
+            mass = sum((p * e.get((start, end, a), 0) for a, p in around.items()), Fraction(0))
             result[start, end, x, y, *side] += mass / total
     if k > 1:
         return {item: mass for item, mass in result.items() if mass}

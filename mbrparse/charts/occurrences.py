@@ -94,7 +94,8 @@ def rule_sets(grammar: PCFG, closure: UnaryTables, item: Ints) -> RuleSets:
     uses = (closure.closure_value[entry] * closure.rule_prob[rule])[there]
     top, bottom = top[there], place[rule[there]]
     own = top == bottom
-    stays = 1.0 / (1.0 + np.bincount(top[own], uses[own], len(keys)))
+    again: NDArray[np.float64] = np.bincount(top[own], uses[own], len(keys)).astype(np.float64)
+    stays = 1.0 / (1.0 + again)
     item_of, symbol_of = np.divmod(keys, symbols)
     given = np.empty_like(item)
     given[np.lexsort((grammar.unary_parent, grammar.unary_child))] = item  # in the order of the grammar's
@@ -239,7 +240,9 @@ class Occurrences:
         return (self._outside * found for found in last_ones(chains, self._cell, self._symbol, self._inside))
 
 
-def last_ones(chains: Returns, cell: Ints, row: Ints, inside: Floats) -> Iterator[NDArray[np.float64]]:
+def last_ones(
+    chains: Returns, cell: NDArray[np.integer], row: Ints, inside: Floats
+) -> Iterator[NDArray[np.float64]]:
     """Yield of the ``inside`` value of each row in a cell what has it as the last one of its set.
 
     Then what has it as the last but one, and so on.

@@ -89,7 +89,7 @@ class ForestDecoder:
         graph, trees = graph_of(**items.forest._asdict()), []
         for objective, search in zip(self._objectives, self._searches, strict=True):
             if isinstance(search, LabelSearch):
-                labels = labels or project_forest(items.forest, self.items)
+                labels = labels or project_forest(items)
                 trees.append(search.best(labels, items.n))
             else:
                 trees.append(search.best(graph, items.gains(objective), items.n))
@@ -142,7 +142,9 @@ class JointDecoder:
         """
         n, names = chart.length, self._names
         pairs = zip(self._items, chart.members, strict=True)
-        known = [project_forest(one.forest(), items) for items, one in pairs if one is not None]
+        known = [
+            project_forest(ForestItems(one.forest(), items, n)) for items, one in pairs if one is not None
+        ]
         joined, masses = joined_forest(known, self._items[0], n)
         decoded: list[Decoded | None] = []
         for by_log, search in self._searches:

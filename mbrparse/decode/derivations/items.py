@@ -147,29 +147,45 @@ class ForestItems:
         """With ``occurrences``, of a grammar with unary rules, nodes share probabilities of constituents."""
         self.forest, self.tables, self.n = forest, tables, n
         self.known = forest.inside * forest.outside > 0
-        nodes, productions = np.empty(len(self.known)), np.empty(len(forest.production_rule))
-        expect_parts(forest, nodes, productions)
-        by_label = nodes if occurrences is None else occurrences.by_label()
-        #: The nodes as constituents: over a word only what stands above a preterminal counts.
-        self.nodes = Parts(forest.node_first, forest.node_symbol, by_label)
-        #: Of each node its part of the probability that a constituent is over the span.
-        self.of_span = nodes if occurrences is None else occurrences.by_span()
-        #: The productions, each with all its splits.
-        self.productions = Parts(forest.cell_production, forest.production_rule, productions)
-        self._more_unaries = unary_uses(forest, tables.unary_sets)
-        self._unaries = [next(self._more_unaries)]
+        self._occurrences = occurrences
+        self._more_unaries, self._unaries = unary_uses(forest, tables.unary_sets), list[FloatArray]()
+
+    @cached_property
+    def nodes(self) -> Parts:
+        """The nodes as constituents: over a word only what stands above a preterminal counts."""
+        by_label = self._expected[0] if self._occurrences is None else self._occurrences.by_label()
+        return Parts(self.forest.node_first, self.forest.node_symbol, by_label)
+
+    @cached_property
+    def of_span(self) -> FloatArray:
+        """Of each node its part of the probability that a constituent is over the span."""
+        return self._expected[0] if self._occurrences is None else self._occurrences.by_span()
+
+    @property
+    def productions(self) -> Parts:
+        """The productions, each with all its splits."""
+        return Parts(self.forest.cell_production, self.forest.production_rule, self._expected[1])
+
+    @cached_property
+    def _expected(self) -> tuple[FloatArray, FloatArray]:
+        expected = np.empty(len(self.known)), np.empty(len(self.forest.production_rule))
+        expect_parts(self.forest, *expected)
+        return expected
 
     @property
     def unaries(self) -> Parts:
         """The uses of unary rules, each with its part of the probability that its production is there."""
-        return Parts(self.forest.unary_first, self.forest.unary_rule, self._unaries[0])
+        return self._copies(1)
+
+    def _copies(self, k: int) -> Parts:
+        """The same of the k-th copy of a production."""
+        while len(self._unaries) < k:
+            self._unaries.append(next(self._more_unaries))
+        return Parts(self.forest.unary_first, self.forest.unary_rule, self._unaries[k - 1])
 
     def unary_matches(self, item: Ints, cell: int, number: int, copies: int) -> float:
         """How many of ``copies`` of an item of unary rules over a span are expected to be right."""
-        while len(self._unaries) < copies:
-            self._unaries.append(next(self._more_unaries))
-        parts = [self.unaries._replace(mass=mass) for mass in self._unaries[:copies]]
-        return sum(part.posterior(item, cell, number) for part in parts)
+        return sum(self._copies(k).posterior(item, cell, number) for k in range(1, copies + 1))
 
     def gains(self, objective: Objective) -> Gains:
         """What an objective of the space of derivations weighs."""

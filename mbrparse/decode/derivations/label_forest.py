@@ -16,7 +16,7 @@ import numpy.typing as npt
 from mbrparse.charts.kernel import kernel
 from mbrparse.charts.packed_forest import ONE, Forest, Index
 from mbrparse.charts.rule_tables import Floats, Ints
-from mbrparse.decode.derivations.items import ITEM_KINDS, ItemTables, unary_uses
+from mbrparse.decode.derivations.items import ITEM_KINDS, ForestItems, ItemTables
 from mbrparse.decode.derivations.search import Gains, Graph, graph_of
 from mbrparse.decode.objectives import Objective
 from mbrparse.grammar.pcfg import FloatArray
@@ -88,18 +88,18 @@ class _Groups(NamedTuple):
     share_weight: Floats
 
 
-def project_forest(forest: Forest, items: ItemTables) -> LabelForest:
+def project_forest(known: ForestItems) -> LabelForest:
     """The forest of labels of a forest.
 
     Nodes, productions, unaries and edges without a posterior above zero are left out. Raises MemoryError
     where it does not fit.
     """
+    forest, items = known.forest, known.tables
     nodes = project_nodes(forest, items.label, items.root, len(items.terminal))
     count = len(items.production_labels)
     groups = share_productions(forest, items.production, nodes.label_node, count)
     edge_first, edge_group, left_node, mass = project_edges(forest, groups, nodes)
-    mass_of = next(unary_uses(forest, items.unary_sets))
-    above, below, unary_mass = _projected_unaries(forest, nodes.label_node, mass_of)
+    above, below, unary_mass = _projected_unaries(forest, nodes.label_node, known.unaries.mass)
     graph = graph_of(
         node_first=nodes.first,
         node_start=nodes.start,
