@@ -14,6 +14,7 @@ from mbrparse.arguments import MOST_RESAMPLES
 from mbrparse.cli import model_options, options
 from mbrparse.cli.commands import InputFile, Text, argument, command, count_option, group, option, seed_option
 from mbrparse.cli.messages import log, note, with_progress
+from mbrparse.evaluate.criteria import COVERAGE, criterion_name
 from mbrparse.files import STANDARD, atomic_outputs, open_output, source_name
 
 if TYPE_CHECKING:
@@ -103,7 +104,6 @@ class ComparisonOptions(model_options.LabelOptions):
         Raises MbrparseError where the options mean nothing together.
         """
         from mbrparse.evaluate.compare.comparison import evaluation_settings
-        from mbrparse.evaluate.criteria import criterion_name
 
         if self.criteria is not None:
             options.refuse(["everything"], "no --criteria, which names the columns")
@@ -137,8 +137,6 @@ def _pairs(_: click.Context, __: click.Parameter, texts: tuple[str, ...]) -> dic
 
 
 def _names(text: str) -> tuple[str, ...]:
-    from mbrparse.evaluate.criteria import criterion_name
-
     return tuple(map(criterion_name, text.split(",")))
 
 
@@ -259,7 +257,6 @@ def evaluate(
         _print_as_evalb(gold, parses[0], settings, encoding, tables)
         return
     if tables.calibration:
-        from mbrparse.evaluate.criteria import COVERAGE
         from mbrparse.evaluate.report.marked_trees import compare_sources
         from mbrparse.evaluate.report.records import calibrated
 

@@ -13,24 +13,13 @@ from typing import Any
 import click
 
 from mbrparse.arguments import MOST_RESAMPLES
-from mbrparse.cli import binarize_command, options, parse_command, train_command, treebank_commands
-from mbrparse.cli.commands import (
-    InputFile,
-    PathName,
-    Text,
-    argument,
-    command,
-    count_option,
-    group,
-    option,
-    seed_option,
-)
+from mbrparse.cli import binarize_command, commands, options, parse_command, train_command, treebank_commands
 from mbrparse.cli.messages import note, with_progress
 from mbrparse.cli.model_options import LABEL_OPTIONS
 from mbrparse.cli.objective_options import objective_option
 from mbrparse.settings import file_digest
+from mbrparse.treebank.corpora import reading
 from mbrparse.treebank.corpora.known_corpora import corpus_path
-from mbrparse.treebank.corpora.reading import corpus_digest, refuse_stream
 
 COMMANDS = {
     "binarize": binarize_command.binarize,
@@ -53,12 +42,12 @@ _OWN |= {"curve", "jobs", "resume", "shard", "log", *LABEL_OPTIONS}
 def stage_options(stage: str) -> dict[str, click.Option]:
     """By their names (``hmarkov``), a stage's options but for outputs and what its caller says itself."""
     return {
-        option.opts[0].removeprefix("--"): option
-        for option in COMMANDS[stage].params
-        if isinstance(option, click.Option)
-        and option.name not in _OWN
-        and (isinstance(option.type, InputFile) or not isinstance(option.type, PathName))
-        and (stage == "binarize" or option.name != "encoding")
+        one.opts[0].removeprefix("--"): one
+        for one in COMMANDS[stage].params
+        if isinstance(one, click.Option)
+        and one.name not in _OWN
+        and (isinstance(one.type, commands.InputFile) or not isinstance(one.type, commands.PathName))
+        and (stage == "binarize" or one.name != "encoding")
     }
 
 
@@ -66,8 +55,8 @@ def stage_options(stage: str) -> dict[str, click.Option]:
 _FILES = {
     (stage, name)
     for stage in COMMANDS
-    for name, option in stage_options(stage).items()
-    if isinstance(option.type, InputFile)
+    for name, known in stage_options(stage).items()
+    if isinstance(known.type, commands.InputFile)
 }
 
 
@@ -100,7 +89,7 @@ def _words(stage: str, name: str, value: str) -> list[str]:
 
 def _digests(corpus: str, words: Mapping[str, Sequence[str]]) -> dict[str, str]:
     """The digests of a corpus, and of the files that options of stages name."""
-    found = {corpus: corpus_digest(corpus)}
+    found = {corpus: reading.corpus_digest(corpus)}
     for stage, given in words.items():
         for word in given:
             name, _, value = word.removeprefix("--").partition("=")
@@ -128,27 +117,35 @@ def _axis(stage: str, text: str) -> Any:
 
 def _stage_option(stage: str, values: str, more: str) -> Any:
     what = f"An option of {stage}, without its dashes, with its {values}; {more} (repeatable)."
-    return option(type=InputFile(f"NAME={values.upper()}|FILE"), multiple=True, help=what)
+    return commands.option(type=commands.InputFile(f"NAME={values.upper()}|FILE"), multiple=True, help=what)
 
 
 def _listed(name: str, stage: str) -> tuple[str, Any, Any]:
-    metavar, kind = ("FILE", InputFile) if (stage, name) in _FILES else ("VALUE", Text)
-    return name.replace("-", "_"), Any, option(type=kind(metavar), help=f"--{stage} {name}={metavar}")
+    metavar, kind = ("FILE", commands.InputFile) if (stage, name) in _FILES else ("VALUE", commands.Text)
+    return (
+        name.replace("-", "_"),
+        Any,
+        commands.option(type=kind(metavar), help=f"--{stage} {name}={metavar}"),
+    )
 
 
 _ListedOptions: Any = make_dataclass("_ListedOptions", [_listed(*one) for one in LISTED.items()])
 
 
-@command
+@commands.command
 def reproduce(
-    corpus: str = argument(),
-    output: str = option("-o", "--output", required=True, metavar="DIR", help="Folder for all files."),
+    corpus: str = commands.argument(),
+    output: str = commands.option(
+        "-o", "--output", required=True, metavar="DIR", help="Folder for all files."
+    ),
     names: tuple[str, ...] = objective_option(help="Parse for these instead (repeatable), as parse does."),
-    max_length: int = count_option(help="Drop trees with more terminals.", default=40),
-    test_fraction: str = option(default="0.1", type=Text("F"), help="Parse the last floor(N*F) trees."),
-    seed: int | None = seed_option("Draw the trees to parse at random instead."),
+    max_length: int = commands.count_option(help="Drop trees with more terminals.", default=40),
+    test_fraction: str = commands.option(
+        default="0.1", type=commands.Text("F"), help="Parse the last floor(N*F) trees."
+    ),
+    seed: int | None = commands.seed_option("Draw the trees to parse at random instead."),
     jobs: Any = options.jobs(),
-    listed: Any = group(_ListedOptions),
+    listed: Any = commands.group(_ListedOptions),
     binarize: tuple[str, ...] = _stage_option("binarize", "value", "on or off of a flag"),
     train: tuple[str, ...] = _stage_option("train", "value", "on or off of a flag"),
     parse: tuple[str, ...] = _stage_option("parse", "value", "on or off of a flag"),
@@ -186,31 +183,33 @@ def reproduce(
     note(f"{reproduction.page}: every sentence behind this table, to open in a browser")
 
 
-@command
+@commands.command
 def grid(
-    corpus: str = argument(),
-    output: str = option(
+    corpus: str = commands.argument(),
+    output: str = commands.option(
         "-o", "--output", required=True, metavar="DIR", help="Folder for results, tables, plots and the page."
     ),
     binarize: tuple[str, ...] = _stage_option("binarize", "values", "on,off of a flag"),
     train: tuple[str, ...] = _stage_option("train", "values", "on,off of a flag"),
     parse: tuple[str, ...] = _stage_option("parse", "values", "on,off of a flag"),
-    unary: str | None = option(type=Text("VALUE,..."), help="--binarize unary=VALUE,..."),
+    unary: str | None = commands.option(type=commands.Text("VALUE,..."), help="--binarize unary=VALUE,..."),
     names: tuple[str, ...] = objective_option(
         default=["labelled-recall"], help="Parse for this (repeatable)."
     ),
-    folds: int | None = count_option(least=2, most=1000, help="Cross-validate: a cell for each of N folds."),
-    test_fraction: str = option(
-        default="0.1", type=Text("F"), help="Without --folds: the last part, to hold out."
+    folds: int | None = commands.count_option(
+        least=2, most=1000, help="Cross-validate: a cell for each of N folds."
     ),
-    train_size: str = option(
-        default="1", type=Text("F|N,..."), help="Shares or numbers of the training trees."
+    test_fraction: str = commands.option(
+        default="0.1", type=commands.Text("F"), help="Without --folds: the last part, to hold out."
     ),
-    seed: int | None = seed_option(
+    train_size: str = commands.option(
+        default="1", type=commands.Text("F|N,..."), help="Shares or numbers of the training trees."
+    ),
+    seed: int | None = commands.seed_option(
         "Draw folds, or the trees to parse, and smaller training parts at random."
     ),
-    max_length: int = count_option(help="Leave out longer sentences.", default=40, least=2),
-    resamples: int = count_option(
+    max_length: int = commands.count_option(help="Leave out longer sentences.", default=40, least=2),
+    resamples: int = commands.count_option(
         help="Resamples for significance; 0: no tests.", default=10_000, least=0, most=MOST_RESAMPLES
     ),
     jobs: Any = options.jobs(),
@@ -227,7 +226,7 @@ def grid(
     from mbrparse.grid.cells import CellTrial
     from mbrparse.grid.grid_tables import run_grid
 
-    refuse_stream(corpus)
+    reading.refuse_stream(corpus)
     given = {
         "binarize": [*binarize, *filter(None, [unary and f"unary={unary}"])],
         "train": train,

@@ -36,10 +36,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
-from mbrparse import errors
-from mbrparse.arguments import checked
+from mbrparse import arguments, errors, log
 from mbrparse.evaluate.align import Alignment, BinarizedForm, Form, Place, TreeSource, check_gold
-from mbrparse.log import warn
 from mbrparse.treebank import binarize, clean, outlines
 from mbrparse.treebank import labels as codec
 from mbrparse.treebank.brackets import ReadTree
@@ -183,7 +181,7 @@ def parents(spans: Sequence[outlines.Span]) -> list[int]:
 CrossingReference = Literal["debinarized", "binarized"]
 
 
-@checked
+@arguments.checked
 @dataclass(frozen=True, slots=True)
 class Comparison:
     """How constituents are compared.
@@ -279,7 +277,7 @@ def trees_in(form: Form) -> Callable[[TreeSource], Iterator[ReadTree]]:
         if not joined and (chain := _first_chain(tree)) is not None:
             joined.add(chain)
             size = len(codec.split_chain(chain))
-            warn(f"joined chains are expanded, and {chain} counts as {size} constituents")
+            log.warn(f"joined chains are expanded, and {chain} counts as {size} constituents")
 
     def original(source: TreeSource) -> Iterator[ReadTree]:
         if gold:
@@ -343,7 +341,7 @@ def _original(note: Callable[[Tree], None], gold: _Gold | None, source: TreeSour
         if gold is None or not gold.joined(kept):
             if kept and not any(len(node.children) > 2 for tree in kept for node in tree.preorder()):
                 label = next(filter(_would_change, _labels(kept[0])))
-                warn(
+                log.warn(
                     f"{source.source}: no label is a continuation, so labels such as {label} stay as they are"
                 )
             yield from waiting
