@@ -6,10 +6,12 @@ the table, the command line what it refuses, and with which words; docs/objectiv
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypedDict, get_args
+from typing import Any, Literal
 
+from mbrparse.arguments import checked
 from mbrparse.decode.objectives import ALIASES, OBJECTIVES, Item, Kind, Objective, Space
 from mbrparse.decode.trees import Fallback
 from mbrparse.errors import ObjectiveError, OptionsError
@@ -73,6 +75,7 @@ EXPECTATIONS: Mapping[Item, str] = {
 PRODUCTION_ITEMS = frozenset({Item.PARENT_CHILD, Item.PRODUCTION, Item.SPLIT_PRODUCTION})
 
 
+@checked
 @dataclass(frozen=True, slots=True)
 class ParserOptions:
     """How to decode.
@@ -117,13 +120,9 @@ class ParserOptions:
             raise OptionsError("`objective` is given at least once")
         if len(set(names)) < len(names):
             raise OptionsError(f"two objectives are called {max(names, key=names.count)}")
-        for option, known in (("fallback", Fallback), ("items", Items)):
+        for option, (allowed, least, end) in _NUMBERS.items():
             value = getattr(self, option)
-            if value not in get_args(known):
-                raise OptionsError(f"`{option}` is one of {', '.join(get_args(known))}, not {value!r}")
-        for option, (allowed, least, end) in _RANGES.items():
-            value = getattr(self, option)
-            if value is not None and not (least <= value and (end is None or value < end)):
+            if value is not None and not least <= value < end:
                 raise OptionsError(f"`{option}` is {allowed}, not {value:g}")
         _check_rules(self)
 
@@ -153,100 +152,56 @@ class ParserOptions:
         return self.items == "symbol" or not self.kinds.isdisjoint((Kind.FOREST, Kind.EXACT_F))
 
 
-class ParserSettings(TypedDict, total=False):
-    """The options of a parser as keywords, without its objectives."""
-
-    fallback: Fallback
-    unlabelled: bool
-    debinarized: bool
-    max_length: int | None
-    best_first: Any
-    items: Items
-    expectations: bool
-    k_best: int | None
-    samples: int | None
-    seed: int
-    risk: Risk | None
-    prune: float
-    max_samples: int | None
-    max_error: float | None
-    sampled_posteriors: bool
-
-
-_RANGES: Mapping[str, tuple[str, float, float | None]] = {
-    "max_length": ("one or more", 1, None),
-    "k_best": ("one or more", 1, None),
-    "samples": ("one or more", 1, None),
-    "max_samples": ("one or more", 1, None),
-    "seed": ("zero or more", 0, None),
-    "prune": ("a number from 0 to below 1", 0, 1),
-    "max_error": ("a number from 0 to below 1", 0, 1),
+_NUMBERS: Mapping[str, tuple[str, float, float]] = {
+    **dict.fromkeys(("max_length", "k_best", "samples", "max_samples"), ("one or more", 1, math.inf)),
+    "seed": ("zero or more", 0, math.inf),
+    **dict.fromkeys(("prune", "max_error"), ("a number from 0 to below 1", 0, 1)),
 }
-
-
 _TOGETHER = "and `objective=minimum-risk` go together"
 
 
 def _check_rules(options: ParserOptions, source: SourceKind | None = None) -> None:
     """Raise OptionsError for options that others, or a source of this kind, leave no meaning."""
-    rows, kinds, best_first = options.objectives, options.kinds, options.best_first is not None
-    rules: list[tuple[str, bool, str]] = [
-        (
-            "unlabelled",
-            options.unlabelled and all(row.kind is not Kind.FREE or row.labels_matter for row in rows),
+    kinds = options.kinds
+    bare = any(row.kind is Kind.FREE and not row.labels_matter for row in options.objectives)
+    crossing = options.needs_consistency or Kind.WHOLE in kinds
+    exhaustive = options.has_candidates or crossing or options.needs_forest
+    rules = {
+        "unlabelled": (
+            options.unlabelled and not bare,
             "needs an objective that does not look at labels, in the free space: bracketed-recall",
         ),
-        (
-            "items",
+        "items": (
             options.items == "symbol" and kinds == {Kind.DERIVATION},
             "needs another objective: labelled-tree has rules for items",
         ),
-        (
-            "k_best",
+        "k_best": (
             options.k_best is not None and options.samples is not None,
             "and `samples` are two ways to the candidates: give one",
         ),
-        (
-            "best_first",
-            best_first and options.has_candidates,
-            "lists no candidates: these need an exhaustive chart",
+        "best_first": (
+            options.best_first is not None and (exhaustive or (source == "pcfg" and options.prune > 0)),
+            "fills a chart in part: candidates, symbols as items, `prune` and this objective need an "
+            "exhaustive chart",
         ),
-        (
-            "risk",
+        "risk": (
             Kind.RISK in kinds and not options.has_candidates,
             "needs candidates: `k_best` or `samples`",
         ),
-        ("risk", (Kind.RISK in kinds) is (options.risk is None), _TOGETHER),
-        (
-            "best_first",
-            best_first and (Kind.WHOLE in kinds or options.needs_consistency),
-            "does not know what crosses a span: that needs an exhaustive chart",
-        ),
-        (
-            "best_first",
-            best_first and options.needs_forest,
-            "has no forest, which symbols as items and this objective need: they need an exhaustive chart",
-        ),
-        (
-            "prune",
-            source == "pcfg" and best_first and options.prune > 0,
-            "is for exhaustive charts, not for best-first search",
-        ),
-        (
-            "max_error",
+        "max_error": (
             source == "dop" and options.max_error is not None and Kind.WHOLE not in kinds,
             "needs `objective=most-probable-tree`",
         ),
-        (
-            "max_samples",
+        "max_samples": (
             source == "dop" and options.max_samples is not None and not options.draws,
             "needs something that is estimated from samples: `sampled_posteriors`, or an objective such as "
             "most-probable-tree or consistent-brackets",
         ),
-    ]
-    for option, is_wrong, message in rules:
+    }
+    for option, (is_wrong, message) in rules.items():
         if is_wrong:
             raise OptionsError(f"{_named(options, option)} {message}")
+    check_risk(options.objectives, options.risk)
 
 
 def serves(source: SourceKind, objective: Objective) -> bool:
@@ -257,11 +212,11 @@ def serves(source: SourceKind, objective: Objective) -> bool:
     >>> [name for name, row in OBJECTIVES.items() if serves("several", row)][:3]
     ['labelled-recall', 'bracketed-recall', 'general-recall']
     """
-    if source == "several":
-        # Symbols and derivations are each grammar's own: labels, and productions of labels, are not.
-        joint = objective.kind is not Kind.FOREST or objective.space is Space.ITEMS
-        return source in DECODERS[objective.kind] and joint and not objective.needs_consistency
-    return source in DECODERS[objective.kind]
+    # Symbols and derivations are each grammar's own: labels, and productions of labels, are not.
+    own = (
+        objective.kind is Kind.FOREST and objective.space is not Space.ITEMS
+    ) or objective.needs_consistency
+    return source in DECODERS[objective.kind] and not (source == "several" and own)
 
 
 def decoder_of(source: SourceKind, objective: Objective, options: ParserOptions) -> DecoderName:
@@ -309,12 +264,12 @@ def check_expectation(
     items = {item for item, weight in objective.gains if weight}
     if objective.f_score not in (None, "sentence") or not items <= EXPECTATIONS.keys():
         raise OptionsError(f"`objective={objective.name}` has no expectation that is known of single trees")
-    spans, wholes = {Item.LABELLED_SPAN, Item.SPAN}, {Item.RULE, Item.PROJECTED_TREE}
+    known = {Item.LABELLED_SPAN, Item.SPAN}
     if source is None:
-        known = spans | wholes
-    elif source == "posteriors":
-        known = spans | ({Item.CONSISTENT_SPAN} if consistent else set())
-    else:
+        known |= {Item.RULE, Item.PROJECTED_TREE}
+    elif consistent:
+        known.add(Item.CONSISTENT_SPAN)
+    if source == "pcfg":
         known = EXPECTATIONS.keys() - (set() if binarized else PRODUCTION_ITEMS)
     if not items <= known:
         needs = "binarized trees" if source == "pcfg" else "a grammar"

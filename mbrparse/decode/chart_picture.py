@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -23,21 +23,15 @@ from mbrparse.grammar.unknown_words import is_unknown
 from mbrparse.local_settings import no_local_settings
 from mbrparse.treebank.labels import state_of
 
+if TYPE_CHECKING:
+    from mbrparse.decode.span_posteriors import Posteriors
+
 #: Background colours of terminals (of 256) for a posterior of nothing up to one.
 _SHADES = (231, 230, 229, 228, 222, 215, 209, 203)
 _WIDEST_WORD = 12
 _CELL = 0.62  # inches
 _LEGEND = "posterior of the most probable label"
 _LABELLED = 40  # words: beyond, labels in the cells could not be read
-
-
-class ConstituentPosteriors(Protocol):
-    """The posteriors of a sentence's constituents, one by one and summed over labels."""
-
-    @property
-    def frame(self) -> pd.DataFrame: ...
-
-    def bracketed(self, start: int, end: int) -> float: ...
 
 
 class PictureCell(NamedTuple):
@@ -50,9 +44,7 @@ class PictureCell(NamedTuple):
     total: float
 
 
-def cells(
-    posteriors: ConstituentPosteriors, threshold: float = 0.01, every_label: bool = False
-) -> list[PictureCell]:
+def cells(posteriors: Posteriors, threshold: float = 0.01, every_label: bool = False) -> list[PictureCell]:
     """The spans that have a constituent of at least this posterior, by start and end.
 
     Over one terminal they are constituents too (of unary rules), no preterminals; of equal labels the
@@ -66,11 +58,9 @@ def cells(
                 best[row[:2]] = row
         rows = best.values()
     return [
-        PictureCell(
-            row.start, row.end, str(row.label), float(row.g), posteriors.bracketed(row.start, row.end)
-        )
-        for row in sorted(rows, key=lambda row: (row.start, row.end, -row.g))
-        if row.g >= threshold
+        PictureCell(start, end, str(label), float(g), posteriors.bracketed(start, end))
+        for start, end, label, g in sorted(rows, key=lambda row: (row.start, row.end, -row.g))
+        if g >= threshold
     ]
 
 
@@ -98,17 +88,18 @@ def heat_table(
         max(len(name), *(len(text.get((start, end), "")) for start in range(end)))
         for end, name in enumerate(names, start=1)
     ]
+    for end, name in enumerate(names, start=1):
+        text |= {(-2, end): str(end), (-1, end): name}
     blocks = []
     for columns in _folded(widths, None if width is None else width - margin):
-        rows = [("", [str(end) for end in columns]), ("", [names[end - 1] for end in columns])]
-        lines = [_row(head, row, [widths[end - 1] for end in columns], margin) for head, row in rows]
-        for start, head in enumerate(heads[: columns[-1]]):
+        block = ""
+        for start, head in [(-2, ""), (-1, ""), *enumerate(heads[: columns[-1]])]:
             line = head.ljust(margin)
             for end in columns:
                 field = text.get((start, end), "").ljust(widths[end - 1])
                 line += "  " + (_shaded(field, g[start, end]) if colours and (start, end) in g else field)
-            lines.append(line.rstrip())
-        blocks.append("\n".join(lines) + "\n")
+            block += f"{line.rstrip()}\n"
+        blocks.append(block)
     return "\n".join(blocks)
 
 
@@ -118,13 +109,6 @@ def listing(shown: Sequence[PictureCell], words: Sequence[str]) -> Iterator[str]
     for start, end, label, g, total in shown:
         covered = visible(" ".join(words[start:end]))
         yield f"{start}\t{end}\t{visible(label)}\t{g:.6g}\t{total:.6g}\t{covered}\n"
-
-
-def _row(head: str, fields: Sequence[str], widths: Sequence[int], margin: int) -> str:
-    line = head.ljust(margin)
-    return "".join(
-        [line, *(f"  {field.ljust(width)}" for field, width in zip(fields, widths, strict=True))]
-    ).rstrip()
 
 
 def _folded(widths: Sequence[int], room: int | None) -> Iterator[list[int]]:
@@ -157,11 +141,6 @@ class ChartPicture:
 
     cells: Sequence[PictureCell]
     words: Sequence[str]
-
-    @classmethod
-    def of(cls, posteriors: ConstituentPosteriors, words: Sequence[str], threshold: float) -> ChartPicture:
-        """Of what is at least so probable."""
-        return cls(cells(posteriors, threshold), words)
 
     def svg(self) -> bytes:
         """The picture as an SVG file's bytes."""

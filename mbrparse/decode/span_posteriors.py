@@ -194,12 +194,12 @@ class Posteriors:
         ``words`` are the sentence's (default: their numbers); what is less probable than ``threshold`` is
         left out. Raises PosteriorsError for as many words as the sentence has not.
         """
-        from mbrparse.decode.chart_picture import ChartPicture
+        from mbrparse.decode.chart_picture import ChartPicture, cells
 
         words = tuple(words) or tuple(map(str, range(self.length)))
         if len(words) != self.length:
             raise PosteriorsError(f"{len(words)} words, where the posteriors are of {self.length}")
-        return ChartPicture.of(self, words, threshold)
+        return ChartPicture(cells(self, threshold), words)
 
     def __repr__(self) -> str:
         return f"<posteriors of {len(self.entries.g)} labelled spans over {self.length} terminals>"

@@ -39,10 +39,11 @@ class TreeProbability:
         self._label_of: list[int] = grammar.label_ids.tolist()
         self._continues = [is_continuation_label(label) for label in grammar.labels]
         self._label_ids = {label: position for position, label in enumerate(grammar.labels)}
-        self._rules: dict[tuple[int, int], list[tuple[int, float]]] = defaultdict(list)
+        # Of a left child by the right one.
+        self._rules: dict[int, dict[int, list[tuple[int, float]]]] = defaultdict(lambda: defaultdict(list))
         binary = grammar.left, grammar.right, grammar.parent, grammar.log_prob
         for left, right, parent, prob in rows(*binary):
-            self._rules[left, right].append((parent, prob))
+            self._rules[left][right].append((parent, prob))
         self._unary_rules: dict[int, list[tuple[int, float]]] = defaultdict(list)
         unaries = grammar.unary_child, grammar.unary_parent, grammar.unary_log_prob
         for child, parent, prob in rows(*unaries):
@@ -167,12 +168,15 @@ class TreeProbability:
 
     def _combine(self, left: Weights, right: Weights, weights: Weights, label_ids: set[int] | None) -> None:
         """Add to the weights of parents with these labels (None: of continuations)."""
+        place = {symbol: number for number, symbol in enumerate(right)}
         for left_id, left_weight in left.items():
-            for right_id, right_weight in right.items():
-                for parent, prob in self._rules.get((left_id, right_id), ()):
+            rules = self._rules.get(left_id, {})
+            # Not all pairs of symbols: there may be many of each.
+            for right_id in sorted(right.keys() & rules.keys(), key=place.__getitem__):
+                for parent, prob in rules[right_id]:
                     label = self._label_of[parent]
                     if self._continues[label] if label_ids is None else label in label_ids:
-                        weight = prob + left_weight + right_weight
+                        weight = prob + left_weight + right[right_id]
                         weights[parent] = _log_add(weights.get(parent, -math.inf), weight)
 
 

@@ -125,7 +125,7 @@ GIVEN = [
     (lambda: DOOR.surprisal("g.txt", "DT NN"), "surprisal: `grammar` is PCFG, not 'g.txt', a str"),
     (lambda: mp.surprisal(GRAMMAR, [["DT", ("dog", "NN")]]), "label and word are text"),
     (lambda: mp.Parser(GRAMMAR).parse([[("dog", "NN")]]), "label and word are text"),
-    (lambda: mp.Parser(GRAMMAR, k_best=10**20), "Parser: `k_best` has more than 64 bits"),
+    (lambda: mp.Parser(GRAMMAR, k_best=10**20), "ParserOptions: `k_best` has more than 64 bits"),
     (lambda: mp.Parser(GRAMMAR, seed=-1), "seed"),
     (
         lambda: DOOR.posteriors([np.zeros((2, 2))], [2], None),

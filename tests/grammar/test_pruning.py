@@ -3,13 +3,13 @@
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from commandline import Command
 
 import mbrparse as mp
 from mbrparse.charts.exhaustive.factory import PrunedCharts, Pruning
-from mbrparse.decode.answers import ParserSettings
 from mbrparse.decode.best_first.best_first import BestFirst, Until
 from mbrparse.decode.objectives import OBJECTIVES, Kind, Objective, Space
 from mbrparse.decode.parser.parser import Parser
@@ -56,7 +56,7 @@ def test_every_objective_has_the_exact_tree_at_a_threshold_that_rules_nothing_ou
 
 
 @pytest.mark.parametrize("how", [{"k_best": 5}, {"samples": 50, "seed": 1}, {"items": "symbol"}])
-def test_candidates_and_symbols_are_those_of_what_is_left(how: ParserSettings, grammar: PCFG) -> None:
+def test_candidates_and_symbols_are_those_of_what_is_left(how: dict[str, Any], grammar: PCFG) -> None:
     how = {**how, "prune": 0.5}
     pruned = Parser(grammar, "labelled-recall", **how).parse(SENTENCES[0])[0]
     chart = PrunedCharts(grammar, Pruning(grammar, 0.5)).chart(pruned.terminal_ids)
@@ -83,7 +83,7 @@ def test_what_cannot_be_pruned(grammar: PCFG) -> None:
     plain = trained(*PLAIN_TREES)
     with pytest.raises(OptionsError, match="nothing to project: no labels of this grammar differ"):
         Parser(plain, prune=0.1)
-    with pytest.raises(OptionsError, match="not for best-first search"):
+    with pytest.raises(OptionsError, match="need an exhaustive chart"):
         Parser(grammar, prune=0.1, best_first=BestFirst("normalized-beta", Until("exhausted")))
     with pytest.raises(OptionsError, match="from 0 to below 1"):
         Parser(grammar, prune=1.0)

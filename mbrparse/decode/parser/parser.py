@@ -6,10 +6,10 @@ import math
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, Unpack, cast, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, cast, overload
 
 from mbrparse.arguments import checked
-from mbrparse.decode.answers import ParserOptions, ParserSettings, objective_of
+from mbrparse.decode.answers import ParserOptions, objective_of
 from mbrparse.decode.objectives import Kind, Objective
 from mbrparse.decode.parser.sentences import Line, Sentence, sentences_from
 from mbrparse.decode.parser.sources import FAILURES, Evidence, GrammarSource, PosteriorsSource, failure
@@ -198,7 +198,7 @@ class Parser:
         source: Grammar | GivenPosteriors,
         *objectives: str | Objective,
         options: ParserOptions | None = None,
-        **settings: Unpack[ParserSettings],
+        **settings: Any,
     ) -> None:
         if options is None:
             free = settings.get("unlabelled", False) or not isinstance(source, Grammar)

@@ -24,7 +24,6 @@ from mbrparse.decode.parser.parser import Parse, Parser
 from mbrparse.decode.parser.sentences import GivenTree, Line
 from mbrparse.decode.parser.sources import FIRST, GrammarSource, PosteriorsSource
 from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors
-from mbrparse.decode.span_posteriors import Posteriors
 from mbrparse.decode.tree_probability import Probability, TreeProbability
 from mbrparse.decode.trees import Decoded, LabelledSpans
 from mbrparse.errors import ChartOverflowError, OptionsError
@@ -96,22 +95,16 @@ def run(
     if seconds is not None and isinstance(jobs, Scheduler):
         raise OptionsError("`max_seconds` ends processes of this machine: it is not for `scheduler`")
     worker, stream = make(), iter(items)
-    first = []
-    for item in stream:
-        first.append(item)
-        if item.sentence:
-            break
-    first += itertools.islice(stream, FIRST - 1)
+    first = list(itertools.islice(stream, FIRST))
     if spoken := [item for item in first if item.sentence]:
         worker.source.check_beginning([item.sentence for item in spoken], spoken[0].tokens, log)
     every, count, last = itertools.chain(first, stream), 0, None
 
     def chosen() -> Iterator[Item]:
         nonlocal count, last
-        for item in every:
-            if part is None or count in part:
-                yield item
-            count, last = count + 1, item
+        for count, last in enumerate(every, 1):
+            if part is None or count - 1 in part:
+                yield last
 
     def results() -> Iterator[Result]:
         function: WorkerFunction[[Sequence[Item]], list[Result]] | None = None
@@ -140,13 +133,12 @@ def _in_order(
     """Yield the results of tasks; of one whose worker died, each sentence is a task of its own."""
     for task, future in in_order(executor, function, tasks):
         try:
-            results = future.result()
+            yield from future.result()
         except WorkerDied as failure:
             if len(task) > 1:
                 yield from _in_order(executor, function, worker, ([item] for item in task))
-                continue
-            results = [worker.fallen_back(task[0], failure.message)]
-        yield from results
+            else:
+                yield worker.fallen_back(task[0], failure.message)
 
 
 def _begin(make: Callable[[], Worker[Item, Result]], short: Item) -> Worker[Item, Result]:
@@ -170,7 +162,7 @@ class Output(NamedTuple):
     entries: SpanEntries | None = None
     consistent: FloatArray | None = None
     candidates: tuple[str, ...] = ()
-    certified: tuple[tuple[str, bool], ...] = ()
+    certified: Mapping[str, bool] = {}
 
 
 class ParseWorker:
@@ -211,24 +203,21 @@ class ParseWorker:
         distinct = {id(tree): tree for tree in parse.trees}
         texts = {key: EMPTY_PARSE if tree is None else str(tree) for key, tree in distinct.items()}
         trees = [texts[id(tree)] for tree in parse.trees]
+        decoded = dict(zip(parse.objectives, parse.decoded, strict=True))
         if self._marked:
-            decoded = zip(trees, parse.decoded, strict=True)
-            trees = [marked_fallback(text) if found is None else text for text, found in decoded]
+            of = zip(trees, decoded.values(), strict=True)
+            trees = [marked_fallback(text) if found is None else text for text, found in of]
         known = parse.posteriors if self._posteriors else None
         crossing = known is not None and self._parser.options.needs_consistency
         return Output(
             tuple(trees),
             None if self._details is None else json.dumps(self._details.row(parse), allow_nan=False),
             parse.reason,
-            len(parse.terminal_ids),
+            parse.length,
             None if known is None else known.entries,
             known.consistent if known is not None and crossing else None,
             tuple(f"{log_prob:.9f}\t{tree or EMPTY_PARSE}" for log_prob, tree in parse.candidates),
-            tuple(
-                (objective.name, found.certificate.certified)
-                for objective, found in zip(parse.objectives, parse.decoded, strict=True)
-                if found is not None and found.certificate is not None
-            ),
+            {row.name: one.certificate.certified for row, one in decoded.items() if one and one.certificate},
         )
 
 
@@ -258,22 +247,20 @@ class ParseAccount:
         '9 sentences, 2 fell back (no parse: 2)'
         """
         text = f"{counted(self.sentences, 'sentence')}, {self.reasons.total()} fell back"
-        if self.reasons:
-            text = f"{text} ({most_common(self.reasons)})"
+        text += f" ({most_common(self.reasons)})" if self.reasons else ""
         counts = [f"{name} {sum(found)} of {len(found)}" for name, found in self.certified.items()]
         return f"{text}; certified: {', '.join(counts)}" if counts else text
 
     def add(self, output: Output, number: int) -> None:
         """Count a sentence."""
         self.sentences += 1
-        for name, certified in output.certified:
+        for name, certified in output.certified.items():
             self.certified.setdefault(name, []).append(certified)
         if output.reason is not None:
+            if self.reasons.total() < REPORTED:
+                why = f"its tree is a fall-back: {output.reason}"
+                self.first.append(f"sentence {number} was not parsed, {why}")
             self.reasons[output.reason] += 1
-            if len(self.first) < REPORTED:
-                self.first.append(
-                    f"sentence {number} was not parsed, its tree is a fall-back: {output.reason}"
-                )
 
     def tell(self, log: Log) -> None:
         """Log the first fall-backs, then the counts."""
@@ -310,21 +297,21 @@ def write_parses(
     account = ParseAccount()
     with ExitStack() as stack:
         stack.enter_context(atomic_outputs())
-        streams = [stack.enter_context(open_output(path)) for path in trees]
-        detail_stream = None if details is None else stack.enter_context(open_output(details))
+        rows, listed, *streams = [
+            None if path is None else stack.enter_context(open_output(path))
+            for path in (details, candidates, *trees)
+        ]
         entries = None if posteriors is None else stack.enter_context(open_output_bytes(posteriors[1]))
-        candidate_stream = None if candidates is None else stack.enter_context(open_output(candidates))
         for number, output in enumerate(outputs, first + 1):
             for stream, text in zip(streams, output.trees, strict=True):
-                stream.write(f"{text}\n")
-            if detail_stream is not None and output.details is not None:
+                print(text, file=stream)
+            if rows is not None and output.details is not None:
                 digests = json.dumps([tree_digest(read.tree) for read in read_trees(output.trees)])
-                row = f'{{"sentence": {number}, {output.details[1:-1]}, "digests": {digests}}}\n'
-                detail_stream.write(row)
+                rows.write(f'{{"sentence": {number}, {output.details[1:-1]}, "digests": {digests}}}\n')
             if posteriors is not None:
                 posteriors[0].add(output.length, output.entries, output.consistent)
-            if candidate_stream is not None:
-                candidate_stream.writelines(f"{number}\t{one}\n" for one in output.candidates)
+            if listed is not None:
+                listed.writelines(f"{number}\t{one}\n" for one in output.candidates)
             account.add(output, number)
         if posteriors is not None and entries is not None:
             posteriors[0].write(entries)
@@ -360,14 +347,11 @@ class Details:
             **({} if pruned is None else {"pruned": pruned._asdict()}),
             **({"chart": "logarithms"} if getattr(parse.chart, "in_logarithms", False) else {}),
             "trees": {
-                objective.name: self._tree(parse, parse.posteriors, spans, decoded)
-                for objective, spans, decoded in rows
+                objective.name: self._tree(parse, spans, decoded) for objective, spans, decoded in rows
             },
         }
 
-    def _tree(
-        self, parse: Parse, posteriors: Posteriors | None, spans: LabelledSpans, decoded: Decoded | None
-    ) -> dict[str, Any] | None:
+    def _tree(self, parse: Parse, spans: LabelledSpans, decoded: Decoded | None) -> dict[str, Any] | None:
         """The row of one tree (None: nothing is known).
 
         ``expected_labelled`` and ``expected_bracketed`` are expected numbers of matching constituents, the
@@ -380,35 +364,34 @@ class Details:
         posterior, the ``standard_error``, the ``leader_error`` (see trees.Estimate) and the number of
         ``samples``. ``nodes`` are (start, end, label, g).
         """
+        posteriors = parse.posteriors
         if posteriors is None:
             return None
         # Many derivations look like an n-ary tree, so it has no posterior; continuations do not count.
         nary = decoded is not None and decoded.constituents is not None
-        posterior = score = bound = consistent = None
         constituents = posteriors.expected_constituents() if self._unaries else max(parse.length - 1, 0)
-        items: Mapping[str, float] = {}
+        posterior, more = None, dict[str, Any]()
         if self._probability is not None and parse.chart is not None and not nary:
             log_prob = self._probability.log_prob(spans, parse.terminal_ids)
             posterior = math.exp(log_prob - parse.chart.log_prob)
+        score = None
         if decoded is not None:
             constituents = constituents if decoded.constituents is None else decoded.constituents
             score = posterior if decoded.log_prob is not None else decoded.score
-            items, consistent = decoded.expected or {}, decoded.consistent
-            bound = decoded.certificate or decoded.estimate
-        crossing: dict[str, Any] = {}
-        if consistent is not None:
-            total = math.fsum(consistent)
-            recall = total / len(consistent) if consistent else 0.0
-            crossing = {"expected_consistent": total, "expected_consistent_recall": recall}
-            crossing["consistent"] = list(consistent)
+            more = {f"expected_{name}": mass for name, mass in (decoded.expected or {}).items()}
+            if decoded.consistent is not None:
+                total = math.fsum(decoded.consistent)
+                recall = total / len(decoded.consistent) if decoded.consistent else 0.0
+                more |= {"expected_consistent": total, "expected_consistent_recall": recall}
+                more["consistent"] = list(decoded.consistent)
+            if bound := decoded.certificate or decoded.estimate:
+                more |= bound._asdict()
         return {
             **({"nary": True} if nary else {}),
             "constituents": constituents,
             **posteriors.expected_recalls(spans, constituents, nary),
             "posterior": posterior,
             "expected_score": score if score is None or math.isfinite(score) else None,
-            **{f"expected_{name}": mass for name, mass in items.items()},
-            **crossing,
-            **({} if bound is None else bound._asdict()),
+            **more,
             "nodes": [[*span, g] for span, g in zip(spans, posteriors.of_each(spans), strict=True)],
         }
