@@ -176,6 +176,7 @@ class MixedSource(GrammarSource):
                 np.tile(entries.label_ids, 2),
                 np.repeat([True, False], len(entries.g)),
                 np.concatenate((entries.constituents, entries.lexical)),
+                np.zeros(2 * len(entries.g), np.int64),
                 lengths=np.array([length]),
                 source="",
                 labels=grammar.pcfg.labels,

@@ -109,13 +109,17 @@ class GivenPosteriors:
         label_ids: IntArray,
         phrase: npt.NDArray[np.bool_],
         g: FloatArray,
+        rank: npt.NDArray[np.int64],
         *,
         lengths: npt.NDArray[np.int64],
         **known: Any,
     ) -> GivenPosteriors:
-        """Of entries in any order: equal ones are added up, those of zero left out, sums above one parted."""
-        order = np.lexsort((phrase, label_ids, ends, starts, sentence))
-        keys = sentence, starts, ends, label_ids, phrase
+        """Of entries in any order, those of zero left out; equal ones of one rank are added up.
+
+        ``rank`` counts what lists a label over a span again (``ranks``). Sums above one are parted.
+        """
+        keys = sentence, starts, ends, label_ids, phrase, rank
+        order = np.lexsort(keys[::-1])
         order, g = added_up(order[g[order] > 0], keys, g)
         rows, g = parted(g)
         order = order[rows]
@@ -140,8 +144,12 @@ class GivenPosteriors:
 
     def repeated(self) -> npt.NDArray[np.int64]:
         """The entries that list a label over a span again."""
-        keys = self.sentence, self.starts, self.ends, self.label_ids, self.phrase
-        return np.flatnonzero(~begins(*keys))
+        return np.flatnonzero(~begins(*self.keys))
+
+    @property
+    def keys(self) -> tuple[npt.NDArray[Any], ...]:
+        """What entries that list a label over a span again share."""
+        return self.sentence, self.starts, self.ends, self.label_ids, self.phrase
 
     def phrase_labels(self) -> list[str]:
         """The labels of constituents over two words or more, in text order."""
@@ -176,6 +184,19 @@ class GivenPosteriors:
         if not whole.any():
             return None
         return self.labels[int(np.bincount(self.label_ids[whole], self.g[whole]).argmax())]
+
+
+def ranks(keys: Sequence[npt.NDArray[Any]], g: FloatArray) -> npt.NDArray[np.int64]:
+    """Of each of equal entries how many of them have a larger posterior: 0, 1, and so on.
+
+    >>> ranks([np.array([7, 3, 7])], np.array([0.25, 1.0, 0.75])).tolist()
+    [1, 0, 0]
+    """
+    order, places = np.lexsort((-g, *keys[::-1])), np.arange(len(g))
+    first = np.where(begins(*(key[order] for key in keys)), places, 0)
+    rank = np.empty_like(places)
+    rank[order] = places - np.maximum.accumulate(first)
+    return rank
 
 
 def added_up(
@@ -274,7 +295,7 @@ def mixed(models: Sequence[GivenPosteriors], share: FloatArray) -> GivenPosterio
         (
             *(model.sentence, model.starts, model.ends),
             np.array([place[label] for label in model.labels], np.int32)[model.label_ids],
-            *(model.phrase, model.g * row[model.sentence]),
+            *(model.phrase, model.g * row[model.sentence], ranks(model.keys, model.g)),
         )
         for model, row in zip(models, by_sentence, strict=True)
     ]

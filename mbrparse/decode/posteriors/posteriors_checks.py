@@ -17,9 +17,9 @@ import numpy.typing as npt
 from mbrparse.charts.exhaustive.factory import TIE
 from mbrparse.charts.spans import begins
 from mbrparse.decode.label_order import LabelOrder
-from mbrparse.decode.posteriors.given_posteriors import ROUNDING, GivenPosteriors, added_up
+from mbrparse.decode.posteriors.given_posteriors import ROUNDING, GivenPosteriors, added_up, ranks
 from mbrparse.errors import LabelError, OptionsError, PosteriorsError
-from mbrparse.grammar.pcfg import FloatArray, IntArray
+from mbrparse.grammar.pcfg import FloatArray
 from mbrparse.log import warn
 from mbrparse.treebank import labels as codec
 from mbrparse.treebank.labels import JOIN, LabelMarks
@@ -58,6 +58,11 @@ class RawPosteriors(NamedTuple):
     def phrase(self) -> npt.NDArray[np.bool_]:
         """Which entries are constituents: where no array says, all are."""
         return np.ones(len(self.g), np.bool_) if self.tag is None else ~self.tag
+
+    @property
+    def keys(self) -> tuple[npt.NDArray[Any], ...]:
+        """What equal entries share."""
+        return self.sentence, self.start, self.end, self.label, self.phrase
 
     def place(self, entry: int) -> str:
         """An entry's sentence and span, for messages."""
@@ -99,16 +104,22 @@ def checked_posteriors(
         consistent = consistent.astype(np.float64)
     used, ids = np.unique(raw.label.astype(np.int64), return_inverse=True)
     names = [str(raw.labels[label]) for label in used]
-    _check_labels(names, raw, ids, source, marks)
+    _check_labels(names, raw, ids, marks, source)
     _check_single(raw, source)
-    labels, label_ids = _labels(names, ids, raw.phrase, marks)
+    # Over one word stand tags, which another program writes as they are.
+    shown = [names, names]
+    if marks is not None:
+        shown = [list(map(codec.escape, names)), list(map(marks.translate, names))]
+    texts, place = np.unique(np.array(shown, np.str_), return_inverse=True)
+    there, label_ids = np.unique(place.reshape(2, -1)[raw.phrase.astype(np.int64), ids], return_inverse=True)
     given = GivenPosteriors.of_columns(
         raw.sentence.astype(np.int64),
-        *(raw.start.astype(np.int32), raw.end.astype(np.int32), label_ids, raw.phrase),
+        *(raw.start.astype(np.int32), raw.end.astype(np.int32), label_ids.astype(np.int32), raw.phrase),
         raw.g.astype(np.float64),
+        ranks(raw.keys, raw.g),
         lengths=raw.lengths.astype(np.int64),
         source=source,
-        labels=labels,
+        labels=tuple(texts[there].tolist()),
         tie=TIE if raw.g.dtype.itemsize == 8 else _SINGLE_TIE,
         ignored=ignored,
         consistent=consistent,
@@ -196,9 +207,8 @@ def _check_consistent(consistent: npt.NDArray[Any], lengths: npt.NDArray[Any], s
 
 def _check_single(raw: RawPosteriors, source: str) -> None:
     """Check that what is listed twice is there more than once."""
-    columns = raw.sentence, raw.start, raw.end, raw.label, raw.phrase
-    order = np.lexsort(columns[::-1])
-    new = begins(*(values[order] for values in columns))
+    order = np.lexsort(raw.keys[::-1])
+    new = begins(*(values[order] for values in raw.keys))
     if new.all():
         return
     total = np.add.reduceat(raw.g[order], np.flatnonzero(new))[np.cumsum(new) - 1]
@@ -213,24 +223,22 @@ def _check_labels(
     names: Sequence[str],
     raw: RawPosteriors,
     ids: npt.NDArray[np.int64],
+    marks: LabelMarks | None,
     source: str,
-    marks: LabelMarks | None = None,
 ) -> None:
     """Check the labels that entries have; ``ids`` says which of ``names`` each entry has.
 
     Over one word stand tags, which are whatever can be written; over more words stand the projected
     labels of binarized trees, or with ``marks`` another program's. A label that no entry has may be anything.
     """
-    counted = Counter(names)
-    wide = set(ids[raw.phrase].tolist())
+    counted, wide = Counter(names), set(ids[raw.phrase].tolist())
     for position, name in enumerate(names):
         trouble = _trouble(name, position in wide, marks)
         if counted[name] > 1:
-            trouble = ("stands in labels twice", "give each label one position")
+            trouble = "stands in labels twice", "give each label one position"
         if trouble is not None:
-            says, remedy = trouble
             first = raw.place(int(np.flatnonzero(ids == position)[0]))
-            refuse(source, f"label {name!r} {says} (first at {first})", remedy)
+            refuse(source, f"label {name!r} {trouble[0]} (first at {first})", trouble[1])
 
 
 def _trouble(name: str, wide: bool, marks: LabelMarks | None) -> tuple[str, str] | None:
@@ -281,23 +289,6 @@ def _order(given: GivenPosteriors, chains: Sequence[str]) -> LabelOrder | None:
     return LabelOrder(above, dict(zip(given.labels, width.tolist(), strict=True)))
 
 
-def _labels(
-    names: Sequence[str], ids: npt.NDArray[np.int64], wide: npt.NDArray[np.bool_], marks: LabelMarks | None
-) -> tuple[tuple[str, ...], IntArray]:
-    """The labels in text order, and each entry's; of another program's, those over one word are tags."""
-    if marks is None:
-        shown = [list(names), list(names)]
-    else:
-        shown = [[codec.escape(name) for name in names], [marks.translate(name) for name in names]]
-    found = {shown[is_wide][position] for is_wide in (0, 1) for position in np.unique(ids[wide == is_wide])}
-    labels = tuple(sorted(found))
-    rank = {name: position for position, name in enumerate(labels)}
-    if not names:
-        return labels, ids.astype(np.int32)
-    ranks = np.array([[rank.get(name, -1) for name in row] for row in shown], np.int32)
-    return labels, ranks[wide.astype(np.int64), ids]
-
-
 _SLACK = 0.01  # sums over many labels in half precision come that near
 _CHAIN_LABELS = 4  # labels over a span; no treebank has more on average
 _LONGEST_CROSSED = 1000  # words: crossing spans of longer sentences are not looked for
@@ -313,6 +304,14 @@ class _Spans(NamedTuple):
     end: _Places
     total: FloatArray
     largest: FloatArray
+
+    @classmethod
+    def of(cls, given: GivenPosteriors, chosen: npt.NDArray[np.bool_]) -> _Spans:
+        """Of some entries."""
+        keys, g = np.stack([given.sentence, given.starts, given.ends])[:, chosen], given.g[chosen]
+        first = np.flatnonzero(begins(*keys))
+        sums = [np.add.reduceat(g, first), np.maximum.reduceat(g, first)] if len(g) else [g, g]
+        return cls(*keys[:, first], *sums)
 
 
 def doubts(given: GivenPosteriors) -> Iterator[str]:
@@ -334,9 +333,10 @@ def doubts(given: GivenPosteriors) -> Iterator[str]:
             "(docs/posteriors.md)"
         )
     if len(rows := given.repeated()) and given.order is not None and not given.order.above:
-        place = f"sentence {given.sentence[rows[0]] + 1}, {given.labels[given.label_ids[rows[0]]]} over "
-        place += f"({given.starts[rows[0]]}, {given.ends[rows[0]]})"
-        yield f"{len(rows)} labels are listed twice for a span: first {place}"
+        row = rows[0]
+        place = f"{given.labels[given.label_ids[row]]} over ({given.starts[row]}, {given.ends[row]})"
+        first = f"sentence {given.sentence[row] + 1}, {place}"
+        yield f"{len(rows)} labels are listed twice for a span: first {first}"
     for line in _impossible(given):
         yield f"{line}: no marginals of trees (docs/posteriors.md)"
 
@@ -348,29 +348,18 @@ def _impossible(given: GivenPosteriors) -> Iterator[str]:
     joined chains and tags do, as often as all of them together. Where labels stand above themselves,
     posteriors are expected numbers, and say less.
     """
-    phrases, tags = _spans(given, given.phrase), _spans(given, ~given.phrase)
+    phrases, tags = _Spans.of(given, given.phrase), _Spans.of(given, ~given.phrase)
     joined = next((label for label in given.phrase_labels() if JOIN in label), None)
     single = f"where chains are joined, as in {joined}, a span has one label"
     for spans, says in ((tags, "a word has one tag"), *([(phrases, single)] if joined else [])):
         if len(rows := np.flatnonzero(spans.total > 1 + _SLACK)):
-            place = f"({spans.start[rows[0]]}, {spans.end[rows[0]]})"
-            yield (
-                f"{_named(spans.sentence[rows])}: posteriors of span {place} add up to "
-                f"{spans.total[rows[0]]:.2f}, but {says}"
-            )
+            sums = f"({spans.start[rows[0]]}, {spans.end[rows[0]]}) add up to {spans.total[rows[0]]:.2f}"
+            yield f"{_named(spans.sentence[rows])}: posteriors of span {sums}, but {says}"
     if len(given.repeated()):
         return
     mass = np.minimum(phrases.total if joined else phrases.largest, 1.0)
     yield from _too_many(given, phrases, mass)
     yield from _crossing(given, phrases, mass)
-
-
-def _spans(given: GivenPosteriors, chosen: npt.NDArray[np.bool_]) -> _Spans:
-    keys = np.stack([given.sentence, given.starts, given.ends])[:, chosen]
-    g = given.g[chosen]
-    first = np.flatnonzero(begins(*keys))
-    sums = [np.add.reduceat(g, first), np.maximum.reduceat(g, first)] if len(g) else [g, g]
-    return _Spans(*keys[:, first], *sums)
 
 
 def _named(sentences: _Places) -> str:
@@ -395,22 +384,21 @@ def _too_many(given: GivenPosteriors, spans: _Spans, mass: FloatArray) -> Iterat
 
 def _crossing(given: GivenPosteriors, spans: _Spans, mass: FloatArray) -> Iterator[str]:
     """Spans that cross are never in one tree, so together they are in at most all trees."""
-    wrong: list[int] = []
-    says = ""
+    wrong, says = list[int](), ""
     first = np.searchsorted(spans.sentence, np.arange(len(given.lengths) + 1))
     for sentence in np.flatnonzero((given.lengths > 2) & (given.lengths <= _LONGEST_CROSSED)):
         rows = slice(first[sentence], first[sentence + 1])
         chart = np.zeros((int(given.lengths[sentence]) + 1,) * 2)  # by start and end
         chart[spans.start[rows], spans.end[rows]] = mass[rows]
         both = chart + _crossing_most(chart)
-        if both.max() > 1 + _SLACK:
-            wrong.append(int(sentence))
-            if not says:
-                i, j = np.unravel_index(int(both.argmax()), chart.shape)
-                inner = chart[i + 1 : j, j + 1 :]
-                k, end = np.unravel_index(int(inner.argmax()), inner.shape)
-                says = f"({i}, {j}) and ({i + 1 + k}, {j + 1 + end}) have {chart[i, j]:.2f}"
-                says += f" and {inner.max():.2f}"
+        if both.max() <= 1 + _SLACK:
+            continue
+        if not wrong:
+            i, j = np.unravel_index(int(both.argmax()), chart.shape)
+            inner = chart[i + 1 : j, j + 1 :]
+            k, end = np.unravel_index(int(inner.argmax()), inner.shape)
+            says = f"({i}, {j}) and ({i + 1 + k}, {j + 1 + end}) have {chart[i, j]:.2f} and {inner.max():.2f}"
+        wrong.append(int(sentence))
     if wrong:
         yield f"{_named(np.array(wrong))}: spans {says}, but they cross, and no tree has both"
 

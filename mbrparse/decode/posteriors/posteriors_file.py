@@ -32,7 +32,7 @@ import numpy.typing as npt
 from mbrparse.arguments import checked
 from mbrparse.charts.spans import SpanEntries
 from mbrparse.decode.label_order import LabelOrder
-from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors, added_up, parted
+from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors, added_up
 from mbrparse.decode.posteriors.posteriors_checks import ENTRIES, TOLERANCE, checked_posteriors, refuse
 from mbrparse.files import ArrayColumn, as_temporary_errors, open_input, source_name, write_arrays
 from mbrparse.grammar.pcfg import FloatArray, Grammar, IntArray
@@ -196,21 +196,18 @@ class PosteriorsWriter:
             if entries is not None:
                 if self._ids is not None:
                     entries = self._renamed(entries, self._ids[entries.label_ids])
-                phrases, tags = (
-                    np.flatnonzero((of > none) & (of >= self._least))
-                    for of, none in ((entries.constituents, _ROUNDED * entries.lexical), (entries.lexical, 0))
-                )
-                again, g = parted(entries.constituents[phrases].astype(np.float64))
-                rows = np.concatenate([phrases[again], tags])
-                order = np.argsort(rows, kind="stable")
-                rows, tag = rows[order], order >= len(again)
+                # By constituents and tags; what rounding leaves beside a tag is no constituent.
+                g = np.stack([entries.constituents, entries.lexical], axis=1)
+                listed = (g > 0) & (g >= self._least)
+                listed[:, 0] &= g[:, 0] > _ROUNDED * entries.lexical
+                rows, tag = np.nonzero(listed)
                 columns["sentence"].add(np.full(len(rows), self._sentences))
                 columns["start"].add(entries.starts[rows])
                 columns["end"].add(entries.ends[rows])
                 columns["label"].add(entries.label_ids[rows])
-                # Those that rounding brought above one are one.
-                columns["g"].add(np.minimum(np.concatenate([g, entries.lexical[tags]])[order], 1.0))
-                columns["tag"].add(tag)
+                # Those that rounding, or labels that became equal in one chain, brought above one are one.
+                columns["g"].add(np.minimum(g[listed], 1.0))
+                columns["tag"].add(tag == 1)
         self._sentences += 1
 
     def _renamed(self, entries: SpanEntries, label_ids: IntArray) -> SpanEntries:
