@@ -30,7 +30,7 @@ from mbrparse.charts.dop.dop_passes import Sums, dop_draw, root_masses
 from mbrparse.charts.exhaustive.factory import TIE
 from mbrparse.charts.rule_tables import Ints
 from mbrparse.charts.spans import SpanSummary, rows, summarize_entries
-from mbrparse.decode.answers import DecoderName, ParserOptions, SourceKind
+from mbrparse.decode.answers import DecoderName, SourceKind
 from mbrparse.decode.candidates.candidate_trees import CandidateTrees
 from mbrparse.decode.candidates.k_best import SCALE, Alternative, KBest, LazySearch, Order
 from mbrparse.decode.candidates.samples import Samples, generator
@@ -41,7 +41,7 @@ from mbrparse.decode.span_decoders import LEAST, best_preterminals, bracketing, 
 from mbrparse.decode.span_posteriors import Posteriors, SentenceChart, continuations
 from mbrparse.decode.trees import Decoded, Decoder, Estimate
 from mbrparse.grammar.dop_grammar import DopGrammar
-from mbrparse.grammar.pcfg import FloatArray, Grammar, IntArray
+from mbrparse.grammar.pcfg import FloatArray, IntArray
 
 # A node and the address that a fragment goes on with there, or BEGINS.
 _Vertex = tuple[int, int]
@@ -246,11 +246,8 @@ class DopSource(GrammarSource):
 
     kind: SourceKind = "dop"
 
-    def __init__(self, source: Grammar, options: ParserOptions) -> None:
-        self._dop = cast("DopGrammar", source)
-        # The last sentence that samples were drawn of, and these.
-        self._drawn: tuple[IntArray, Samples] | None = None
-        super().__init__(source, options)
+    #: The last sentence that samples were drawn of, and these.
+    _drawn: tuple[IntArray, Samples] | None = None
 
     def posteriors(self, chart: SentenceChart) -> Posteriors:
         """Those of a sentence's chart or of samples; what crosses a span is always estimated from samples."""
@@ -265,9 +262,9 @@ class DopSource(GrammarSource):
 
         return Posteriors(chart.length, self.chart_labels, summary, entries, consistent=consistent)
 
-    def make_charts(self, source: Grammar) -> DopCharts:
+    def make_charts(self) -> DopCharts:
         """The charts of its fragments, pruned by the treebank's PCFG."""
-        return DopCharts(self._dop, self.options.prune)
+        return DopCharts(cast("DopGrammar", self.origin), self.options.prune)
 
     def make_candidates(self) -> CandidateTrees:
         """What lists the candidates of sentences."""
@@ -275,7 +272,10 @@ class DopSource(GrammarSource):
         def samples(terminal_ids: IntArray, count: int, seed: int) -> Samples:
             return drawing(self.charts, terminal_ids, seed)(count)
 
-        k_best, probability = partial(dop_k_best, self.charts), DopTreeProbability(self._dop)
+        k_best, probability = (
+            partial(dop_k_best, self.charts),
+            DopTreeProbability(cast("DopGrammar", self.origin)),
+        )
         return CandidateTrees(self.grammar, k_best, samples, probability, self.options)
 
     def decoder(self, name: DecoderName, objectives: list[Objective]) -> Decoder[Any]:

@@ -397,7 +397,7 @@ def explain(
     if getattr(grammar, "kind", "pcfg") != "pcfg":
         raise OptionsError("a DOP grammar's charts are of fragments, which no page shows: use a PCFG")
     parser = Parser(grammar, *(objectives or USUAL), k_best=readings, expectations=True, fallback="empty")
-    pcfg = parser.source.grammar  # type: ignore[union-attr]
+    pcfg = grammar.pcfg
     [[leaves], _] = sentences_from([sentence])
     of_words = pcfg.terminal_kind == "words"
     words = tuple(leaf.word if of_words and leaf.word is not None else leaf.label for leaf in leaves)

@@ -14,7 +14,7 @@ from mbrparse.charts.spans import SpanSummary, no_entries, word_cells
 from mbrparse.decode.answers import DecoderName, ParserOptions, SourceKind, check
 from mbrparse.decode.objectives import Objective
 from mbrparse.decode.parser.sentences import Line
-from mbrparse.decode.parser.sources import Evidence, GrammarSource, decoders_of
+from mbrparse.decode.parser.sources import Evidence, GrammarSource
 from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors, checked_weights, mixed
 from mbrparse.decode.span_posteriors import Posteriors, SentenceChart
 from mbrparse.decode.trees import Decoder
@@ -136,7 +136,7 @@ class MixedSource(GrammarSource):
         self.root, self.retags = first.root, first.retags
         self.labels = frozenset(grammars.labels)
         self.bare = frozenset().union(*(one.bare for one in self._members))
-        self.decoders = decoders_of(self.kind, options, self.decoder)
+        self.decoders = self.decoders_of(options)
 
     def evidence(self, line: Line) -> Evidence:
         """What is known of a sentence; raises ChartOverflowError, NumberRangeError."""

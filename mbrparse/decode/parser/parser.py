@@ -12,7 +12,14 @@ from mbrparse.arguments import checked
 from mbrparse.decode.answers import ParserOptions, objective_of
 from mbrparse.decode.objectives import Kind, Objective
 from mbrparse.decode.parser.sentences import Line, Sentence, sentences_from
-from mbrparse.decode.parser.sources import FAILURES, Evidence, GrammarSource, PosteriorsSource, failure
+from mbrparse.decode.parser.sources import (
+    FAILURES,
+    Evidence,
+    GrammarSource,
+    PosteriorsSource,
+    Source,
+    failure,
+)
 from mbrparse.decode.span_posteriors import Posteriors, SentenceChart
 from mbrparse.decode.trees import Decoded, LabelledSpans, TreeForm, fallback_spans
 from mbrparse.errors import ObjectiveError, OptionsError
@@ -145,7 +152,7 @@ class Parses(Sequence[Parse]):
         return f"<{len(self)} parses for {names}; {fell_back} fell back>"
 
 
-def source_of(origin: Any, options: ParserOptions) -> Any:
+def source_of(origin: Any, options: ParserOptions) -> Source:
     """The source of a grammar, of several, or of given posteriors; raises OptionsError."""
     kind = getattr(origin, "kind", None)
     if kind == "dop":
@@ -209,7 +216,7 @@ class Parser:
             raise OptionsError("options hold the objectives and all settings: give no others beside them")
         self.options = options
         self._origin = source
-        self.source: GrammarSource | PosteriorsSource = source_of(source, options)
+        self.source = source_of(source, options)
         root, bare = self.source.root, self.source.bare
         # Trees of n-ary objectives are written un-binarized, fall-backs too.
         self._forms = [

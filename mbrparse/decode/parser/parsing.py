@@ -22,7 +22,7 @@ from mbrparse.charts.spans import SpanEntries
 from mbrparse.decode.answers import ParserOptions
 from mbrparse.decode.parser.parser import Parse, Parser
 from mbrparse.decode.parser.sentences import GivenTree, Line
-from mbrparse.decode.parser.sources import FIRST, GrammarSource, PosteriorsSource
+from mbrparse.decode.parser.sources import FIRST, Source
 from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors
 from mbrparse.decode.tree_probability import Probability, TreeProbability
 from mbrparse.decode.trees import Decoded, LabelledSpans
@@ -51,7 +51,7 @@ REPORTED = 5
 class Worker(Protocol[Given_contra, Result]):
     """What makes the results of sentences, in each process its own."""
 
-    source: GrammarSource | PosteriorsSource
+    source: Source
 
     def __call__(self, items: Sequence[Given_contra], /) -> list[Result]:
         """The result of each item."""
@@ -178,7 +178,7 @@ class ParseWorker:
     ) -> None:
         """With ``marked`` the roots of fall-backs are; ``details`` need the options' ``expectations``."""
         self._parser = Parser(known, options=options)
-        self.source: GrammarSource | PosteriorsSource = self._parser.source
+        self.source: Source = self._parser.source
         grammar = known if isinstance(known, Grammar) else None
         self._details = Details(grammar) if details else None
         self._posteriors, self._marked = posteriors, marked

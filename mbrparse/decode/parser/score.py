@@ -163,7 +163,7 @@ class Scorer:
         forests = items and form == "binarized" and isinstance(known, PCFG)
         asked = OBJECTIVES["productions" if forests else "labelled-recall"]
         options = ParserOptions((asked,), max_length=max_length, expectations=True)
-        self.source: sources.GrammarSource | sources.PosteriorsSource
+        self.source: sources.Source
         self._form = form
         self._probability: TreeProbability | None = None
         self._items: ExpectedItems | None = None
@@ -358,7 +358,7 @@ class ScoreWorker:
         # Of one part at a time.
         self._scorer = lru_cache(1)(lambda part: Scorer(known[part], form, **options))
         self._borders = borders
-        self.source: sources.GrammarSource | sources.PosteriorsSource = self._scorer(0).source
+        self.source: sources.Source = self._scorer(0).source
 
     def __call__(self, trees: Sequence[GivenTree], /) -> list[Row]:
         """The row of each tree."""

@@ -7,8 +7,8 @@ grammars).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from functools import cached_property, partial
+from collections.abc import Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
@@ -76,14 +76,61 @@ class ViterbiDecoder:
         return [Decoded(spans, preterminals, log_prob=best.log_prob)] * len(self._objectives)
 
 
-class GrammarSource:
-    """The charts of a grammar's sentences, here of a PCFG, and the decoders for a parser's objectives.
+class Source:
+    """What makes evidence of sentences, and the decoders for a parser's objectives.
 
-    ``charts`` fills the charts that decoders use, ``candidates`` lists those of sentences, if they are asked
-    for. ``labels`` are those that trees may have. ``retags`` says whether trees assign tags to words;
-    ``bare`` terminals stand in rules themselves, and have none. Raises OptionsError for what the grammar
-    cannot serve.
+    ``candidates`` lists those of sentences, if they are asked for. ``labels`` are those that trees may have,
+    ``root`` is that of fall-backs. ``retags`` says whether trees assign tags to words; ``bare`` terminals
+    stand in rules themselves, and have none. Raises OptionsError for what the source cannot serve.
     """
+
+    kind: SourceKind
+    labels: frozenset[str]
+    root: str
+    retags = False
+    bare: frozenset[str] = frozenset()
+    candidates: CandidateTrees | None = None
+    decoders: Sequence[tuple[Decoder[Any], list[int]]]
+
+    def evidence(self, line: Line) -> Evidence:
+        """What is known of a sentence.
+
+        Raises ChartOverflowError, NumberRangeError, InputMismatchError.
+        """
+        raise NotImplementedError
+
+    def refused(self, sentence: Sentence, reason: str) -> Evidence:
+        """Evidence of a sentence that falls back for this reason."""
+        return Evidence(sentence, np.full(len(sentence), UNKNOWN_TERMINAL, np.int32), reason=reason)
+
+    def check_beginning(self, sentences: Sequence[Sentence], tokens: bool, log: Log) -> None:
+        """See whether the source and the first sentences fit; note ``tokens`` that look like text's.
+
+        Raises InputMismatchError.
+        """
+
+    def check_end(self, count: int, source: str) -> None:
+        """Raise InputMismatchError where an input ends too early."""
+
+    def fallback_leaves(self, evidence: Evidence) -> Sentence:
+        """The leaves of a fall-back."""
+        return evidence.sentence
+
+    def decoder(self, name: DecoderName, objectives: list[Objective]) -> Decoder[Any]:
+        """The decoder of this name."""
+        raise NotImplementedError
+
+    def decoders_of(self, options: ParserOptions) -> list[tuple[Decoder[Any], list[int]]]:
+        """The decoders that the table names for the objectives, and the places of each one's own."""
+        places: dict[DecoderName, list[int]] = {}
+        for place, row in enumerate(options.objectives):
+            places.setdefault(decoder_of(self.kind, row, options), []).append(place)
+        rows = options.objectives
+        return [(self.decoder(name, [rows[one] for one in mine]), mine) for name, mine in places.items()]
+
+
+class GrammarSource(Source):
+    """The charts of a grammar's sentences, here of a PCFG; ``charts`` fills those that decoders use."""
 
     kind: SourceKind = "pcfg"
     #: Grammars beside the first.
@@ -91,64 +138,49 @@ class GrammarSource:
 
     def __init__(self, source: Grammar, options: ParserOptions) -> None:
         check(self.kind, options)
-        self.origin, self.grammar = source, source.pcfg
-        grammar = self.grammar
-        self.options = options
+        self.origin, self.options = source, options
+        self.grammar = grammar = source.pcfg
         #: The labels by the ids of posteriors.
         self.chart_labels = grammar.labels
-        self.charts = self.make_charts(source)
+        self.root, self.labels = grammar.start_label, frozenset(grammar.labels)
+        self.retags = grammar.terminal_kind == "words"
+        self.bare = frozenset(unquote(name) for name in grammar.symbols if is_terminal(name))
+        self.charts = self.make_charts()
         self.candidates = self.make_candidates() if options.has_candidates else None
-        self.decoders = decoders_of(self.kind, options, self.decoder)
+        self.decoders = self.decoders_of(options)
         exhaustive = options.best_first is None and not options.expectations and not options.has_candidates
         self._is_viterbi = exhaustive and all(isinstance(one, ViterbiDecoder) for one, _ in self.decoders)
-        self.root = grammar.start_label
-        self.labels = frozenset(grammar.labels)
-        self.retags = grammar.terminal_kind == "words"
-        quoted = [name for name in grammar.symbols if name.startswith("'")]
-        self.bare = frozenset(map(unquote, filter(is_terminal, quoted)))
         self._max_length = options.max_length or factory.default_max_length(grammar)
 
     def evidence(self, line: Line) -> Evidence:
-        """What is known of a sentence; nothing but its words matters.
-
-        Raises ChartOverflowError, NumberRangeError.
-        """
-        sentence, read = line.sentence, terminals_of(self.grammar, line.sentence)
-        terminals, ids = read.names, self.grammar.encode(read.names)
-        reason = None
-        if not terminals:
+        """What is known of a sentence; nothing but its words matters."""
+        read = terminals_of(self.grammar, line.sentence)
+        ids, reason = self.grammar.encode(read.names), None
+        if not len(ids):
             reason = "empty sentence"
-        elif len(terminals) > self._max_length:
+        elif len(ids) > self._max_length:
             reason = f"longer than {self._max_length} terminals"
         elif (unknown := np.flatnonzero(ids == UNKNOWN_TERMINAL)).size:
-            reason = f"unknown terminal {errors.shortened(terminals[unknown[0]])}"
+            reason = f"unknown terminal {errors.shortened(read.names[unknown[0]])}"
         if reason is not None:
-            return Evidence(sentence, ids, reason=reason)
-        made = self.charts.chart(ids)
+            return Evidence(line.sentence, ids, reason=reason)
+        chart = self.charts.chart(ids)
         if self._is_viterbi:
-            made.viterbi()  # which says whether there is a parse, and costs less than all sums
-        chart: SentenceChart = made
+            chart.viterbi()  # which says whether there is a parse, and costs less than all sums
         if not chart.has_parse:
-            return Evidence(sentence, ids, reason=chart.failure)
-        return Evidence(sentence, ids, self.posteriors(chart), chart, log_share=read.log_share)
+            return Evidence(line.sentence, ids, reason=chart.failure)
+        return Evidence(line.sentence, ids, self.posteriors(chart), chart, log_share=read.log_share)
 
     def refused(self, sentence: Sentence, reason: str) -> Evidence:
         """Evidence of a sentence that falls back for this reason."""
-        return Evidence(
-            sentence, self.grammar.encode(terminals_of(self.grammar, sentence).names), reason=reason
-        )
+        ids = self.grammar.encode(terminals_of(self.grammar, sentence).names)
+        return Evidence(sentence, ids, reason=reason)
 
     def check_beginning(self, sentences: Sequence[Sentence], tokens: bool, log: Log) -> None:
-        """See whether the grammar and the first sentences fit; note ``tokens`` that look like text's.
-
-        Raises InputMismatchError.
-        """
+        """See whether the grammar knows a terminal of the first sentences."""
         check_fit(self.grammar, sentences, *self.others)
         if tokens and (remark := untokenized(self.grammar, sentences)):
             log(remark)
-
-    def check_end(self, count: int, source: str) -> None:
-        """A grammar takes any number of sentences."""
 
     def fallback_leaves(self, evidence: Evidence) -> Sentence:
         """The leaves of a fall-back.
@@ -158,29 +190,24 @@ class GrammarSource:
         """
         if not self.retags:
             return evidence.sentence
-        return tuple(
-            Tree(self._usual_tag(leaf.label, terminal_id), word=leaf.label)
-            if leaf.word is None and leaf.label not in self.bare
-            else leaf
-            for leaf, terminal_id in zip(evidence.sentence, evidence.terminal_ids.tolist(), strict=True)
-        )
-
-    def _usual_tag(self, word: str, terminal_id: int) -> str:
-        known = terminal_id != UNKNOWN_TERMINAL and bool(self.grammar.usual_tags)
-        usual = self.grammar.usual_tags[terminal_id] if known else None
-        return word if usual is None else split_tag(unescape(usual))[1]
+        usual, leaves = self.grammar.usual_tags, list(evidence.sentence)
+        for place, (leaf, terminal_id) in enumerate(zip(leaves, evidence.terminal_ids.tolist(), strict=True)):
+            if leaf.word is None and leaf.label not in self.bare:
+                tag = usual[terminal_id] if usual and terminal_id != UNKNOWN_TERMINAL else None
+                tag = leaf.label if tag is None else split_tag(unescape(tag))[1]
+                leaves[place] = Tree(tag, word=leaf.label)
+        return tuple(leaves)
 
     def posteriors(self, chart: SentenceChart) -> Posteriors:
         """The posteriors of a sentence's chart, which must have a parse."""
-        crossing = self.options.best_first is None
-        known = partial(self._consistent, chart) if crossing else None
+
+        def consistent() -> FloatArray:
+            return self._consistency.of_sentence(self.forests, chart.terminal_ids)
+
+        known = consistent if self.options.best_first is None else None
         summary, entries = chart.span_summary, chart.span_posteriors
         counts = cast("Chart", chart).occurrences if self.grammar.has_unaries else None
         return Posteriors(chart.length, self.chart_labels, summary, entries, consistent=known, counts=counts)
-
-    def _consistent(self, chart: SentenceChart) -> FloatArray:
-        """By cell, the probability that nothing crosses the span."""
-        return self._consistency.of_sentence(self.forests, chart.terminal_ids)
 
     @cached_property
     def _consistency(self) -> Consistency:
@@ -188,7 +215,7 @@ class GrammarSource:
 
         return Consistency(self.grammar)
 
-    def make_charts(self, source: Grammar) -> Any:
+    def make_charts(self) -> Any:
         """What fills charts for the options and objectives."""
         options = self.options
         if options.needs_forest:
@@ -264,16 +291,6 @@ class GrammarSource:
         return RiskDecoder(self.candidates, options, options.risk, factory.TIE)
 
 
-def decoders_of(
-    source: SourceKind, options: ParserOptions, make: Callable[[DecoderName, list[Objective]], Decoder[Any]]
-) -> list[tuple[Decoder[Any], list[int]]]:
-    """The decoders that the table names for the objectives, and the places of each one's own."""
-    places: dict[DecoderName, list[int]] = {}
-    for place, row in enumerate(options.objectives):
-        places.setdefault(decoder_of(source, row, options), []).append(place)
-    return [(make(name, [options.objectives[one] for one in mine]), mine) for name, mine in places.items()]
-
-
 def failure(error: Exception) -> str:
     """Why a sentence falls back, of one of these errors."""
     return error.message if isinstance(error, errors.NumberRangeError) else TOO_LARGE
@@ -311,8 +328,8 @@ _REMEDY = (
 )
 
 
-class PosteriorsSource:
-    """The sentences of a file of posteriors."""
+class PosteriorsSource(Source):
+    """The sentences of a file of posteriors, which know no derivations; words keep their tags."""
 
     kind: SourceKind = "posteriors"
 
@@ -324,69 +341,50 @@ class PosteriorsSource:
                 remedy="grammar, train or read_grammar make the one, posteriors or read_posteriors the other",
             )
         check(self.kind, options, given.consistent is not None)
-        #: Posteriors know no derivations.
-        self.candidates = None
-        # Words keep their tags.
-        self.retags, self.bare = False, frozenset[str]()
         self._given = given
         self.labels = frozenset(given.labels)
         self.root = given.usual_root() or UNLABELLED
         # Roots without a label get the root's, which needs an id even without a posterior.
         self._labels = given.labels if self.root in self.labels else (*given.labels, self.root)
-        self._root_id = self._labels.index(self.root)
         self._max_length = options.max_length or LONGEST
         self._unlabelled = options.unlabelled
-        self.decoders = decoders_of(self.kind, options, self._decoder)
+        self.decoders = self.decoders_of(options)
 
-    def _decoder(self, name: DecoderName, objectives: list[Objective]) -> Decoder[Any]:
+    def decoder(self, name: DecoderName, objectives: list[Objective]) -> Decoder[Any]:
+        """The decoder of this name."""
         if name == "free":
             return FreeDecoder(objectives, self._given.tie, self.root if self._unlabelled else None)
         return NaryDecoder(objectives, self._given.tie, self.root, order=self._given.order)
 
-    def refused(self, sentence: Sentence, reason: str) -> Evidence:
-        """Evidence of a sentence that falls back for this reason."""
-        return Evidence(sentence, _no_ids(sentence), reason=reason)
-
     def evidence(self, line: Line) -> Evidence:
-        """What is known of the sentence of its place.
-
-        Raises InputMismatchError for a sentence that is not of its length, or has a place beyond the last.
-        """
-        sentence, place, tokens, source = line
-        self.check_sentence(place, sentence, source)
+        """What is known of the sentence of its place; raises as ``check_sentence``."""
+        sentence, given, length = line.sentence, self._given, len(line.sentence)
+        self.check_sentence(line.place, sentence, line.source)
         if not sentence:
             return self.refused(sentence, "empty sentence")
-        if len(sentence) > self._max_length:
+        if length > self._max_length:
             return self.refused(sentence, f"longer than {self._max_length} terminals")
-        length, entries = len(sentence), self._given.entries(place)
-        given = self._given
+        entries, counts = given.entries(line.place), given.counts(line.place)
         posteriors = Posteriors.of_entries(
-            *(length, self._labels, entries, given.tie), given.consistent_spans(place), given.counts(place)
+            length, self._labels, entries, given.tie, given.consistent_spans(line.place), counts
         )
-        # Tokens get the most probable tags.
-        leaves = _with_tags(sentence, best_preterminals(posteriors)) if tokens else sentence
+        if line.tokens:  # they get the most probable tags
+            sentence = _with_tags(sentence, best_preterminals(posteriors))
         # One word has only one tree, whatever the posteriors.
         constituents = (entries.ends - entries.starts > 1) | (entries.g > entries.lexical)
         if length > 1 and not constituents.any():
-            return self.refused(leaves, "no posteriors")
-        summary = posteriors.spans
-        whole = cell_of(length, 0, length)
+            return self.refused(sentence, "no posteriors")
+        summary, whole = posteriors.spans, cell_of(length, 0, length)
         if length > 1 and summary.label[whole] == NO_LABEL:
-            summary.label[whole] = self._root_id
-        return Evidence(leaves, _no_ids(leaves), posteriors)
+            summary.label[whole] = self._labels.index(self.root)
+        return self.refused(sentence, "")._replace(posteriors=posteriors, reason=None)
 
-    def fallback_leaves(self, evidence: Evidence) -> Sentence:
-        """The sentence's own: its words have their tags already."""
-        return evidence.sentence
-
-    def check_beginning(self, sentences: Sequence[Sentence], tokens: bool, log: Log) -> None:
-        """Each sentence is seen to in its turn."""
-
-    def check_end(self, done: int, source: str) -> None:
+    def check_end(self, count: int, source: str) -> None:
         """Raise InputMismatchError where an input ends before the file's last sentence."""
-        if done < len(self._given.lengths):
-            there = len(self._given.lengths)
-            raise self._mismatch(f"there are {there} sentences here, but {source} ends after sentence {done}")
+        if count < (there := len(self._given.lengths)):
+            raise self._mismatch(
+                f"there are {there} sentences here, but {source} ends after sentence {count}"
+            )
 
     def check_sentence(self, place: int, sentence: Sentence, source: str) -> None:
         """Raise InputMismatchError where the sentence at this place has another length."""
@@ -402,11 +400,6 @@ class PosteriorsSource:
 
     def _mismatch(self, message: str) -> errors.InputMismatchError:
         return errors.InputMismatchError(message, source=self._given.source, remedy=_REMEDY)
-
-
-def _no_ids(sentence: Sentence) -> IntArray:
-    """Without a grammar no terminal has an id."""
-    return np.full(len(sentence), UNKNOWN_TERMINAL, np.int32)
 
 
 def _with_tags(sentence: Sentence, tags: Sequence[str | None]) -> Sentence:
