@@ -29,9 +29,8 @@ import numpy.typing as npt
 from mbrparse.charts.kernel import kernel
 from mbrparse.charts.rule_tables import Ints
 from mbrparse.charts.spans import NO_LABEL, begins, cell_of, rows, word_cells
-from mbrparse.decode.label_order import LabelOrder
 from mbrparse.decode.objectives import Item, Objective
-from mbrparse.decode.span_posteriors import Posteriors
+from mbrparse.decode.span_posteriors import LabelOrder, Posteriors
 from mbrparse.decode.trees import Decoded, LabelledSpans
 from mbrparse.grammar.pcfg import FloatArray
 from mbrparse.treebank.labels import continuation_of

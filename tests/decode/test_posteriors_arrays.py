@@ -111,11 +111,11 @@ def changed(place: Any, value: float, values: npt.NDArray[Any] | None = None) ->
 LOGITS = np.random.default_rng(0).normal(0, 5, (2, 6, 6, 5))
 
 WRONG: dict[str, tuple[dict[str, Any], str]] = {
-    "logits": ({"marginals": LOGITS}, "below zero"),
+    "logits": ({"marginals": LOGITS}, "no probability"),
     "nan": ({"marginals": changed((1, 0, 2, 0), np.nan)}, "sentence 2: span (0, 2) 'NP' has g nan"),
     "inclusive as exclusive": (
         {"marginals": marginals("inclusive")},
-        "sentence 1: span (0, 0) holds no word (and 1 more like it); spans are half-open",
+        "sentence 1: span (0, 0) is none of the sentence's 3 words (and 1 more like it); spans are half-open",
     ),
     "no column for the last end": (
         {"marginals": marginals("inclusive")[:, :5, :5]},

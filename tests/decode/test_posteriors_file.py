@@ -73,7 +73,7 @@ def test_rounding_may_pass_one(precision: str, fits: float, fails: float, tmp_pa
     rounded = np.array([fits, 0.75, 1.0, 0.5], precision)
     assert listed(read_posteriors(write(tmp_path / "p.npz", g=rounded)), 0)[1][3] == pytest.approx(fits)
     rounded[0] = fails
-    assert "above one" in refused(write(tmp_path / "p.npz", g=rounded))
+    assert "no probability" in refused(write(tmp_path / "p.npz", g=rounded))
 
 
 def test_a_label_above_itself_is_listed_twice(tmp_path: Path) -> None:
@@ -100,13 +100,13 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "last word as end": (
         {"end": [2, 1, 2, 0]},
-        "sentence 1: span (2, 2) holds no word (and 1 more like it); spans are half-open",
+        "sentence 1: span (2, 2) is none of the sentence's 3 words (and 1 more like it); spans are half-open",
     ),
     "label out of range": ({"label": [0, 4, 2, 2]}, "sentence 1: span (0, 2) has the label 4, of 4"),
-    "nan": ({"g": [1, 0.5, 1, np.nan]}, "sentence 2: span (0, 1) 'NN' has g nan, which is no number"),
+    "nan": ({"g": [1, 0.5, 1, np.nan]}, "sentence 2: span (0, 1) 'NN' has g nan, which is no probability"),
     "above one": (
         {"g": [3.5, 1.25, 1, 1]},
-        "sentence 1: span (0, 3) 'S' has g 3.5, above one (and 1 more like it); g is the probability",
+        "sentence 1: span (0, 3) 'S' has g 3.5, which is no probability (and 1 more like it); g is",
     ),
     "listed twice": (
         {"start": [0, 0, 0, 0], "end": [3, 2, 2, 1], "label": [0, 1, 1, 2], "g": [1, 0.5, 0.5, 1]},

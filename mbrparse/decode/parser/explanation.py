@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 from importlib.resources import files
@@ -24,7 +24,7 @@ from mbrparse.charts.chart import Chart
 from mbrparse.charts.exhaustive.factory import ChartFactory
 from mbrparse.charts.spans import cell_of
 from mbrparse.decode.objectives import Item, Objective
-from mbrparse.decode.parser.parser import Parse, Parser
+from mbrparse.decode.parser.parser import Parser
 from mbrparse.decode.parser.sentences import sentences_from
 from mbrparse.decode.span_posteriors import Posteriors
 from mbrparse.decode.trees import LabelledSpans, build_tree
@@ -114,8 +114,6 @@ def _ways(
         yield int(grammar.unary_parent[rule]), (child,), None, log_prob, float(values[rule])
 
 
-#: By parent and children, the natural log probability.
-RuleProbs = Mapping[tuple[str, ...], float]
 _OF_SPANS = Item.LABELLED_SPAN, Item.SPAN, Item.CONSISTENT_SPAN, Item.LOG_CONSISTENT_SPAN
 
 
@@ -144,26 +142,6 @@ class Result(NamedTuple):
     expected_constituents: float | None
 
 
-def objective_results(
-    parse: Parse, posteriors: Posteriors, chart: Chart, grammar: PCFG, rules: RuleProbs
-) -> Iterator[Result]:
-    """The result of each objective; ``rules`` are those of the sentence's derivations."""
-    scores = parse.expected_scores
-    for row, tree, spans, found in zip(
-        parse.objectives, parse.trees, parse.spans, parse.decoded, strict=True
-    ):
-        score = scores[row.name]
-        assert tree is not None
-        assert found is not None
-        assert score is not None
-        nary = found.constituents is not None
-        matches = posteriors.expected_matches(spans, nary)
-        of_rules = row.weight(Item.RULE) > 0 and len(row.gains) == 1 and not row.node_constant
-        gains = _rules(chart, grammar, rules) if of_rules else _gains(row, spans, posteriors, nary)
-        constituents = found.constituents if row.f_score else None
-        yield Result(row, tree, spans, score, *matches, tuple(gains), constituents)
-
-
 def _gains(row: Objective, spans: LabelledSpans, posteriors: Posteriors, nary: bool) -> Iterator[Gain]:
     """What each constituent gains, where the objective looks at nothing but spans."""
     if any(weight and item not in _OF_SPANS for item, weight in row.gains):
@@ -181,8 +159,14 @@ def _gains(row: Objective, spans: LabelledSpans, posteriors: Posteriors, nary: b
         yield Gain(label, gain, (start, end))
 
 
-def _rules(chart: Chart, grammar: PCFG, rules: RuleProbs) -> Iterator[Gain]:
+def _rules(chart: Chart, grammar: PCFG, cells: Sequence[ExplainedCell]) -> Iterator[Gain]:
     """The rules of the most probable derivation, with their natural log probabilities."""
+    rules = {
+        (entry.label, *way.children): way.log_prob
+        for cell in cells
+        for entry in cell.entries
+        for way in entry.ways
+    }
     best, names = chart.viterbi(), grammar.symbols
     words = [grammar.terminals[place] for place in chart.terminal_ids.tolist()]
     leaves = [Tree(names[tag], word=word) for tag, word in zip(best.preterminals, words, strict=True)]
@@ -408,41 +392,40 @@ def explain(
         )
     [parse] = parser.parse([sentence])
     posteriors = parse.posteriors
+    unknown = [word for word, one in zip(words, parse.terminal_ids, strict=True) if one == UNKNOWN_TERMINAL]
+    if unknown:
+        raise MbrparseError(
+            f"the grammar has no {' and no '.join(dict.fromkeys(repr(shortened(word)) for word in unknown))}",
+            remedy=f"its terminals are {pcfg.terminal_kind} such as "
+            f"{', '.join(map(shortened, pcfg.terminals[:5]))}",
+        )
     if parse.reason is not None or posteriors is None:
-        raise _unparsed(parse, words, pcfg)
+        raise MbrparseError(
+            f"the grammar has no tree of {shortened(' '.join(words), 200)!r}: {parse.reason}",
+            remedy="add a rule, or try a part of the sentence",
+        )
     # Forests have the cells of preterminals, too.
     chart = ChartFactory(pcfg, kernel="forest").chart(parse.terminal_ids)
-    cells = tuple(chart_cells(chart, pcfg))
-    rules = {
-        (entry.label, *way.children): way.log_prob
-        for cell in cells
-        for entry in cell.entries
-        for way in entry.ways
-    }
-    results = tuple(objective_results(parse, posteriors, chart, pcfg, rules))
-    found = tuple(_readings(parse, posteriors))
-    return Explanation(words, parse.log_prob - parse.log_share, cells, found, results, posteriors)
-
-
-def _unparsed(parse: Parse, words: Sequence[str], grammar: PCFG) -> MbrparseError:
-    ids = zip(words, parse.terminal_ids.tolist(), strict=True)
-    unknown = dict.fromkeys(repr(shortened(word)) for word, place in ids if place == UNKNOWN_TERMINAL)
-    if unknown:
-        known = ", ".join(map(shortened, grammar.terminals[:5]))
-        return MbrparseError(
-            f"the grammar has no {' and no '.join(unknown)}",
-            remedy=f"its terminals are {grammar.terminal_kind} such as {known}",
-        )
-    return MbrparseError(
-        f"the grammar has no tree of {shortened(' '.join(words), 200)!r}: {parse.reason}",
-        remedy="add a rule, or try a part of the sentence",
-    )
-
-
-def _readings(parse: Parse, posteriors: Posteriors) -> Iterator[PageReading]:
+    cells, results, scores = tuple(chart_cells(chart, pcfg)), list[Result](), parse.expected_scores
+    for row, tree, spans, found in zip(
+        parse.objectives, parse.trees, parse.spans, parse.decoded, strict=True
+    ):
+        score = scores[row.name]
+        assert tree is not None
+        assert found is not None
+        assert score is not None
+        nary = found.constituents is not None
+        of_rules = row.weight(Item.RULE) > 0 and len(row.gains) == 1 and not row.node_constant
+        gains = _rules(chart, pcfg, cells) if of_rules else _gains(row, spans, posteriors, nary)
+        matches = posteriors.expected_matches(spans, nary)
+        expected = found.constituents if row.f_score else None
+        results.append(Result(row, tree, spans, score, *matches, tuple(gains), expected))
+    listed = []
     for log_prob, tree in parse.candidates:
         if tree is not None:
             spans = constituents(tree)
-            expected, _ = posteriors.expected_matches(spans)
             shown = log_prob - parse.log_share  # a product of the rules that are shown
-            yield PageReading(tree, shown, math.exp(log_prob - parse.log_prob), spans, expected)
+            posterior, [right, _] = math.exp(log_prob - parse.log_prob), posteriors.expected_matches(spans)
+            listed.append(PageReading(tree, shown, posterior, spans, right))
+    log_prob = parse.log_prob - parse.log_share
+    return Explanation(words, log_prob, cells, tuple(listed), tuple(results), posteriors)

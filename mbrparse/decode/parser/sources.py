@@ -18,12 +18,11 @@ from mbrparse.charts.chart import TOO_LARGE
 from mbrparse.charts.exhaustive import factory
 from mbrparse.charts.spans import NO_LABEL, Labels, Spans, cell_of
 from mbrparse.decode.answers import DecoderName, ParserOptions, SourceKind, check, decoder_of
-from mbrparse.decode.label_order import LabelOrder
 from mbrparse.decode.objectives import Kind, Objective
 from mbrparse.decode.parser.sentences import Line, Sentence, untokenized
 from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors
 from mbrparse.decode.span_decoders import UNLABELLED, FreeDecoder, NaryDecoder, best_preterminals
-from mbrparse.decode.span_posteriors import Posteriors, SentenceChart
+from mbrparse.decode.span_posteriors import LabelOrder, Posteriors, SentenceChart
 from mbrparse.decode.trees import Decoded, Decoder, tagged
 from mbrparse.grammar.pcfg import PCFG, UNKNOWN_TERMINAL, FloatArray, IntArray, Terminals
 from mbrparse.grammar.rules import is_terminal, unquote

@@ -18,7 +18,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import combinations, groupby, zip_longest
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 
@@ -26,11 +26,11 @@ from mbrparse.arguments import checked
 from mbrparse.charts.exhaustive.factory import TIE
 from mbrparse.decode.answers import ParserOptions, Risk, check_risk, objective_of
 from mbrparse.decode.candidates.candidate_trees import expected_scores, first_best, shares
-from mbrparse.decode.label_order import LabelOrder
 from mbrparse.decode.objectives import Objective
 from mbrparse.decode.parser.parsing import Output, ParseWorker
 from mbrparse.decode.parser.sentences import GivenTree, Line
 from mbrparse.decode.posteriors.given_posteriors import Chains, GivenPosteriors, checked_weights
+from mbrparse.decode.span_posteriors import LabelOrder
 from mbrparse.errors import CorpusError, InputMismatchError, OptionsError
 from mbrparse.grammar.pcfg import FloatArray
 from mbrparse.log import Progress, no_progress, warn
@@ -103,54 +103,55 @@ class Votes:
 
     def posteriors(self) -> GivenPosteriors:
         """g of all sentences; raises as ``items``."""
-        labels, rows, first = set[str](), list[tuple[int, int, str, bool, float]](), [0]
-        lengths, above, chains = [], Counter[tuple[str, str]](), list[Chains]()
+        rows, lengths, chains = list[tuple[int, Item, float]](), list[int](), list[Chains]()
+        above = Counter[tuple[str, str]]()
         for place, trees in enumerate(self.items()):
-            voters, chained = defaultdict[Item, list[int]](list), dict[Span, defaultdict[int, list[float]]]()
             lengths.append(len(self.words(place)))
-            plain = self._weigh(place, None).tolist()
+            shares, plain = self._shares(place, trees, lengths[-1]), self._weigh(place, None).tolist()
+            mass, over, chained = Counter[Item](), defaultdict[Span, list[list[float]]](list), set[Span]()
             for number, found in enumerate(trees):
-                for item in found:
-                    voters[item].append(number)
-                for span, chain in groupby((item for item in found if item[3]), key=lambda item: item[:2]):
+                mass.update(shares[number])
+                phrases = (item for item in found if item[3])
+                for span, items in groupby(phrases, key=lambda item: item[:2]):
+                    chain = list(items)
+                    over[span].append(sorted((shares[number][item] for item in chain), reverse=True))
                     for upper, lower in combinations([item[2] for item in chain], 2):
                         above[upper, lower] += plain[number]
-                        chained.setdefault(span, defaultdict(list))
-            labels.update(item[2] for item in voters)
-            weights = {
-                label: self._weigh(place, label).tolist() for label in {"", *(item[2] for item in voters)}
-            }
-            weigh = {item: item[2] if item[3] else "" for item in voters}
-            whole = [item for item in voters if item[3] and item[:2] == (0, lengths[-1])]
-            if not any(weights[weigh[item]][number] for item in whole for number in voters[item]):
-                # It has a label, whatever that weighs.
-                weigh.update(dict.fromkeys(whole, ""))
-            for item, of in sorted(voters.items()):
-                mine = [weights[weigh[item]][number] for number in of]
-                if (mass := sum(mine)) > 0:
-                    rows.append((*item[:4], min(mass, 1.0)))
-                if item[3] and item[:2] in chained:
-                    for number, weight in zip(of, mine, strict=True):
-                        chained[item[:2]][number].append(weight)
-            chains.append({span: _levels(list(found.values())) for span, found in chained.items()})
-            first.append(len(rows))
-        known = sorted(labels)
-        ids = {label: number for number, label in enumerate(known)}
-        starts, ends, names, phrase, g = zip(*rows, strict=True) if rows else [()] * 5
-        return GivenPosteriors(
+                        chained.add(span)
+            rows += [(place, item, min(g, 1.0)) for item, g in mass.items()]
+            # What weighs that one constituent is over a span, two, and so on.
+            levels = {span: zip_longest(*over[span], fillvalue=0.0) for span in chained}
+            chains.append({span: [min(sum(one), 1.0) for one in found] for span, found in levels.items()})
+        labels = sorted({item[2] for _, item, _ in rows})
+        ids = {label: number for number, label in enumerate(labels)}
+        listed = [(place, *item[:2], ids[item[2]], *item[3:]) for place, item, _ in rows]
+        sentence, *columns, phrase, rank = np.array(listed, np.int64).reshape(-1, 6).T
+        return GivenPosteriors.of_columns(
+            *(sentence, *(column.astype(np.int32) for column in columns), phrase.astype(np.bool_)),
+            *(np.array([g for *_, g in rows]), rank),
             source=self._sentences[0][0].source,
             lengths=np.array(lengths, np.int64),
-            labels=tuple(known),
-            first=np.array(first, np.int64),
-            starts=np.array(starts, np.int32),
-            ends=np.array(ends, np.int32),
-            label_ids=np.array([ids[name] for name in names], np.int32),
-            phrase=np.array(phrase, np.bool_),
-            g=np.array(g, np.float64),
+            labels=tuple(labels),
             tie=TIE,
             order=LabelOrder(above, {}) if above else None,
             chains=chains if above else (),
         )
+
+    def _shares(self, place: int, trees: Sequence[Sequence[Item]], length: int) -> list[dict[Item, float]]:
+        """What each tree's constituents and tags weigh; some of the whole sentence weigh in any case."""
+        weights = cache(lambda label: self._weigh(place, label).tolist())
+        whole, found = (0, length), list[dict[Item, float]]()
+        for labelled in (True, False):
+            found = [
+                {
+                    item: weights(item[2] if item[3] and (labelled or item[:2] != whole) else "")[number]
+                    for item in one
+                }
+                for number, one in enumerate(trees)
+            ]
+            if any(g for one in found for item, g in one.items() if item[3] and item[:2] == whole):
+                break
+        return found
 
     def words(self, place: int) -> tuple[Tree, ...]:
         """The leaves of a sentence's first tree."""
@@ -247,12 +248,6 @@ class Votes:
             best = first_best(scores, TIE)
             row = {"expected_score": float(scores[best]), "source": trees[numbers[best]].source}
             yield _noted(Output((str(parsed[best]),), json.dumps({"trees": {"minimum-risk": row}}), None))
-
-
-def _levels(found: Sequence[Sequence[float]]) -> list[float]:
-    """What weighs that one constituent is over a span, two, and so on, by those of each tree."""
-    ordered = (sorted(weights, reverse=True) for weights in found)
-    return [min(sum(level), 1.0) for level in zip_longest(*ordered, fillvalue=0.0)]
 
 
 def _normalized(weights: FloatArray, parsed: Sequence[bool]) -> FloatArray:
@@ -352,8 +347,6 @@ def combine(
     """
     gold, of = weights_from or ((), systems)
     for is_wrong, message in (
-        (not isinstance(systems, Mapping), "`systems` are trees by name"),
-        (weights_by not in get_args(WeightsBy), f"`weights_by` is system or label, not {weights_by!r}"),
         (weights_by != "system" and weights_from is None, "`weights_by` needs `weights_from`"),
         (None not in (weights, weights_from), "give `weights` or `weights_from`, not both"),
         (

@@ -13,8 +13,7 @@ import numpy.typing as npt
 
 from mbrparse.arguments import checked
 from mbrparse.charts.spans import SpanEntries, begins, cell_of
-from mbrparse.decode.label_order import LabelOrder
-from mbrparse.decode.span_posteriors import Counts, continuations
+from mbrparse.decode.span_posteriors import Counts, LabelOrder, continuations
 from mbrparse.errors import InputMismatchError, OptionsError
 from mbrparse.grammar.pcfg import FloatArray, IntArray
 from mbrparse.log import warn
@@ -230,10 +229,7 @@ def checked_weights(weights: Sequence[float] | None, count: int, what: str) -> F
     """
     if weights is None:
         return np.full(count, 1 / max(count, 1))
-    try:
-        found = np.array([float(weight) for weight in weights])
-    except (TypeError, ValueError, OverflowError):
-        found = np.array([math.nan] * count)
+    found = np.array(weights, np.float64)
     if len(found) != count:
         raise OptionsError(f"{len(found)} weights, where there are {count} {what}: give one for each")
     if not (np.isfinite(found) & (found >= 0)).all() or not found.any():

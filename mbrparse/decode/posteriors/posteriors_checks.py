@@ -16,8 +16,8 @@ import numpy.typing as npt
 
 from mbrparse.charts.exhaustive.factory import TIE
 from mbrparse.charts.spans import begins
-from mbrparse.decode.label_order import LabelOrder
 from mbrparse.decode.posteriors.given_posteriors import ROUNDING, GivenPosteriors, added_up, ranks
+from mbrparse.decode.span_posteriors import LabelOrder
 from mbrparse.errors import LabelError, OptionsError, PosteriorsError
 from mbrparse.grammar.pcfg import FloatArray
 from mbrparse.log import warn
@@ -29,8 +29,6 @@ TOLERANCE = {8: 1e-6, 4: ROUNDING}
 # Of posteriors that are stored in single precision.
 _SINGLE_TIE = 1e-5
 
-_HALF_OPEN = "spans are half-open: end is the position after the last word, start the first word's, from 0"
-_PROBABILITY = "g is the probability of the span with its label; of scores (logits) take mp.span_marginals"
 _LONGEST = 2**31 - 1  # as positions are held
 _CHAIN = "--joiner names what joins the chains of another program ('' for nothing)"
 # What would end a label in a written tree.
@@ -141,17 +139,14 @@ def _check_entries(raw: RawPosteriors, source: str) -> None:
             others = f" (and {len(where) - 1} more like it)" if len(where) > 1 else ""
             refuse(source, says(int(where[0])) + others, remedy)
 
-    def check_g(wrong: npt.NDArray[np.bool_], why: str) -> None:
-        check(wrong, lambda entry: f"{raw.labelled_place(entry)} has g {raw.g[entry]}, {why}", _PROBABILITY)
-
     if not len(raw.lengths):
         refuse(source, "there are no sentences: lengths is empty", "it has one number a sentence")
+    count, labels, most = len(raw.lengths), len(raw.labels), 1 + TOLERANCE.get(raw.g.dtype.itemsize, 0.0)
     check(
         (raw.lengths < 0) | (raw.lengths > _LONGEST),
         lambda index: f"sentence {index + 1}: its length is {raw.lengths[index]}",
         "lengths are numbers of words",
     )
-    count = len(raw.lengths)
     check(
         (raw.sentence < 0) | (raw.sentence >= count),
         lambda entry: (
@@ -159,26 +154,22 @@ def _check_entries(raw: RawPosteriors, source: str) -> None:
         ),
         "an entry's sentence is a position in lengths, from 0",
     )
-    labels = len(raw.labels)
     check(
         (raw.label < 0) | (raw.label >= labels),
         lambda entry: f"{raw.place(entry)} has the label {raw.label[entry]}, of {labels}",
         "an entry's label is a position in labels, from 0",
     )
-    check_g(~np.isfinite(raw.g), "which is no number")
-    check_g(raw.g < 0, "below zero")
-    check_g(raw.g > 1 + TOLERANCE.get(raw.g.dtype.itemsize, 0.0), "above one")
-    check(raw.start < 0, lambda entry: f"{raw.place(entry)} starts before the first word", _HALF_OPEN)
     check(
-        raw.start >= raw.end,
-        lambda entry: f"{raw.place(entry)} holds no word",
-        f"{_HALF_OPEN} (add one if the model's is the last word itself, or in Python give ends='inclusive')",
+        ~((raw.g >= 0) & (raw.g <= most)),
+        lambda entry: f"{raw.labelled_place(entry)} has g {raw.g[entry]}, which is no probability",
+        "g is the probability of the span with its label; of scores (logits) take mp.span_marginals",
     )
     length = raw.lengths[raw.sentence.astype(np.int64)]
     check(
-        raw.end > length,
-        lambda entry: f"{raw.place(entry)} reaches beyond the sentence's {length[entry]} words",
-        f"{_HALF_OPEN} (in Python see ends); words added for the model, a first and a last one, do not count",
+        (raw.start < 0) | (raw.start >= raw.end) | (raw.end > length),
+        lambda entry: f"{raw.place(entry)} is none of the sentence's {length[entry]} words",
+        "spans are half-open: end is the position after the last word, start the first word's, from 0 (in "
+        "Python see ends='inclusive'); words added for the model, a first and a last one, do not count",
     )
     if raw.tag is not None:
         check(
