@@ -106,10 +106,8 @@ class Posteriors:
         """Those that are listed, in the order of start, end, label id; ``consistent`` by cell, if known."""
         known = None if consistent is None else lambda: consistent
         # At width one a summary speaks of preterminals.
-        chosen = (entries.ends - entries.starts > 1) | (entries.lexical > 0)
-        summary = partial(
-            summarize_entries, length, SpanEntries(*(column[chosen] for column in entries)), tie
-        )
+        g = np.where(entries.ends - entries.starts > 1, entries.g, entries.lexical)
+        summary = partial(summarize_entries, length, entries._replace(g=g), tie)
         return cls(length, labels, summary, lambda: entries, tie, known, lambda: counts)
 
     @cached_property
@@ -153,10 +151,7 @@ class Posteriors:
         """The posteriors of constituents of n-ary trees."""
         entries = self.entries
         chosen = (entries.constituents > 0) & ~continuations(self.labels)[entries.label_ids]
-        starts, ends, label_ids, g = (
-            column[chosen]
-            for column in (entries.starts, entries.ends, entries.label_ids, entries.constituents)
-        )
+        starts, ends, label_ids, g = (column[chosen] for column in (*entries[:3], entries.constituents))
         return SpanEntries(starts, ends, label_ids, g.astype(np.float64), np.zeros(len(g)))
 
     def expected_nary_constituents(self) -> float:

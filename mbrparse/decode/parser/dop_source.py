@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from functools import cache, cached_property, partial
+from functools import cached_property, partial
 from typing import Any, cast
 
 import numpy as np
@@ -29,7 +29,7 @@ from mbrparse.charts.dop.dop_charts import BEGINS, DopCharts, DopDescent, DopTre
 from mbrparse.charts.dop.dop_passes import Sums, dop_draw, root_masses
 from mbrparse.charts.exhaustive.factory import TIE
 from mbrparse.charts.rule_tables import Ints
-from mbrparse.charts.spans import SpanSummary, rows, summarize_entries
+from mbrparse.charts.spans import rows, summarize_entries
 from mbrparse.decode.answers import DecoderName, SourceKind
 from mbrparse.decode.candidates.candidate_trees import CandidateTrees
 from mbrparse.decode.candidates.k_best import SCALE, Alternative, KBest, LazySearch, Order
@@ -207,38 +207,33 @@ class MonteCarloDecoder:
 
     def decode(self, chart: SentenceChart, posteriors: Posteriors) -> list[Decoded]:
         """The best trees found."""
-        return [
-            self._uncrossed(chart, posteriors)
-            if objective.weight(Item.CONSISTENT_TREE)
-            else self._commonest(chart, posteriors, bool(objective.weight(Item.PROJECTED_TREE)))
-            for objective in self._objectives
-        ]
-
-    def _commonest(self, chart: SentenceChart, posteriors: Posteriors, labelled: bool) -> Decoded:
-        options, grammar = self._source.options, self._source.grammar
-        ids = grammar.label_ids
-        error = MAX_ERROR if options.max_error is None else options.max_error
-        draw = drawing(self._source.charts, chart.terminal_ids, options.seed)
-        name = ids if labelled else np.zeros_like(ids)
-        nodes, symbols, estimate = leader(draw, name, options.max_samples or MAX_SAMPLES, error)
-        if labelled:
-            named = [(start, end, grammar.labels[label]) for start, end, label in nodes.tolist()]
-            # The commonest of each position among the samples of the tree; of equally common ones the first.
-            tags = [grammar.labels[int(np.bincount(column).argmax())] for column in ids[symbols].T]
-            return Decoded(named, tags, estimate.estimate, estimate=estimate)
-        spans = spans_of([(start, end) for start, end, _ in nodes.tolist()], chart.length, posteriors)
-        return Decoded(spans, best_preterminals(posteriors), estimate.estimate, estimate=estimate)
-
-    def _uncrossed(self, chart: SentenceChart, posteriors: Posteriors) -> Decoded:
-        samples, length = self._source.samples(chart.terminal_ids), chart.length
-        gains = np.log(np.maximum(posteriors.consistent, LEAST))
-        tree, share = bracketing(gains, length), 1.0
-        drawn = len(samples.first) - 1
-        if length > 2:
-            tree, uncrossed = completions(samples.trees(self._source.constituent), gains, length)[0]
-            share = uncrossed / drawn
-        spans = spans_of(tree, length, posteriors)
-        return Decoded(spans, best_preterminals(posteriors), share, estimate=_estimate(share, None, drawn))
+        source, options, length = self._source, self._source.options, chart.length
+        labels, ids, decoded = source.grammar.labels, source.grammar.label_ids, []
+        tags: Sequence[str | None]
+        for objective in self._objectives:
+            tags = best_preterminals(posteriors)
+            if objective.weight(Item.CONSISTENT_TREE):
+                samples = source.samples(chart.terminal_ids)
+                gains = np.log(np.maximum(posteriors.consistent, LEAST))
+                tree, share, drawn = bracketing(gains, length), 1.0, len(samples.first) - 1
+                if length > 2:
+                    tree, uncrossed = completions(samples.trees(source.constituent), gains, length)[0]
+                    share = uncrossed / drawn
+                spans, estimate = spans_of(tree, length, posteriors), _estimate(share, None, drawn)
+            else:
+                labelled = bool(objective.weight(Item.PROJECTED_TREE))
+                error = MAX_ERROR if options.max_error is None else options.max_error
+                draw = drawing(source.charts, chart.terminal_ids, options.seed)
+                name = ids if labelled else np.zeros_like(ids)
+                nodes, symbols, estimate = leader(draw, name, options.max_samples or MAX_SAMPLES, error)
+                if labelled:
+                    spans = [(start, end, labels[label]) for start, end, label in nodes.tolist()]
+                    # The commonest of each position among the samples of the tree; of equal ones the first.
+                    tags = [labels[int(np.bincount(column).argmax())] for column in ids[symbols].T]
+                else:
+                    spans = spans_of([(start, end) for start, end, _ in nodes.tolist()], length, posteriors)
+            decoded.append(Decoded(spans, tags, estimate.estimate, estimate=estimate))
+        return decoded
 
 
 class DopSource(GrammarSource):
@@ -251,16 +246,18 @@ class DopSource(GrammarSource):
 
     def posteriors(self, chart: SentenceChart) -> Posteriors:
         """Those of a sentence's chart or of samples; what crosses a span is always estimated from samples."""
-        consistent = partial(self._consistent, chart)
-        summary, entries = chart.span_summary, chart.span_posteriors
+
+        def consistent() -> FloatArray:
+            return self.samples(chart.terminal_ids).consistency(self.constituent, chart.length)
+
         if self.options.sampled_posteriors:
-            # Kept, since the samples of another sentence may be drawn before they are needed again.
-            entries = cache(lambda: self.samples(chart.terminal_ids).entries(self.grammar.label_ids))
-
-            def summary() -> SpanSummary:
-                return summarize_entries(chart.length, entries(), TIE)
-
-        return Posteriors(chart.length, self.chart_labels, summary, entries, consistent=consistent)
+            entries = self.samples(chart.terminal_ids).entries(self.grammar.label_ids)
+            summary = partial(summarize_entries, chart.length, entries, TIE)
+            return Posteriors(
+                chart.length, self.chart_labels, summary, lambda: entries, consistent=consistent
+            )
+        spans, listed = chart.span_summary, chart.span_posteriors
+        return Posteriors(chart.length, self.chart_labels, spans, listed, consistent=consistent)
 
     def make_charts(self) -> DopCharts:
         """The charts of its fragments, pruned by the treebank's PCFG."""
@@ -296,6 +293,3 @@ class DopSource(GrammarSource):
             count = self.options.max_samples or MAX_SAMPLES
             self._drawn = terminal_ids, drawing(self.charts, terminal_ids, self.options.seed)(count)
         return self._drawn[1]
-
-    def _consistent(self, chart: SentenceChart) -> FloatArray:
-        return self.samples(chart.terminal_ids).consistency(self.constituent, chart.length)

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Any, Literal, NamedTuple, cast
 
 import numpy as np
 
 from mbrparse.arguments import checked
 from mbrparse.charts.exhaustive.factory import TIE
-from mbrparse.charts.spans import SpanSummary, no_entries, word_cells
+from mbrparse.charts.spans import summed_entries, word_cells
 from mbrparse.decode.answers import DecoderName, ParserOptions, SourceKind, check
 from mbrparse.decode.objectives import Objective
 from mbrparse.decode.parser.sentences import Line
 from mbrparse.decode.parser.sources import Evidence, GrammarSource
-from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors, checked_weights, mixed
+from mbrparse.decode.posteriors.given_posteriors import checked_weights
 from mbrparse.decode.span_posteriors import Posteriors, SentenceChart
 from mbrparse.decode.trees import Decoder
 from mbrparse.errors import GrammarError
@@ -98,7 +98,7 @@ class _MeanCounts(NamedTuple):
         """How many of ``k`` constituents of a label over a span are expected to be right."""
         starts, ends = np.triu_indices(self.length)
         span = int(starts[cell]), int(ends[cell]) + 1, label
-        return self._mean([one.expected_matches([span] * k)[0] for one in self.members])
+        return float(self.shares @ np.array([one.expected_matches([span] * k)[0] for one in self.members]))
 
     def brackets(self, n_cells: int, most: int, nary: bool) -> FloatArray:
         """[most, cell]: the probabilities of one constituent at least over each span, of two, and so on."""
@@ -106,13 +106,8 @@ class _MeanCounts(NamedTuple):
 
     def expected(self, nary: bool) -> float:
         """The expected number of constituents."""
-        of = [
-            one.expected_nary_constituents() if nary else one.expected_constituents() for one in self.members
-        ]
-        return self._mean(of)
-
-    def _mean(self, values: Sequence[float]) -> float:
-        return float(self.shares @ np.array(values))
+        one, other = Posteriors.expected_nary_constituents, Posteriors.expected_constituents
+        return float(self.shares @ np.array([(one if nary else other)(member) for member in self.members]))
 
 
 class MixedSource(GrammarSource):
@@ -130,12 +125,11 @@ class MixedSource(GrammarSource):
         check(self.kind, options)
         self.origin, self._grammars, self.options = grammars, grammars, options
         self._members = [member(one, options) for one in grammars.members]
-        first = self._members[0]
-        self.grammar, self.charts, self.candidates = first.grammar, first.charts, None
-        self.others = [one.grammar for one in self._members[1:]]
-        self.root, self.retags = first.root, first.retags
+        self.grammar, *self.others = [one.grammar for one in self._members]
+        self.root, self.retags = self._members[0].root, self._members[0].retags
         self.labels = frozenset(grammars.labels)
         self.bare = frozenset().union(*(one.bare for one in self._members))
+        self._label_ids = [np.searchsorted(grammars.labels, one.grammar.labels) for one in self._members]
         self.decoders = self.decoders_of(options)
 
     def evidence(self, line: Line) -> Evidence:
@@ -144,46 +138,26 @@ class MixedSource(GrammarSource):
         known = np.array([one.chart is not None for one in found])
         if not known.any():
             return self.refused(line.sentence, found[0].reason or "")
-        weights, length = self._grammars.weights[known], len(line.sentence)
+        weights, length, ids = self._grammars.weights[known], len(line.sentence), found[0].terminal_ids
         log_probs = [one.chart.log_prob + one.log_share for one in found if one.chart is not None]
-        total, ids = float(np.logaddexp.reduce(np.log(weights) + log_probs)), found[0].terminal_ids
+        total = float(np.logaddexp.reduce(np.log(weights) + log_probs))
         chart = MixedChart([one.chart for one in found], weights / weights.sum(), ids, total)
-        entries = cache(lambda: self._mixed(found, length).entries(0))
-
         parts = [one.posteriors for one in found if one.posteriors is not None]
-        counts = _MeanCounts(length, parts, chart.shares) if self._grammars.has_unaries else None
-
-        def spans() -> SpanSummary:
-            summary = Posteriors.of_entries(length, self._grammars.labels, entries(), TIE).spans
-            if counts is not None:
-                wide = np.setdiff1d(np.arange(len(summary.total)), word_cells(length))
-                summary.total[wide] = counts.brackets(len(summary.total), 1, nary=False)[0, wide]
-            return summary
-
-        posteriors = Posteriors(length, self._grammars.labels, spans, entries, counts=lambda: counts)
-        return Evidence(line.sentence, ids, posteriors, cast("SentenceChart", chart))
-
-    def _mixed(self, found: Sequence[Evidence], length: int) -> GivenPosteriors:
-        """The weighted means of a sentence's posteriors over the grammars that have a parse."""
-        given = []
-        for one, grammar in zip(found, self._grammars.members, strict=True):
-            entries = no_entries() if one.posteriors is None else one.posteriors.entries
-            # What stands over a word may be a constituent, a preterminal, or now the one and now the other.
-            mass = GivenPosteriors.of_columns(
-                np.zeros(2 * len(entries.g), np.int64),
-                np.tile(entries.starts, 2),
-                np.tile(entries.ends, 2),
-                np.tile(entries.label_ids, 2),
-                np.repeat([True, False], len(entries.g)),
-                np.concatenate((entries.constituents, entries.lexical)),
-                np.zeros(2 * len(entries.g), np.int64),
-                lengths=np.array([length]),
-                source="",
-                labels=grammar.pcfg.labels,
-                tie=TIE,
+        labels = (self._label_ids[place] for place in np.flatnonzero(known))
+        columns = [
+            (starts, ends, ids[label_ids].astype(np.int32), share * g, share * lexical)
+            for share, ids, (starts, ends, label_ids, g, lexical) in zip(
+                chart.shares, labels, (one.entries for one in parts), strict=True
             )
-            given.append(mass)
-        return mixed(given, self._grammars.weights)
+        ]
+        entries = summed_entries(length, *map(np.concatenate, zip(*columns, strict=True)))
+        counts = _MeanCounts(length, parts, chart.shares) if self._grammars.has_unaries else None
+        posteriors = Posteriors.of_entries(length, self._grammars.labels, entries, TIE, counts=counts)
+        if counts is not None:
+            total_by_cell = posteriors.spans.total
+            wide = np.setdiff1d(np.arange(len(total_by_cell)), word_cells(length))
+            total_by_cell[wide] = counts.brackets(len(total_by_cell), 1, nary=False)[0, wide]
+        return Evidence(line.sentence, ids, posteriors, cast("SentenceChart", chart))
 
     def decoder(self, name: DecoderName, objectives: list[Objective]) -> Decoder[Any]:
         """The decoder of this name."""

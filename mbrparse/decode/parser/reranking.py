@@ -68,8 +68,8 @@ class Reranker:
         crossing = Item.CONSISTENT_SPAN in asked
         self._options = bool(asked & answers.PRODUCTION_ITEMS), max_length, crossing
         self._scorer = None if known is None else Scorer(known, form, *self._options)
-        kind = None if known is None else known.kind
         consistent = not isinstance(known, GivenPosteriors) or known.consistent is not None
+        kind = None if known is None else known.kind
         for row in objectives:
             answers.check_expectation(row, kind, form == "binarized", consistent)
         answers.check_risk(objectives, risk)
@@ -85,42 +85,39 @@ class Reranker:
             [GivenTree(one.tree, place, source, one.line) for one in each]
             for place, each in enumerate(listed)
         ]
-        scorer = self._scorer
-        if scorer is None:
+        if (scorer := self._scorer) is None:
             own = Votes.of_candidates(listed, source, self._form == "binarized").posteriors()
             scorer = Scorer(own, self._form, *self._options)
         scorer.check_fit([trees[0] for trees in given])
         for candidates, trees in zip(listed, given, strict=True):
-            rows = scorer.rows(trees)
+            rows, log_probs = scorer.rows(trees), np.array([one.log_prob for one in candidates])
             if self._scorer is None:
-                for row, share in zip(rows, shares(_log_probs(candidates)).tolist(), strict=True):
+                for row, share in zip(rows, shares(log_probs).tolist(), strict=True):
                     row["posterior"] = share
-            yield [self._choice(row, candidates, rows) for row in self._objectives]
+            yield [
+                self._choice(row, [one.tree for one in candidates], log_probs, rows)
+                for row in self._objectives
+            ]
 
     def _choice(
-        self, objective: Objective, candidates: Sequence[CandidateLine], rows: Sequence[Row]
+        self, objective: Objective, trees: Sequence[Tree | None], log_probs: FloatArray, rows: Sequence[Row]
     ) -> Reranked:
-        there = [place for place, one in enumerate(candidates) if one.tree is not None]
-        log_probs, risk = _log_probs(candidates), self._risk if objective.kind is Kind.RISK else None
+        there = [place for place, tree in enumerate(trees) if tree is not None]
+        risk = self._risk if objective.kind is Kind.RISK else None
         reason = None if there else NO_CANDIDATE
         if (risk or self._scorer is None) and there and not np.isfinite(log_probs[there]).any():
             reason = FALL_BACK
         elif there and not risk:
             reason = next((rows[place]["reason"] for place in there if rows[place]["reason"]), None)
         if reason is not None:
-            return Reranked(candidates[0].tree, 0, (), reason, rows[0])
-        scores = np.full(len(candidates), -np.inf)
+            return Reranked(trees[0], 0, (), reason, rows[0])
+        scores = np.full(len(trees), -np.inf)
         if risk:
-            trees = [tree for one in candidates if (tree := one.tree) is not None]
-            scores[there] = expected_scores(trees, log_probs[there], risk)
+            scores[there] = expected_scores([one for one in trees if one is not None], log_probs[there], risk)
         else:
             scores[there] = [_expected(objective, rows[place]) for place in there]
         place = first_best(scores, TIE, objective.node_constant)
-        return Reranked(candidates[place].tree, place, tuple(scores.tolist()), None, rows[place])
-
-
-def _log_probs(candidates: Sequence[CandidateLine]) -> FloatArray:
-    return np.array([one.log_prob for one in candidates])
+        return Reranked(trees[place], place, tuple(scores.tolist()), None, rows[place])
 
 
 def _expected(objective: Objective, row: Row) -> float:
@@ -137,18 +134,14 @@ def _expected(objective: Objective, row: Row) -> float:
 def lines_of(choices: Sequence[Reranked], objectives: Sequence[Objective]) -> Output:
     """What is written of a sentence: the trees, and a row of details as ``parse`` writes it."""
     row, reason = choices[0].row, next((one.reason for one in choices if one.reason), None)
-    trees = {
-        objective.name: None
-        if not one.scores
-        else {
-            **{name: one.row[name] for name in COLUMNS[3:] if one.row[name] is not None},
-            "nodes": one.row["nodes"],
-            "expected_score": one.scores[one.place],
-            "candidate": one.place + 1,
-            "candidates": len(one.scores),
-        }
-        for objective, one in zip(objectives, choices, strict=True)
-    }
+    trees: dict[str, Row | None] = {}
+    for objective, one in zip(objectives, choices, strict=True):
+        trees[objective.name] = None
+        if one.scores:
+            known = {name: one.row[name] for name in COLUMNS[3:] if one.row[name] is not None}
+            score, count = one.scores[one.place], len(one.scores)
+            chosen = {"expected_score": score, "candidate": one.place + 1, "candidates": count}
+            trees[objective.name] = {**known, "nodes": one.row["nodes"], **chosen}
     details = {
         **{name: row[name] for name in ("length", "log_probability")},
         "status": "parsed" if reason is None else "fallback",

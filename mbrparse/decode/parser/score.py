@@ -190,10 +190,6 @@ class Scorer:
 
         Or where given posteriors are of more sentences than these, which are all, a tree of each.
         """
-        if isinstance(self.source, sources.PosteriorsSource):
-            for one in trees:
-                if one.tree is not None:
-                    self.source.check_sentence(one.place, one.sentence, one.source)
         sentences = [one.sentence for one in trees if one.tree is not None]
         self.source.check_beginning(sentences[: sources.FIRST], False, no_log)
         self.source.check_end(len(trees), trees[0].source if trees else "")
@@ -243,25 +239,43 @@ class Scorer:
         return spans
 
     def _row(self, evidence: sources.Evidence, tree: Tree | None, spans: LabelledSpans | None) -> Row:
-        reason = evidence.reason
         row: Row = dict.fromkeys(COLUMNS[1:])
-        row |= {"length": len(evidence.sentence), "nodes": None}
+        row |= {"length": len(evidence.sentence), "nodes": None, "reason": evidence.reason}
         if spans is None or tree is None:
             return row | {"reason": NO_TREE}
         row["tree_constituents"] = len(spans)
         nary, log_prob = self._form == "original", -math.inf
-        known = evidence.posteriors is not None or not nary or len(evidence.sentence) <= _LONG
-        if known and self._probability is not None and (self._probability.serves_nary or not nary):
-            given, leaves = (spans, evidence.terminal_ids), tree.leaves()
-            log_prob = self._probability.log_prob(*given, nary)
-            row["never_seen"] = self._probability.lacking(*given, leaves, nary)
-        if evidence.posteriors is not None:
-            try:
-                scores = self._scores(evidence, evidence.posteriors, tree, spans)
-                return row | self._probabilities(evidence, spans, log_prob) | scores
-            except sources.FAILURES as error:
-                reason = sources.failure(error)
-        return row | {"reason": reason}
+        probability, chart = self._probability, evidence.chart
+        short = evidence.posteriors is not None or not nary or len(evidence.sentence) <= _LONG
+        if probability is not None and short and (probability.serves_nary or not nary):
+            given = spans, evidence.terminal_ids
+            log_prob = probability.log_prob(*given, nary)
+            row["never_seen"] = probability.lacking(*given, tree.leaves(), nary)
+        if evidence.posteriors is None:
+            return row
+        try:
+            scores = self._scores(evidence, evidence.posteriors, tree, spans)
+        except sources.FAILURES as error:
+            return row | {"reason": sources.failure(error)}
+        if probability is not None and nary and not probability.serves_nary:
+            row["tree_reason"] = "the grammar has unary rules of continuations"
+        elif chart is not None and math.isfinite(log_prob):
+            row["tree_log_probability"] = log_prob + evidence.log_share
+            row["posterior"] = math.exp(log_prob - chart.log_prob)
+        elif chart is not None:
+            row |= {"tree_reason": self._lack(spans), "posterior": 0.0}
+        return row | scores
+
+    def _lack(self, spans: LabelledSpans) -> str:
+        """Why the grammar has no derivation of a tree."""
+        unaries = [one for one, other in itertools.pairwise(spans) if one[:2] == other[:2]]
+        unaries += [span for span in spans if span[1] - span[0] == 1]
+        unknown = [label for _, _, label in spans if label not in self.source.labels]
+        if unknown:
+            return f"the grammar has no label {unknown[0]}"
+        if unaries and not self._unaries:
+            return "a unary node, but the grammar has no unary rules"
+        return "no derivation of the grammar"
 
     def _scores(
         self, evidence: sources.Evidence, posteriors: Posteriors, tree: Tree, spans: LabelledSpans
@@ -276,11 +290,10 @@ class Scorer:
             "constituents": constituents,
             **posteriors.expected_recalls(spans, constituents, nary),
         }
-        for name in ("labelled", "bracketed"):
-            matches = row[f"expected_{name}"]
-            row[f"expected_{name}_precision"] = matches / len(spans) if spans else 0.0
+        for name in ("expected_labelled", "expected_bracketed"):
+            row[f"{name}_precision"] = row[name] / len(spans) if spans else 0.0
             both = len(spans) + constituents
-            row[f"expected_{name}_f"] = 2 * matches / both if both else 0.0
+            row[f"{name}_f"] = 2 * row[name] / both if both else 0.0
         if self._crossing:
             cells = [cell_of(posteriors.length, *span[:2]) for span in spans]
             consistent = float(posteriors.consistent[cells].sum())
@@ -299,25 +312,6 @@ class Scorer:
             least = min(nodes, key=itemgetter(-1))
             row |= dict(zip((name for name in COLUMNS if name.startswith("least")), least, strict=True))
         return row
-
-    def _probabilities(self, evidence: sources.Evidence, spans: LabelledSpans, found: float) -> Row:
-        """The tree's probability, or the reason why it has none."""
-        if evidence.chart is None or self._probability is None:
-            return {}
-        if self._form == "original" and not self._probability.serves_nary:
-            return {"tree_reason": "the grammar has unary rules of continuations"}
-        if math.isfinite(found):
-            posterior = math.exp(found - evidence.chart.log_prob)
-            return {"tree_log_probability": found + evidence.log_share, "posterior": posterior}
-        reason = "no derivation of the grammar"
-        unaries = [one for one, other in itertools.pairwise(spans) if one[:2] == other[:2]]
-        unaries += [span for span in spans if span[1] - span[0] == 1]
-        unknown = [label for _, _, label in spans if label not in self.source.labels]
-        if unknown:
-            reason = f"the grammar has no label {unknown[0]}"
-        elif unaries and not self._unaries:
-            reason = "a unary node, but the grammar has no unary rules"
-        return {"tree_reason": reason, "posterior": 0.0}
 
 
 def jackknife_parts(

@@ -125,10 +125,15 @@ class Votes:
         labels = sorted({item[2] for _, item, _ in rows})
         ids = {label: number for number, label in enumerate(labels)}
         listed = [(place, *item[:2], ids[item[2]], *item[3:]) for place, item, _ in rows]
-        sentence, *columns, phrase, rank = np.array(listed, np.int64).reshape(-1, 6).T
+        sentence, starts, ends, label_ids, phrase, rank = np.array(listed, np.int64).reshape(-1, 6).T
         return GivenPosteriors.of_columns(
-            *(sentence, *(column.astype(np.int32) for column in columns), phrase.astype(np.bool_)),
-            *(np.array([g for *_, g in rows]), rank),
+            sentence,
+            starts.astype(np.int32),
+            ends.astype(np.int32),
+            label_ids.astype(np.int32),
+            phrase.astype(np.bool_),
+            np.array([g for *_, g in rows]),
+            rank,
             source=self._sentences[0][0].source,
             lengths=np.array(lengths, np.int64),
             labels=tuple(labels),
