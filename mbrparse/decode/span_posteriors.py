@@ -65,6 +65,10 @@ class Counts(Protocol):
         ...
 
 
+#: Of spans of a sentence the probabilities of one constituent at least, of two, and so on.
+Chains = Mapping[tuple[int, int], Sequence[float]]
+
+
 class Posteriors:
     """g(start, label, end) of one sentence.
 
@@ -82,8 +86,9 @@ class Posteriors:
         tie: float = 1e-9,
         consistent: Callable[[], FloatArray] | None = None,
         counts: Callable[[], Counts | None] | None = None,
+        chains: Chains = {},  # noqa: B006
     ) -> None:
-        """Without ``counts`` the constituents over one span are alternatives, but for labels listed again."""
+        """Without ``counts`` constituents over one span are alternatives, but in ``chains`` or listed again."""
         self.length = length
         self._tie = tie
         self.labels = labels
@@ -91,6 +96,7 @@ class Posteriors:
         self._entries_of = entries
         self._consistent_of = consistent
         self._counts_of = counts
+        self._chains = chains
         self._brackets: dict[bool, FloatArray] = {}
 
     @classmethod
@@ -102,13 +108,14 @@ class Posteriors:
         tie: float = 1e-9,
         consistent: FloatArray | None = None,
         counts: Counts | None = None,
+        chains: Chains = {},  # noqa: B006
     ) -> Posteriors:
         """Those that are listed, in the order of start, end, label id; ``consistent`` by cell, if known."""
         known = None if consistent is None else lambda: consistent
         # At width one a summary speaks of preterminals.
         g = np.where(entries.ends - entries.starts > 1, entries.g, entries.lexical)
         summary = partial(summarize_entries, length, entries._replace(g=g), tie)
-        return cls(length, labels, summary, lambda: entries, tie, known, lambda: counts)
+        return cls(length, labels, summary, lambda: entries, tie, known, lambda: counts, chains)
 
     @cached_property
     def spans(self) -> SpanSummary:
@@ -137,10 +144,13 @@ class Posteriors:
     @cached_property
     def constituents(self) -> SpanSummary:
         """The same of constituents of n-ary trees: no continuations, over one terminal no preterminals."""
-        summary = summarize_entries(self.length, self.nary_entries, self._tie)
-        if self._counts is None:
-            return summary
-        return summary._replace(total=self._counts.brackets(len(summary.total), 1, nary=True)[0])
+        if self._counts is None and not self._chains:
+            return self._nary_summary
+        return self._nary_summary._replace(total=self.brackets(1, nary=True)[0])
+
+    @cached_property
+    def _nary_summary(self) -> SpanSummary:
+        return summarize_entries(self.length, self.nary_entries, self._tie)
 
     @cached_property
     def _counts(self) -> Counts | None:
@@ -239,7 +249,7 @@ class Posteriors:
         """The probability that a constituent is over the span; raises PosteriorsError as ``labelled``."""
         self._check(start, end)
         cell = cell_of(self.length, start, end)
-        if self._counts is not None:
+        if self._counts is not None or self._chains:
             return float(self.brackets(1)[0, cell])
         return float(self._over_one[start] if end - start == 1 else self.spans.total[cell])
 
@@ -256,11 +266,15 @@ class Posteriors:
     def _brackets_of(self, most: int, nary: bool) -> FloatArray:
         if self._counts is not None:
             return self._counts.brackets(self.length * (self.length + 1) // 2, most, nary)
-        total = self.constituents.total
-        if not nary:
+        if nary:
+            total = self._nary_summary.total
+        else:
             total = self.spans.total.copy()
             total[word_cells(self.length)] = self._over_one
-        return np.clip(total - np.arange(most)[:, None], 0.0, 1.0).astype(np.float64)
+        found = np.clip(total - np.arange(most)[:, None], 0.0, 1.0).astype(np.float64)
+        for span, levels in self._chains.items():
+            found[: len(levels), cell_of(self.length, *span)] = levels[:most]
+        return found
 
     def _check(self, start: int, end: int) -> None:
         if not 0 <= start < end <= self.length:

@@ -399,11 +399,14 @@ def explain(
             remedy=f"its terminals are {pcfg.terminal_kind} such as "
             f"{', '.join(map(shortened, pcfg.terminals[:5]))}",
         )
-    if parse.reason is not None or posteriors is None:
+    text = repr(shortened(" ".join(words), 200))
+    if parse.reason == "no parse":
         raise MbrparseError(
-            f"the grammar has no tree of {shortened(' '.join(words), 200)!r}: {parse.reason}",
+            f"the grammar has no tree of {text}: {parse.reason}",
             remedy="add a rule, or try a part of the sentence",
         )
+    if parse.reason is not None or posteriors is None:
+        raise MbrparseError(f"no explanation of {text}: {parse.reason}", remedy="try a part of the sentence")
     # Forests have the cells of preterminals, too.
     chart = ChartFactory(pcfg, kernel="forest").chart(parse.terminal_ids)
     cells, results, scores = tuple(chart_cells(chart, pcfg)), list[Result](), parse.expected_scores

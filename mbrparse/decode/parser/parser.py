@@ -88,9 +88,10 @@ class Parse:
         """
         scores = dict[str, float | None]()
         for objective, found in zip(self.objectives, self.decoded, strict=True):
-            scores[objective.name] = None if found is None else found.score
+            score = None if found is None else found.score
             if found is not None and found.log_prob is not None and self.chart is not None:
-                scores[objective.name] = math.exp(found.log_prob - self.chart.log_prob)
+                score = math.exp(found.log_prob - self.chart.log_prob)
+            scores[objective.name] = score
         return scores
 
     def __repr__(self) -> str:
@@ -280,36 +281,33 @@ class Parser:
                 reason = f"no tree for {objectives[decoded.index(None)].name}"
             if source.candidates is not None and evidence.chart is not None:
                 candidates = source.candidates.of_sentence(evidence.chart.terminal_ids)
-        fallback, leaves = None, evidence.sentence
+        fallback: LabelledSpans | None = None
+        leaves = evidence.sentence
         if reason is not None:
             leaves = source.fallback_leaves(evidence)
-            fallback = fallback_spans(len(leaves), self.options.fallback, source.root, source.labels)
+            spans = fallback_spans(len(leaves), self.options.fallback, source.root, source.labels)
+            fallback = None if spans is None else tuple(spans)
         # Objectives often have the same tree, which is built once.
-        built: dict[object, Tree] = {}
+        built: dict[object, Tree | None] = {}
 
-        def tree(
-            found: Decoded | Candidate | None, spans: LabelledSpans | None, form: TreeForm
-        ) -> Tree | None:
-            if spans is None:
-                return None
+        def tree(found: Decoded | Candidate | None, form: TreeForm) -> Tree | None:
+            spans = fallback if found is None else tuple(found.spans)
             tags = tuple(found.preterminals) if found is not None and source.retags else None
-            key = form.nary, found is None, tuple(spans), tags
-            if key not in built:
+            key = form.nary, found is None, spans, tags
+            if spans is not None and key not in built:
                 built[key] = form.tree(spans, leaves if found is None else evidence.sentence, tags)
-            return built[key]
+            return built.get(key)
 
-        spans = [fallback if one is None else list(one.spans) for one in decoded]
         listed: list[ScoredTree] = []
         if self._candidate_form is not None:
-            form = self._candidate_form
-            share = evidence.log_share
-            listed = [ScoredTree(one.log_prob + share, tree(one, one.spans, form)) for one in candidates]
-            listed = listed or [ScoredTree(-math.inf, tree(None, fallback, form))]
+            form, share = self._candidate_form, evidence.log_share
+            listed = [ScoredTree(one.log_prob + share, tree(one, form)) for one in candidates]
+            listed = listed or [ScoredTree(-math.inf, tree(None, form))]
         return Parse(
             objectives,
             evidence.terminal_ids,
-            tuple(map(tree, decoded, spans, self._forms)),
-            tuple(one or [] for one in spans),
+            tuple(map(tree, decoded, self._forms)),
+            tuple(list((fallback or ()) if one is None else one.spans) for one in decoded),
             tuple(decoded),
             reason,
             evidence.chart,

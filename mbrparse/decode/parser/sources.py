@@ -363,9 +363,10 @@ class PosteriorsSource(Source):
             return self.refused(sentence, "empty sentence")
         if length > self._max_length:
             return self.refused(sentence, f"longer than {self._max_length} terminals")
-        entries, counts = given.entries(line.place), given.counts(line.place)
+        entries, consistent = given.entries(line.place), given.consistent_spans(line.place)
+        chains = given.chains[line.place] if given.chains else {}
         posteriors = Posteriors.of_entries(
-            length, self._labels, entries, given.tie, given.consistent_spans(line.place), counts
+            length, self._labels, entries, given.tie, consistent, chains=chains
         )
         if line.tokens:  # they get the most probable tags
             sentence = _with_tags(sentence, best_preterminals(posteriors))

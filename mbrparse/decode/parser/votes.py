@@ -29,8 +29,8 @@ from mbrparse.decode.candidates.candidate_trees import expected_scores, first_be
 from mbrparse.decode.objectives import Objective
 from mbrparse.decode.parser.parsing import Output, ParseWorker
 from mbrparse.decode.parser.sentences import GivenTree, Line
-from mbrparse.decode.posteriors.given_posteriors import Chains, GivenPosteriors, checked_weights
-from mbrparse.decode.span_posteriors import LabelOrder
+from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors, checked_weights
+from mbrparse.decode.span_posteriors import Chains, LabelOrder
 from mbrparse.errors import CorpusError, InputMismatchError, OptionsError
 from mbrparse.grammar.pcfg import FloatArray
 from mbrparse.log import Progress, no_progress, warn

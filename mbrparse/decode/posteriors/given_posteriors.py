@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from mbrparse.arguments import checked
-from mbrparse.charts.spans import SpanEntries, begins, cell_of
-from mbrparse.decode.span_posteriors import Counts, LabelOrder, continuations
+from mbrparse.charts.spans import SpanEntries, begins
+from mbrparse.decode.span_posteriors import Chains, LabelOrder
 from mbrparse.errors import InputMismatchError, OptionsError
 from mbrparse.grammar.pcfg import FloatArray, IntArray
 from mbrparse.log import warn
@@ -23,44 +23,6 @@ from mbrparse.treebank.labels import is_continuation_label
 ROUNDING = 1e-3
 # More one-word constituents a word than any treebank has.
 _MOST = 0.7
-
-
-#: Of spans of a sentence the probabilities of one constituent at least, of two, and so on.
-Chains = Mapping[tuple[int, int], Sequence[float]]
-
-
-class ListedCounts(NamedTuple):
-    """Counts of a sentence's constituents where chains are known; over other spans they are alternatives."""
-
-    length: int
-    labels: tuple[str, ...]
-    entries: SpanEntries
-    chains: Chains
-
-    @property
-    def _cells(self) -> IntArray:
-        return cell_of(self.length, self.entries.starts, self.entries.ends)
-
-    def matches(self, cell: int, label: str, k: int) -> float:
-        """How many of ``k`` constituents of a label over a span are expected to be right."""
-        here = (self._cells == cell) & (self.entries.label_ids == self.labels.index(label))
-        return float(np.sort(self.entries.constituents[here])[::-1][:k].sum())
-
-    def brackets(self, n_cells: int, most: int, nary: bool) -> FloatArray:
-        """[most, cell]: the probabilities of one constituent at least over each span, of two, and so on."""
-        found = np.zeros((most, n_cells))
-        found[0] = np.minimum(np.bincount(self._cells, self._g(nary), n_cells), 1.0)
-        for span, levels in self.chains.items():
-            found[: len(levels), cell_of(self.length, *span)] = levels[:most]
-        return found
-
-    def expected(self, nary: bool) -> float:
-        """The expected number of constituents."""
-        return float(self._g(nary).sum())
-
-    def _g(self, nary: bool) -> FloatArray:
-        left_out = nary & continuations(self.labels)[self.entries.label_ids]
-        return np.where(left_out, 0.0, self.entries.constituents)
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,13 +131,6 @@ class GivenPosteriors:
         lexical = np.where(self.phrase[rows], 0.0, self.g[rows])
         return SpanEntries(self.starts[rows], self.ends[rows], self.label_ids[rows], self.g[rows], lexical)
 
-    def counts(self, sentence: int) -> Counts | None:
-        """What counts several constituents over a span; None where no more is known than entries say."""
-        if not self.chains:
-            return None
-        length, entries = int(self.lengths[sentence]), self.entries(sentence)
-        return ListedCounts(length, self.labels, entries, self.chains[sentence])
-
     def usual_root(self) -> str | None:
         """The most probable label of roots, in place of a grammar's start symbol; None without roots."""
         lengths = np.repeat(self.lengths, np.diff(self.first))
@@ -229,7 +184,10 @@ def checked_weights(weights: Sequence[float] | None, count: int, what: str) -> F
     """
     if weights is None:
         return np.full(count, 1 / max(count, 1))
-    found = np.array(weights, np.float64)
+    try:
+        found = np.array(weights, np.float64)
+    except OverflowError:
+        found = np.array([math.nan] * count)
     if len(found) != count:
         raise OptionsError(f"{len(found)} weights, where there are {count} {what}: give one for each")
     if not (np.isfinite(found) & (found >= 0)).all() or not found.any():
