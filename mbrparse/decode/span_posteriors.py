@@ -88,7 +88,7 @@ class Posteriors:
         counts: Callable[[], Counts | None] | None = None,
         chains: Chains = {},  # noqa: B006
     ) -> None:
-        """Without ``counts`` constituents over one span are alternatives, but in ``chains`` or listed again."""
+        """Without ``counts`` constituents over a span are alternatives, but in ``chains`` or listed again."""
         self.length = length
         self._tie = tie
         self.labels = labels
