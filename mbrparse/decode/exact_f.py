@@ -78,40 +78,28 @@ def best_of_any_size(gains: FloatArray, length: int, tie: float = TIE) -> tuple[
     >>> round(score, 9), spans
     (0.6, [(0, 3), (1, 3)])
     """
-    best = np.zeros((length, length + 1, length))
+    square = length, length + 1, length
+    best, parts, kept = np.zeros(square), np.zeros((*square, 2), np.int32), np.zeros(square, np.bool_)
     gains = np.ascontiguousarray(gains, np.float64)
     score, size = 0.0, 0
     for count in range(1, length):
-        fill_best(gains[count - 1], count, best)
+        fill_best(gains[count - 1], count, tie, best, parts, kept)
         reached = float(best[0, length, count])
         if not size or reached > score + tie * abs(score):
             score, size = reached, count
     if size:
-        fill_best(gains[size - 1], size, best)
-    return score, _read_off(gains[size - 1], best, size, tie) if size else []
-
-
-def _read_off(gains: FloatArray, best: FloatArray, size: int, tie: float) -> list[tuple[int, int]]:
-    """The constituents of the best tree that has so many, in preorder."""
-    length, spans = len(best), []
-    stack = [(0, length, size)]
+        fill_best(gains[size - 1], size, tie, best, parts, kept)
+    spans, stack = [], [(0, length, size)]
     while stack:
         start, end, count = stack.pop()
         if not count:
             continue
-        split, left, below = best_parts(best, start, end, count - 1, tie)
-        kept = True
-        # As many as fit are there with the span itself alone.
-        if end - start < length and count < end - start - 1:
-            other_split, other_left, without = best_parts(best, start, end, count, tie)
-            kept = below + gains[cell_of(length, start, end)] > without + tie * abs(without)
-            if not kept:
-                split, left = other_split, other_left
-        if kept:
+        if kept[start, end, count]:
             spans.append((start, end))
             count -= 1
+        split, left = parts[start, end, count].tolist()
         stack += [(split, end, count - left), (start, split, left)]
-    return spans
+    return score, spans
 
 
 class ExactFDecoder:
@@ -242,38 +230,35 @@ def counting_outside(
 
 
 @kernel
-def fill_best(gains: FloatArray, most: int, best: FloatArray) -> None:
+def fill_best(gains: FloatArray, most: int, tie: float, best: FloatArray, parts: Ints, kept: Flags) -> None:
     """Fill best[start, end, c], the most that c constituents gain over a span, itself perhaps among them.
 
     There are up to ``most`` constituents; one of the whole sentence's is the root. ``gains`` are by cell.
+    ``kept`` says whether the span is one of them, ``parts`` where the others are best parted: split, and how
+    many are on the left.
     """
     length = len(best)
-    below = np.zeros(length)
+    below, chosen = np.zeros(length), np.zeros(length)
     for start in range(length - 1, -1, -1):
         row = start * length - start * (start - 1) // 2 - start - 1
         for end in range(start + 2, length + 1):
             width = end - start
-            below[:width] = -np.inf
+            below[:width] = chosen[:width] = -np.inf
             for split in range(start + 1, end):
                 for left in range(min(split - start - 1, most) + 1):
                     value = best[start, split, left]
                     for right in range(min(end - split - 1, most - left) + 1):
-                        total = value + best[split, end, right]
-                        below[left + right] = max(below[left + right], total)
+                        total, count = value + best[split, end, right], left + right
+                        below[count] = max(below[count], total)
+                        known = chosen[count]
+                        if known == -np.inf or total > known + tie * abs(known):
+                            chosen[count] = total
+                            parts[start, end, count, 0], parts[start, end, count, 1] = split, left
             own = gains[row + end]
             best[start, end, 0] = below[0]
             for count in range(1, min(width - 1, most) + 1):
-                reached = own + below[count - 1]
+                reached, known = own + below[count - 1], chosen[count]
+                # As many as fit are there with the span itself alone.
+                alone = width == length or count == width - 1
+                kept[start, end, count] = alone or own + chosen[count - 1] > known + tie * abs(known)
                 best[start, end, count] = reached if width == length else max(reached, below[count])
-
-
-@kernel
-def best_parts(best: FloatArray, start: int, end: int, count: int, tie: float) -> tuple[int, int, float]:
-    """Where ``count`` constituents gain most on two parts of a span: split, count on the left, sum."""
-    best_split, best_left, most = 0, 0, -np.inf
-    for split in range(start + 1, end):
-        for left in range(max(0, count - (end - split - 1)), min(split - start - 1, count) + 1):
-            total = best[start, split, left] + best[split, end, count - left]
-            if not best_split or total > most + tie * abs(most):
-                best_split, best_left, most = split, left, total
-    return best_split, best_left, most
