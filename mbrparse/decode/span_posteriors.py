@@ -86,9 +86,9 @@ class Posteriors:
         tie: float = 1e-9,
         consistent: Callable[[], FloatArray] | None = None,
         counts: Callable[[], Counts | None] | None = None,
-        chains: Chains = {},  # noqa: B006
+        chains: Chains | None = None,
     ) -> None:
-        """Without ``counts`` constituents over a span are alternatives, but in ``chains`` or listed again."""
+        """Without ``counts`` constituents over a span are alternatives, but in known ``chains`` or if listed again."""
         self.length = length
         self._tie = tie
         self.labels = labels
@@ -108,7 +108,7 @@ class Posteriors:
         tie: float = 1e-9,
         consistent: FloatArray | None = None,
         counts: Counts | None = None,
-        chains: Chains = {},  # noqa: B006
+        chains: Chains | None = None,
     ) -> Posteriors:
         """Those that are listed, in the order of start, end, label id; ``consistent`` by cell, if known."""
         known = None if consistent is None else lambda: consistent
@@ -144,7 +144,7 @@ class Posteriors:
     @cached_property
     def constituents(self) -> SpanSummary:
         """The same of constituents of n-ary trees: no continuations, over one terminal no preterminals."""
-        if self._counts is None and not self._chains:
+        if self._counts is None and self._chains is None:
             return self._nary_summary
         return self._nary_summary._replace(total=self.brackets(1, nary=True)[0])
 
@@ -249,7 +249,7 @@ class Posteriors:
         """The probability that a constituent is over the span; raises PosteriorsError as ``labelled``."""
         self._check(start, end)
         cell = cell_of(self.length, start, end)
-        if self._counts is not None or self._chains:
+        if self._counts is not None or self._chains is not None:
             return float(self.brackets(1)[0, cell])
         return float(self._over_one[start] if end - start == 1 else self.spans.total[cell])
 
@@ -272,7 +272,9 @@ class Posteriors:
             total = self.spans.total.copy()
             total[word_cells(self.length)] = self._over_one
         found = np.clip(total - np.arange(most)[:, None], 0.0, 1.0).astype(np.float64)
-        for span, levels in self._chains.items():
+        if self._chains is not None:
+            found[1:] = 0.0
+        for span, levels in (self._chains or {}).items():
             found[: len(levels), cell_of(self.length, *span)] = levels[:most]
         return found
 

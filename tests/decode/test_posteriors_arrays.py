@@ -115,7 +115,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "nan": ({"marginals": changed((1, 0, 2, 0), np.nan)}, "sentence 2: span (0, 2) 'NP' has g nan"),
     "inclusive as exclusive": (
         {"marginals": marginals("inclusive")},
-        "sentence 1: span (0, 0) is none of the sentence's 3 words (and 1 more like it); spans are half-open",
+        "sentence 1: span (0, 0) is none of the sentence's 5 words (and 1 more like it); spans are half-open",
     ),
     "no column for the last end": (
         {"marginals": marginals("inclusive")[:, :5, :5]},

@@ -364,7 +364,7 @@ class PosteriorsSource(Source):
         if length > self._max_length:
             return self.refused(sentence, f"longer than {self._max_length} terminals")
         entries, consistent = given.entries(line.place), given.consistent_spans(line.place)
-        chains = given.chains[line.place] if given.chains else {}
+        chains = given.chains[line.place] if given.chains else None
         posteriors = Posteriors.of_entries(
             length, self._labels, entries, given.tie, consistent, chains=chains
         )
