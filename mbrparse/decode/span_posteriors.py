@@ -88,7 +88,7 @@ class Posteriors:
         counts: Callable[[], Counts | None] | None = None,
         chains: Chains | None = None,
     ) -> None:
-        """Without ``counts`` or ``chains``, constituents over a span are alternatives, if not listed again."""
+        """Without ``counts`` or ``chains``, constituents over a span are alternatives unless listed again."""
         self.length = length
         self._tie = tie
         self.labels = labels
