@@ -12,16 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from families import FRACTIONS, trained
 from plain import PlainCharts
-from samples import (
-    LARGE,
-    SMALL,
-    Sample,
-    Setting,
-    encoded,
-    of_length,
-    read_sample,
-    training_and_test,
-)
+from samples import LARGE, SMALL, Sample, Setting, encoded, of_length, read_sample, training_and_test
 
 from mbrparse.charts.chart import Chart
 from mbrparse.charts.exhaustive.factory import MAX_DENSE_SYMBOLS, ChartFactory, Kernel, suits_dense

@@ -140,10 +140,7 @@ def chosen(options: argparse.Namespace) -> Iterator[tuple[str, PCFG, list[Tree]]
         corpora.append((f"craft:{options.treebanks / 'craft-penn.zip'}", "CRAFT", "0.02", 60))
     for corpus, title, share, longest in corpora:
         for name in options.only:
-            yield (
-                f"{title}, {name}",
-                *sample(corpus, settings()[name], share, options.sentences, longest),
-            )
+            yield (f"{title}, {name}", *sample(corpus, settings()[name], share, options.sentences, longest))
 
 
 def main() -> None:

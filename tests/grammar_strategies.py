@@ -51,10 +51,7 @@ def _has_no_trap(rules: RuleSet) -> bool:
 
 @st.composite
 def _rule_sets(
-    draw: st.DrawFn,
-    names: st.SearchStrategy[str],
-    terminals: st.SearchStrategy[str],
-    max_children: int,
+    draw: st.DrawFn, names: st.SearchStrategy[str], terminals: st.SearchStrategy[str], max_children: int
 ) -> RuleSet:
     kind: TerminalKind = draw(st.sampled_from(["tags", "words"]))
     parents = draw(st.lists(names, min_size=1, max_size=3, unique=True))

@@ -117,10 +117,7 @@ class Digits:
         return [(i, i + width) for width in range(1, n + 1) for i in range(n - width + 1)]
 
     def _upwards(
-        self,
-        close: Callable[[Cell], Cell],
-        plus: Callable[[Number, Number], Number],
-        kept: Kept,
+        self, close: Callable[[Cell], Cell], plus: Callable[[Number, Number], Number], kept: Kept
     ) -> dict[Span, Cell]:
         cells: dict[Span, Cell] = {}
         for start, end in self._spans():

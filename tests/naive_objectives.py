@@ -52,12 +52,7 @@ from naive import (
 from naive_unary import at_least, inside, item_posteriors, posteriors
 
 Objective: TypeAlias = Literal[
-    "labelled-recall",
-    "bracketed-recall",
-    "parent-child",
-    "productions",
-    "max-rule-sum",
-    "max-rule-product",
+    "labelled-recall", "bracketed-recall", "parent-child", "productions", "max-rule-sum", "max-rule-product"
 ]
 SpanObjective: TypeAlias = Literal["labelled-recall", "bracketed-recall"]
 Gains: TypeAlias = Mapping[Item, P]

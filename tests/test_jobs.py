@@ -14,15 +14,7 @@ from pathlib import Path
 import pytest
 
 from mbrparse.errors import GrammarError, MbrparseError
-from mbrparse.jobs import (
-    Jobs,
-    Scheduler,
-    WorkerFunction,
-    WorkersError,
-    in_order,
-    open_executor,
-    share,
-)
+from mbrparse.jobs import Jobs, Scheduler, WorkerFunction, WorkersError, in_order, open_executor, share
 
 
 def make(suffix: str) -> Callable[[str], str]:

@@ -10,13 +10,7 @@ import naive_unary
 import pytest
 from hypothesis import HealthCheck, given, settings
 from naive import Grammar, ItemKind, Node, P, Projection
-from naive_objectives import (
-    expected_constituents,
-    gains,
-    grammar_optimum,
-    max_rule_optimum,
-    projection_of,
-)
+from naive_objectives import expected_constituents, gains, grammar_optimum, max_rule_optimum, projection_of
 from published_grammars import GOODMAN, SIMAAN, X4, X8
 from unary_strategies import unary_cases
 
@@ -95,10 +89,7 @@ def test_simaan_recalls() -> None:
 
 # Round trips A -> B -> A of probability 1/6 before "a" (from A) or "b" (from B).
 ROUND = Grammar(
-    {"A": F(1)},
-    {},
-    {("A", "a"): F(2, 3), ("B", "b"): F(1, 2)},
-    {("A", "B"): F(1, 3), ("B", "A"): F(1, 2)},
+    {"A": F(1)}, {}, {("A", "a"): F(2, 3), ("B", "b"): F(1, 2)}, {("A", "B"): F(1, 3), ("B", "A"): F(1, 2)}
 )
 
 

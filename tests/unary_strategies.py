@@ -111,10 +111,7 @@ def few_trees(grammar: Grammar, words: list[str]) -> bool:
 
 @st.composite
 def unary_cases(
-    draw: st.DrawFn,
-    cyclic: bool | None = None,
-    longest: int = 6,
-    nonterminals: Sequence[str] = NONTERMINALS,
+    draw: st.DrawFn, cyclic: bool | None = None, longest: int = 6, nonterminals: Sequence[str] = NONTERMINALS
 ) -> tuple[Grammar, list[str]]:
     """A grammar with unary rules and a sentence of few enough trees; by default cyclic or not."""
     grammar = draw(unary_grammars(draw(st.booleans()) if cyclic is None else cyclic, nonterminals))

@@ -119,11 +119,7 @@ def test_marks_in_the_file(command: Command) -> None:
     assert "array 'joiner' is of int64, where text is wanted; write np.array(joiner, dtype=np.str_)" in error
 
 
-LOOKS = {
-    "NP*": "--label-style supar",
-    "NP|<DT-NN>": "--label-style nltk",
-    "@NP": '--continuation "@"',
-}
+LOOKS = {"NP*": "--label-style supar", "NP|<DT-NN>": "--label-style nltk", "@NP": '--continuation "@"'}
 
 
 @pytest.mark.parametrize("label", LOOKS)

@@ -80,10 +80,7 @@ def test_a_pipe_is_written_and_stays_a_pipe(command: Command) -> None:
         ("train t --statistics -", "--output and --statistics both go to standard output."),
         ("train t --method inside-outside -o d --curve d.checkpoint", "OUTPUT.checkpoint and --curve both"),
         ("evaluate t t --per-sentence /dev/stdout", "--output and --per-sentence both go to "),
-        (
-            f"parse -g g t {TWO} -o to-{{objective}}",
-            "both go to to-labelled-recall and to-labelled-",
-        ),
+        (f"parse -g g t {TWO} -o to-{{objective}}", "both go to to-labelled-recall and to-labelled-"),
         # What is read is not written, but where a file is rewritten in its own form.
         ("train t -o t", "--output would overwrite INPUT, which is read: t."),
         ("train t --method inside-outside --heldout there -o hard", "--output would overwrite --heldout"),
@@ -162,8 +159,7 @@ def test_a_replaced_file_keeps_its_permissions(command: Command) -> None:
 
 
 @pytest.mark.parametrize(
-    "words",
-    ["binarize t -o", "parse -g g t -o", "parse -g g t --details", "report t t -o"],
+    "words", ["binarize t -o", "parse -g g t -o", "parse -g g t --details", "report t t -o"]
 )
 def test_an_empty_name_is_none(words: str, command: Command) -> None:
     before = names()

@@ -26,16 +26,8 @@ def test_trees_of_several_lines_and_empty_parses(command: Command) -> None:
         ("--test-last 11", TREES, "11 trees asked for, but there are 10"),
         ("--test-fraction half", TREES, "a fraction lies between 0 and 1, not half"),
         ("--test-fraction 1e-9999999999", TREES, "a fraction lies between 0 and 1"),
-        (
-            "--test-last 8 --dev-fraction 0.3 --dev-output c",
-            TREES,
-            "3 trees asked for, but there are 2",
-        ),
-        (
-            "--test-last 1 --dev-fraction 1 --dev-output c",
-            TREES,
-            "a fraction lies between 0 and 1, not 1",
-        ),
+        ("--test-last 8 --dev-fraction 0.3 --dev-output c", TREES, "3 trees asked for, but there are 2"),
+        ("--test-last 1 --dev-fraction 1 --dev-output c", TREES, "a fraction lies between 0 and 1, not 1"),
         ("--fold 0/3", TREES, "a fold is I/N, with I from 1 to N and N from 2, not 0/3"),
         ("--fold 1/1", TREES, "a fold is I/N"),
         ("--fold 4/3", TREES, "a fold is I/N"),

@@ -14,11 +14,7 @@ import mbrparse as mp
 from mbrparse.decode.parser.explanation import explain
 
 PAIRS: dict[tuple[str, str, str], naive.P] = {("S", a, b): 0.25 for a, b in ("AC", "AD", "EB", "FB")}
-FOUR = naive.Grammar(
-    {"S": 1.0},
-    PAIRS | {(label, "X", "X"): 1.0 for label in "ABCDEF"},
-    {("X", "x"): 1.0},
-)
+FOUR = naive.Grammar({"S": 1.0}, PAIRS | {(label, "X", "X"): 1.0 for label in "ABCDEF"}, {("X", "x"): 1.0})
 
 
 @st.composite

@@ -52,10 +52,7 @@ def test_errors_of_grammars() -> None:
     made: Any = mp.grammar
     thirds = "S -> 'a' [.33] | 'b' [.33] | S S [.33]"
     for source, says in (
-        (
-            thirds,
-            "^<grammar>:1: the rules of S have probabilities that sum to 0.99, not 1; .*: `normalize`$",
-        ),
+        (thirds, "^<grammar>:1: the rules of S have probabilities that sum to 0.99, not 1; .*: `normalize`$"),
         (3, "a int, not a grammar; give a text of rules, a path, or an nltk.PCFG"),
         ("missing.nltk", "^missing.nltk: no such file"),
     ):

@@ -64,9 +64,7 @@ def expected(objective: str, trees: Sequence[Brackets], weights: Sequence[float]
     st.sampled_from(
         ["labelled-recall", "bracketed-recall", "labelled-f", "bracketed-f", "most-probable-tree"]
     )
-    | st.sampled_from(
-        ["ours", "minimum-risk"],
-    ),
+    | st.sampled_from(["ours", "minimum-risk"]),
 )
 def test_the_greatest_expected_score(data: st.DataObject, objective: str) -> None:
     words = [f"w{place}" for place in range(data.draw(st.integers(1, 5)))]

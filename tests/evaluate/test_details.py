@@ -109,8 +109,7 @@ def test_details_of_other_trees_are_refused(command: Command, form: str) -> None
 
 @pytest.mark.usefixtures("parsed")
 @pytest.mark.parametrize(
-    "details",
-    ["--details both.jsonl", "--details labelled-recall.jsonl --details labelled-tree.jsonl"],
+    "details", ["--details both.jsonl", "--details labelled-recall.jsonl --details labelled-tree.jsonl"]
 )
 def test_whatever_files_are_called(command: Command, details: str) -> None:
     done = command(f"report gold.mrg {PARSES} {details} -o page.html")

@@ -11,13 +11,7 @@ from mbrparse.evaluate.align import trees_in_memory
 from mbrparse.evaluate.compare.evaluation import EvaluationSettings
 from mbrparse.evaluate.counts import Comparison
 from mbrparse.evaluate.criteria import COVERAGE, PAPER
-from mbrparse.evaluate.report.marked_trees import (
-    CROSSING,
-    EXTRA,
-    RIGHT,
-    KeptComparison,
-    compare_sources,
-)
+from mbrparse.evaluate.report.marked_trees import CROSSING, EXTRA, RIGHT, KeptComparison, compare_sources
 from mbrparse.treebank.tree import Tree
 
 LENGTHS = st.lists(st.integers(2, 7), min_size=1, max_size=4)

@@ -182,9 +182,7 @@ COMMANDS = _weighed("""
 1 cite criteria:x|gold:y=0|version:mbrparse-0.1.0 -o out
 """)
 #: The same for commands that take a second each; most of what they resume is there.
-SLOW_COMMANDS = [
-    *((2, line) for line in RECIPES if line.startswith(("grid", "reproduce"))),
-]
+SLOW_COMMANDS = [*((2, line) for line in RECIPES if line.startswith(("grid", "reproduce")))]
 
 #: Values that fit, of options whose type does not say them.
 VALUES = {

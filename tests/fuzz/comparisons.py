@@ -568,10 +568,7 @@ def _compare_dop(case: Case, check: Comparison) -> None:
     written = _written(grammar)
     general = ChartFactory(written).chart(written.encode(case.words))
     check.close("chart, reduction", general.log_prob, math.log(total))
-    for name, one, labels in (
-        ("dop", chart, grammar.pcfg.labels),
-        ("reduction", general, written.labels),
-    ):
+    for name, one, labels in (("dop", chart, grammar.pcfg.labels), ("reduction", general, written.labels)):
         found = posteriors_of(one.span_posteriors(), labels)
         nodes = {x: p for x, p in found.items() if x[2] not in treebank.terminals}
         check.table(f"chart, {name}", nodes, g, 1e-9)

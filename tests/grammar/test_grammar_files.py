@@ -10,12 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mbrparse.errors import GrammarError
-from mbrparse.grammar.grammar_files import (
-    read_grammar,
-    read_rules,
-    write_grammar,
-    write_rules,
-)
+from mbrparse.grammar.grammar_files import read_grammar, read_rules, write_grammar, write_rules
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import Rule, RuleSet, Weight
 

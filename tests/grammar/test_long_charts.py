@@ -38,11 +38,7 @@ UNEVEN = naive.Grammar(  # words whose prices are far from what the grammar's wo
 
 @pytest.mark.parametrize(
     ("grammar", "words"),
-    [
-        (HALVES, ["a"] * 70 + ["c"] + ["b"] * 70),
-        (UNEVEN, ["x", "y", "y", "x"] * 30),
-        (UNEVEN, ["z"] * 101),
-    ],
+    [(HALVES, ["a"] * 70 + ["c"] + ["b"] * 70), (UNEVEN, ["x", "y", "y", "x"] * 30), (UNEVEN, ["z"] * 101)],
 )
 def test_costly_and_sparse_long_sentences(grammar: naive.Grammar, words: list[str]) -> None:
     one, other = (chart_of(to_pcfg(grammar), words, kernel) for kernel in ("dense", "forest"))

@@ -171,11 +171,7 @@ def test_long_sentences(loop: float, length: int) -> None:
 
 @pytest.mark.parametrize(
     "rules",
-    [
-        {"S -> S a": 1.0},
-        {"S -> A a": 1.0, "A -> S b": 1.0},
-        {"S -> a": 1.0, "S -> B": 1.0, "B -> B B": 1.0},
-    ],
+    [{"S -> S a": 1.0}, {"S -> A a": 1.0, "A -> S b": 1.0}, {"S -> a": 1.0, "S -> B": 1.0, "B -> B B": 1.0}],
 )
 def test_left_recursion_that_is_never_left(rules: dict[str, float]) -> None:
     pcfg = PCFG.from_rules(rules_of(rules))

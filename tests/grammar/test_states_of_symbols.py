@@ -17,14 +17,7 @@ from tree_strategies import tokens
 from mbrparse.grammar.grammar_files import read_rules, write_rules
 from mbrparse.grammar.rules import TerminalKind, is_terminal
 from mbrparse.training import split_merge as splits
-from mbrparse.training.split_merge import (
-    Merger,
-    least_losses,
-    merge,
-    merge_losses,
-    smoothing,
-    split,
-)
+from mbrparse.training.split_merge import Merger, least_losses, merge, merge_losses, smoothing, split
 from mbrparse.training.states import Layout, ObservedEStep, StateGrammar, observe
 from mbrparse.treebank.corpora.reading import SourceTree
 from mbrparse.treebank.tree import Tree

@@ -14,12 +14,7 @@ from unary_strategies import unary_grammars
 
 from mbrparse.decode.words.conditioned import length_masses
 from mbrparse.grammar.grammar_files import grammar as read
-from mbrparse.grammar.tree_statistics import (
-    MEANS,
-    expected_children,
-    spectral_radius,
-    tree_statistics,
-)
+from mbrparse.grammar.tree_statistics import MEANS, expected_children, spectral_radius, tree_statistics
 
 LONGEST = 7
 

@@ -15,13 +15,7 @@ from tree_strategies import tokens, trees
 
 from mbrparse.errors import BracketError
 from mbrparse.files import read_lines
-from mbrparse.treebank.brackets import (
-    ReadTree,
-    read_parse_file,
-    read_tree,
-    read_trees,
-    write_tree,
-)
+from mbrparse.treebank.brackets import ReadTree, read_parse_file, read_tree, read_trees, write_tree
 from mbrparse.treebank.tree import Tree
 
 INDENTED = """

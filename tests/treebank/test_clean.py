@@ -13,14 +13,7 @@ from hypothesis import strategies as st
 
 from mbrparse.errors import LabelError
 from mbrparse.treebank.brackets import read_tree
-from mbrparse.treebank.clean import (
-    LabelMap,
-    UnaryPolicy,
-    categories,
-    clean,
-    read_label_map,
-    relabel,
-)
+from mbrparse.treebank.clean import LabelMap, UnaryPolicy, categories, clean, read_label_map, relabel
 
 
 def cleaned(text: str, unary: UnaryPolicy = "top", functions: str = "strip") -> str:
@@ -98,13 +91,7 @@ a cut""".splitlines()
 
 
 @pytest.mark.parametrize(
-    ("label", "name"),
-    [
-        ("grup.nom.ms", "nom"),
-        ("S.F.C.co", "*-F.C-co"),
-        ("*0*", "zero"),
-        ("x", None),
-    ],
+    ("label", "name"), [("grup.nom.ms", "nom"), ("S.F.C.co", "*-F.C-co"), ("*0*", "zero"), ("x", None)]
 )
 def test_a_map_of_labels(label: str, name: str | None) -> None:
     assert MAP.find(label) == name
@@ -120,10 +107,7 @@ def test_lines_that_fit_no_label_are_known() -> None:
 
 @pytest.mark.parametrize(
     ("line", "message"),
-    [
-        ("NP", "an old label and a new one expected, 1 found"),
-        ("NP *", "the new label has more"),
-    ],
+    [("NP", "an old label and a new one expected, 1 found"), ("NP *", "the new label has more")],
 )
 def test_lines_that_are_no_map(line: str, message: str) -> None:
     with pytest.raises(LabelError, match=f"^labels:2: {message}"):

@@ -19,12 +19,7 @@ from tree_strategies import labels, trees
 
 from mbrparse.errors import MbrparseError
 from mbrparse.treebank.corpora.reading import SourceTree, read_corpus
-from mbrparse.treebank.corpora.treebank_statistics import (
-    NUMBERED,
-    TABLES,
-    TreebankStatistics,
-    check_treebank,
-)
+from mbrparse.treebank.corpora.treebank_statistics import NUMBERED, TABLES, TreebankStatistics, check_treebank
 from mbrparse.treebank.tree import Tree
 
 Nested = Any  # [label, child, ...], a leaf (tag, word)
