@@ -16,18 +16,14 @@ import re
 import signal
 import stat
 import sys
-import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, TextIO
+from typing import BinaryIO, TextIO
 from zlib import crc32
 
 from mbrparse.errors import FileError
-
-if TYPE_CHECKING:
-    from numpy.typing import DTypeLike, NDArray
 
 STANDARD = "-"
 #: Follows the name of a file of trees in that of its places in the corpus.
@@ -170,13 +166,13 @@ def open_output(path: str | Path) -> Iterator[TextIO]:
 @contextmanager
 def open_output_bytes(path: str | Path) -> Iterator[BinaryIO]:
     """Open a file or standard output for bytes, complete or absent as ``open_output``; raises FileError."""
-    if str(path) == STANDARD:
-        with _write_errors(path):
+    with _write_errors(path):
+        if str(path) == STANDARD:
             yield sys.stdout.buffer
             sys.stdout.buffer.flush()
-        return
-    with _write_errors(path), _descriptor(path) as handle, open(handle, "wb", closefd=False) as stream:
-        yield stream
+        else:
+            with _descriptor(path) as handle, open(handle, "wb", closefd=False) as stream:
+                yield stream
 
 
 @contextmanager
@@ -281,27 +277,20 @@ def _hold(path: str | Path, of: str | Path, mode: int = 0o666) -> int:
     """Open and lock a file or folder until it is closed; messages call it ``of``."""
     flags = os.O_RDONLY if os.path.isdir(path) else os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW
     handle = os.open(path, flags, mode)
+    held = True
     try:
-        # Of a file that was renamed meanwhile, the other run has just ended.
-        if _lock(handle) and os.path.samestat(os.fstat(handle), os.lstat(path)):
-            return handle
-    except OSError:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        held = False
+    except OSError:  # a file system without locks
         pass
+    with suppress(FileNotFoundError):  # it was renamed meanwhile: the other run has just ended
+        if held and os.path.samestat(os.fstat(handle), os.lstat(path)):
+            return handle
     os.close(handle)
     raise FileError(
         "another run is at work here", source=str(of), remedy="wait for it, or give another output"
     )
-
-
-def _lock(handle: int) -> bool:
-    """Lock an open file; whether no other has locked it, as far as the system can say."""
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError:  # a file system without locks
-        return True
-    return True
 
 
 class _Replacement:
@@ -504,56 +493,3 @@ def input_identity(path: str) -> tuple[object, ...] | None:
     except OSError:
         return None
     return (status.st_dev, status.st_ino) if stat.S_ISREG(status.st_mode) else None
-
-
-# Arrays that grow in temporary files.
-
-
-@contextmanager
-def as_temporary_errors() -> Iterator[None]:
-    """Raise FileError where a temporary file cannot be made or written."""
-    try:
-        yield
-    except OSError as error:
-        raise FileError(
-            f"no room for temporary files ({error.strerror})",
-            source=os.environ.get("TMPDIR", tempfile.tempdir or "/tmp"),
-            remedy="set TMPDIR to a folder that has room",
-        ) from None
-
-
-class ArrayColumn:
-    """An array that grows in a temporary file without a name, with these numbers of columns, if any."""
-
-    def __init__(self, dtype: DTypeLike, *columns: int) -> None:
-        self._dtype, self._columns, self._rows = dtype, columns, 0
-        self._stream = tempfile.TemporaryFile()
-
-    def add(self, values: Any) -> None:
-        """Append rows."""
-        import numpy as np
-
-        rows = np.asarray(values, self._dtype)
-        self._stream.write(rows.tobytes())
-        self._rows += len(rows)
-
-    def array(self) -> NDArray[Any]:
-        """All rows, which stay in the file."""
-        import numpy as np
-
-        shape = (self._rows, *self._columns)
-        if not self._rows:
-            return np.zeros(shape, self._dtype)
-        with as_temporary_errors():
-            self._stream.flush()
-        return np.memmap(self._stream, self._dtype, "r", shape=shape)
-
-
-def write_arrays(stream: BinaryIO, arrays: Mapping[str, ArrayColumn | NDArray[Any]]) -> None:
-    """Write arrays to one compressed file (.npz)."""
-    import numpy as np
-
-    listed: dict[str, Any] = {
-        name: one.array() if isinstance(one, ArrayColumn) else one for name, one in arrays.items()
-    }
-    np.savez_compressed(stream, **listed)

@@ -10,7 +10,7 @@ from typing import Protocol
 from mbrparse.charts.spans import rows
 from mbrparse.decode.trees import LabelledSpans
 from mbrparse.grammar.pcfg import PCFG, IntArray
-from mbrparse.grammar.rules import quote
+from mbrparse.grammar.rules import quote, rule_name
 from mbrparse.treebank.labels import continuation_of, escape, is_continuation_label
 from mbrparse.treebank.tree import Tree
 
@@ -139,8 +139,6 @@ class TreeProbability:
         return {symbol: 0.0 for symbol, one in enumerate(self._label_of) if one in label_ids}
 
     def _names(self, tree: list[Tree | str], places: list[int]) -> list[str]:
-        from mbrparse.training.count import rule_name  # which parsing does without
-
         found, count = [tree[place] for place in places], len(places)
         return [one if isinstance(one, str) else rule_name(one, self._words, count) for one in found]
 

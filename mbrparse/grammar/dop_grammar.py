@@ -38,11 +38,10 @@ import numpy as np
 import numpy.typing as npt
 
 from mbrparse.errors import GrammarError
-from mbrparse.files import atomic_outputs, open_output
 from mbrparse.grammar.dop_treebank import NO_CHILD, AddressedTreebank
-from mbrparse.grammar.fields import format_number
+from mbrparse.grammar.grammar_formats import write_bitpar_rows
 from mbrparse.grammar.pcfg import PCFG, FloatArray, IntArray, Kind
-from mbrparse.grammar.rules import Rule, is_terminal, quote, unquote
+from mbrparse.grammar.rules import Rule, quote
 
 #: The least weight: fragments that are rarer among their label's count as so rare. Products of four
 #: are numbers still, whatever the treebank's number of fragments.
@@ -236,25 +235,8 @@ def write_reduction(treebank: AddressedTreebank, rules_path: str, lexicon_path: 
 
     Raises GrammarError for a tag that is a label too, which bitpar's form cannot say.
     """
-    labels = frozenset(treebank.labels)
-    if root in labels:
+    if root in treebank.labels:
         raise GrammarError(f"the grammar has a symbol {root} already", remedy="choose another with `root`")
-    lexicon: dict[str, list[tuple[str, str]]] = {}
-    with atomic_outputs(), open_output(rules_path) as stream, open_output(lexicon_path) as lexicon_stream:
-        for name, count in sorted(treebank.start.items()):
-            stream.write(f"{format_number(count)}\t{root}\t{name}\n")
-        for rule, probability in reduced_rules(DopGrammar.of_treebank(treebank)):
-            number = format_number(probability)
-            if len(rule.children) == 1:
-                lexicon.setdefault(unquote(rule.children[0]), []).append((rule.parent, number))
-                continue
-            for terminal in (unquote(child) for child in rule.children if is_terminal(child)):
-                if terminal in labels:
-                    raise GrammarError(
-                        f"{terminal} is both terminal and nonterminal, which bitpar's form cannot say"
-                    )
-                lexicon.setdefault(terminal, [(terminal, "1")])
-            children = (unquote(child) if is_terminal(child) else child for child in rule.children)
-            stream.write("\t".join((number, rule.parent, *children)) + "\n")
-        for word, entries in sorted(lexicon.items()):
-            lexicon_stream.write("\t".join((word, *(f"{tag} {number}" for tag, number in entries))) + "\n")
+    starts = ((Rule(root, (name,)), count) for name, count in sorted(treebank.start.items()))
+    rows = [*starts, *reduced_rules(DopGrammar.of_treebank(treebank))]
+    write_bitpar_rows(rows, rules_path, lexicon_path, root)

@@ -40,6 +40,7 @@ from mbrparse.grammar.rules import (
     Rule,
     RuleSet,
     TerminalKind,
+    checked_children,
     is_terminal,
     quote,
     relative_frequencies,
@@ -48,14 +49,11 @@ from mbrparse.grammar.rules import (
 from mbrparse.grammar.unknown_words import Collins, UnknownWords, model_lines
 from mbrparse.treebank.corpora.reading import SourceTree
 from mbrparse.treebank.labels import escape
-from mbrparse.treebank.tree import Tree
 
 Weighting = Literal["plain", "equal", "bonnema"]
 
 NO_CHILD = np.iinfo(np.int32).max
 """Stands for the right child of a preterminal, which has a word below it and nothing else."""
-
-_REMEDY = "binarize the trees first: mbrparse binarize"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -148,15 +146,19 @@ def address_trees(
         nodes.append(addresses.setdefault((label, left, right), len(addresses)))
         return nodes[-1]
 
-    for source, line, tree, _ in trees:
-        start[tree.label] += 1
-        if not tree.children:
-            raise GrammarError("a tree without constituents", source=source, line=line, remedy=_REMEDY)
+    for source in trees:
+        start[source.tree.label] += 1
         # Nodes in preorder are put together from the back, the left child on top of the right one.
         done: list[int] = []
-        for node in reversed(list(tree.preorder())):
-            if node.children:
-                _check_node(node, source, line)
+        for node in reversed(list(source.tree.preorder())):
+            if node.children or node is source.tree:
+                if len(checked_children(node, source)) == 1:
+                    raise GrammarError(
+                        f"{node.label} is a unary node, which fragments of binary trees have no place for",
+                        source=source.source,
+                        line=source.line,
+                        remedy="binarize with `unary=top`, bottom, join or join-tags",
+                    )
                 done.append(address(node.label, done.pop(), done.pop()))
             elif terminal_kind == "words" and node.word is not None:
                 done.append(address(escape(node.label), terminal(node.word), NO_CHILD))
@@ -167,19 +169,6 @@ def address_trees(
     count = np.bincount(nodes).astype(np.float64)
     columns = addresses_of(addresses, list(terminals))
     return AddressedTreebank(terminal_kind, weighting, max_depth, dict(start), *columns, count)
-
-
-def _check_node(node: Tree, source: str, line: int | None) -> None:
-    message, remedy = "", _REMEDY
-    if not node.label or is_terminal(node.label):
-        message = f"constituent label {node.label!r} cannot stand in a grammar"
-    elif len(node.children) == 1:
-        message = f"{node.label} is a unary node, which fragments of binary trees have no place for"
-        remedy = "binarize with `unary=top`, bottom, join or join-tags"
-    elif len(node.children) > 2:
-        message = f"constituent {node.label} has {len(node.children)} children, not 2"
-    if message:
-        raise GrammarError(message, source=source, line=line, remedy=remedy)
 
 
 def addresses_of(

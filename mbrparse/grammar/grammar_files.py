@@ -40,7 +40,8 @@ from mbrparse.grammar.fields import DOP_MAGIC, HeaderReader, fields_of, format_n
 from mbrparse.grammar.grammar_formats import is_nltk, read_nltk, rules_of_nltk
 from mbrparse.grammar.pcfg import PCFG, Grammar
 from mbrparse.grammar.rules import SUM_TOLERANCE, Rule, RuleSet, Weight, binarize_rules, is_terminal, unquote
-from mbrparse.grammar.unknown_words import Collins, Tagger, UnknownWords, is_unknown, model_lines
+from mbrparse.grammar.tagger import Tagger
+from mbrparse.grammar.unknown_words import Collins, UnknownWords, is_unknown, model_lines
 from mbrparse.log import Log, counted, no_log
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import sys
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -74,17 +74,35 @@ def read_bitpar(rules_path: str | Path, lexicon_path: str | Path, root: str = RO
 
 def write_bitpar(rules: RuleSet, rules_path: str | Path, lexicon_path: str | Path, root: str = ROOT) -> None:
     """Write bitpar's two files, with probabilities instead of unknown counts."""
-    counted = _unfold_root(rules, root)
-    parents = {rule.parent for rule in rules.rules}
-    combined = {child for rule in rules.rules if len(rule.children) > 1 for child in rule.children}
+    check_root(rules, root)
+    everything = {Rule(root, (name,)): weight for name, weight in rules.start.items()} | rules.rules
+    uncounted = {rule.parent for rule, w in everything.items() if w.count is None}
+    rows = [
+        (rule, w.probability if w.count is None or rule.parent in uncounted else w.count)
+        for rule, w in sorted(everything.items())
+    ]
+    write_bitpar_rows(rows, rules_path, lexicon_path, root)
+
+
+def write_bitpar_rows(
+    rows: Sequence[tuple[Rule, float]], rules_path: str | Path, lexicon_path: str | Path, root: str
+) -> None:
+    """Write rules and their numbers as bitpar's two files, those of words in the order of words.
+
+    Raises GrammarError for a tag that is a label too, which bitpar's form cannot say.
+    """
+    parents = {rule.parent for rule, _ in rows if rule.parent != root}
+    combined = {child for rule, _ in rows if len(rule.children) > 1 for child in rule.children}
+    over_others = {rule.parent for rule, _ in rows if rule.children != (quote(rule.parent),)}
     lexicon: dict[str, list[tuple[str, str]]] = {}
     for terminal in sorted(unquote(child) for child in combined if is_terminal(child)):
         if terminal not in parents:
             lexicon[terminal] = [(terminal, "1")]
-        elif any(rule.parent == terminal and rule.children != (quote(terminal),) for rule in rules.rules):
+        elif terminal in over_others:
             raise GrammarError(f"{terminal} is both terminal and nonterminal, which bitpar's form cannot say")
     with atomic_outputs(), open_output(rules_path) as stream, open_output(lexicon_path) as lexicon_stream:
-        for rule, number in counted:
+        for rule, value in rows:
+            number = format_number(value)
             if len(rule.children) == 1 and is_terminal(rule.children[0]):
                 lexicon.setdefault(unquote(rule.children[0]), []).append((rule.parent, number))
             else:
@@ -118,16 +136,6 @@ def check_root(rules: RuleSet, root: str) -> None:
         raise GrammarError(f"{root!r} is no symbol's name", remedy="choose another with `root`, e.g. TOP")
     if any(root in (rule.parent, *rule.children) for rule in rules.rules):
         raise GrammarError(f"the grammar has a symbol {root} already", remedy="choose another with `root`")
-
-
-def _unfold_root(rules: RuleSet, root: str) -> list[tuple[Rule, str]]:
-    check_root(rules, root)
-    everything = {Rule(root, (name,)): weight for name, weight in rules.start.items()} | rules.rules
-    uncounted = {rule.parent for rule, w in everything.items() if w.count is None}
-    return [
-        (rule, format_number(w.probability if w.count is None or rule.parent in uncounted else w.count))
-        for rule, w in sorted(everything.items())
-    ]
 
 
 def is_name(name: str) -> bool:

@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +22,10 @@ from mbrparse.grammar.unaries import check_unary_rules
 from mbrparse.grammar.unknown_words import UnknownWords
 from mbrparse.log import Log, no_log
 from mbrparse.treebank.labels import SIBLING, Symbol, escape, parse_label, project
+from mbrparse.treebank.tree import Tree
+
+if TYPE_CHECKING:
+    from mbrparse.treebank.corpora.reading import SourceTree
 
 TerminalKind = Literal["tags", "words"]
 #: The kinds by their names in files.
@@ -213,6 +217,31 @@ def unquote(name: str) -> str:
 def text_order(name: str) -> tuple[str, bool]:
     """The key that sorts symbols by their text; a terminal comes after a nonterminal of its name."""
     return (unquote(name), True) if is_terminal(name) else (name, False)
+
+
+def checked_children(node: Tree, place: SourceTree) -> tuple[Tree, ...]:
+    """The children of a constituent; raises GrammarError where it is none of a binarized tree."""
+    children = node.children
+    if 0 < len(children) <= 2 and node.label and not is_terminal(node.label):
+        return children
+    if not children:
+        message = "a tree without constituents"
+    elif len(children) > 2:
+        message = f"constituent {node.label} has {len(children)} children, not 2"
+    else:
+        message = f"constituent label {node.label!r} cannot stand in a grammar"
+    raise GrammarError(
+        message, source=place.source, line=place.line, remedy="binarize the trees first: mbrparse binarize"
+    )
+
+
+def rule_name(child: Tree, words: bool, children: int) -> str:
+    """The name of one of a rule's ``children`` children: a leaf with a word, or alone, is a preterminal."""
+    if child.children:
+        return child.label
+    if words and (children == 1 or child.word is not None):
+        return escape(child.label)
+    return escape(child.tag) if children == 1 else quote(child.tag)
 
 
 def projected_labels(names: Iterable[str]) -> list[str]:

@@ -8,23 +8,29 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from mbrparse.arguments import checked
 from mbrparse.errors import GrammarError
 from mbrparse.grammar.pcfg import PCFG
-from mbrparse.grammar.rules import Rule, RuleSet, TerminalKind, is_terminal, quote, relative_frequencies
-from mbrparse.grammar.unknown_words import MODELS, Collins, Tagger, UnknownKind, UnknownWords
+from mbrparse.grammar.rules import (
+    Rule,
+    RuleSet,
+    TerminalKind,
+    checked_children,
+    quote,
+    relative_frequencies,
+    rule_name,
+)
+from mbrparse.grammar.tagger import Tagger
+from mbrparse.grammar.unknown_words import MODELS, Collins, UnknownKind, UnknownWords
 from mbrparse.log import Log, Progress, counted, no_log, no_progress
 from mbrparse.treebank.brackets import AnyTree, any_trees
 from mbrparse.treebank.corpora.reading import SourceTree
 from mbrparse.treebank.labels import escape
-from mbrparse.treebank.tree import Tree
 
 if TYPE_CHECKING:
     from mbrparse.training.tag_statistics import Statistics
-
-_REMEDY = "binarize the trees first: mbrparse binarize"
 
 
 def induce(trees: Iterable[SourceTree], terminal_kind: TerminalKind) -> RuleSet:
@@ -75,29 +81,6 @@ def induce(trees: Iterable[SourceTree], terminal_kind: TerminalKind) -> RuleSet:
     for (tag, terminal), count in lexical.items():
         counts[Rule(escape(tag), (quote(terminal),))] = count
     return relative_frequencies(terminal_kind, dict(start), counts)
-
-
-def checked_children(node: Tree, place: SourceTree) -> tuple[Tree, ...]:
-    """The children of a constituent; raises GrammarError where it is none of a binarized tree."""
-    children = node.children
-    if 0 < len(children) <= 2 and node.label and not is_terminal(node.label):
-        return children
-    if not children:
-        message = "a tree without constituents"
-    elif len(children) > 2:
-        message = f"constituent {node.label} has {len(children)} children, not 2"
-    else:
-        message = f"constituent label {node.label!r} cannot stand in a grammar"
-    raise GrammarError(message, source=place.source, line=place.line, remedy=_REMEDY)
-
-
-def rule_name(child: Tree, words: bool, children: int) -> str:
-    """The name of one of a rule's ``children`` children: a leaf with a word, or alone, is a preterminal."""
-    if child.children:
-        return child.label
-    if words and (children == 1 or child.word is not None):
-        return escape(child.label)
-    return escape(child.tag) if children == 1 else quote(child.tag)
 
 
 class Counted(NamedTuple):
@@ -175,19 +158,14 @@ def train(
     InputMismatchError
         An item is no tree.
     GrammarError
-        There are no trees, or a tree is not binarized (the message names its place, from 1), or an argument
-        has an unknown value.
+        There are no trees, or a tree is not binarized (the message names its place, from 1).
+    ArgumentError
+        An argument has an unknown value.
 
     >>> from mbrparse.treebank.brackets import read_tree
     >>> train([read_tree("(S (NP a b) c)"), read_tree("(S (NP a b) (NP a b))")]).log_prob.round(3).tolist()
     [0.0, -0.693, -0.693]
     """
-    for name, value, known in (
-        ("terminals", terminals, get_args(TerminalKind)),
-        ("unknown", unknown, (None, "none", *get_args(UnknownKind))),
-    ):
-        if value not in known:
-            raise GrammarError(f"{name} is one of {', '.join(map(str, known))}, not {value!r}")
     numbered = enumerate(any_trees(trees), start=1)
     placed = (SourceTree("<trees>", number, tree) for number, tree in numbered if tree is not None)
     if unknown is None and terminals == "words":

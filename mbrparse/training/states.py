@@ -19,10 +19,18 @@ import numpy as np
 
 from mbrparse.charts.rule_tables import Floats, Ints
 from mbrparse.errors import GrammarError
-from mbrparse.grammar.rules import Rule, RuleSet, TerminalKind, Weight, is_terminal, quote
+from mbrparse.grammar.rules import (
+    Rule,
+    RuleSet,
+    TerminalKind,
+    Weight,
+    checked_children,
+    is_terminal,
+    quote,
+    rule_name,
+)
 from mbrparse.grammar.unknown_words import UnknownWords
 from mbrparse.jobs import Inline, share
-from mbrparse.training.count import checked_children, rule_name
 from mbrparse.training.state_kernels import LANES, Pairs, StateTables, TreeArrays, expect_trees
 from mbrparse.treebank.corpora.reading import SourceTree
 from mbrparse.treebank.labels import STATE, escape

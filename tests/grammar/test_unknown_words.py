@@ -15,7 +15,8 @@ from mbrparse.errors import GrammarError
 from mbrparse.grammar.grammar_files import read_grammar, read_rules, write_grammar, write_rules
 from mbrparse.grammar.pcfg import PCFG, UNKNOWN_TERMINAL
 from mbrparse.grammar.rules import RuleSet, is_terminal, unquote
-from mbrparse.grammar.unknown_words import ENOUGH, MODELS, Collins, Tagger, UnknownKind, classes, is_unknown
+from mbrparse.grammar.tagger import Tagger
+from mbrparse.grammar.unknown_words import ENOUGH, MODELS, Collins, UnknownKind, classes, is_unknown
 from mbrparse.training.count import induce
 from mbrparse.treebank.binarize import binarize
 from mbrparse.treebank.corpora.reading import SourceTree

@@ -30,11 +30,12 @@ import numpy as np
 import numpy.typing as npt
 
 from mbrparse.arguments import checked
+from mbrparse.array_columns import ArrayColumn, as_temporary_errors, write_arrays
 from mbrparse.charts.spans import SpanEntries
 from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors, added_up
 from mbrparse.decode.posteriors.posteriors_checks import ENTRIES, TOLERANCE, checked_posteriors, refuse
 from mbrparse.decode.span_posteriors import LabelOrder
-from mbrparse.files import ArrayColumn, as_temporary_errors, open_input, source_name, write_arrays
+from mbrparse.files import open_input, source_name
 from mbrparse.grammar.pcfg import FloatArray, Grammar, IntArray
 from mbrparse.treebank.labels import JOIN, MARKS, PLAIN, LabelMarks
 

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 import numpy as np
 
 from mbrparse.arguments import checked
+from mbrparse.array_columns import ArrayColumn, as_temporary_errors, write_arrays
 from mbrparse.decode.parser.sentences import Sentence, sentences_from
 from mbrparse.decode.parser.sources import check_fit, terminals_of
 from mbrparse.decode.words.prefixes import Prefixes
 from mbrparse.errors import InputMismatchError, shortened
-from mbrparse.files import ArrayColumn, as_temporary_errors, write_arrays
 from mbrparse.grammar.pcfg import PCFG, UNKNOWN_TERMINAL, UNSEEN, FloatArray, IntArray, Terminals
 from mbrparse.grammar.rules import TerminalKind, is_terminal, unquote
 from mbrparse.grammar.tree_statistics import lexical_mass
