@@ -45,12 +45,6 @@ def test_rules_come_as_often_as_they_should() -> None:
         assert chi_square_chance(observed, rules, 0.0) > 1e-3
 
 
-def test_same_seed_same_trees() -> None:
-    first, second, third = (list(Sampler(RULES, seed).trees(50)) for seed in (3, 3, 4))
-    assert first == second
-    assert first != third
-
-
 def test_annotations_are_left_out_and_words_stand_under_their_tags() -> None:
     rules = RuleSet(
         "words",

@@ -11,7 +11,6 @@ from commandline import Command
 from mbrparse.errors import CorpusError, GrammarError
 from mbrparse.grammar.grammar_files import read_rules, write_rules
 from mbrparse.grammar.pcfg import PCFG
-from mbrparse.grammar.rules import TerminalKind
 from mbrparse.training.bracketed_text import BracketedSentence, bracketed_sentences
 from mbrparse.training.count import induce
 from mbrparse.training.reestimation import InsideOutside, random_grammar, train
@@ -35,24 +34,6 @@ def trees(folder: Path) -> None:
 
 def placed(*texts: str) -> list[SourceTree]:
     return [SourceTree("t", number, read_tree(text)) for number, text in enumerate(texts, start=1)]
-
-
-@pytest.mark.parametrize("kind", ["tags", "words"])
-def test_a_treebank_grammar_is_a_fixed_point_on_unambiguous_text(kind: TerminalKind) -> None:
-    """Right-linear chains allow no other derivation, so that the expected counts are the treebank's."""
-    texts = [
-        "(S (NP (DT a) (NN b)) (VP (VB c) (NP (DT a) (JJ e) (NN b))))",
-        "(S (NP (NP (DT a) (NN b)) (PP (IN f) (NN b))) (VB c))",
-        "(VP (VB c) (NP (DT a) (NN b)))",
-        "(S (NP (DT a) (JJ e) (JJ e) (NN b)) (VB c))",
-    ]
-    trees = [source._replace(tree=binarize(source.tree)) for source in placed(*texts)]
-    rules = induce(trees, kind)
-    trained = train(rules, list(bracketed_sentences(trees, kind)), InsideOutside(iterations=2)).rules
-    assert trained.rules.keys() == rules.rules.keys()
-    for mine, its in ((trained.rules, rules.rules), (trained.start, rules.start)):
-        expected = {str(key): weight.count for key, weight in its.items()}
-        assert {str(key): weight.count for key, weight in mine.items()} == pytest.approx(expected, abs=1e-9)
 
 
 def test_brackets_of_trees() -> None:
