@@ -5,9 +5,7 @@ side by side; then each rule is applied once a cell. One text serves both semiri
 or with ``maximize`` their maximum is taken.
 
 Values are multiplied by a power of two for each word that they span (``rule_tables.token_shift``), so that
-they stay near one. Over many words small differences add up: when the cells that end in one block are
-complete and the widest of them have left [1 / FAR, FAR], they are brought back to one by the powers of their
-last words. All readers find words and cells in one scale.
+they stay near one.
 """
 
 from __future__ import annotations
@@ -44,9 +42,6 @@ from mbrparse.charts.vector import (
     zeros,
 )
 
-# Powers of two: what the widest cells may leave one by, and what a word's own may be.
-FAR, MOST_POWER = 30, 256
-
 
 @inner_kernel
 def plus_product(first: Any, second: Any, total: Any, maximize: bool) -> Any:
@@ -62,8 +57,7 @@ def dense_inside(
 ) -> tuple[Ints, float, float]:
     """Fill a chart with inside values or, to ``maximize``, the probability of each node's best derivation.
 
-    Returns the slots of the words, and the least and the largest value that is not zero: infinity where no
-    power of two keeps them finite.
+    Returns the slots of the words, and the least and the largest value that is not zero.
     """
     n_wide, least, scratch = tables.n_wide, tables.least, sentence.scratch
     pad, pitch, plane, base = sentence.pad, sentence.pitch, sentence.plane, sentence.base
@@ -71,10 +65,7 @@ def dense_inside(
     first_word, last_word, two_words = tables.first_word, tables.last_word, tables.two_words
     _clear(tables, sentence, chart)
     slots = _enter_words(tables, sentence, chart)
-    smallest, largest = math.inf, 0.0
-    drift: Any = np.int64(0)
     for first in range((pad + 1) // LANES * LANES, pad + sentence.length + 1, LANES):
-        drift = _expect_drift(sentence, slots, chart, first, drift)
         widest = first + LANES - 1 - pad
         for width in range(2, widest + 1):
             here = width * pitch + first
@@ -95,10 +86,7 @@ def dense_inside(
                         value = load_from(scratch, pairs[rule] * LANES, 0)
                         total = plus_product(spread(prob, rule), value, total, maximize)
                     store_to(chart, parent * plane, here, total)
-        low, high, drift = _rescale(tables, sentence, slots, chart, first, drift)
-        smallest, largest = min(smallest, low), max(largest, high)
-        if not largest < math.inf:
-            return slots, smallest, largest
+    smallest, largest = _least_and_largest(tables, sentence, chart)
     for position in range(sentence.length):
         place, token = pitch + pad + position + 1, sentence.tokens[position]
         for entry in range(words.start[token], words.start[token + 1]):
@@ -116,7 +104,7 @@ def _enter_words(tables: DenseTables, sentence: DenseSentence, chart: Floats) ->
     for position in range(sentence.length):
         place, token = sentence.pitch + sentence.pad + position + 1, sentence.tokens[position]
         for entry in range(start[token], start[token + 1]):
-            chart[base[slot[entry]] + place] = prob[entry]
+            chart[base[slot[entry]] + place] = prob[entry] * sentence.factor
             count += 0 if is_there[slot[entry]] else 1
             is_there[slot[entry]] = True
     slots, count = np.empty(count, np.int32), 0
@@ -211,90 +199,19 @@ def _join_words(
 
 
 @inner_kernel
-def _expect_drift(sentence: DenseSentence, slots: Ints, chart: Floats, first: int, drift: int) -> int:
-    """Give the words that end in a block the mean power of those before, which add up to ``drift``.
-
-    Returns what they add up to with these.
-    """
-    before = first - sentence.pad - 1  # how many words
-    if before <= 0 or drift == 0:
-        return drift
-    pace = int(round(drift / before))  # noqa: RUF046  # within a kernel it is a float
-    factor = repeated(chart, math.ldexp(1.0, pace))
-    place = sentence.pitch + first
-    for slot in slots:
-        value = load_from(chart, sentence.base[slot], place)
-        store_to(chart, sentence.base[slot], place, multiply(value, factor))
-    for lane in range(LANES):
-        sentence.power[before + lane] += pace
-    total: int = drift + LANES * pace
-    return total
-
-
-@inner_kernel
-def _rescale(
-    tables: DenseTables, sentence: DenseSentence, slots: Ints, chart: Floats, first: int, drift: int
-) -> tuple[float, float, int]:
-    """Rescale the cells that end in a block, and its words, where they need it.
-
-    Returns the least and the largest value, and what all words' powers of two, but their first ones, add up
-    to.
-    """
-    base, pad, pitch, plane = sentence.base, sentence.pad, sentence.pitch, sentence.plane
-    figures, powers = np.zeros(2 * LANES), np.zeros(LANES, np.int32)
-    nothing = zeros(chart)
-    top, peak, low = nothing, nothing, repeated(chart, math.inf)
-    for width in range(first + LANES - 1 - pad, tables.least - 1, -1):
-        widest = nothing
-        for symbol in range(tables.n_wide):
-            value = load_from(chart, symbol * plane, width * pitch + first)
-            widest = maximum(widest, value)
-            value = choose_greater(value, nothing, value, low)
-            low = choose_greater(low, value, value, low)
-        peak = maximum(peak, widest)
-        top = choose_greater(top, nothing, top, widest)
-    store_to(figures, 0, 0, top)
-    store_to(figures, LANES, 0, peak)
-    least, most = smallest_of(low), largest_of(peak)
-    if not most < math.inf:
-        return least, most, drift
-    before, moved = 0, False
-    for lane in range(LANES):
-        end = first + lane - pad
-        power = before
-        if end >= 1 and figures[lane] > 0:
-            exponent, highest = math.frexp(figures[lane])[1], math.frexp(figures[LANES + lane])[1]
-            if abs(exponent + before) > FAR or highest + before > MOST_POWER:
-                power = min(-exponent, MOST_POWER - highest)
-        # Too large values would show as infinite ones; of too small ones some may be zero.
-        if max(power, power - before) > MOST_POWER or min(power, power - before) < -2 * MOST_POWER:
-            return least, math.inf, drift
-        moved = moved or power != 0
-        powers[lane] = power
-        if end >= 1:
-            sentence.power[end - 1] += power - before
-        before = power
-    if not moved:
-        return least, most, drift
-    low, peak = repeated(chart, least), repeated(chart, most)
-    for width in range(1, first + LANES - pad):
-        if width <= LANES:  # from then on no cell begins in this block
-            for lane in range(LANES):
-                power = powers[lane] - (powers[lane - width] if lane >= width else 0)
-                figures[lane] = math.ldexp(1.0, power)
-        factor, place = load_from(figures, 0, 0), width * pitch + first
-        if width == 1:
-            for slot in slots:
-                if slot >= tables.n_wide:
-                    value = multiply(load_from(chart, base[slot], place), factor)
-                    store_to(chart, base[slot], place, value)
-        for symbol in range(tables.n_wide):
-            value = multiply(load_from(chart, symbol * plane, place), factor)
-            store_to(chart, symbol * plane, place, value)
-            peak = maximum(peak, value)
-            value = choose_greater(value, nothing, value, low)
-            low = choose_greater(low, value, value, low)
-    return smallest_of(low), largest_of(peak), drift + before
+def _least_and_largest(tables: DenseTables, sentence: DenseSentence, chart: Floats) -> tuple[float, float]:
+    """The least value of wide symbols that is not zero, and the largest."""
+    pad, pitch, nothing = sentence.pad, sentence.pitch, zeros(chart)
+    low, peak = repeated(chart, math.inf), nothing
+    for symbol in range(tables.n_wide):
+        for width in range(tables.least, sentence.length + 1):
+            place = symbol * sentence.plane + width * pitch
+            for first in range((pad + width) // LANES * LANES, pitch, LANES):
+                value = load_from(chart, place, first)
+                peak = maximum(peak, value)
+                value = choose_greater(value, nothing, value, low)
+                low = choose_greater(low, value, value, low)
+    return smallest_of(low), largest_of(peak)
 
 
 @inner_kernel
@@ -305,12 +222,11 @@ def dense_outside(
     inside: Floats,
     outside: Floats,
     total: float,
-    with_words: bool,
 ) -> float:
     """Fill a chart with outside / probability of the sentence (``total``): inside * outside is a posterior.
 
-    ``slots`` are those of the words; of narrow symbols ``with_words`` alone. Returns the largest value: where
-    it is far below the largest number, nothing of weight was lost to zero among inside values.
+    ``slots`` are those of the words. Returns the largest value: where it is far below the largest number,
+    nothing of weight was lost to zero among inside values.
     """
     n_wide, least, pad = tables.n_wide, tables.least, sentence.pad
     pitch, plane, n = sentence.pitch, sentence.plane, sentence.length
@@ -333,12 +249,12 @@ def dense_outside(
                 _pass_splits(tables.tiles, tables.by_pair, sentence, inside, outside, first, width, least)
             if width > least:
                 places = here, pitch + first - width + 1, below
-                _pass_words(tables.first_word, sentence.base, slots, inside, outside, places, with_words)
+                _pass_words(tables.first_word, sentence.base, slots, inside, outside, places)
                 places = here, pitch + first, below - 1
-                _pass_words(tables.last_word, sentence.base, slots, inside, outside, places, with_words)
-            if width == 2 and with_words:
+                _pass_words(tables.last_word, sentence.base, slots, inside, outside, places)
+            if width == 2:
                 places = here, pitch + first - 1, below
-                _pass_words(tables.two_words, sentence.base, slots, inside, outside, places, with_words)
+                _pass_words(tables.two_words, sentence.base, slots, inside, outside, places)
     highest: float = largest_of(peak)
     return highest
 
@@ -411,7 +327,6 @@ def _pass_words(
     inside: Floats,
     outside: Floats,
     places: tuple[int, int, int],
-    with_words: bool,
 ) -> None:
     """Pass to words, and to what stands beside them, what the nodes of a block's cells have.
 
@@ -429,8 +344,6 @@ def _pass_words(
         for rule in range(start[slot], start[slot + 1]):
             other = base[others[rule]]
             weight = multiply(spread(prob, rule), load_from(outside, base[parents[rule]], here))
-            if with_words:
-                to_word = multiply_add(weight, load_from(inside, other, other_place), to_word)
+            to_word = multiply_add(weight, load_from(inside, other, other_place), to_word)
             _add_product(outside, other, other_place, weight, word)
-        if with_words:
-            _add_product(outside, base[slot], word_place, to_word, repeated(outside, 1.0))
+        _add_product(outside, base[slot], word_place, to_word, repeated(outside, 1.0))

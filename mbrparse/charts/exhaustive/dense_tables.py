@@ -14,6 +14,7 @@ before the sentence are zero; a vector that begins to the left of its row meets 
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -171,12 +172,13 @@ class DenseSentence(NamedTuple):
     size: int  # of the chart
     base: Offsets  # by slot
     tokens: Ints
-    power: Ints  # by word: the power of two that all which spans it is multiplied by
+    log_scale: float  # the logarithm of what values of the whole sentence are multiplied by
+    factor: float  # what values of a word are multiplied by, beside the power of two of its terminal
     scratch: Floats  # a vector for each pair of children
 
 
-def dense_sentence(tables: DenseTables, tokens: Ints, scratch: Floats) -> DenseSentence:
-    """Lay out a sentence's chart."""
+def dense_sentence(tables: DenseTables, tokens: Ints, scratch: Floats, power: int) -> DenseSentence:
+    """Lay out a sentence's chart; ``power`` is that of two that each word is multiplied by as well."""
     n, n_wide, n_slots = len(tokens), tables.n_wide, len(tables.symbol)
     blocks = n // LANES + 1
     # An odd number of cache lines: neighbouring rows do not fight for the same places of a cache.
@@ -186,4 +188,5 @@ def dense_sentence(tables: DenseTables, tokens: Ints, scratch: Floats) -> DenseS
     base[n_wide:] = np.arange(-1, n_slots - n_wide - 1) * pitch + n_wide * plane
     size = n_wide * plane + (n_slots - n_wide) * pitch
     pad = blocks * LANES - 1 - n
-    return DenseSentence(n, pad, pitch, plane, size, base, tokens, tables.words.power[tokens], scratch)
+    log_scale = (int(tables.words.power[tokens].sum()) + n * power) * math.log(2.0)
+    return DenseSentence(n, pad, pitch, plane, size, base, tokens, log_scale, 2.0**power, scratch)
