@@ -21,7 +21,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TypeAlias
 
-from naive import Grammar, Item, ItemKind, LabelledSpan, Projection, project
+from naive import Grammar, Item, ItemKind, LabelledSpan, P, Projection, project
 
 Matrix: TypeAlias = dict[tuple[str, str], Fraction]
 Chart: TypeAlias = dict[tuple[int, int, str], Fraction]
@@ -63,6 +63,12 @@ def closure(grammar: Grammar) -> Matrix:
     return result
 
 
+def chains_of(grammar: Grammar, unary: Mapping[tuple[str, str], P]) -> Matrix:
+    """U* of some of a grammar's unary rules, for all its symbols."""
+    own: Matrix = {(a, a): Fraction(1) for a in grammar.symbols()}
+    return own | closure(replace(grammar, unary=dict(unary)))
+
+
 def _subtract(row: dict[str, Fraction], other: Mapping[str, Fraction], factor: Fraction) -> None:
     """Subtract a multiple of another row in place."""
     for b, v in other.items():
@@ -90,11 +96,7 @@ def inside(
     """
     every = closure(grammar)
     unary = {(a, b): p for (a, b), p in grammar.unary.items() if may_close(a) and may_close(b)}
-    some = {
-        (a, b): p
-        for (a, b), p in closure(replace(grammar, unary=unary)).items()
-        if may_close(a) and may_close(b)
-    }
+    some = {(a, b): p for (a, b), p in chains_of(grammar, unary).items() if may_close(a) and may_close(b)}
     result: Chart = defaultdict(Fraction)
     for start, end in _spans(len(sentence)):
         chains = some if (start, end) in closed else every
@@ -220,7 +222,7 @@ def at_least(
     for kind in sorted({kind for a in grammar.symbols() if (kind := kind_of(a)) is not None}):
         own = [a for a in grammar.symbols() if kind_of(a) == kind]
         stopped = {rule: p for rule, p in grammar.unary.items() if rule[0] not in own}
-        first = {(a, b): p for (a, b), p in closure(replace(grammar, unary=stopped)).items() if b in own}
+        first = {(a, b): p for (a, b), p in chains_of(grammar, stopped).items() if b in own}
         for start, end in _spans(len(sentence)):
             here: dict[str, Fraction] = defaultdict(Fraction)
             for (a, b), p in first.items():
@@ -315,7 +317,7 @@ def _uses(
     Chains are followed from above, ``top``, to the first use, from there to the second, and so on.
     """
     others = {rule: p for rule, p in grammar.unary.items() if rule not in rules}
-    before = closure(replace(grammar, unary=others))
+    before = chains_of(grammar, others)
     result: dict[tuple[int, int], dict[str, Fraction]] = defaultdict(dict)
     for (start, end, a), p in top.items():
         result[start, end][a] = p

@@ -143,21 +143,6 @@ def test_trees_reach_the_best_of_all_at_any_cost_of_nodes(
     check_mixture(*case, items, row, kind)
 
 
-@pytest.mark.parametrize("names", ["BC", ("A^1", "A^2")])
-@pytest.mark.parametrize("leaves", [Fraction(1, 2), Fraction(1, 2**20), Fraction(1, 2**45)])
-def test_productions_of_cycles_that_are_hardly_ever_left(leaves: Fraction, names: Sequence[str]) -> None:
-    """What is used a million times over a span is there with a probability of one at most."""
-    b, c = names
-    unary: dict[tuple[str, str], naive.P] = {("S", b): Fraction(1, 2), ("S", c): Fraction(1, 4)}
-    unary |= {(b, c): 1 - leaves, (b, "D"): leaves / 2}
-    unary |= {(c, b): 1 - leaves, (c, "D"): leaves, ("D", "D"): Fraction(1, 2)}
-    lexical: dict[tuple[str, str], naive.P] = {(b, "x"): leaves / 2, ("D", "x"): Fraction(1, 2)}
-    grammar = naive.Grammar({"S": Fraction(1)}, {("S", "S", "S"): Fraction(1, 4)}, lexical, unary)
-    for kind in ("parent-child", "productions"):
-        for items in ("projected", "symbol"):
-            check_mixture(grammar, ["x", "x"], items, OBJECTIVES[kind], kind)
-
-
 def test_gains_that_nearly_cancel_still_give_a_tree() -> None:
     """Reading the tree off must find the split whose values are lost in rounding beside the node's gain."""
     tiny = Fraction(3, 10**12)
