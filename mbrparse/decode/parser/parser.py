@@ -11,15 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast, overload
 from mbrparse.arguments import checked
 from mbrparse.decode.answers import ParserOptions, objective_of
 from mbrparse.decode.objectives import Kind, Objective
+from mbrparse.decode.parser import sources
 from mbrparse.decode.parser.sentences import Line, Sentence, sentences_from
-from mbrparse.decode.parser.sources import (
-    FAILURES,
-    Evidence,
-    GrammarSource,
-    PosteriorsSource,
-    Source,
-    failure,
-)
 from mbrparse.decode.span_posteriors import Posteriors, SentenceChart
 from mbrparse.decode.trees import Decoded, LabelledSpans, TreeForm, fallback_spans
 from mbrparse.errors import ObjectiveError, OptionsError
@@ -153,7 +146,7 @@ class Parses(Sequence[Parse]):
         return f"<{len(self)} parses for {names}; {fell_back} fell back>"
 
 
-def source_of(origin: Any, options: ParserOptions) -> Source:
+def source_of(origin: Any, options: ParserOptions) -> sources.Source:
     """The source of a grammar, of several, or of given posteriors; raises OptionsError."""
     kind = getattr(origin, "kind", None)
     if kind == "dop":
@@ -164,7 +157,7 @@ def source_of(origin: Any, options: ParserOptions) -> Source:
         from mbrparse.decode.parser.mixed_source import MixedSource
 
         return MixedSource(origin, options, source_of)
-    return (GrammarSource if kind == "pcfg" else PosteriorsSource)(origin, options)
+    return (sources.GrammarSource if kind == "pcfg" else sources.PosteriorsSource)(origin, options)
 
 
 @checked
@@ -247,27 +240,27 @@ class Parser:
         evidence = self.evidence(line)
         try:
             return self._parse(evidence, began)
-        except FAILURES as error:
+        except sources.FAILURES as error:
             return self._parse(self._refused(line.sentence, error), began)
 
-    def evidence(self, line: Line) -> Evidence:
+    def evidence(self, line: Line) -> sources.Evidence:
         """The chart of a sentence and its posteriors, or the reason why it has none; as ``parse_one``."""
         try:
             return self.source.evidence(line)
-        except FAILURES as error:
+        except sources.FAILURES as error:
             return self._refused(line.sentence, error)
 
-    def _refused(self, sentence: Sentence, error: Exception) -> Evidence:
+    def _refused(self, sentence: Sentence, error: Exception) -> sources.Evidence:
         if isinstance(error, MemoryError):
             # A kernel may have left its arrays half-way.
             self.source = source_of(self._origin, self.options)
-        return self.source.refused(sentence, failure(error))
+        return self.source.refused(sentence, sources.failure(error))
 
     def fallen_back(self, sentence: Sentence, reason: str) -> Parse:
         """Return the fall-back of a sentence."""
         return self._parse(self.source.refused(sentence, reason), time.perf_counter())
 
-    def _parse(self, evidence: Evidence, began: float) -> Parse:
+    def _parse(self, evidence: sources.Evidence, began: float) -> Parse:
         """A tree for each objective, and candidates; without posteriors fall-backs."""
         objectives, source, reason = self.options.objectives, self.source, evidence.reason
         decoded: list[Decoded | None] = [None] * len(objectives)
