@@ -7,7 +7,7 @@ Lafferty 1991; Stolcke 1995).
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -19,6 +19,8 @@ from mbrparse.grammar.tree_statistics import expected_children, lexical_mass
 
 # A symbol whose first children are left less often never leaves them: sums would be beyond double precision.
 _LEAST_PIVOT = 1e-150
+#: How numbers are given: None as they are, True as natural logarithms. Kernels are compiled for each.
+Logs = Literal[True] | None
 
 
 class LeftCorners(NamedTuple):
@@ -43,15 +45,15 @@ class LeftCorners(NamedTuple):
         _close_left(self, given, closed)
         return closed
 
-    def above(self, given: Floats) -> Floats:
-        """(I - P_L)^-1 given [symbols]: with what has the given as its first child."""
+    def log_above(self, given: Floats) -> Floats:
+        """(I - P_L)^-1 given [symbols], in logarithms: with what has the given as its first child."""
         closed = np.empty(len(given))
         _close_above(self, given, closed)
         return closed
 
 
-def left_corners(grammar: PCFG) -> LeftCorners:
-    """Factorize; raises GrammarError where left recursion is never left.
+def left_corners(grammar: PCFG, logs: Logs = None) -> LeftCorners:
+    """Factorize, with ``logs`` in logarithms; raises GrammarError where left recursion is never left.
 
     A symbol's rules are taken to sum to one. Elimination without a subtraction, as ``grammar.unaries`` has
     it: every digit holds however near to one a left recursion's probability is.
@@ -61,10 +63,12 @@ def left_corners(grammar: PCFG) -> LeftCorners:
 
     first = expected_children(grammar, right=0.0)
     first.eliminate_zeros()
-    # Another matrix with these places, which has factors whatever the probabilities, for the order and where
-    # the factors have entries.
-    identity = eye_array(len(grammar.symbols))
-    factors = splu((2 * identity - first.T).tocsc(), "MMD_AT_PLUS_A", 0.0, options={"SymmetricMode": True})
+    # Another matrix with these places, which has factors whatever the probabilities, none of them too small
+    # for a number, for the order and where the factors have entries.
+    places, identity = first.copy(), eye_array(len(grammar.symbols))
+    places.data = 1 / np.repeat(np.diff(first.indptr), np.diff(first.indptr))
+    another = ((1 + 1e-9) * identity - places.T).tocsc()
+    factors = splu(another, "MMD_AT_PLUS_A", 0.0, options={"SymmetricMode": True})
     lower, upper = csc_array(factors.L - identity), csc_array(factors.U)
     for triangle in (lower, upper):
         triangle.eliminate_zeros()
@@ -77,7 +81,11 @@ def left_corners(grammar: PCFG) -> LeftCorners:
         *(upper.indptr, upper.indices, np.zeros(upper.nnz)),
         least=1.0,
     )
-    column, least = _eliminate(corners, first.indptr, first.indices, first.data, exits)
+    prob = first.data
+    if logs is not None:
+        with np.errstate(divide="ignore"):
+            prob, exits = np.log(prob), np.log(exits)
+    column, least = _eliminate(corners, first.indptr, first.indices, prob, exits, logs)
     if column >= 0:
         symbol = grammar.symbols[int(np.flatnonzero(corners.place == column)[0])]
         raise GrammarError(
@@ -87,17 +95,49 @@ def left_corners(grammar: PCFG) -> LeftCorners:
     return corners._replace(least=least)
 
 
+@inner_kernel
+def plus(one: float, other: float, logs: Logs) -> float:
+    """The sum of two numbers, or of what they are logarithms of."""
+    if logs is None:
+        return one + other
+    return np.logaddexp(one, other)  # type: ignore[no-any-return]
+
+
+@inner_kernel
+def times(one: float, other: float, logs: Logs) -> float:
+    """The product of two numbers, or of what they are logarithms of."""
+    if logs is None:
+        return one * other
+    return one + other
+
+
+@inner_kernel
+def over(one: float, other: float, logs: Logs) -> float:
+    """The quotient of two numbers, or of what they are logarithms of."""
+    if logs is None:
+        return one / other
+    return one - other
+
+
+@inner_kernel
+def zero_of(logs: Logs) -> float:
+    """Nothing, or its logarithm."""
+    if logs is None:
+        return 0.0
+    return -np.inf
+
+
 @kernel
 def _eliminate(
-    corners: LeftCorners, first: Ints, child: Ints, prob: Floats, exits: Floats
+    corners: LeftCorners, first: Ints, child: Ints, prob: Floats, exits: Floats, logs: Logs
 ) -> tuple[int, float]:
     """Fill the factors in from the rows of P_L, and what leaves each symbol.
 
     Returns the place of a symbol that nothing leaves, or -1, and the least product.
     """
     place, lower_start, lower_row, lower, upper_start, upper_row, upper, _ = corners
-    count, least = len(place), 1.0
-    value, left, symbol_at = np.zeros(count), np.zeros(count), np.empty(count, np.int32)
+    count, least, zero = len(place), 1.0, zero_of(logs)
+    value, left, symbol_at = np.full(count, zero), np.full(count, zero), np.empty(count, np.int32)
     for symbol in range(count):
         symbol_at[place[symbol]] = symbol
     for column in range(count):
@@ -108,47 +148,47 @@ def _eliminate(
         for entry in range(upper_start[column], last):
             row = upper_row[entry]
             upper[entry] = value[row]
-            leaves += left[row] * value[row]
+            leaves = plus(leaves, times(left[row], value[row], logs), logs)
             for below in range(lower_start[row], lower_start[row + 1]):
-                passed = lower[below] * value[row]
+                passed = times(lower[below], value[row], logs)
                 least = min(least, passed)
-                value[lower_row[below]] += passed
-            value[row] = 0.0
-        value[column] = 0.0  # 1 - P_L[A, A] is made of the others
+                value[lower_row[below]] = plus(value[lower_row[below]], passed, logs)
+            value[row] = zero
+        value[column] = zero  # 1 - P_L[A, A] is made of the others
         pivot = leaves
         for entry in range(lower_start[column], lower_start[column + 1]):
-            pivot += value[lower_row[entry]]
-        if pivot < _LEAST_PIVOT:
+            pivot = plus(pivot, value[lower_row[entry]], logs)
+        if pivot < (_LEAST_PIVOT if logs is None else np.log(_LEAST_PIVOT)):
             return column, least
         for entry in range(lower_start[column], lower_start[column + 1]):
-            lower[entry] = value[lower_row[entry]] / pivot
+            lower[entry] = over(value[lower_row[entry]], pivot, logs)
             least = min(least, lower[entry])
-            value[lower_row[entry]] = 0.0
-        left[column], upper[last] = leaves / pivot, 1 / pivot
+            value[lower_row[entry]] = zero
+        left[column], upper[last] = over(leaves, pivot, logs), over(1.0 if logs is None else 0.0, pivot, logs)
     return -1, least
 
 
 @inner_kernel
-def close_left(corners: LeftCorners, given: Floats, work: Floats, closed: Floats) -> float:
+def close_left(corners: LeftCorners, given: Floats, work: Floats, closed: Floats, logs: Logs) -> float:
     """``closed`` = given (I - P_L)^-1 [symbols]; ``work`` is scratch. Returns the least product."""
     place, lower_start, lower_row, lower, upper_start, upper_row, upper, _ = corners
-    count, least = len(given), 1.0
+    count, least, zero = len(given), 1.0, zero_of(logs)
     for symbol in range(count):
         work[place[symbol]] = given[symbol]
     for column in range(count):
-        if work[column] != 0:
+        if work[column] > zero:
             for entry in range(lower_start[column], lower_start[column + 1]):
-                value = lower[entry] * work[column]
+                value = times(lower[entry], work[column], logs)
                 least = min(least, value)
-                work[lower_row[entry]] += value
+                work[lower_row[entry]] = plus(work[lower_row[entry]], value, logs)
     for column in range(count - 1, -1, -1):
-        if work[column] != 0:
+        if work[column] > zero:
             last = upper_start[column + 1] - 1
-            work[column] *= upper[last]
+            work[column] = times(work[column], upper[last], logs)
             for entry in range(upper_start[column], last):
-                value = upper[entry] * work[column]
+                value = times(upper[entry], work[column], logs)
                 least = min(least, value)
-                work[upper_row[entry]] += value
+                work[upper_row[entry]] = plus(work[upper_row[entry]], value, logs)
     for symbol in range(count):
         closed[symbol] = work[place[symbol]]
     return least
@@ -156,7 +196,7 @@ def close_left(corners: LeftCorners, given: Floats, work: Floats, closed: Floats
 
 @kernel
 def _close_left(corners: LeftCorners, given: Floats, closed: Floats) -> None:
-    close_left(corners, given, np.empty(len(given)), closed)
+    close_left(corners, given, np.empty(len(given)), closed, None)
 
 
 @kernel
@@ -169,10 +209,10 @@ def _close_above(corners: LeftCorners, given: Floats, closed: Floats) -> None:
     for column in range(count):
         last = upper_start[column + 1] - 1
         for entry in range(upper_start[column], last):
-            work[column] += upper[entry] * work[upper_row[entry]]
-        work[column] *= upper[last]
+            work[column] = np.logaddexp(work[column], upper[entry] + work[upper_row[entry]])
+        work[column] += upper[last]
     for column in range(count - 1, -1, -1):
         for entry in range(lower_start[column], lower_start[column + 1]):
-            work[column] += lower[entry] * work[lower_row[entry]]
+            work[column] = np.logaddexp(work[column], lower[entry] + work[lower_row[entry]])
     for symbol in range(count):
         closed[symbol] = work[place[symbol]]

@@ -104,13 +104,16 @@ def component_closure(
         pivots[k] = exits[k] + inner[k, k + 1 :].sum()
         if pivots[k] < LEAST_EXIT:
             raise _divergence(members, rules, name, source)
-        below = inner[k + 1 :, k] / pivots[k]
-        inner[k + 1 :, k + 1 :] += np.outer(below, inner[k, k + 1 :])
-        np.fill_diagonal(inner, 0.0)  # 1 - U[A, A] is made of the others
-        exits[k + 1 :] += below * exits[k]
-        result[k + 1 :] += np.outer(below, result[k])
+        # Of a long cycle nearly nothing is above zero.
+        rows, columns = (k + 1 + np.flatnonzero(part[k + 1 :]) for part in (inner[:, k], inner[k]))
+        below = inner[rows, k] / pivots[k]
+        inner[np.ix_(rows, columns)] += np.outer(below, inner[k, columns])
+        inner[rows, rows] = 0.0  # 1 - U[A, A] is made of the others
+        exits[rows] += below * exits[k]
+        result[rows] += np.outer(below, result[k])
     for k in range(size - 1, -1, -1):
-        result[k] = (result[k] + inner[k, k + 1 :] @ result[k + 1 :]) / pivots[k]
+        columns = k + 1 + np.flatnonzero(inner[k, k + 1 :])
+        result[k] = (result[k] + inner[k, columns] @ result[columns]) / pivots[k]
     return result
 
 

@@ -12,22 +12,22 @@ from hypothesis import strategies as st
 from naive_prefixes import Words
 from prefix_strategies import derived, finite_grammars
 
-from mbrparse.decode.words.conditioned import ConditionedSampler
+from mbrparse.decode.words.conditioned import ConditionedSampler, length_masses
 from mbrparse.errors import InputMismatchError
+from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import RuleSet, unquote
-from mbrparse.grammar.sample import Sampler
 
 EXACT = 1e-12
 
 
-def sentences(sampler: Sampler, symbol: Any = None) -> dict[Words, float]:
+def sentences(sampler: ConditionedSampler, symbol: Any = None) -> dict[Words, float]:
     """The probability with which each sentence is drawn; the grammar is finite, without unary cycles."""
     if isinstance(symbol, str):
         return {(unquote(symbol),): 1.0}
-    sampler._draw(symbol)
-    alternatives, bounds = sampler._choices[symbol]
+    ways, bounds = sampler._ways_of(symbol)
     found: dict[Words, float] = defaultdict(float)
-    for children, (below, bound) in zip(alternatives, pairwise([0.0, *bounds]), strict=True):
+    for way, (below, bound) in zip(ways.T.tolist(), pairwise([0.0, *bounds]), strict=True):
+        children = sampler._children(symbol, *way)
         for parts in product(*(sentences(sampler, child).items() for child in children)):
             share = (bound - below) / bounds[-1]
             for _, p in parts:
@@ -59,6 +59,26 @@ def test_sentences_with_a_beginning_and_a_length(data: st.DataObject, rules: Rul
     found = sentences(ConditionedSampler(rules, 0, prefix, lengths))
     kept = range(first, last + 1) if lengths else range(9)
     assert found == pytest.approx(wanted(rules, prefix, kept), rel=EXACT, abs=EXACT)
+
+
+def test_lengths_below_the_smallest_numbers() -> None:
+    """Each branching has 1e-160: longer sentences than three words are below all numbers."""
+    rules = rules_of({"S -> S S": 1e-160, "S -> a": 1.0, "S -> b": 1.0})
+    for lengths in ((3, 3), (40, 40)):
+        (tree,) = ConditionedSampler(rules, 1, ["b"], lengths).trees(1)
+        assert len(tree.words()) == lengths[0]
+        assert tree.words()[0] == "b"
+    found = sentences(ConditionedSampler(rules, 1, ["b", "a"], (3, 4)))
+    assert {words: p for words, p in found.items() if p > EXACT} == pytest.approx(
+        {("b", "a", "a"): 0.5, ("b", "a", "b"): 0.5}
+    )
+
+
+def test_what_would_take_hours_is_refused() -> None:
+    names = [f"X{number}" for number in range(50)]
+    counts = {f"S -> S {name}": 1.0 for name in names} | {f"{name} -> a": 1.0 for name in [*names, "S"]}
+    with pytest.raises(InputMismatchError, match="too long for 50 binary rules"):
+        length_masses(PCFG.from_rules(rules_of(counts)), 100_000)
 
 
 def test_no_such_sentence() -> None:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import accumulate
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from scipy.sparse import coo_array
+from numpy.typing import NDArray
 
 from mbrparse.charts import rule_tables
 from mbrparse.charts.left_corner import left_corners
@@ -16,48 +15,84 @@ from mbrparse.grammar.pcfg import PCFG, UNKNOWN_TERMINAL, FloatArray, IntArray
 from mbrparse.grammar.rules import RuleSet, binarize_rules, quote
 from mbrparse.grammar.sample import Sampler
 
+# Pairs of a binary rule and two spans that are looked at, at most: minutes.
+MOST_PAIRS = 2e10
+# As many are looked at together.
+_TOGETHER = 1 << 16
+# The ways to make a symbol over a span are kept while there are no more of them.
+_KEPT = 1000
+# What a way has instead of a right child: a unary rule, or a word.
+_UNARY, _LEXICAL = -1, -2
+
 
 class SpanMasses:
-    """The probabilities of symbols to derive the words of a span, [symbols]: first given ones, then any.
+    """How probably symbols derive the words of a span, [symbols], in logarithms: first given ones, then any.
 
-    Those of given words are multiplied by powers of two. Without the length of the ``longest`` sentence,
-    spans end with the given words, and what reaches that end goes on as it likes: with probability one.
+    Without the length of the ``longest`` sentence, spans end with the given words, and what reaches that end
+    goes on as it likes: with probability one. Raises InputMismatchError for what would take too long.
     """
 
     def __init__(self, grammar: PCFG, given: Sequence[int] = (), longest: int | None = None) -> None:
         self.given, self.is_open = len(given), longest is None
         self.last = len(given) if longest is None else longest
-        self.prob, size = np.exp(grammar.log_prob), len(grammar.symbols)
+        size, spans = len(grammar.symbols), range(self.given + 1)
+        if len(grammar.left) * sum((self.last - start) ** 2 for start in spans) / 2 > MOST_PAIRS:
+            raise InputMismatchError(
+                f"sentences of {self.last} words are too long for {len(grammar.left)} binary rules",
+                remedy="ask for shorter ones: it would take hours",
+            )
         words = rule_tables.lexicon(rule_tables.chart_rules(grammar), len(grammar.terminals))
-        places, scaled = (
-            [slice(*words.start[word : word + 2]) for word in given],
-            rule_tables.scaled_entries(words)[1],
-        )
-        #: The lexical rules of each given word, and their values; at last those of any word.
-        self.lexical = [*((place, scaled[place]) for place in places), (slice(None), words.prob)]
-        entered = [np.bincount(words.symbol[place], prob, size) for place, prob in self.lexical]
+        places = [*(slice(*words.start[word : word + 2]) for word in given), slice(None)]
+        #: The lexical rules of each given word; at last those of any word.
+        self.lexical = [(place, grammar.lexical_log_prob[place]) for place in places]
+        entered = [_gathered(words.symbol[place], logs, size) for place, logs in self.lexical]
         closure = rule_tables.unary_closure(grammar)
-        below = np.arange(size).repeat(np.diff(closure.start))
-        chains: Any = coo_array((closure.value, (closure.top, below)), (size, size)).tocsr()
-        corners = left_corners(grammar) if self.is_open else None
-        self._found = {(self.given, self.given): np.ones(size)}
+        below, chains = np.arange(size).repeat(np.diff(closure.start)), np.log(closure.value)
+        corners = left_corners(grammar, logs=True) if self.is_open else None
+        # By start and width.
+        self._found = [np.full((self.last + 1 - start, size), -np.inf) for start in spans]
+        self._found[-1][0] = 0.0
         for end in range(1, self.last + 1):
             for start in range(min(end - 1, self.given), -1, -1):
-                products = np.zeros(len(self.prob))
-                for split in range(start + 1, end):
-                    products += self(start, split)[grammar.left] * self(split, end)[grammar.right]
-                total = np.bincount(grammar.parent, self.prob * products, size).astype(np.float64)
+                pairs = np.full(len(grammar.left), -np.inf)
+                for splits in np.array_split(
+                    np.arange(start + 1, end), 1 + (end - start) * len(pairs) // _TOGETHER
+                ):
+                    left, right = self.parts(start, splits, end)
+                    pairs = np.logaddexp(pairs, _log_sums(left[:, grammar.left] + right[:, grammar.right]))
+                total = _gathered(grammar.parent, grammar.log_prob + pairs, size)
                 if end == start + 1:
-                    total += entered[start]
+                    total = np.logaddexp(total, entered[start])
                 if corners is not None and end == self.last:  # it goes on
-                    self._found[start, end] = corners.above(total)
+                    self._found[start][end - start] = corners.log_above(total)
                 else:
-                    self._found[start, end] = chains @ total
+                    self._found[start][end - start] = _gathered(closure.top, chains + total[below], size)
 
     def __call__(self, start: int, end: int) -> FloatArray:
         """Those of a span; all that begin after the given words are alike."""
-        later = max(0, start - self.given)
-        return self._found[start - later, end - later]
+        found: FloatArray = self._found[min(start, self.given)][end - start]
+        return found
+
+    def parts(self, start: int, splits: NDArray[Any], end: int) -> tuple[FloatArray, FloatArray]:
+        """Those of both parts of a span, [splits, symbols]."""
+        before = splits[splits < self.given].tolist()
+        rows = [self(split, end)[None] for split in before]
+        right = np.concatenate([*rows, self._found[-1][end - splits[len(before) :]]])
+        return self._found[min(start, self.given)][splits - start], right
+
+
+def _gathered(symbols: IntArray, logs: FloatArray, size: int) -> FloatArray:
+    """By symbol, the sum of what is given in logarithms."""
+    found = np.full(size, -np.inf)
+    np.logaddexp.at(found, symbols, logs)
+    return found
+
+
+def _log_sums(logs: FloatArray) -> FloatArray:
+    """The sums of columns, in logarithms; three times as fast as np.logaddexp.reduce."""
+    top = logs.max(axis=0, initial=-1e300)
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(np.exp(logs - top).sum(axis=0)) + top)
 
 
 def length_masses(grammar: PCFG, longest: int) -> FloatArray:
@@ -65,11 +100,12 @@ def length_masses(grammar: PCFG, longest: int) -> FloatArray:
 
     >>> from mbrparse.grammar.rules import Rule, relative_frequencies
     >>> rules = relative_frequencies("words", {"S": 1}, {Rule("S", ("S", "S")): 1, Rule("S", ("'a'",)): 1})
-    >>> length_masses(PCFG.from_rules(rules), 3).tolist()
+    >>> length_masses(PCFG.from_rules(rules), 3).round(12).tolist()
     [0.5, 0.125, 0.0625]
     """
-    masses, root = SpanMasses(grammar, longest=longest), np.exp(grammar.root_log_prob)
-    return np.array([root @ masses(0, length) for length in range(1, longest + 1)])
+    masses = SpanMasses(grammar, longest=longest)
+    roots = [grammar.root_log_prob + masses(0, length) for length in range(1, longest + 1)]
+    return np.exp([np.logaddexp.reduce(row) for row in roots])
 
 
 class ConditionedSampler(Sampler):
@@ -92,9 +128,9 @@ class ConditionedSampler(Sampler):
             raise InputMismatchError(f"the grammar does not have {shortened(word)}")
         first, last = (len(given), None) if lengths is None else (max(len(given), lengths[0]), lengths[1])
         self._masses = SpanMasses(grammar, given.tolist(), last)
-        self._ends = range(first, self._masses.last + 1)
-        self._choices = {}
-        if not any(weight for weight, _ in self._roots()):
+        self._ends = np.arange(first, self._masses.last + 1)
+        self._ways: dict[Any, tuple[NDArray[Any], NDArray[Any]]] = {}
+        if not len(self._ways_of(None)[1]):
             raise InputMismatchError(
                 "the grammar has no such sentence", remedy="ask for other words, or lengths"
             )
@@ -103,39 +139,57 @@ class ConditionedSampler(Sampler):
         return symbol if isinstance(symbol, str) else self._grammar.symbols[symbol[0]]
 
     def _draw(self, parent: Any) -> tuple[Any, ...]:
-        if parent not in self._choices:
-            weighed = self._roots() if parent is None else self._alternatives(*parent)
-            weights, alternatives = zip(*weighed, strict=True)
-            self._choices[parent] = list(alternatives), list(accumulate(weights))
-        return super()._draw(parent)
+        ways, bounds = self._ways_of(parent)
+        way = self._random.choices(range(len(bounds)), cum_weights=bounds.tolist())[0]
+        return self._children(parent, *ways[:, way].tolist())
 
-    def _roots(self) -> Iterator[tuple[float, Any]]:
-        root, symbols = (
-            np.exp(self._grammar.root_log_prob),
-            np.arange(len(self._grammar.symbols), dtype=np.int32),
-        )
-        for end in self._ends:
-            yield from _weighed(root * self._masses(0, end), (symbols, 0, end))
+    def _children(self, parent: Any, left: int, right: int, split: int) -> tuple[Any, ...]:
+        """What a way makes of a symbol over a span."""
+        _, start, end = parent or (None, 0, None)
+        if right == _LEXICAL:
+            return (quote(self._grammar.terminals[left]),)
+        return ((left, start, split),) if right == _UNARY else ((left, start, split), (right, split, end))
 
-    def _alternatives(self, symbol: int, start: int, end: int) -> Iterator[tuple[float, Any]]:
+    def _ways_of(self, parent: Any) -> tuple[NDArray[Any], NDArray[Any]]:
+        """The ways to make a symbol over a span, or a tree: children and split, and cumulated weights."""
+        if parent not in self._ways:
+            logs, *ways = self._roots() if parent is None else self._alternatives(*parent)
+            some = np.flatnonzero(logs > -np.inf)
+            logs = logs[some]
+            found = np.stack(ways)[:, some], np.exp(logs - logs.max(initial=-np.inf)).cumsum()
+            if len(some) > _KEPT:
+                return found
+            self._ways[parent] = found
+        return self._ways[parent]
+
+    def _roots(self) -> tuple[NDArray[Any], ...]:
+        size, ends = len(self._grammar.symbols), self._ends
+        logs = [self._grammar.root_log_prob + self._masses(0, end) for end in ends.tolist()]
+        symbols = np.tile(np.arange(size), len(ends))
+        return np.ravel(logs), symbols, np.full(len(symbols), _UNARY), ends.repeat(size)
+
+    def _alternatives(self, symbol: int, start: int, end: int) -> tuple[NDArray[Any], ...]:
         grammar, masses = self._grammar, self._masses
         parents = (grammar.parent, grammar.unary_parent)
         binary, unary = (slice(*np.searchsorted(each, (symbol, symbol + 1))) for each in parents)
         left, right, child = grammar.left[binary], grammar.right[binary], grammar.unary_child[unary]
         goes_on = masses.is_open and end == masses.last
-        for split in range(min(start + 1, end), end + goes_on):
-            pairs = masses.prob[binary] * masses(start, split)[left] * masses(split, end)[right]
-            yield from _weighed(pairs, (left, start, split), (right, split, end))
-        chains = np.exp(grammar.unary_log_prob[unary]) * masses(start, end)[child]
-        yield from _weighed(chains, (child, start, end))
+        splits = np.arange(min(start + 1, end), end + goes_on)
+        before, after = masses.parts(start, splits, end)
+        pairs = grammar.log_prob[binary] + before[:, left] + after[:, right]
+        chains = grammar.unary_log_prob[unary] + masses(start, end)[child]
+        rows = [
+            (
+                pairs.ravel(),
+                np.tile(left, len(splits)),
+                np.tile(right, len(splits)),
+                splits.repeat(len(left)),
+            ),
+            (chains, child, np.full(len(child), _UNARY), np.full(len(child), end)),
+        ]
         if end <= start + 1:
-            place, prob = masses.lexical[min(start, masses.given)]
+            place, logs = masses.lexical[min(start, masses.given)]
             mine = np.flatnonzero(grammar.lexical_symbol[place] == symbol)
-            words = [(quote(grammar.terminals[word]),) for word in grammar.lexical_terminal[place][mine]]
-            yield from zip(prob[mine].tolist(), words, strict=True)
-
-
-def _weighed(weights: FloatArray, *parts: tuple[IntArray, int, int]) -> Iterator[tuple[float, Any]]:
-    """The weights above zero, each with its children: their symbols, which are given by weight, and spans."""
-    for place in np.flatnonzero(weights).tolist():
-        yield float(weights[place]), tuple((int(symbols[place]), *span) for symbols, *span in parts)
+            word = grammar.lexical_terminal[place][mine]
+            rows.append((logs[mine], word, np.full(len(mine), _LEXICAL), np.full(len(mine), end)))
+        return tuple(np.concatenate(column) for column in zip(*rows, strict=True))

@@ -19,11 +19,14 @@ What a word may be, given all others, follows from its outside values.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, NamedTuple
+from functools import cache
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from mbrparse.charts import rule_tables
@@ -31,9 +34,9 @@ from mbrparse.charts.chart import TOO_IMPROBABLE, TOO_LARGE
 from mbrparse.charts.exhaustive.factory import default_max_length
 from mbrparse.charts.exhaustive.forests import Forests
 from mbrparse.charts.kernel import inner_kernel, kernel
-from mbrparse.charts.left_corner import LeftCorners, close_left, left_corners
+from mbrparse.charts.left_corner import LeftCorners, Logs, close_left, left_corners, plus, times, zero_of
 from mbrparse.charts.packed_forest import InsideNodes, forest_cell
-from mbrparse.charts.rule_tables import Closure, Floats, Indices, Ints, Rules, RulesByChild, Words
+from mbrparse.charts.rule_tables import Closure, Floats, Indices, Ints, RulesByChild, Words
 from mbrparse.charts.spans import begins
 from mbrparse.errors import ChartOverflowError, NumberRangeError
 from mbrparse.grammar.pcfg import PCFG, UNKNOWN_TERMINAL, FloatArray, IntArray
@@ -47,6 +50,7 @@ LOST = 1e-280
 LEAST_STEP = 1e-150
 _DIGITS = 1e20
 _MOST_BYTES = 2 << 30
+Found = TypeVar("Found")
 _NO_NODES = InsideNodes(np.zeros(1, np.int32), np.zeros(0, np.int32), np.zeros(0), np.zeros(1, np.int32))
 
 
@@ -60,7 +64,6 @@ class PrefixTables(NamedTuple):
     prob: Floats
     root: Floats
     lexical: Floats  # by symbol, the sum of its lexical rules
-    is_lossy: bool  # whether products of left corners may have been lost to the range of numbers
 
 
 class PrefixRoom(NamedTuple):
@@ -69,79 +72,109 @@ class PrefixRoom(NamedTuple):
     expected: Floats  # [n + 1, symbols]: y_k
     exponent: Ints
     prefix: Floats  # the probability of the first k words
-    word: Floats  # that of word k after them (0 after the last)
+    word: Floats  # that of word k after them (nothing after the last)
     tag: Floats  # that of a word from some symbol which may be rewritten as it
     end: Floats  # that of the end
 
 
 @kernel
 def prefix_pass(
-    tables: PrefixTables, corners: LeftCorners, nodes: InsideNodes, words: Words, room: PrefixRoom
+    tables: PrefixTables,
+    corners: LeftCorners,
+    nodes: InsideNodes,
+    words: Words,
+    room: PrefixRoom,
+    logs: Logs,
 ) -> bool:
-    """Fill the room (zero before); False where the numbers' range does not suffice."""
-    pair_start, pair_parent, rule_start, right, prob, root, lexical, is_lossy = tables
-    expected, exponent = room.expected, room.exponent
+    """Fill the room (of nothing before); False where the numbers' range does not suffice."""
+    root, lexical, expected, exponent = tables.root, tables.lexical, room.expected, room.exponent
     cell_first, symbol, inside, power = nodes
+    zero, tiny = zero_of(logs), TINY if logs is None else -np.inf
     # Of what comes from the words before so much may be missing, in units of 2^exponent.
     n, count, missing = len(power) - 1, len(root), 0.0
-    arriving, work, sums = np.empty(count), np.empty(count), np.empty(len(pair_parent))
+    arriving, work, sums = np.empty(count), np.empty(count), np.empty(len(tables.pair_parent))
     for k in range(n + 1):
-        unit, lost, end_lost = 0, is_lossy, False
+        unit, lost, end_lost = 0, False, False
         if k == 0:
             for one in range(count):  # to assign arrays takes numba seconds to compile
                 arriving[one] = root[one]
-            room.prefix[0] = 1
+            room.prefix[0] = 1.0 if logs is None else 0.0
         else:
             unit = exponent[k - 1]
             room.prefix[k] = room.word[k - 1]
-            if room.prefix[k] == 0:
+            if room.prefix[k] == zero:
                 return True
-            arriving[:] = 0
-            sums[:] = 0
-            for start in range(k):
-                before = expected[start]
-                cell = forest_cell(start, k)
-                factor = math.ldexp(1.0, exponent[start] - unit - (power[k] - power[start]))
-                for node in range(cell_first[cell], cell_first[cell + 1]):
-                    value = inside[node] * factor
-                    lost |= value < TINY
-                    for pair in range(pair_start[symbol[node]], pair_start[symbol[node] + 1]):
-                        expectation = before[pair_parent[pair]]
-                        passed = expectation * value
-                        lost |= (passed < TINY) & (expectation > 0)
-                        sums[pair] += passed
-            for pair in range(len(sums)):
-                if sums[pair] > 0:
-                    for rule in range(rule_start[pair], rule_start[pair + 1]):
-                        passed = sums[pair] * prob[rule]
-                        lost |= passed < TINY
-                        arriving[right[rule]] += passed
+            lost = _arrive(tables, nodes, room, k, sums, arriving, logs)
             cell = forest_cell(0, k)
             for node in range(cell_first[cell], cell_first[cell + 1]):
-                if root[symbol[node]] > 0:
-                    passed = root[symbol[node]] * (inside[node] * math.ldexp(1.0, -unit - power[k]))
-                    end_lost |= passed < TINY
-                    room.end[k] += passed
-        lost |= close_left(corners, arriving, work, expected[k]) < TINY
-        shift = max(math.frexp(expected[k].max())[1], -1000)
-        scale = math.ldexp(1.0, -shift)
-        missing = (missing + (LOST if lost else 0.0)) * scale
-        expected[k] *= scale
-        room.end[k], room.prefix[k] = room.end[k] * scale, room.prefix[k] * scale
-        exponent[k] = unit + shift
+                if root[symbol[node]] > zero:
+                    value = inside[node]
+                    if logs is None:
+                        value *= math.ldexp(1.0, -unit - power[k])
+                    passed = times(root[symbol[node]], value, logs)
+                    end_lost |= passed < tiny
+                    room.end[k] = plus(room.end[k], passed, logs)
+        lost |= close_left(corners, arriving, work, expected[k], logs) < tiny
+        exponent[k], scale = unit, 1.0
+        if logs is None:
+            shift = max(math.frexp(expected[k].max())[1], -1000)
+            scale = math.ldexp(1.0, -shift)
+            missing = (missing + (LOST if lost else 0.0)) * scale
+            expected[k] *= scale
+            room.end[k], room.prefix[k] = room.end[k] * scale, room.prefix[k] * scale
+            exponent[k] = unit + shift
         if k < n:
             for entry in range(words.entry_start[k], words.entry_start[k + 1]):
                 expectation = expected[k, words.entry_symbol[entry]]
-                if words.entry_prob[entry] > 0 and expectation > 0:
-                    passed = expectation * words.entry_prob[entry]
-                    missing = max(missing, LOST if passed < TINY else 0.0)
-                    room.word[k] += passed
-                    room.tag[k] += expectation * lexical[words.entry_symbol[entry]]
-            if room.word[k] < missing * _DIGITS:
+                if words.entry_prob[entry] > zero and expectation > zero:
+                    passed = times(expectation, words.entry_prob[entry], logs)
+                    missing = max(missing, LOST if passed < tiny else 0.0)
+                    room.word[k] = plus(room.word[k], passed, logs)
+                    of_symbol = times(expectation, lexical[words.entry_symbol[entry]], logs)
+                    room.tag[k] = plus(room.tag[k], of_symbol, logs)
+            if logs is None and room.word[k] < missing * _DIGITS:
                 return False
-        elif room.end[k] < (missing + (LOST * scale if end_lost else 0.0)) * _DIGITS:
+        elif logs is None and room.end[k] < (missing + (LOST * scale if end_lost else 0.0)) * _DIGITS:
             return False
     return True
+
+
+@inner_kernel
+def _arrive(
+    tables: PrefixTables,
+    nodes: InsideNodes,
+    room: PrefixRoom,
+    k: int,
+    sums: Floats,
+    arriving: Floats,
+    logs: Logs,
+) -> bool:
+    """Fill u_k (``arriving``); ``sums`` is scratch. Returns whether some value may have been lost."""
+    pair_start, pair_parent, rule_start, right, prob = tables[:5]
+    cell_first, symbol, inside, power = nodes
+    lost, zero, tiny = False, zero_of(logs), TINY if logs is None else -np.inf
+    arriving[:] = zero
+    sums[:] = zero
+    for start in range(k):
+        before, cell, factor = room.expected[start], forest_cell(start, k), 0.0
+        if logs is None:
+            scale = room.exponent[start] - room.exponent[k - 1] - (power[k] - power[start])
+            factor = math.ldexp(1.0, scale)
+        for node in range(cell_first[cell], cell_first[cell + 1]):
+            value = times(inside[node], factor, logs)
+            lost |= value < tiny
+            for pair in range(pair_start[symbol[node]], pair_start[symbol[node] + 1]):
+                expectation = before[pair_parent[pair]]
+                passed = times(expectation, value, logs)
+                lost |= (passed < tiny) & (expectation > zero)
+                sums[pair] = plus(sums[pair], passed, logs)
+    for pair in range(len(sums)):
+        if sums[pair] > zero:
+            for rule in range(rule_start[pair], rule_start[pair + 1]):
+                passed = times(sums[pair], prob[rule], logs)
+                lost |= passed < tiny
+                arriving[right[rule]] = plus(arriving[right[rule]], passed, logs)
+    return lost
 
 
 @kernel
@@ -152,48 +185,52 @@ def gap_pass(
     root: Floats,
     nodes: InsideNodes,
     outside: Floats,
+    logs: Logs,
 ) -> bool:
-    """Fill ``outside`` [cell, symbol], zero before: of all symbols, whether they derive the span or not.
+    """Fill ``outside`` [cell, symbol], nothing before: of all symbols, whether they derive the span or not.
 
     Unary rules are given as their closure. Returns whether some value may have been lost to the range of
     numbers.
     """
     n, above, lost = len(nodes.power) - 1, np.empty(len(root)), False
+    zero, tiny = zero_of(logs), TINY if logs is None else -np.inf
     for one in range(len(root)):
         outside[forest_cell(0, n), one] = root[one]
     for end in range(n, 0, -1):
         for start in range(end):
             here = outside[forest_cell(start, end)]
-            largest = 0.0
+            largest = zero
             for one in range(len(above)):
                 above[one] = here[one]
                 largest = max(largest, here[one])
-            if largest == 0:
+            if largest == zero:
                 continue
             for bottom in range(len(above)):
-                here[bottom] = 0
+                here[bottom] = zero
                 for entry in range(closure.start[bottom], closure.start[bottom + 1]):
-                    passed = above[closure.top[entry]] * closure.value[entry]
-                    lost |= (passed < TINY) & (above[closure.top[entry]] > 0)
-                    here[bottom] += passed
+                    passed = times(above[closure.top[entry]], closure.value[entry], logs)
+                    lost |= (passed < tiny) & (above[closure.top[entry]] > zero)
+                    here[bottom] = plus(here[bottom], passed, logs)
             for split in range(start + 1, end):
                 left, right = forest_cell(start, split), forest_cell(split, end)
-                lost |= _pass_on(by_right, nodes, right, here, outside[left])
-                lost |= _pass_on(by_left, nodes, left, here, outside[right])
+                lost |= _pass_on(by_right, nodes, right, here, outside[left], logs)
+                lost |= _pass_on(by_left, nodes, left, here, outside[right], logs)
     return lost
 
 
 @inner_kernel
-def _pass_on(rules: RulesByChild, nodes: InsideNodes, sibling: int, above: Floats, outside: Floats) -> bool:
+def _pass_on(
+    rules: RulesByChild, nodes: InsideNodes, sibling: int, above: Floats, outside: Floats, logs: Logs
+) -> bool:
     """Add to a cell what it has beside a sibling, whose rules are given, below the cell with ``above``."""
     first, parent, other, prob = rules
-    lost = False
+    lost, zero, tiny = False, zero_of(logs), TINY if logs is None else -np.inf
     for node in range(nodes.cell_first[sibling], nodes.cell_first[sibling + 1]):
         symbol, inside = nodes.symbol[node], nodes.inside[node]
         for rule in range(first[symbol], first[symbol + 1]):
-            passed = above[parent[rule]] * prob[rule] * inside
-            lost |= (passed < TINY) & (above[parent[rule]] > 0)
-            outside[other[rule]] += passed
+            passed = times(times(above[parent[rule]], prob[rule], logs), inside, logs)
+            lost |= (passed < tiny) & (above[parent[rule]] > zero)
+            outside[other[rule]] = plus(outside[other[rule]], passed, logs)
     return lost
 
 
@@ -222,34 +259,6 @@ class PrefixValues:
     lexical: Any  # scipy's sparse matrix [symbols, terminals]: p(A -> t)
     reason: str | None = None
 
-    @classmethod
-    def of_room(cls, room: PrefixRoom, lexical: Any, reason: str | None) -> PrefixValues:
-        """Those of a filled room."""
-        with np.errstate(divide="ignore", invalid="ignore"):
-            log_prefix = np.minimum(np.log(room.prefix) + room.exponent * math.log(2.0), 0.0)
-            log_prob = np.log(room.end[-1]) + room.exponent[-1] * math.log(2.0)
-            surprisal, syntactic = [
-                np.maximum(np.log2(room.prefix) - np.log2(np.append(joint[:-1], room.end[-1])), 0.0)
-                for joint in (room.word, room.tag)
-            ]
-        total = float(np.minimum(log_prob, log_prefix[-1]))
-        return cls(
-            log_prefix, total, surprisal, syntactic, room.expected, room.prefix, room.end, lexical, reason
-        )
-
-    @classmethod
-    def of_logarithms(cls, room: PrefixRoom, lexical: Any) -> PrefixValues:
-        """Those of a room that is filled with natural logarithms."""
-        with np.errstate(invalid="ignore"):
-            prefix = np.minimum(room.prefix, 0.0)
-            surprisal, syntactic = [
-                np.maximum((prefix - np.append(joint[:-1], room.end[-1])) / math.log(2.0), 0.0)
-                for joint in (room.word, room.tag)
-            ]
-            expected, end = np.exp(room.expected - prefix[:, None]), np.exp(room.end - prefix)
-        total = min(float(room.end[-1]), float(prefix[-1]))
-        return cls(prefix, total, surprisal, syntactic, expected, np.ones(len(prefix)), end, lexical)
-
     def next_words(self) -> FloatArray:
         """The distributions of the next word, [n + 1, terminals + 1]; the last column is the end's."""
         joint = np.hstack([self.expected @ self.lexical, self.end[:, None]])
@@ -273,7 +282,8 @@ class PrefixValues:
 class Prefixes:
     """Computes prefixes and gaps of sentences, which are arrays of terminal ids (``PCFG.encode``).
 
-    A sentence without a chart says so (``reason``): it is too long, or its values left the range of numbers.
+    A sentence without a chart says so (``reason``): it is too long, or too large. Where values leave the
+    range of numbers they are computed once more, in logarithms.
     """
 
     def __init__(self, grammar: PCFG, max_length: int | None = None) -> None:
@@ -285,75 +295,70 @@ class Prefixes:
         shape = len(grammar.symbols), len(grammar.terminals)
         places = rules.lexical_symbol, rules.lexical_terminal
         self._lexical: Any = csr_array((rules.lexical_prob, places), shape)
+        self._tables, self._gap_tables = cache(self._new_tables), cache(self._new_gap_tables)
 
-    @cached_property
-    def _tables(self) -> tuple[PrefixTables, LeftCorners]:
-        corners = left_corners(self.grammar)
-        return _tables(self._rules, lexical_mass(self.grammar), corners.least < TINY), corners
+    def _new_tables(self, logs: Logs) -> tuple[PrefixTables, LeftCorners]:
+        """The rules by pairs of left child and parent, and left corners."""
+        rules, corners = self._rules, left_corners(self.grammar, logs)
+        order = np.lexsort((rules.right, rules.parent, rules.left))
+        left, parent = rules.left[order], rules.parent[order]
+        first = np.flatnonzero(begins(left, parent))
+        values = rules.prob[order], rules.root_prob, lexical_mass(self.grammar)
+        places = rule_tables.starts(left[first], rules.n_symbols), parent[first]
+        begun = np.append(first, len(order)).astype(np.uint32)
+        return PrefixTables(*places, begun, rules.right[order], *_numbers(logs, *values)), corners
 
-    @cached_property
-    def _gap_tables(self) -> tuple[RulesByChild, RulesByChild, Closure, Floats]:
-        by_left, by_right = (rule_tables.rules_by_child(self._rules, left) for left in (True, False))
-        return by_left, by_right, rule_tables.unary_closure(self.grammar), self._rules.root_prob
+    def _new_gap_tables(self, logs: Logs) -> tuple[RulesByChild, RulesByChild, Closure, Floats]:
+        tables = [rule_tables.rules_by_child(self._rules, left) for left in (True, False)]
+        closure = rule_tables.unary_closure(self.grammar)
+        values = _numbers(logs, *(one.prob for one in tables), closure.value, self._rules.root_prob)
+        by_left, by_right = (one._replace(prob=prob) for one, prob in zip(tables, values[:2], strict=True))
+        return by_left, by_right, closure._replace(value=values[2]), values[3]
 
     def read(self, tokens: IntArray) -> PrefixValues:
         """The prefixes of a sentence; raises GrammarError where left recursion is never left.
 
         What comes after a terminal that the grammar lacks has probability zero.
         """
-        n, unknown = len(tokens), np.flatnonzero(tokens == UNKNOWN_TERMINAL)
+        unknown = np.flatnonzero(tokens == UNKNOWN_TERMINAL)
         known = tokens[: unknown[0]] if len(unknown) else tokens
-        figures = np.zeros((4, n + 1))
-        expected = np.zeros((n + 1, len(self.grammar.symbols)))
-        room = PrefixRoom(expected, np.zeros(n + 1, np.int32), *figures)
-        nodes, reason = self._nodes(known)
-        if nodes is not None:
-            words = rule_tables.words_of(self._lexicon, self._lexicon.prob, known)
-            reason = None if prefix_pass(*self._tables, nodes, words, room) else TOO_IMPROBABLE
-        if reason == TOO_IMPROBABLE and not self._tables[0].is_lossy:
-            try:
-                return PrefixValues.of_logarithms(self._in_logarithms(known, n), self._lexical)
-            except ChartOverflowError:
-                reason = TOO_LARGE
-        if reason is not None:
-            figures[:] = expected[:] = np.nan
-        return PrefixValues.of_room(room, self._lexical, reason)
+        found, reason = _in_range(lambda logs: self._read(known, len(tokens), logs))
+        if found is None:
+            nothing = np.full((len(tokens) + 1, len(self.grammar.symbols)), np.nan)
+            row = np.full(len(tokens) + 1, np.nan)
+            return PrefixValues(row, math.nan, row, row, nothing, row, row, self._lexical, reason)
+        return found
 
-    def _in_logarithms(self, tokens: IntArray, n: int) -> PrefixRoom:
-        """What ``prefix_pass`` finds for a sentence of n words that begins with these, in logarithms."""
-        tables, corners = self._tables
-        pair_start = tables.pair_start.astype(np.int32)
-        first, symbol, inside, _ = self._forests.log_inside_nodes(tokens)
-        words = rule_tables.words_of(self._lexicon, self._lexicon.prob, tokens)
-        with np.errstate(divide="ignore"):
-            given = tables.prob, tables.root, tables.lexical, words.entry_prob
-            rule, root, lexical, entry = map(np.log, given)
-        prefix, word, tag, end = np.full((4, n + 1), -np.inf)
-        expected = np.full((n + 1, len(root)), -np.inf)
-        prefix[0] = 0.0
-        for k in range(len(tokens) + 1):
-            arriving = np.full(len(root), -np.inf) if k else root
-            if k:
-                prefix[k] = word[k - 1]
-                sums = np.full(len(tables.pair_parent), -np.inf)
-                for start in range(k):
-                    cell = forest_cell(start, k)
-                    nodes = np.arange(first[cell], first[cell + 1])
-                    node, pairs = rule_tables.ranges(pair_start, symbol[nodes])
-                    passed = expected[start, tables.pair_parent[pairs]] + inside[nodes[node]]
-                    np.logaddexp.at(sums, pairs, passed)
-                np.logaddexp.at(arriving, tables.right, np.repeat(sums, np.diff(tables.rule_start)) + rule)
-                top = slice(first[forest_cell(0, k)], first[forest_cell(0, k) + 1])
-                end[k] = np.logaddexp.reduce(root[symbol[top]] + inside[top], initial=-np.inf)
-            expected[k] = _log_closed(corners, arriving)
-            if k < len(tokens):
-                here = slice(words.entry_start[k], words.entry_start[k + 1])
-                begun = expected[k, words.entry_symbol[here]]
-                word[k] = np.logaddexp.reduce(begun + entry[here], initial=-np.inf)
-                tag[k] = np.logaddexp.reduce(begun + lexical[words.entry_symbol[here]], initial=-np.inf)
-                if word[k] == -np.inf:
-                    break
-        return PrefixRoom(expected, np.zeros(n + 1, np.int32), prefix, word, tag, end)
+    def _read(self, tokens: IntArray, n: int, logs: Logs) -> PrefixValues:
+        """Those of a sentence of n words that begins with these; raises as ``_nodes`` does."""
+        tables, corners = self._tables(logs)
+        nodes = self._nodes(tokens, logs)
+        entries = _numbers(logs, self._lexicon.prob)[0]
+        words = rule_tables.words_of(self._lexicon, entries, tokens)
+        zero = zero_of(logs)
+        figures = np.full((4, n + 1), zero)
+        expected = np.full((n + 1, len(self.grammar.symbols)), zero)
+        room = PrefixRoom(expected, np.zeros(n + 1, np.int32), *figures)
+        lossy = logs is None and corners.least < TINY
+        if lossy or not prefix_pass(tables, corners, nodes, words, room, logs):
+            raise NumberRangeError(TOO_IMPROBABLE)
+        bit = math.log(2.0)
+        prefix, end = room.prefix, room.end
+        joint = [np.append(one[:-1], end[-1]) for one in (room.word, room.tag)]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            if logs is None:
+                log_prefix = np.log(prefix) + room.exponent * bit
+                log_prob = np.log(end[-1]) + room.exponent[-1] * bit
+                bits = [np.log2(prefix) - np.log2(one) for one in joint]
+            else:
+                log_prefix, log_prob = prefix, end[-1]
+                bits = [(prefix - one) / bit for one in joint]
+                expected, end = np.exp(expected - prefix[:, None]), np.exp(end - prefix)
+                prefix = np.ones(n + 1)
+        log_prefix = np.minimum(log_prefix, 0.0)
+        surprisal, syntactic = np.maximum(bits, 0.0)
+        total = float(np.minimum(log_prob, log_prefix[-1]))
+        return PrefixValues(log_prefix, total, surprisal, syntactic, expected, prefix, end, self._lexical)
 
     def masked(self, tokens: IntArray) -> tuple[FloatArray, str | None]:
         """P(word | all other words) for each word of a sentence, [n, terminals], from outside values.
@@ -364,66 +369,60 @@ class Prefixes:
         found = np.full((n, len(self.grammar.terminals)), np.nan)
         if len(gaps) > 1 or n == 0:
             return found, None
-        # Any word will do in the place of an unknown one, which is not looked at.
-        nodes, reason = self._nodes(np.maximum(tokens, 0))
-        shape = n * (n + 1) // 2, len(self.grammar.symbols)
-        if nodes is None or 8 * math.prod(shape) > _MOST_BYTES:
-            return found, reason or TOO_LARGE
-        outside = np.zeros(shape)
-        lost = gap_pass(*self._gap_tables, nodes, outside)
         rows = gaps if len(gaps) else np.arange(n)
-        outside = outside[rows * (rows + 1) // 2]
-        joint = outside @ self._lexical
-        totals = joint.sum(axis=1, keepdims=True)
-        lost |= outside.min(initial=1, where=outside > 0) * self._rules.lexical_prob.min() < TINY
-        if not np.isfinite(totals).all() or (lost and totals.min() < LEAST_STEP):
-            return found, TOO_IMPROBABLE
-        with np.errstate(invalid="ignore"):
-            found[rows] = np.minimum(joint / totals, 1.0)
-        return found, None
+        # Any word will do in the place of an unknown one, which is not looked at.
+        probs, reason = _in_range(lambda logs: self._masked(np.maximum(tokens, 0), rows, logs))
+        if probs is not None:
+            found[rows] = probs
+        return found, reason
 
-    def _nodes(self, tokens: IntArray) -> tuple[InsideNodes | None, str | None]:
-        """The inside values of some words of a sentence, or why there are none."""
+    def _masked(self, tokens: IntArray, places: NDArray[Any], logs: Logs) -> FloatArray:
+        """Those of some places; raises as ``_nodes`` does."""
+        n, rules = len(tokens), self._rules
+        nodes = self._nodes(tokens, logs)
+        shape = n * (n + 1) // 2, len(self.grammar.symbols)
+        if 8 * math.prod(shape) > _MOST_BYTES:
+            raise ChartOverflowError(TOO_LARGE)
+        outside = np.full(shape, zero_of(logs))
+        lost = gap_pass(*self._gap_tables(logs), nodes, outside, logs)
+        outside = outside[places * (places + 1) // 2]
+        if logs is not None:
+            joint = np.full((len(places), len(self.grammar.terminals)), -np.inf)
+            values = outside[:, rules.lexical_symbol] + _numbers(logs, rules.lexical_prob)[0]
+            np.logaddexp.at(joint.T, rules.lexical_terminal, values.T)
+            with np.errstate(invalid="ignore"):
+                probs = np.exp(joint - np.logaddexp.reduce(joint, axis=1, keepdims=True))
+        else:
+            joint = outside @ self._lexical
+            totals = joint.sum(axis=1, keepdims=True)
+            lost |= outside.min(initial=1, where=outside > 0) * rules.lexical_prob.min() < TINY
+            if not np.isfinite(totals).all() or (lost and totals.min() < LEAST_STEP):
+                raise NumberRangeError(TOO_IMPROBABLE)
+            with np.errstate(invalid="ignore"):
+                probs = joint / totals
+        return np.asarray(np.minimum(probs, 1.0))
+
+    def _nodes(self, tokens: IntArray, logs: Logs) -> InsideNodes:
+        """The inside values of some words of a sentence; raises ChartOverflowError or NumberRangeError."""
         if len(tokens) > self._max_length:
-            return None, f"longer than {self._max_length} terminals"
-        try:
-            return (self._forests.inside_nodes(tokens) if len(tokens) else _NO_NODES), None
-        except ChartOverflowError:
-            return None, TOO_LARGE
-        except NumberRangeError as error:
-            return None, error.message
+            raise ChartOverflowError(f"longer than {self._max_length} terminals")
+        if not len(tokens):
+            return _NO_NODES
+        forests = self._forests
+        return forests.inside_nodes(tokens) if logs is None else forests.log_inside_nodes(tokens)
 
 
-def _log_closed(corners: LeftCorners, given: FloatArray) -> FloatArray:
-    """What ``close_left`` finds, in logarithms."""
+def _in_range(compute: Callable[[Logs], Found]) -> tuple[Found | None, str | None]:
+    """What is computed, in logarithms where numbers lack the range, or why it is not."""
+    try:
+        with suppress(NumberRangeError):
+            return compute(None), None
+        return compute(True), None
+    except ChartOverflowError as error:
+        return None, error.message
+
+
+def _numbers(logs: Logs, *values: Floats) -> list[Floats]:
+    """Values as they are, or their logarithms."""
     with np.errstate(divide="ignore"):
-        lower, upper = np.log(corners.lower_value), np.log(corners.upper_value)
-    work = np.empty(len(given))
-    work[corners.place] = given
-    for column in np.flatnonzero(np.diff(corners.lower_start)).tolist():
-        place = slice(corners.lower_start[column], corners.lower_start[column + 1])
-        rows = corners.lower_row[place]
-        work[rows] = np.logaddexp(work[rows], lower[place] + work[column])
-    for column in range(len(given) - 1, -1, -1):
-        place = slice(corners.upper_start[column], corners.upper_start[column + 1] - 1)
-        rows = corners.upper_row[place]
-        work[column] += upper[place.stop]
-        work[rows] = np.logaddexp(work[rows], upper[place] + work[column])
-    return work[corners.place]
-
-
-def _tables(rules: Rules, lexical: FloatArray, is_lossy: bool) -> PrefixTables:
-    """Arrange the rules by pairs of left child and parent."""
-    order = np.lexsort((rules.right, rules.parent, rules.left))
-    left, parent = rules.left[order], rules.parent[order]
-    first = np.flatnonzero(begins(left, parent))
-    return PrefixTables(
-        rule_tables.starts(left[first], rules.n_symbols),
-        parent[first],
-        np.append(first, len(order)).astype(np.uint32),
-        rules.right[order],
-        rules.prob[order],
-        rules.root_prob,
-        lexical,
-        is_lossy,
-    )
+        return [value if logs is None else np.log(value) for value in values]
