@@ -28,21 +28,20 @@ from platformdirs import user_cache_path
 
 from mbrparse.local_settings import no_local_settings
 
-with no_local_settings():
-    import numba
-    import numba.extending
-    from numba.core import event
-
-    _BLAS = "scipy.linalg.cython_blas"
-    if _BLAS not in sys.modules:
-        # numba's functions of arrays look whether it is there. To import scipy.linalg takes a fifth of the
-        # time in which a sentence is parsed, and no kernel multiplies matrices; products in functions of
-        # others still find it.
-        sys.modules[_BLAS] = cast("Any", None)
-        try:
-            import numba.np.arraymath
-        finally:
-            del sys.modules[_BLAS]
+# What numba looks for as it is imported, and kernels do without: its settings in YAML files, and the products
+# of matrices, for which it imports scipy (a fifth of the time in which a sentence is parsed). Products in
+# functions of others still find it.
+_UNUSED = [name for name in ("yaml", "scipy", "scipy.linalg.cython_blas") if name not in sys.modules]
+sys.modules.update(dict.fromkeys(_UNUSED, cast("Any", None)))
+try:
+    with no_local_settings():
+        import numba
+        import numba.extending
+        import numba.np.arraymath
+        from numba.core import event
+finally:
+    for name in _UNUSED:
+        del sys.modules[name]
 
 _config: Any = numba.config  # whose names are made as it is imported
 # The settings that numba would read from the working folder whenever it compiles; there is no public way.
@@ -194,8 +193,12 @@ class _Once(event.Listener):
 
 
 def announced(announce: Callable[[], None]) -> AbstractContextManager[object]:
-    """Call ``announce`` once if a kernel has to be compiled, which is once per machine (and version)."""
-    return cast("AbstractContextManager[object]", event.install_listener("numba:compile", _Once(announce)))
+    """Call ``announce`` once if a kernel has to be compiled, which is once per machine (and version).
+
+    Where kernels cannot be kept nothing is announced: what is said instead is why.
+    """
+    once = _Once(announce if _is_own() else lambda: None)
+    return cast("AbstractContextManager[object]", event.install_listener("numba:compile", once))
 
 
 if __name__ == "__main__":
