@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from mbrparse.charts.kernel import kernel
 from mbrparse.charts.rule_tables import Floats, Ints, UnaryTables, other_rules, ranges, unary_closure
 from mbrparse.charts.spans import NO_LABEL
 from mbrparse.treebank.labels import is_continuation_label
@@ -240,26 +241,42 @@ class Occurrences:
         return (self._outside * found for found in last_ones(chains, self._cell, self._symbol, self._inside))
 
 
-def last_ones(
-    chains: Returns, cell: NDArray[np.integer], row: Ints, inside: Floats
-) -> Iterator[NDArray[np.float64]]:
+def last_ones(chains: Returns, cell: Ints, row: Ints, inside: Floats) -> Iterator[NDArray[np.float64]]:
     """Yield of the ``inside`` value of each row in a cell what has it as the last one of its set.
 
-    Then what has it as the last but one, and so on.
+    Then what has it as the last but one, and so on. The rows of a cell follow each other.
     """
-    stays, size = chains.stays[row], len(row)
-    bottom, entry = ranges(chains.start, row)
-    own = cell.astype(np.int64) * len(chains.stays) + row
-    order = np.argsort(own if len(entry) else own[:0])
-    key = cell[bottom].astype(np.int64) * len(chains.stays) + chains.top[entry]
-    place = np.minimum(np.searchsorted(own[order], key), size - 1)
-    there = own[order[place]] == key
-    top, bottom, value = order[place[there]], bottom[there], chains.value[entry[there]]
+    stays, slot = chains.stays[row], np.full(len(chains.stays), -1, np.int32)
 
-    def above(values: Floats) -> NDArray[np.float64]:
-        return np.bincount(top, value * values[bottom], size).astype(np.float64)
+    def above(values: Floats) -> Floats:
+        total = np.zeros(len(values))
+        if len(chains.top):
+            pass_on(chains, cell, row, values, slot, total)
+        return total
 
     found = np.maximum(stays * inside - above(inside), 0.0)
     while True:
         yield found
         found = (1.0 - stays) * found + above(found)
+
+
+@kernel
+def pass_on(chains: Returns, cell: Ints, row: Ints, values: Floats, slot: Ints, total: Floats) -> None:
+    """Add to ``total`` what R, beside its diagonal, takes there of the values of rows of the same cell.
+
+    ``slot`` [row] is -1 before and after.
+    """
+    first = 0
+    while first < len(cell):
+        last = first
+        while last < len(cell) and cell[last] == cell[first]:
+            slot[row[last]] = last
+            last += 1
+        for place in range(first, last):
+            for entry in range(chains.start[row[place]], chains.start[row[place] + 1]):
+                top = slot[chains.top[entry]]
+                if top >= 0:
+                    total[top] += chains.value[entry] * values[place]
+        for place in range(first, last):
+            slot[row[place]] = -1
+        first = last

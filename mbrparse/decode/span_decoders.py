@@ -276,7 +276,7 @@ class NaryDecoder:
         summary, entries = posteriors.constituents, posteriors.nary_entries
         known = posteriors.length, posteriors.labels, posteriors.expected_nary_constituents()
         if self._order is None:
-            over = np.minimum(summary.total, 1.0)
+            over = posteriors.brackets(1, nary=True)[0]
             return _Constituents(*known, np.arange(len(over), dtype=np.int32), *summary[:2], over)
         cell = cell_of(posteriors.length, entries.starts, entries.ends)
         # Of labels that are as probable the one that is best alone comes first.

@@ -144,12 +144,6 @@ class Posteriors:
     @cached_property
     def constituents(self) -> SpanSummary:
         """The same of constituents of n-ary trees: no continuations, over one terminal no preterminals."""
-        if self._counts is None and self._chains is None:
-            return self._nary_summary
-        return self._nary_summary._replace(total=self.brackets(1, nary=True)[0])
-
-    @cached_property
-    def _nary_summary(self) -> SpanSummary:
         return summarize_entries(self.length, self.nary_entries, self._tie)
 
     @cached_property
@@ -267,7 +261,7 @@ class Posteriors:
         if self._counts is not None:
             return self._counts.brackets(self.length * (self.length + 1) // 2, most, nary)
         if nary:
-            total = self._nary_summary.total
+            total = self.constituents.total
         else:
             total = self.spans.total.copy()
             total[word_cells(self.length)] = self._over_one

@@ -192,10 +192,7 @@ class ForestCharts:
 
     def chart(self, terminal_ids: IntArray) -> Chart:
         """The chart of a sentence of known terminals that has a forest; raises as its answers do."""
-        chart = self._factory.chart(terminal_ids)
-        if chart.has_parse:
-            chart.forest()
-        self._last = chart
+        self._last = chart = self._factory.chart(terminal_ids)
         return chart
 
     def forest_of(self, terminal_ids: IntArray) -> Forest:

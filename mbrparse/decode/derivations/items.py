@@ -237,7 +237,7 @@ def unary_uses(forest: Forest, sets: RuleSets) -> Iterator[FloatArray]:
     most = np.full(len(forest.unary_first), -np.inf)
     np.maximum.at(most, cell, forest.log_unit[child])
     inside = forest.inside[child] * np.exp(forest.log_unit[child] - most[cell])
-    for found in last_ones(sets.returns, cell, row[first], inside):
+    for found in last_ones(sets.returns, cell.astype(np.int32), row[first], inside):
         share = np.divide(found, inside, out=np.zeros_like(found), where=inside > 0)
         yield expected * share[same]
 
