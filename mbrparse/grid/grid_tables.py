@@ -24,6 +24,7 @@ import pandas as pd
 
 from mbrparse.decode.posteriors.posteriors_file import read_posteriors
 from mbrparse.errors import FileError
+from mbrparse.evaluate import tables
 from mbrparse.evaluate.align import BinarizedForm, Place
 from mbrparse.evaluate.compare.evaluation import EvaluationSettings, evaluate_files, file_sources
 from mbrparse.evaluate.counts import Comparison
@@ -31,17 +32,6 @@ from mbrparse.evaluate.criteria import COVERAGE, DASH, MORE, PAPER, rates, total
 from mbrparse.evaluate.report.pages import ReportOptions, write_report
 from mbrparse.evaluate.report.records import THRESHOLD
 from mbrparse.evaluate.significance import holm, significance
-from mbrparse.evaluate.tables import (
-    PrintFormat,
-    TableCell,
-    cells,
-    csv_of,
-    interval_text,
-    lay_out,
-    p_value_text,
-    render,
-    signature_line,
-)
 from mbrparse.files import (
     atomic_outputs,
     make_folder,
@@ -195,10 +185,10 @@ class Reproduction:
         width = 1 + len(names) + len(summary.criteria)
         rows = [[name, *names, *figures] for name, figures in TABLE_2.items()]
         rows = [[*row, *[DASH] * (width - len(row))] for row in rows]
-        published = lay_out([cells(summary)[0], *rows], "text", 1 + len(names))
+        published = tables.lay_out([tables.cells(summary)[0], *rows], "text", 1 + len(names))
         title = "Published, on other data: Goodman (1996), Table 2, Penn Treebank 0.5"
         with open_output(self.cell.path("table.txt")) as stream:
-            stream.write(render(summary, below=["", title, "", *published]))
+            stream.write(tables.render(summary, below=["", title, "", *published]))
 
     def _report(self) -> None:
         test, objectives = self.cell.path("test.mrg"), ", ".join(self.cell.objectives)
@@ -230,7 +220,7 @@ def _is_nary(path: Path) -> bool:
 
 F = next(one for one in MORE if one.name == "labelled_f")
 SIZE, OBJECTIVE = "train_size", "objective"
-FORMATS: dict[str, PrintFormat] = {"txt": "text", "md": "markdown", "tex": "latex"}
+FORMATS: dict[str, tables.PrintFormat] = {"txt": "text", "md": "markdown", "tex": "latex"}
 _SHOWN = ("labelled_recall", "labelled_precision", F.name, "labelled_tree")
 #: A plot with more lines shows those that differ from the baseline in one option.
 _LINES = 8
@@ -322,9 +312,9 @@ def _grid(trial: CellTrial, resamples: int, jobs: Jobs, log: Log, progress: Prog
         frames = {"cells": cells, "table": table.join(tests), "grid": pd.DataFrame(shown, columns=heading)}
         for name, frame in frames.items():
             with open_output(trial.folder / f"{name}.csv") as stream:
-                stream.write(csv_of(frame))
+                stream.write(tables.csv_of(frame))
         for suffix, form in FORMATS.items():
-            lines = [*lay_out(people, form, width), "", signature_line(signed, form)]
+            lines = [*tables.lay_out(people, form, width), "", tables.signature_line(signed, form)]
             with open_output(trial.folder / f"grid.{suffix}") as stream:
                 stream.write("\n".join(lines) + "\n")
         sizes = cells.groupby(SIZE, sort=False)["training_trees"].mean()
@@ -333,13 +323,13 @@ def _grid(trial: CellTrial, resamples: int, jobs: Jobs, log: Log, progress: Prog
     html = [
         f'<!DOCTYPE html><html lang="en"><meta charset="utf-8"><title>{escape(title)}</title>',
         f"<style>{_STYLE}</style><h1>{escape(title)}</h1>",
-        *lay_out(people, "html", width),
+        *tables.lay_out(people, "html", width),
         *(f"<p>{escape(line)}</p>" for line in prose),
         *(one[one.index("<svg") :] for one in svg),
     ]
     with open_output(trial.folder / "grid.html") as stream:
         stream.writelines(f"{line}\n" for line in html)
-    return "\n".join([*lay_out(people, "text", width), "", "\n\n".join(prose)])
+    return "\n".join([*tables.lay_out(people, "text", width), "", "\n\n".join(prose)])
 
 
 def _summed(counts: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
@@ -371,17 +361,18 @@ def _tests(
     return frame.assign(p_holm=holm(frame["p"].tolist()))
 
 
-def _people(table: pd.DataFrame, tests: pd.DataFrame, names: int) -> list[list[TableCell]]:
+def _people(table: pd.DataFrame, tests: pd.DataFrame, names: int) -> list[list[tables.TableCell]]:
     """What people see."""
     shown = [one for one in CRITERIA if one.name in _SHOWN]
     more = f"{F.heading} diff.", "95% interval", "p", "p (Holm)"
-    grid = [list(map(TableCell, (*table.columns[:names], *(one.heading for one in shown), *more)))]
+    grid = [list(map(tables.TableCell, (*table.columns[:names], *(one.heading for one in shown), *more)))]
     for (_, row), (_, test) in zip(table.iterrows(), tests.iterrows(), strict=True):
         found = ((one, row[one.name], np.array(list(table[one.name]))) for one in shown)
-        rates = [TableCell(one.show(rate), "", one.is_best(rate, every)) for one, rate, every in found]
-        ends = interval_text(F, test["low"], test["high"])
-        last = F.show(test["difference"]), ends, p_value_text(test["p"]), p_value_text(test["p_holm"])
-        grid.append([*map(TableCell, map(str, row[:names])), *rates, *map(TableCell, last)])
+        rates = [tables.TableCell(one.show(rate), "", one.is_best(rate, every)) for one, rate, every in found]
+        ends = tables.interval_text(F, test["low"], test["high"])
+        p_values = map(tables.p_value_text, (test["p"], test["p_holm"]))
+        last = F.show(test["difference"]), ends, *p_values
+        grid.append([*map(tables.TableCell, map(str, row[:names])), *rates, *map(tables.TableCell, last)])
     return grid
 
 
