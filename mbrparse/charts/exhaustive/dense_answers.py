@@ -131,7 +131,7 @@ class DenseAnswers:
             if not peak < _MOST_OUTSIDE:
                 raise NumberRangeError(TOO_IMPROBABLE)
             log_prob = math.log(total) - sentence.log_scale
-            above = np.flatnonzero(g)
+            above = np.flatnonzero(g > 0)
             cell, label = np.divmod(above, len(self._names))
             first, last = (column.astype(np.int32) for column in np.triu_indices(n))
             spans = first[cell], last[cell] + np.int32(1)
