@@ -55,7 +55,7 @@ class DopTables(NamedTuple):
     rule_of: Ints  # by row of addresses; -1 of the first
     child: Indices
     cut: Floats
-    uses: Offsets  # by group, how many rules have a label as their left or right child; 0 of terminals
+    uses: Offsets  # by group, how many rules have it as their left or right child
     use: Ints  # [side, rule]: its position among those
     up: Floats
     keep: Floats
@@ -123,7 +123,7 @@ def dop_tables(grammar: DopGrammar) -> DopTables:
         rule_of=np.repeat(np.arange(-1, len(begins), dtype=np.int32), np.diff(first, prepend=0) // LANES),
         child=child.reshape(-1),
         cut=cut.reshape(-1, LANES),
-        uses=np.where(np.arange(n_groups) < n_labels, of_left + of_right, 0),
+        uses=of_left + of_right,
         use=np.stack([_ranks(rule_left, n_groups), of_left[rule_right] + _ranks(rule_right, n_groups)]),
         up=rows(fragments.up[order]),
         keep=rows(fragments.keep[order], 1.0),
@@ -175,7 +175,7 @@ class Vectors(NamedTuple):
     this child. It takes up one row of LANES or more; a node's vectors are a linked list.
     """
 
-    left: Ints  # by production, the row where its left child's vector begins; -1 of a terminal
+    left: Ints  # by production, the row where its left child's vector begins
     right: Ints
     first: Ints  # by node, its first vector; -1 where there is none
     row: Ints  # by vector, where it begins
@@ -293,7 +293,7 @@ def list_productions(
     Returns the columns of expansions and of productions, as DopForest has them, and the vectors.
     """
     starts, ends, group, _ = nodes
-    n_labels, first, use, uses, size = tables.n_labels, tables.first, tables.use, tables.uses, len(group)
+    first, use, uses, size = tables.first, tables.use, tables.uses, len(group)
     second_side = len(tables.cut) // 2
     rule_of = np.empty(expansion_start[size], np.int32)
     value_row = np.zeros(expansion_start[size] + 1, np.int64)
@@ -327,8 +327,6 @@ def list_productions(
                     children[1, place] = present.node_at[below, right]
                     for side in range(2):
                         child = children[side, place]
-                        if group[child] >= n_labels:
-                            continue
                         at = known_start[child] + use[side, rule]
                         if known[at] < 0:
                             known[at] = row_of[vector] = n_rows

@@ -94,9 +94,8 @@ def dop_inside(tables: DopTables, forest: DopForest, values: DopValues, best: bo
             inside[node] = tables.word_up[word]
             node_values[tables.first_word + word] = tables.word_keep[word]
         elif begin == end:
-            # A terminal; or a label over a span that it does not derive.
+            # A terminal; or a label over a span that it does not derive, which has no vectors.
             inside[node] = 1 if ends[node] - starts[node] == 1 else 0
-            continue
         else:
             top = -(1 << 30)
             for production in range(productions[begin], productions[end]):
@@ -109,22 +108,13 @@ def dop_inside(tables: DopTables, forest: DopForest, values: DopValues, best: bo
                     factor = np.ldexp(1.0, exponent[lefts[production]] + exponent[rights[production]] - top)
                     factors = repeated(node_rows, factor)
                     left, right = of_left[production], of_right[production]
-                    if left >= 0 and right >= 0:
-                        for row in range(size):
-                            product = multiply(load(rows, row, left), load(rows, row, right))
-                            so_far = load(node_rows, row, own)
-                            if best:
-                                store(node_rows, row, own, maximum(so_far, multiply(factors, product)))
-                            else:
-                                store(node_rows, row, own, multiply_add(factors, product, so_far))
-                    elif left >= 0 or right >= 0:
-                        # Beside a terminal there is no other split.
-                        for row in range(size):
-                            e = load(rows, row, max(left, right))
-                            store(node_rows, row, own, multiply(factors, e))
-                    else:
-                        for row in range(size):
-                            store(node_rows, row, own, multiply(factors, load(cuts, row, own)))
+                    for row in range(size):
+                        product = multiply(load(rows, row, left), load(rows, row, right))
+                        so_far = load(node_rows, row, own)
+                        if best:
+                            store(node_rows, row, own, maximum(so_far, multiply(factors, product)))
+                        else:
+                            store(node_rows, row, own, multiply_add(factors, product, so_far))
                 for row in range(own, own + size):
                     q = load(node_rows, row, 0)
                     part = multiply(load(ups, row, 0), q)
@@ -214,29 +204,13 @@ def dop_outside(tables: DopTables, forest: DopForest, values: DopValues) -> None
                 left, right = of_left[production], of_right[production]
                 left_node, right_node = lefts[production], rights[production]
                 factor = np.ldexp(1.0, exponent[left_node] + exponent[right_node] - exponent[node])
-                factors, passed = repeated(node_rows, factor), zero
-                if left >= 0 and right >= 0:
-                    for row in range(size):
-                        adjoint = multiply(factors, load(node_rows, row, own))
-                        to_left = multiply_add(adjoint, load(rows, row, right), load(adjoints, row, left))
-                        to_right = multiply_add(adjoint, load(rows, row, left), load(adjoints, row, right))
-                        store(adjoints, row, left, to_left)
-                        store(adjoints, row, right, to_right)
-                elif left >= 0 or right >= 0:
-                    # A child beside a terminal has no other parent here.
-                    at = max(left, right)
-                    for row in range(size):
-                        adjoint = multiply(factors, load(node_rows, row, own))
-                        store(adjoints, row, at, adjoint)
-                        passed = multiply_add(adjoint, load(rows, row, at), passed)
-                    outside[right_node if left >= 0 else left_node] += total_of(passed)
-                else:
-                    # Addresses' cut is one where their child is a terminal.
-                    for row in range(size):
-                        adjoint = multiply(factors, load(node_rows, row, own))
-                        passed = multiply_add(adjoint, load(cuts, row, own), passed)
-                    outside[left_node] += total_of(passed)
-                    outside[right_node] += total_of(passed)
+                factors = repeated(node_rows, factor)
+                for row in range(size):
+                    adjoint = multiply(factors, load(node_rows, row, own))
+                    to_left = multiply_add(adjoint, load(rows, row, right), load(adjoints, row, left))
+                    to_right = multiply_add(adjoint, load(rows, row, left), load(adjoints, row, right))
+                    store(adjoints, row, left, to_left)
+                    store(adjoints, row, right, to_right)
 
 
 class Sums(NamedTuple):
@@ -314,8 +288,8 @@ def dop_draw(
                 point = random.random() * value[LANES * value_row[expansion] + offset] / keep[address]
             for one in range(productions[expansion], productions[expansion + 1]):
                 left, right = lefts[one], rights[one]
-                of_one = rows[LANES * of_left[one] + offset] if of_left[one] >= 0 else 1.0
-                of_other = rows[LANES * of_right[one] + offset] if of_right[one] >= 0 else 1.0
+                of_one = rows[LANES * of_left[one] + offset]
+                of_other = rows[LANES * of_right[one] + offset]
                 mass = of_one * of_other * np.ldexp(1.0, exponent[left] + exponent[right] - exponent[node])
                 # The last one that is possible takes what rounding leaves over.
                 if mass > 0 and (production < 0 or point >= 0):
