@@ -58,8 +58,8 @@ class SpanMasses:
                 for splits in np.array_split(
                     np.arange(start + 1, end), 1 + (end - start) * len(pairs) // _TOGETHER
                 ):
-                    left, right = self.parts(start, splits, end)
-                    pairs = np.logaddexp(pairs, _log_sums(left[:, grammar.left] + right[:, grammar.right]))
+                    both = self.parts(start, splits, end, grammar.left, grammar.right)
+                    pairs = np.logaddexp(pairs, _log_sums(both))
                 total = _gathered(grammar.parent, grammar.log_prob + pairs, size)
                 if end == start + 1:
                     total = np.logaddexp(total, entered[start])
@@ -73,12 +73,16 @@ class SpanMasses:
         found: FloatArray = self._found[min(start, self.given)][end - start]
         return found
 
-    def parts(self, start: int, splits: NDArray[Any], end: int) -> tuple[FloatArray, FloatArray]:
-        """Those of both parts of a span, [splits, symbols]."""
+    def parts(
+        self, start: int, splits: NDArray[Any], end: int, left: IntArray, right: IntArray
+    ) -> FloatArray:
+        """Those of pairs of symbols over both parts of a span, [splits, pairs]."""
         before = splits[splits < self.given].tolist()
-        rows = [self(split, end)[None] for split in before]
-        right = np.concatenate([*rows, self._found[-1][end - splits[len(before) :]]])
-        return self._found[min(start, self.given)][splits - start], right
+        rows = [self(split, end)[None, right] for split in before]
+        later = self._found[-1][np.ix_(end - splits[len(before) :], right)]
+        first: FloatArray = self._found[min(start, self.given)][np.ix_(splits - start, left)]
+        first += np.concatenate([*rows, later])
+        return first
 
 
 def _gathered(symbols: IntArray, logs: FloatArray, size: int) -> FloatArray:
@@ -175,8 +179,7 @@ class ConditionedSampler(Sampler):
         left, right, child = grammar.left[binary], grammar.right[binary], grammar.unary_child[unary]
         goes_on = masses.is_open and end == masses.last
         splits = np.arange(min(start + 1, end), end + goes_on)
-        before, after = masses.parts(start, splits, end)
-        pairs = grammar.log_prob[binary] + before[:, left] + after[:, right]
+        pairs = grammar.log_prob[binary] + masses.parts(start, splits, end, left, right)
         chains = grammar.unary_log_prob[unary] + masses(start, end)[child]
         rows = [
             (
