@@ -49,38 +49,46 @@ class SpanMasses:
         closure = rule_tables.unary_closure(grammar)
         below, chains = np.arange(size).repeat(np.diff(closure.start)), np.log(closure.value)
         corners = left_corners(grammar, logs=True) if self.is_open else None
+        pairs, pair_of = np.unique(np.stack([grammar.left, grammar.right]), axis=1, return_inverse=True)
+        left, right = pairs
+        # By symbol, the widths of spans over which it has been found; others need not be looked at.
+        narrowest, widest = np.full(size, self.last), np.zeros(size, np.int64)
         # By start and width.
         self._found = [np.full((self.last + 1 - start, size), -np.inf) for start in spans]
         self._found[-1][0] = 0.0
         for end in range(1, self.last + 1):
             for start in range(min(end - 1, self.given), -1, -1):
-                pairs = np.full(len(grammar.left), -np.inf)
-                for splits in np.array_split(
-                    np.arange(start + 1, end), 1 + (end - start) * len(pairs) // _TOGETHER
-                ):
-                    both = self.parts(start, splits, end, grammar.left, grammar.right)
-                    pairs = np.logaddexp(pairs, _log_sums(both))
-                total = _gathered(grammar.parent, grammar.log_prob + pairs, size)
+                width, pairs = end - start, np.full(len(left), -np.inf)
+                some = narrowest[left] + narrowest[right] <= width
+                some &= widest[left] + widest[right] >= width
+                step = 1 + _TOGETHER // (1 + int(some.sum()))
+                for split in range(start + 1, end, step):
+                    splits = range(split, min(split + step, end))
+                    both = _log_sums(self.parts(start, splits, end, left[some], right[some]))
+                    pairs[some] = np.logaddexp(pairs[some], both)
+                total = _gathered(grammar.parent, grammar.log_prob + pairs[pair_of.ravel()], size)
                 if end == start + 1:
                     total = np.logaddexp(total, entered[start])
                 if corners is not None and end == self.last:  # it goes on
-                    self._found[start][end - start] = corners.log_above(total)
+                    total = corners.log_above(total)
                 else:
-                    self._found[start][end - start] = _gathered(closure.top, chains + total[below], size)
+                    total = _gathered(closure.top, chains + total[below], size)
+                self._found[start][width] = total
+                narrowest[total > -np.inf] = np.minimum(narrowest, width)[total > -np.inf]
+                widest[total > -np.inf] = np.maximum(widest, width)[total > -np.inf]
 
     def __call__(self, start: int, end: int) -> FloatArray:
         """Those of a span; all that begin after the given words are alike."""
         found: FloatArray = self._found[min(start, self.given)][end - start]
         return found
 
-    def parts(
-        self, start: int, splits: NDArray[Any], end: int, left: IntArray, right: IntArray
-    ) -> FloatArray:
+    def parts(self, start: int, splits: range, end: int, left: IntArray, right: IntArray) -> FloatArray:
         """Those of pairs of symbols over both parts of a span, [splits, pairs]."""
-        before = splits[splits < self.given].tolist()
-        rows = [self(split, end)[None, right] for split in before]
-        later = self._found[-1][np.ix_(end - splits[len(before) :], right)]
-        first: FloatArray = self._found[min(start, self.given)][np.ix_(splits - start, left)]
+        late = max(splits.start, min(self.given, splits.stop))
+        rows = [self(split, end)[None, right] for split in range(splits.start, late)]
+        later = self._found[-1][end - splits.stop + 1 : end - late + 1].take(right, axis=1)[::-1]
+        before = self._found[min(start, self.given)][splits.start - start : splits.stop - start]
+        first: FloatArray = before.take(left, axis=1)
         first += np.concatenate([*rows, later])
         return first
 
@@ -178,7 +186,7 @@ class ConditionedSampler(Sampler):
         binary, unary = (slice(*np.searchsorted(each, (symbol, symbol + 1))) for each in parents)
         left, right, child = grammar.left[binary], grammar.right[binary], grammar.unary_child[unary]
         goes_on = masses.is_open and end == masses.last
-        splits = np.arange(min(start + 1, end), end + goes_on)
+        splits = range(min(start + 1, end), end + goes_on)
         pairs = grammar.log_prob[binary] + masses.parts(start, splits, end, left, right)
         chains = grammar.unary_log_prob[unary] + masses(start, end)[child]
         rows = [
@@ -186,7 +194,7 @@ class ConditionedSampler(Sampler):
                 pairs.ravel(),
                 np.tile(left, len(splits)),
                 np.tile(right, len(splits)),
-                splits.repeat(len(left)),
+                np.arange(splits.start, splits.stop).repeat(len(left)),
             ),
             (chains, child, np.full(len(child), _UNARY), np.full(len(child), end)),
         ]
