@@ -18,7 +18,7 @@ from mbrparse.grammar.sample import Sampler
 # Pairs of a binary rule and two spans that are looked at, at most: minutes.
 MOST_PAIRS = 2e10
 # As many are looked at together.
-_TOGETHER = 1 << 16
+_TOGETHER = 1 << 14
 # The ways to make a symbol over a span are kept while there are no more of them.
 _KEPT = 1000
 # What a way has instead of a right child: a unary rule, or a word.
