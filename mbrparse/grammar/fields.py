@@ -109,7 +109,7 @@ def fields_of(line: str) -> list[str]:
     (['a', 'b', 'c'], [])
     """
     fields = split_at_blanks(line)
-    return [] if fields and fields[0].startswith("#") else fields
+    return [] if fields and fields[0][0] == "#" else fields
 
 
 def split_at_blanks(line: str) -> list[str]:

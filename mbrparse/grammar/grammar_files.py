@@ -227,29 +227,32 @@ class _GrammarReader(HeaderReader):
         rules: list[_Row] = []
         for fields in rows:
             if len(fields) > 4 and fields[3] == "->":
-                rules.append((Rule(fields[2], tuple(fields[4:])), *self._numbers(fields[0], fields[1])))
+                mass, number, parent, _, *children = fields
+                rules.append((Rule(parent, tuple(children)), self._number(mass), self._number(number)))
             elif len(fields) == 4 and fields[0] == "start":
-                starts.append((Rule("", (fields[1],)), *self._numbers(fields[2], fields[3])))
+                _, name, mass, number = fields
+                starts.append((Rule("", (name,)), self._number(mass), self._number(number)))
             elif not self.reads(fields):
                 raise self.error(
                     "not a line of a grammar file", "rules read: PROBABILITY COUNT PARENT -> CHILDREN"
                 )
+            else:
+                continue
+            if mass == number == "-":
+                raise self.error("neither a probability nor a count")
         kind, unknown = self.header(len(rules), start=starts)
         start = {rule.children[0]: weight for rule, weight in self._completed(starts).items()}
         return RuleSet(kind, start, self._completed(rules), unknown)
 
-    def _numbers(self, probability: str, number: str) -> tuple[float, float]:
-        """Numbers of 0 or more, NaN for ``-``."""
-        if probability == number == "-":
-            raise self.error("neither a probability nor a count")
-        mass = math.nan if probability == "-" else self.number(probability)
-        return mass, math.nan if number == "-" else self.number(number)
+    def _number(self, text: str) -> float:
+        """A number of 0 or more, NaN for ``-``."""
+        return math.nan if text == "-" else self.number(text)
 
     def _completed(self, rows: list[_Row]) -> dict[Rule, Weight]:
         """Compute missing probabilities from counts, and add equal rules up."""
         totals: defaultdict[str, float] = defaultdict(float)
-        for rule, _, number in rows:
-            totals[rule.parent] += number
+        for (parent, _), _, number in rows:
+            totals[parent] += number
         completed: dict[Rule, Weight] = {}
         for rule, mass, number in rows:
             total = totals[rule.parent]  # not a number where a count of the parent is unknown

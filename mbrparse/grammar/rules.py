@@ -36,8 +36,7 @@ Integers = npt.NDArray[np.integer[Any]]
 Key = TypeVar("Key", str, "Rule")
 
 
-@dataclass(frozen=True, slots=True)
-class Weight:
+class Weight(NamedTuple):
     """A probability, and the count that it was estimated from (None: not known)."""
 
     probability: float
@@ -90,20 +89,21 @@ class RuleSet:
         """The rules as columns."""
         place = defaultdict[str, int](itertools.count().__next__)
         list(map(place.__getitem__, self.start))
-        width = np.array([len(rule.children) for rule in self.rules], np.int64)
+        symbols = [name for parent, children in self.rules for name in (parent, *children)]
+        places = np.array(list(map(place.__getitem__, symbols)), np.int64)
+        width = np.array([len(children) for _, children in self.rules], np.int64)
+        parents = np.zeros(len(places), np.bool_)
+        parents[np.cumsum(width + 1) - width - 1] = True
         children = np.full((len(width), max(2, width.max(initial=2))), NO_CHILD)
-        places = [(place[rule.parent], *map(place.__getitem__, rule.children)) for rule in self.rules]
-        children[np.arange(children.shape[1]) < width[:, None]] = [
-            child for row in places for child in row[1:]
-        ]
+        children[np.arange(children.shape[1]) < width[:, None]] = places[~parents]
         weights = self.rules.values()
         return RuleTable(
             list(place),
             np.array([is_terminal(name) for name in place], np.bool_),
-            np.array([row[0] for row in places], np.int64),
+            places[parents],
             children,
-            np.array([weight.probability for weight in weights], np.float64),
-            np.array([math.nan if weight.count is None else weight.count for weight in weights], np.float64),
+            np.array([probability for probability, _ in weights], np.float64),
+            np.array([math.nan if count is None else count for _, count in weights], np.float64),
         )
 
     def check(self, source: str | None = None, lines: Mapping[str, int] | None = None) -> None:
