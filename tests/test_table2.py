@@ -13,9 +13,9 @@ from mbrparse.decode.tree_probability import TreeProbability
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.training.count import induce
 from mbrparse.treebank.binarize import binarize
-from mbrparse.treebank.brackets import read_parse_file
 from mbrparse.treebank.corpora.prepare import Preparation, PreparationStatistics, prepare
 from mbrparse.treebank.corpora.reading import SourceTree
+from mbrparse.treebank.formats.formats import read_parse_file
 from mbrparse.treebank.outlines import constituents
 from mbrparse.treebank.splits import split_fraction
 from mbrparse.treebank.tree import Tree

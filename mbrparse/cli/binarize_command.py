@@ -12,8 +12,10 @@ from mbrparse import errors, files
 from mbrparse.cli import commands, corpus_options, model_options, options
 from mbrparse.cli.messages import note, with_progress
 from mbrparse.treebank import binarize as binarizer
-from mbrparse.treebank import brackets, clean, heads
+from mbrparse.treebank import clean, heads
 from mbrparse.treebank.corpora import known_corpora, places, prepare
+from mbrparse.treebank.formats import unlabelled
+from mbrparse.treebank.formats.formats import read_parse_file
 
 PARENT, HEAD_TAG = "parent", "head-tag"
 COLLINS = "collins"
@@ -151,13 +153,18 @@ def binarize(
 def debinarize(
     inputs: tuple[str, ...] = options.inputs(),
     output: str = options.output(),
+    to: Any = commands.option(
+        choices=["brackets", *unlabelled.FORMS],
+        default="brackets",
+        help="Labelled brackets, ( ( the dog ) barks ), or lists in JSON, one tree a line.",
+    ),
     encoding: str = options.encoding(),
     foreign: model_options.LabelOptions = commands.group(model_options.LabelOptions),
 ) -> None:
     """Turn binarized trees (or a parser's output) back into n-ary ones.
 
     Continuations are removed, annotations dropped, joined chains expanded; empty parses stay. INPUT.places
-    is passed on to --output.
+    is passed on to --output. Without labels a constituent over one other is left out.
     """
     options.check_outputs(corpus_options.with_places({"--output": output}), rewritten={"INPUT": inputs})
     marks = foreign.marks()
@@ -165,13 +172,15 @@ def debinarize(
     with places.open_trees(output, any(map(known.known, sources))) as write:
         for path, source in zip(inputs, sources, strict=True):
             line = 0
-            read = brackets.read_parse_file(path, encoding)
+            read = read_parse_file(path, encoding)
             if marks is None:
                 read = binarizer.watched(read, lambda one: binarizer.phrase_labels(one.tree), source)
             for line, tree, _ in with_progress(read, "debinarizing"):
                 try:
                     ours = tree if tree is None or marks is None else binarizer.translated(tree, marks)
-                    write(None if ours is None else binarizer.debinarize(ours), known.of(source, line))
+                    found = None if ours is None else binarizer.debinarize(ours)
+                    text = found if to == "brackets" else unlabelled.without_labels(found, to)
+                    write(text, known.of(source, line))
                 except errors.LabelError as error:
                     remedy = "for another program's labels, give --label-style, or --joiner ('' for nothing)"
                     raise errors.LabelError(error.message, source=source, line=line, remedy=remedy) from None

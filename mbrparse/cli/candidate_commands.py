@@ -14,6 +14,7 @@ from mbrparse.cli.messages import compilation_noted, note, with_progress
 from mbrparse.cli.objective_options import CandidateOptions, ObjectiveChoice, ObjectiveOptions, output_paths
 from mbrparse.files import STANDARD, source_name
 from mbrparse.treebank import binarize, brackets, candidate_files
+from mbrparse.treebank.formats.formats import read_parse_file
 
 # Of CandidateOptions --risk alone is for candidates that are there.
 _FOUND = ("k_best", "samples", "seed", "candidates")
@@ -156,7 +157,7 @@ def combine(
     rates, marks = risk.tree_rates(debinarize=True), foreign.marks()
 
     def read(path: str) -> tuple[str, list[brackets.ReadTree]]:
-        trees = with_progress(brackets.read_parse_file(path, voting.encoding), f"reading {path}")
+        trees = with_progress(read_parse_file(path, voting.encoding), f"reading {path}")
         return source_name(path), list(binarize.our_trees(trees, marks, True, source_name(path)))
 
     if voting.candidates is not None:

@@ -66,6 +66,22 @@ class CorpusOptions(mp.CorpusReading):
         "LEMMA=FORM",
         "Labels below a tag: lemma=form reads (NN (form dogs) (lemma dog)), lemma= (NN dogs (lemma dog)).",
     )
+    empty: str = _reading("empty", "REGEX", "Remove leaves whose word fits, as empty elements: '\\*.*'.")
+    leaf: str = _reading(
+        "leaf",
+        "REGEX",
+        "Leaves as they are written, with groups word, tag, id: '(?P<word>.+)/(?P<tag>.+)' reads dog/NN; "
+        "'(word)' reads (NN (dog)).",
+    )
+    field: str = _reading("field", "NAME", "The field of the trees, in JSON lines and in tables.")
+    column: int | None = commands.count_option(
+        help="The column of the bracket parts, in files of columns (default: the first that fits)."
+    )
+    discontinuous: Any = commands.option(
+        choices=["raise", "refuse"],
+        default="raise",
+        help="Raise what lies beyond a gap out of its constituent, or refuse such trees as malformed.",
+    )
 
 
 def with_places(outputs: Mapping[str, str | None], no_ids: bool = False) -> dict[str, str | None]:

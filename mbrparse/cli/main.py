@@ -24,6 +24,7 @@ COMMANDS = {
     "corpora": "List the known treebanks, and where they are.",
     "stats": "Count what is in a treebank: words, labels, rules, chains, lengths.",
     "check": "List malformed trees, and count suspicious ones.",
+    "search": "Print the sentences whose trees fit a pattern.",
     "binarize": "Clean and binarize a treebank.",
     "debinarize": "Turn binarized trees back into n-ary ones.",
     "split": "Split trees into a training and a test part.",

@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 from functools import partial
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
 import click
@@ -22,6 +21,7 @@ from mbrparse.cli.messages import note, with_progress
 from mbrparse.treebank import baselines, brackets, clean, splits
 from mbrparse.treebank.corpora import known_corpora, places, reading
 from mbrparse.treebank.corpora import treebank_statistics as statistics
+from mbrparse.treebank.formats import formats
 from mbrparse.treebank.tree import bracket_free
 
 
@@ -68,6 +68,13 @@ def _describe(spec: str) -> None:
     for table in ("removed", "wrappers", "traces", "functions"):
         items = [f"{name} {number:,}" for name, number in counts[table].items()]
         lines[table] = ", ".join(items[:10] + ["..."] * (len(items) > 10)) or "none"
+    if (first := statistics.first_tree(spec)) is not None:
+        lines["format"] = first.format
+        lines["written"], lines["first"] = (
+            errors.shortened(first.written, 300),
+            errors.shortened(str(first.tree), 300),
+        )
+        lines["its words"] = errors.shortened(" ".join(first.tree.words()), 300)
     lines["cut"] = (
         f"functions, as {clean.PENN if corpus is None else corpus.functions} says, by --functions strip"
     )
@@ -77,9 +84,10 @@ def _describe(spec: str) -> None:
         click.echo(errors.visible(f"    {what:<9} {text}"))
 
 
-FIGURES, FILES = "figures", "files"
-#: How many rows of each table are shown where all are.
+#: How many rows of each table, and malformed trees of a kind, are shown where all are asked for.
 _TOP = 10
+FIGURES, FILES = "figures", "files"
+_QUOTED = re.compile(r"\s*'[^']*'")
 
 
 @command
@@ -178,10 +186,11 @@ def _shown(value: object) -> str:
 def check(
     treebanks: tuple[str, ...] = argument(nargs=-1, required=True, metavar="TREEBANK..."),
     format: Any = option(choices=["text", "json"], default="text", help="json: an object a line."),
+    all: bool = option(is_flag=True, help=f"Name all that is malformed, not the first {_TOP} of a kind."),
     reading: corpus_options.CorpusOptions = group(corpus_options.CorpusOptions),
     output: str = options.output(),
 ) -> None:
-    """Name every malformed tree of a treebank, and count what is suspicious, or removed, as it is read.
+    """Name the malformed trees of a treebank, and count what is suspicious, or removed, as it is read.
 
     TREEBANK is what binarize takes: a file, "-", a folder, a zip, a glob, or a name that corpora lists. What
     is suspicious can be read, but likely means something else; its first place is printed, and its number
@@ -191,16 +200,27 @@ def check(
     malformed = 0
     with files.open_output(output) as stream:
         for spec in treebanks:
+            kinds = Counter[str]()
             for found in statistics.check_treebank(spec, reading, partial(with_progress, title="checking")):
                 malformed += found.kind == "malformed"
+                kinds[_QUOTED.sub("", found.what)] += found.kind == "malformed"
+                if not all and format == "text" and kinds[_QUOTED.sub("", found.what)] > _TOP:
+                    continue
                 if format == "json":
                     stream.write(json.dumps(found._asdict(), ensure_ascii=False) + "\n")
                     continue
                 place = f"{found.source}:{found.line}" if found.line else found.source
                 kind = "" if found.kind == "malformed" else f"{found.kind} ({found.number:,}): "
                 stream.write(errors.visible(f"{place}: {kind}{found.what}") + "\n")
-            if not (Path(spec).exists() and files.is_file(spec)):
+            for what, number in kinds.items():
+                if number > _TOP and not all:
+                    note(f"{number - _TOP:,} more: {what} (--all names them)")
+            if not files.is_file(known_corpora.corpus_path(spec)):
                 continue
+            if (first := statistics.first_tree(spec, reading)) is not None:
+                note(f"{spec} is read as {first.format}")
+                note(f"the first tree: {errors.shortened(str(first.tree), 300)}")
+                note(f"it is written: {errors.shortened(first.written, 300)}")
             if (reader := statistics.likely_reader(spec, reading)) != spec:
                 note(f"{spec} looks like another style: name its reader, {reader}")
     note(f"malformed trees: {malformed:,}")
@@ -251,7 +271,7 @@ def split(
     where: list[tuple[str, int]] = []
     lengths: list[int] = []
     for path in inputs:
-        for line, tree, _ in brackets.read_tree_file(path, encoding):
+        for line, tree, _ in formats.read_tree_file(path, encoding):
             if tree is not None:
                 trees.append(str(tree))
                 where.append((files.source_name(path), line))
@@ -324,7 +344,7 @@ def baseline(
         raise click.UsageError("a label has neither white space nor brackets, and is not empty.")
     paths = {number: output.replace("{seed}", str(number)) for number in range(seed, seed + runs)}
     options.check_outputs({"--output": list(paths.values())}, {"TREES": trees})
-    read = [tree for _, tree, _ in brackets.read_parse_file(trees, encoding)]
+    read = [tree for _, tree, _ in formats.read_parse_file(trees, encoding)]
     if not read:
         raise errors.CorpusError("no trees in the input", source=files.source_name(trees))
     labels = baselines.BaselineLabels(label, label)

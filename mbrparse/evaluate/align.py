@@ -16,6 +16,7 @@ from typing import Literal, NamedTuple, TypeVar
 from mbrparse import files, log
 from mbrparse.errors import CorpusError, InputMismatchError, MbrparseError
 from mbrparse.treebank import binarize, brackets, clean
+from mbrparse.treebank.formats.formats import read_parse_file
 from mbrparse.treebank.labels import JOIN, LabelMarks, is_continuation_label
 from mbrparse.treebank.outlines import Outline, first_difference, outline, tree_digest, yields_agree
 from mbrparse.treebank.tree import Tree
@@ -141,7 +142,7 @@ def tree_file(name: str, path: str | Path, encoding: str = "utf-8") -> TreeSourc
         name,
         files.source_name(path),
         "line",
-        lambda: map(brackets.without_mark, brackets.read_parse_file(path, encoding)),
+        lambda: map(brackets.without_mark, read_parse_file(path, encoding)),
         lambda: files.read_lines(path, encoding),
     )
 

@@ -18,8 +18,8 @@ from mbrparse.errors import CorpusError, InputMismatchError, LabelError, Mbrpars
 from mbrparse.evaluate.align import no_trees
 from mbrparse.files import source_name
 from mbrparse.treebank import binarize, candidate_files, clean, drawing, labels
-from mbrparse.treebank.brackets import read_parse_file
 from mbrparse.treebank.corpora.places import COLUMNS, CorpusPlace
+from mbrparse.treebank.formats.formats import read_parse_file
 from mbrparse.treebank.outlines import Constituent, constituents, yields_agree
 from mbrparse.treebank.tree import Tree
 

@@ -46,7 +46,7 @@ from mbrparse.local_settings import no_local_settings
 from mbrparse.log import Log, Progress, no_log, no_progress
 from mbrparse.program import program, signature
 from mbrparse.settings import check_files, check_settings, file_digest, load, save, settings_of
-from mbrparse.treebank.brackets import read_parse_file
+from mbrparse.treebank.formats.formats import read_parse_file
 from mbrparse.treebank.outlines import outline
 
 ALGORITHMS = ("labelled-tree", "labelled-recall", "bracketed-recall")

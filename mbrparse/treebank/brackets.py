@@ -1,10 +1,11 @@
 """Reading trees from brackets, and writing them, one tree a line.
 
 Conventions: Penn-style brackets, one tree a line or indented over several, with or without an empty
-outer bracket. ``(())``, and in a file of one tree a line an empty line too, is a sentence
-without a parse. White space is blanks, tabs and line ends (a carriage return at the edge of a token
-belongs to one): whatever else some call white space (U+3000, no-break spaces, form feeds, U+0085 ...)
-is part of the label or word that holds it. Between trees, a line that begins with ``#`` is a comment.
+outer bracket. ``(())``, and in a file of one tree a line an empty line too, is a sentence without a parse.
+White space is blanks, tabs and line ends (a carriage return at the edge of a token belongs to one): whatever
+else some call white space (U+3000, no-break spaces, form feeds, U+0085 ...) is part of the label or word that
+holds it. Before a tree may stand its name and a tab. Between trees, a line that begins with ``#`` is a
+comment, and tags of SGML such as ``<S ID=1>`` are passed over.
 
 Trees as programs have them: a ``Tree``, a string of brackets, or an ``nltk.Tree``.
 """
@@ -13,13 +14,12 @@ from __future__ import annotations
 
 import re
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple, TextIO, TypeAlias
 
 from mbrparse.arguments import checked
 from mbrparse.errors import BracketError, InputMismatchError
-from mbrparse.files import read_lines, source_name
 from mbrparse.treebank.tree import Tree
 
 EMPTY_PARSE = "(())"
@@ -31,7 +31,9 @@ _TOKEN = re.compile(
 )
 _EDGE = re.compile(r"(?<![^ \t\n()])\r+|\r+(?![^ \t\n()])")
 # Allowed between trees, as at the ends of pages.
-_BETWEEN = "\f\v"
+_BETWEEN = "\f\v\ufeff"
+_NAMED = re.compile(r"[ \ufeff]*([^\s()]+)\t[ \t]*(?=\()")
+SGML = "line or tag of SGML between trees"
 
 
 #: What marks the root of a fall-back: an annotation, which debinarizing and evaluation drop.
@@ -53,11 +55,12 @@ def read_trees(
     first_line: int = 1,
     *,
     childless: Callable[[Sequence[str | None]], bool] | None = None,
+    removed: Counter[str] | None = None,
 ) -> Iterator[ReadTree]:
     """Yield the trees of bracketed text, whose first line has the number ``first_line``.
 
     A constituent without children is malformed, or left out where ``childless`` is true of the labels from
-    the root down to its own.
+    the root down to its own. ``removed`` counts tags of SGML.
 
     A malformed tree raises BracketError, or is passed to ``on_error`` and left out: reading then goes
     on at the next line that begins with a bracket.
@@ -65,7 +68,7 @@ def read_trees(
     >>> [str(tree) for _, tree, _ in read_trees(["( (S (NN dog)", "  (VB eats)))"])]
     ['( (S (NN dog) (VB eats)))']
     """
-    reader = _Reader(source, childless, on_error)
+    reader = _Reader(source, childless, on_error, Counter() if removed is None else removed)
     pending = iter(enumerate(lines, start=first_line))
     again: list[tuple[int, str]] = []  # lines to read once more after an error
     while True:
@@ -99,21 +102,11 @@ def read_tree(text: str) -> Tree:
     return trees[0]
 
 
-def read_tree_file(path: str | Path, encoding: str = "utf-8") -> Iterator[ReadTree]:
-    """Yield the trees of a file (``-``: standard input); raises BracketError, FileError."""
-    return read_trees(read_lines(path, encoding), source_name(path))
-
-
-def read_parse_file(path: str | Path, encoding: str = "utf-8") -> Iterator[ReadTree]:
-    """Yield a parser's output: as ``read_tree_file``, but an empty line is an empty parse.
-
-    That holds from the beginning of the file for as long as each tree is on one line.
-    """
-    return read_trees(parse_lines(read_lines(path, encoding)), source_name(path))
-
-
 def parse_lines(lines: Iterable[str]) -> Iterator[str]:
-    """The lines of a parser's output, ``(())`` for empty ones: see ``read_parse_file``."""
+    """The lines of a parser's output, ``(())`` for empty ones.
+
+    That holds from the beginning for as long as each tree is on one line.
+    """
     depth, one_a_line = 0, True
     waiting: list[str] = []  # empty lines and comments, until the next tree begins
     for line in lines:
@@ -175,7 +168,8 @@ def write_tree(tree: Tree | None, stream: TextIO) -> None:
     stream.write(f"{EMPTY_PARSE if tree is None else tree}\n")
 
 
-_MEND = "mend the brackets, or leave such trees out with: mbrparse binarize --on-error skip"
+LEAVE_OUT = "leave such trees out with: mbrparse binarize --on-error skip"
+_MEND = f"mend the brackets, or {LEAVE_OUT}"
 
 
 class _Reader:
@@ -184,12 +178,16 @@ class _Reader:
     def __init__(
         self,
         source: str,
-        childless: Callable[[Sequence[str | None]], bool] | None = None,
-        on_error: Callable[[BracketError], None] | None = None,
+        childless: Callable[[Sequence[str | None]], bool] | None,
+        on_error: Callable[[BracketError], None] | None,
+        removed: Counter[str],
     ) -> None:
         self.source = source
         self.childless = childless
         self.on_error = on_error
+        self.removed = removed
+        self.name, self.in_tag = "", False
+        self.hollow = False  # whether the open tree begins as (())
         self.fault: BracketError | None = None  # of a tree that is read to its end
         self.leaves: dict[tuple[str, str], Tree] = {}  # equal leaves are one object
         self.labels: list[str | None] = []
@@ -207,8 +205,7 @@ class _Reader:
         if not self.labels:
             if is_comment(line):
                 return []
-            self.began = number
-            self.since.clear()
+            line = self._begin(number, line)
         self.since.append((number, line))
         # Where trees have a line of their own, an open one that closes brackets has lost one.
         if self.labels and self.one_a_line and line.startswith("(") and ")" in self.since[0][1]:
@@ -223,7 +220,7 @@ class _Reader:
                 if children:
                     children[-1].append(leaf)
                 else:
-                    found.append(ReadTree(number, leaf))
+                    found.append(ReadTree(number, leaf, self.name))
             elif other == ")":
                 if not labels:
                     raise self._error(number, "closing bracket without an opening one")
@@ -232,8 +229,8 @@ class _Reader:
                     if tree is not None:
                         children[-1].append(tree)
                 elif not self._is_faulty():
-                    found.append(ReadTree(self.began, tree))
-            elif not other or (not labels and not other.strip(_BETWEEN)):
+                    found.append(ReadTree(self.began, tree, self.name))
+            elif not other:
                 continue
             elif other[0] == "(":
                 if not labels:
@@ -241,11 +238,7 @@ class _Reader:
                 labels.append(other[1:] or None)
                 children.append([])
             elif not labels:
-                # Without any tree before it is likely no file of trees, of which some could be left out.
-                remedy = (
-                    _MEND if found or self.has_trees else "trees are written in brackets: (S (NP ...) ...)"
-                )
-                raise self._error(number, f"text outside of brackets: {other[:40]!r}", remedy)
+                self._pass_over(number, other, bool(found))
             elif labels[-1] is None and not children[-1]:
                 labels[-1] = other
             else:
@@ -254,23 +247,53 @@ class _Reader:
             self.one_a_line, self.has_trees = found[0].line == number, True
         return found
 
+    def _begin(self, number: int, line: str) -> str:
+        """Begin where no tree is open; return the line without a tree's name and the tab after it."""
+        self.began, self.name, self.in_tag = number, "", False
+        self.since.clear()
+        if "\t" in line and (named := _NAMED.match(line)):
+            self.name, line = named[1], line[named.end() :]
+        return line
+
+    def _pass_over(self, number: int, token: str, after_tree: bool) -> None:
+        """Pass over a token between trees, or raise BracketError."""
+        if self.in_tag or token[0] == "<":
+            self.in_tag = not token.endswith(">")
+            self.removed[SGML] += not self.in_tag
+        elif token.strip(_BETWEEN):
+            # Without any tree before it is likely no file of trees, of which some could be left out.
+            is_first = not (after_tree or self.has_trees)
+            remedy = "trees are written in brackets: (S (NP ...) ...)" if is_first else _MEND
+            raise self._error(number, f"text outside of brackets: {token[:40]!r}", remedy)
+
     def _close(self, number: int) -> Tree | None:
         label, children = self.labels.pop(), self.children.pop()
+        if not children:
+            if label is None and (not self.labels or (self.labels == [None] and not self.children[-1])):
+                self.hollow = bool(self.labels)  # () alone, and in (()) the inner one
+            elif label is None or self.childless is None or not self.childless([*self.labels, label]):
+                what = (
+                    "empty brackets inside a tree"
+                    if label is None
+                    else f"constituent {label!r} without children"
+                )
+                self._refuse(self._error(number, what))
+            return None
+        if self.hollow and not self.labels:
+            self.hollow = False
+            self._refuse(self._error(number, "empty brackets inside a tree"))
         if len(children) > 1:
             return Tree(label or "", children)
-        if not children:
-            if label is None:
-                return None
-            if self.childless is None or not self.childless([*self.labels, label]):
-                fault = self._error(number, f"constituent {label!r} without children")
-                if self.on_error is None:
-                    raise fault
-                self.fault = self.fault or fault
-            return None
         only = children[0]
         if label is not None and not only.children and only.word is None:
             return Tree(label, word=only.label)
         return Tree(label or "", children)
+
+    def _refuse(self, fault: BracketError) -> None:
+        """Note the fault of the open tree, or raise it."""
+        if self.on_error is None:
+            raise fault
+        self.fault = self.fault or fault
 
     def _is_faulty(self) -> bool:
         """Whether a tree that ended has a fault, which is passed on."""
@@ -292,7 +315,7 @@ class _Reader:
         """Forget the open tree; return the lines to read again, from the next that begins a tree."""
         self.labels.clear()
         self.children.clear()
-        self.fault = None
+        self.fault, self.hollow = None, False
         later = self.since[1:]
         self.since = []
         for position, (_, line) in enumerate(later):

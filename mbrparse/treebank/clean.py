@@ -29,6 +29,8 @@ from mbrparse.files import read_lines, source_name
 from mbrparse.treebank.tree import Tree
 
 _PARTS = re.compile(r"\\.|.", re.DOTALL)
+_INDEX = re.compile(r"(?<=[^-=])[^\w](?=\d+$)")
+_ANGLED = re.compile(r"<[^<>]*>")
 
 
 class LabelMap:
@@ -119,12 +121,17 @@ class Categories:
         return self._named(label, *self._parts(label))
 
     def tag(self, label: str) -> str:
-        """The same of a tag: what follows a separator in it is no function, what goes before one is.
+        """The same of a tag: what follows a separator in it is no function, but a number is its index; what
+        goes before one is.
 
-        >>> Categories().tag("NS-D"), Categories("+", before=True).tag(">N+art")
-        ('NS-D', 'art')
+        >>> Categories().tag("NS-D"), Categories().tag("CONJ-2"), Categories("+", before=True).tag(">N+art")
+        ('NS-D', 'CONJ', 'art')
         """
-        return self._named(label, *(self._parts(label) if self.before else ("", label, "")))
+        if self.before:
+            return self._named(label, *self._parts(label))
+        index = _INDEX.search(label)
+        begin = index.start() if index and label[index.start()] in self.separators else len(label)
+        return self._named(label, "", label[:begin], label[begin:])
 
     def functions(self, label: str) -> frozenset[str]:
         """The functions of a constituent's label.
@@ -137,7 +144,11 @@ class Categories:
 
     def _parts(self, label: str) -> tuple[str, str, str]:
         """The part before the category, with its separator; the category; the part after it."""
-        match = _one_of(self.separators).search(label)
+        # Categories of categorial grammars have brackets, in which there are no functions: <PP-LGS/Sm>.
+        found = _one_of(self.separators).finditer(label)
+        inside = [match.span() for match in _ANGLED.finditer(label)] if "<" in label else []
+        outside = (one for one in found if not any(begin < one.start() < end for begin, end in inside))
+        match = next(outside, None)
         if match is None or match.start() == 0:  # -LRB- is a category
             return "", label, ""
         if not self.before:
@@ -216,12 +227,14 @@ def simplify(tree: Tree, unary: UnaryPolicy, how: Categories) -> Tree:
 
 def relabel(tree: Tree, how: Categories) -> Tree:
     """The tree with categories for labels."""
-    named: dict[str, str] = {}  # a treebank has few labels, many times each
+    named, tags = dict[str, str](), dict[str, str]()  # a treebank has few labels, many times each
 
     def leaf(node: Tree) -> Tree:
         if node.word is None:
             return node
-        tag = how.tag(node.label)
+        if node.label not in tags:
+            tags[node.label] = how.tag(node.label)
+        tag = tags[node.label]
         return node if tag == node.label else Tree(tag, word=node.word)
 
     def inner(node: Tree, children: list[Tree]) -> Tree:
@@ -229,8 +242,7 @@ def relabel(tree: Tree, how: Categories) -> Tree:
             named[node.label] = how.category(node.label)
         return Tree(named[node.label], children)
 
-    tags_stay = not how.before and how.label_map is None
-    return tree.fold(_itself if tags_stay else leaf, inner)
+    return tree.fold(leaf, inner)
 
 
 def unwrap(tree: Tree, wrappers: Set[str] = WRAPPERS) -> Tree:

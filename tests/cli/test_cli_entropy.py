@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from commandline import Command, grammar_text
 
-from mbrparse.treebank.brackets import read_tree_file
+from mbrparse.treebank.formats.formats import read_tree_file
 
 CATALAN = grammar_text("0.25 - S -> S S; 0.75 - S -> 'a'", start="S 1 -")
 FIGURES = """\

@@ -10,7 +10,7 @@ from tree_strategies import tokens
 
 from mbrparse import Parser, read_grammar
 from mbrparse.errors import MbrparseError, OptionsError, visible
-from mbrparse.treebank.brackets import read_parse_file
+from mbrparse.treebank.formats.formats import read_parse_file
 
 HOSTILE = "a\x1b[31m\x00\x07\x7f\x85\x9b2J\u2028\u2029\u202e\u200b\ufeff\xadb"
 """Colours, clears the screen, rings, ends a line four times, turns the writing round, and is not seen."""

@@ -38,11 +38,25 @@ def category(label: str) -> str:
 
 
 def name_of(node: Nested) -> str:
-    return category(node[0]) if isinstance(node, list) else str(node[0])
+    return category(node[0]) if isinstance(node, list) else without_index(str(node[0]))
+
+
+def without_index(tag: str) -> str:
+    """A tag without the number behind its last - or =."""
+    name, number = tag.rstrip("0123456789"), tag[len(tag.rstrip("0123456789")) :]
+    return name[:-1] if number and name[1:] and name[-1] in "-=" and name[-2] not in "-=" else tag
 
 
 def words_of(node: Nested) -> list[tuple[str, str]]:
-    return [leaf for child in node[1:] for leaf in words_of(child)] if isinstance(node, list) else [node]
+    return (
+        [leaf for child in node[1:] for leaf in words_of(child)]
+        if isinstance(node, list)
+        else [leaf_of(node)]
+    )
+
+
+def leaf_of(node: Nested) -> tuple[str, str]:
+    return without_index(node[0]), node[1]
 
 
 def constituents_of(node: Nested) -> list[Nested]:

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import msgspec
 
+from mbrparse.treebank.formats.formats import format_path
+
 
 @dataclass(frozen=True, slots=True)
 class Corpus:
@@ -82,8 +84,8 @@ def known_corpus(spec: str) -> Corpus | None:
 def corpus_path(spec: str) -> str:
     """The path in the name of a corpus; another name is the path itself.
 
-    >>> corpus_path("craft:CRAFT-5.0"), corpus_path("a.mrg")
-    ('CRAFT-5.0', 'a.mrg')
+    >>> corpus_path("craft:CRAFT-5.0"), corpus_path("tiger:a.xml"), corpus_path("a.mrg")
+    ('CRAFT-5.0', 'a.xml', 'a.mrg')
     """
     corpus = known_corpus(spec)
-    return spec.partition(":")[2] if corpus is not None and corpus.takes_path else spec
+    return spec.partition(":")[2] if corpus is not None and corpus.takes_path else format_path(spec)[1]

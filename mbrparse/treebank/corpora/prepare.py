@@ -17,10 +17,10 @@ from mbrparse.files import source_name
 from mbrparse.log import counted
 from mbrparse.treebank import clean
 from mbrparse.treebank.binarize import RIGHT_LINEAR, Binarization, binarize
-from mbrparse.treebank.brackets import read_parse_file
 from mbrparse.treebank.corpora.known_corpora import known_corpus
 from mbrparse.treebank.corpora.reading import SourceTree, no_trees, read_corpus
 from mbrparse.treebank.formats.conventions import AS_USUAL, CorpusReading, Removals
+from mbrparse.treebank.formats.formats import read_parse_file
 from mbrparse.treebank.heads import choose_heads
 from mbrparse.treebank.tree import Tree
 

@@ -35,14 +35,16 @@ from mbrparse.files import (
     source_name,
 )
 from mbrparse.treebank.corpora.known_corpora import CORPORA, Corpus, corpus_path, known_corpus
+from mbrparse.treebank.corpora.nltk_corpora import NLTK, is_plain, nltk_corpus, nltk_files, nltk_trees
 from mbrparse.treebank.formats.conventions import AS_USUAL, CorpusReading, Reading, Removals, conformed
-from mbrparse.treebank.formats.styles import STYLES, is_plain, nltk_corpus, nltk_files, nltk_trees
+from mbrparse.treebank.formats.formats import FORMATS, format_path, looked_at, recognized
+from mbrparse.treebank.formats.styles import STYLES
 from mbrparse.treebank.tree import Tree
 
-TREE_SUFFIXES = (".mrg", ".ptb", ".tree", ".psd", ".parse", ".tbf")
+TREE_SUFFIXES = FORMATS["brackets"].suffixes
 
-# A byte-order mark, white space, lines of comments, and then a bracket; in UTF-16 with zeros between.
-_BEGINS_WITH_BRACKET = re.compile(rb"(?:\xef\xbb\xbf|\xff\xfe|\xfe\xff)?(?:[\s\0]|#[^\n]*\n)*\(")
+# White space, lines of comments, and then a bracket.
+_BEGINS_WITH_BRACKET = re.compile(r"[\ufeff\s]*(?:#[^\n]*\n\s*)*\(")
 _BEGINNING = 4096
 _ZIPS = (b"PK\3\4", b"PK\5\6")  # with files, and with none
 _DAMAGED = "copy or download the zip once more"
@@ -176,10 +178,12 @@ def is_zip(path: Path) -> bool:
         return False
 
 
-def begins_with_bracket(file: TreeFile) -> bool:
-    """Whether the first thing in a file, comments apart, is an opening bracket."""
+def holds_trees(file: TreeFile) -> bool:
+    """Whether a file begins with a bracket, comments apart, or in another format of trees."""
     with file.open() as stream:
-        return _BEGINS_WITH_BRACKET.match(stream.read(_BEGINNING)) is not None
+        begins = stream.read(_BEGINNING)
+    text = begins.decode("utf-16" if begins[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8", "ignore")
+    return _BEGINS_WITH_BRACKET.match(text) is not None or recognized(text) != "brackets"
 
 
 def _of_trees(
@@ -191,15 +195,13 @@ def _of_trees(
         if within:
             return within
     visible = (file for file in inside if not file.inner_path.name.startswith("."))
-    found = found or list(filter(begins_with_bracket, visible))
+    found = found or list(filter(holds_trees, visible))
     if not found:
         kinds = ", ".join(
             sorted({f"*{file.inner_path.suffix or file.inner_path.name}" for file in inside})[:5]
         )
         remedy = (
-            f"none of its files ({kinds}) begins with a bracket"
-            if kinds
-            else "it holds no file at all: name another"
+            f"none of its files ({kinds}) begins as one" if kinds else "it holds no file at all: name another"
         )
         raise CorpusError(f"{kind} holds no file of trees", source=spec, remedy=remedy)
     return found
@@ -254,7 +256,7 @@ def read_corpus(
     corpus = known_corpus(spec)
     style = "penn" if corpus is None else corpus.style
     if corpus is None and spec.startswith("nltk:") and not is_plain(nltk_corpus(spec)):
-        style = "nltk"
+        style = NLTK
     written = STYLES[style].joined(how)
     if how.leaves is not None and not written.has_lemmas:
         names = ", ".join(known.spec for known in CORPORA if STYLES[known.style].has_lemmas)
@@ -262,20 +264,22 @@ def read_corpus(
             f"{spec} gives no lemmas that leaves could hold",
             remedy=f"these do: {names}; elsewhere `terminals_below` says where they are",
         )
-    reading = Reading(written, on_error, on_empty, Removals() if removed is None else removed)
+    reading = Reading(written, how, on_error, on_empty, Removals() if removed is None else removed)
     if spec.startswith("embedded:"):
         lines = io.StringIO(_embedded(spec, ".mrg").read_text("utf-8"))
-        return _read_lines(lines, spec, reading)
+        return _read_lines(lines, spec, reading, "brackets")
     if spec.startswith("nltk:"):
         return _read_nltk(spec, reading)
-    return _read_files(_files_of(spec, sections), how.encoding, reading)
+    name = format_path(spec)[0] or written.format
+    return _read_files(corpus_files(spec, sections), name, how.encoding, reading)
 
 
-def _files_of(spec: str, sections: str | None = None) -> Sequence[TreeFile]:
+def corpus_files(spec: str, sections: str | None = None) -> Sequence[TreeFile]:
     """The files of a corpus that is neither embedded nor NLTK's."""
     corpus = known_corpus(spec)
     if corpus is None:
-        return tree_files(spec)
+        name, path = format_path(spec)
+        return tree_files(path, FORMATS[name or "brackets"].suffixes)
     if corpus.name == "wsj":
         return [TreeFile(file) for file in wsj_files(spec, sections)]
     return tree_files(corpus_path(spec), corpus.suffixes or TREE_SUFFIXES, corpus.folders)
@@ -290,7 +294,7 @@ def corpus_digest(spec: str) -> str:
         for file, _, stream in nltk_files(spec):
             found.update(f"{file}\0".encode() + hashlib.sha256(stream.read()).digest())
     else:
-        for one in _files_of(spec):
+        for one in corpus_files(spec):
             with one.open() as stream:
                 content = hashlib.file_digest(cast("io.BytesIO", stream), "sha256")
             found.update(os.fsencode(one.inner_path.name) + b"\0" + content.digest())
@@ -315,21 +319,32 @@ def parse_sections(text: str) -> list[int]:
     return numbers
 
 
-def _read_files(files: Sequence[TreeFile], encodings: str, reading: Reading) -> Iterator[SourceTree]:
+def _read_files(
+    files: Sequence[TreeFile], name: str, encodings: str, reading: Reading
+) -> Iterator[SourceTree]:
     for file in files:
         bad, encoding = reading.bad_lines(), file.encoding(encodings)
         if not encodings.startswith(encoding):
             reading.removed.place = (file.source, 1)
             reading.removed[f"file read as {encoding}"] += 1
-        yield from _read_lines(file.lines(encoding, bad), file.source, reading, bad, encoding)
+        yield from _read_lines(file.lines(encoding, bad), file.source, reading, name, bad, encoding)
 
 
 def _read_lines(
-    lines: Iterable[str], source: str, reading: Reading, bad: list[int] | None = None, encoding: str = "utf-8"
+    lines: Iterable[str],
+    source: str,
+    reading: Reading,
+    name: str = "",
+    bad: list[int] | None = None,
+    encoding: str = "utf-8",
 ) -> Iterator[SourceTree]:
     """The trees of a file; one whose text holds what was on ``bad`` lines (``decode_lines``) is malformed."""
     reported: set[int] = set()
-    for line, tree, name in conformed(_placed(lines, source, reading.removed), source, reading):
+    if not name:
+        name, lines = looked_at(lines, reading.own)
+    read = nltk_trees if name == NLTK else FORMATS[name].read
+    trees = read(_placed(lines, source, reading.removed), source, reading)
+    for line, tree, named in conformed(trees, reading):
         if tree is None:
             if reading.on_empty is not None:
                 reading.on_empty(source, line)
@@ -338,7 +353,7 @@ def _read_lines(
             reported.update(here)
             reading.on_error(bad_bytes(source, here[0], encoding))
         else:
-            yield SourceTree(source, line, tree, name)
+            yield SourceTree(source, line, tree, named)
     for number in bad or ():
         if number not in reported:
             reading.removed.place = (source, number)
@@ -388,13 +403,14 @@ def _embedded(spec: str, suffix: str) -> Any:
 
 
 def _read_nltk(spec: str, reading: Reading) -> Iterator[SourceTree]:
-    if reading.conventions.read is nltk_trees:
-        yield from _read_lines((), spec, reading)
+    name = reading.conventions.format or "brackets"
+    if name == NLTK:
+        yield from _read_lines((), spec, reading, name)
         return
     for file, encoding, stream in nltk_files(spec):
         source, bad = f"{spec}/{file}", reading.bad_lines()
         lines = decode_lines(stream, source, encoding, bad)
-        yield from _read_lines(lines, source, reading, bad, encoding)
+        yield from _read_lines(lines, source, reading, name, bad, encoding)
 
 
 def read_inputs(specs: Sequence[str], encoding: str = "utf-8") -> Iterator[SourceTree]:

@@ -5,22 +5,34 @@ What is malformed in a treebank, and what is likely meant otherwise than it is r
 
 from __future__ import annotations
 
+import glob
 import re
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import chain, islice
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from mbrparse.arguments import checked
-from mbrparse.errors import CorpusError, MbrparseError
+from mbrparse.errors import MbrparseError
 from mbrparse.files import source_name
 from mbrparse.treebank import clean
 from mbrparse.treebank.corpora.known_corpora import CORPORA, corpus_path, known_corpus
 from mbrparse.treebank.corpora.prepare import OnError, Sanity
-from mbrparse.treebank.corpora.reading import SourceTree, find_corpora, no_trees, read_corpus
-from mbrparse.treebank.formats.conventions import AS_USUAL, NO_TEXT, CorpusReading, Removals
+from mbrparse.treebank.corpora.reading import (
+    SourceTree,
+    corpus_files,
+    find_corpora,
+    no_trees,
+    read_corpus,
+    tree_files,
+)  # fmt: skip
+from mbrparse.treebank.formats.conventions import AS_USUAL, CorpusReading, Removals
+from mbrparse.treebank.formats.formats import FORMATS, format_path, looked_at
+from mbrparse.treebank.formats.penn_historical import NO_TEXT
+from mbrparse.treebank.formats.styles import marked_style
 from mbrparse.treebank.tree import Tree
 
 TABLES = (
@@ -179,6 +191,8 @@ def treebank_statistics(
     return found
 
 
+# How many files of a corpus, and lines of each, say what its style is; lines of a last tree that are shown.
+_FILES, _LINES, _SHOWN = 3, 5000, 10
 _NOT_WORDS = {*NO_TEXT, "ID", "LEMMA", "META", "URL"}
 _PHRASE = "several words under one label, (NN a b): read as a phrase of words without tags"
 _HYPHEN = "most words have a hyphen inside: are they word-lemma?"
@@ -250,9 +264,7 @@ def _see(tree: Tree, suspicious: Removals, removed: Removals) -> None:
 
 
 def likely_reader(path: str, reading: CorpusReading = AS_USUAL) -> str:
-    """The name by which a path is best read: that of another style where half as much is wrong.
-
-    Only its first hundred trees are read.
+    """The name by which a path is best read: that of another style only where a file begins with its marks.
 
     >>> import pathlib, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -261,16 +273,39 @@ def likely_reader(path: str, reading: CorpusReading = AS_USUAL) -> str:
     ...     likely_reader(str(path)).removesuffix(str(path))
     'penn-historical:'
     """
+    if format_path(path)[0] or known_corpus(path):
+        return path
+    for file in tree_files(path)[:_FILES]:
+        encoding = file.encoding(reading.encoding)
+        name, lines = looked_at(islice(file.lines(encoding, []), _LINES), reading)
+        style = marked_style("".join(lines)) if name == "brackets" else "penn"
+        if style != "penn":
+            return next(f"{corpus.name}:{path}" for corpus in CORPORA if corpus.style == style)
+    return path
 
-    def faults(spec: str) -> float:
-        try:
-            found = check_treebank(spec, reading, lambda trees: islice(trees, 100))
-            return sum(one.number for one in found if one.kind != "removed") * (1 if spec == path else 2)
-        except CorpusError:
-            return float("inf")
 
-    names = [corpus.name for corpus in CORPORA if corpus.takes_path and corpus.style != "penn"]
-    return min((path, *(f"{name}:{path}" for name in ["penn-historical", *names])), key=faults)
+class FirstTree(NamedTuple):
+    """The first tree of a corpus as it is read, the lines that it stands on, and the format of its file."""
+
+    tree: Tree
+    written: str
+    format: str
+
+
+def first_tree(spec: str, reading: CorpusReading = AS_USUAL) -> FirstTree | None:
+    """The first tree of a corpus; None where it has none, or its files are not at a path."""
+    found = list(islice(read_corpus(spec, reading, on_error=lambda _: None), 2))
+    files = [] if spec.startswith(("nltk:", "embedded:")) else corpus_files(spec)
+    file = next((file for file in files if found and file.source == found[0].source), None)
+    if file is None:
+        return None
+    begins = found[0].line
+    same_file = len(found) > 1 and found[1].source == file.source
+    ends = max(found[1].line, begins + 1) if same_file else begins + _SHOWN
+    lines = list(islice(file.lines(file.encoding(reading.encoding), []), ends - 1))
+    name = format_path(spec)[0] or looked_at(lines, reading)[0]
+    written = " ".join(" ".join(lines[begins - 1 :]).split())
+    return FirstTree(found[0].tree, written, FORMATS[name].title)
 
 
 def readers_at(path: str) -> list[str]:
@@ -278,6 +313,8 @@ def readers_at(path: str) -> list[str]:
 
     Raises FileError where nothing is there.
     """
+    if format_path(path)[0] or known_corpus(path) or (glob.has_magic(path) and not Path(path).exists()):
+        return [path]
     found = [spec for name, specs in find_corpora([path]).items() for spec in specs if ":" not in name]
     plain = [spec for spec in found if (corpus := known_corpus(spec)) and corpus.style == "penn"]
     others = dict.fromkeys(map(corpus_path, found or [path])).keys() - map(corpus_path, plain)

@@ -1,12 +1,4 @@
-"""The Penn-Helsinki style: the parsed corpora of historical English, IcePaHC, and similar ones.
-
-A token of the text is a wrapper around its tree and ``(ID ...)``. Codes of the edition and comments
-(``(CODE <P_12>)``, ``(CODE {COM:...})``, ``(CODE *XXX*)``) may be anywhere in the tree. Empty elements
-have ordinary labels: ``0``, ``*``, ``*-1``, ``*T*-1``, ``*ICH*-2``, ``*con*``, ``*pro*`` ... A leaf of
-IcePaHC is ``word-lemma``; the deep format writes ``(N (ORTHO word) (LEMMA lemma))``. The two halves of a
-split word end and begin with ``$``, and stay so.
-
-How trees of a corpus are written: a row of conventions for each style, and what a user adds to it.
+"""How the trees of a corpus are written: a style's conventions, and what a user adds to them.
 
 From trees as they are written to those of text alone, by a reading's conventions; what goes is counted.
 """
@@ -17,84 +9,24 @@ import functools
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 from mbrparse.arguments import checked
-from mbrparse.errors import MbrparseError
-from mbrparse.treebank.brackets import ReadTree, read_trees
+from mbrparse.errors import BracketError, MbrparseError
+from mbrparse.treebank.brackets import LEAVE_OUT, ReadTree
 from mbrparse.treebank.clean import PENN_CATEGORIES, WRAPPERS, LabelMap
+from mbrparse.treebank.formats.penn_historical import named_characters, split_lemma, without_codes
 from mbrparse.treebank.tree import Tree
-
-#: What is no part of the text, whole: numbers of tokens, codes, line breaks, descriptions of the file.
-NO_TEXT = ("CODE", "CODING", "COMMENT", "LB", "METADATA", "VERSION", "FORMAT")
-#: *T*-1, *con*-D, *ICH*-2, *-1, *; 0, and 0-0 but for numbers. An asterisk that begins a word (a conjecture)
-#: is none of them.
-EMPTY = re.compile(r"[^ ]+ (?:\*[A-Za-z]*\*[-=\w]*|\*(?:[-=]\d+)?|0)|(?!NUM)[^ ]+ 0-0")
-
-# Codes in the place of a word, or inside one: <P_12>, {COM:sic}, <heading>, </paren>.
-_CODE = re.compile(r"\{[A-Za-z]+:[^{}]*\}|<[A-Z]+_[^<>]*>|</?(?:heading|font|paren|note|i|b|sup|sub)>")
-# Characters by their names, <dash>, <dash/> or </dash>.
-_TEXT_OF_CODE = {
-    "dash": "-",
-    "slash": "/",
-    "lparen": "-LRB-",
-    "rparen": "-RRB-",
-    "equal": "=",
-    "apostrophe": "'",
-    "asterisk": "*",
-}
-_NAMED = re.compile(rf"</?({'|'.join(_TEXT_OF_CODE)})/?>")
-_COMMENT_BEGINS, _COMMENT_ENDS = ("/*", "/~*"), ("*/", "*~/")
-
-
-def split_lemma(token: str) -> tuple[str, str]:
-    """Word and lemma of a leaf, the same twice where there is but one.
-
-    Of several hyphens the middle one parts them, so that both have as many; of an even number, the last.
-
-    >>> split_lemma("var-vera"), split_lemma(",-,"), split_lemma("-"), split_lemma("---")
-    (('var', 'vera'), (',', ','), ('-', '-'), ('-', '-'))
-    """
-    hyphens = [place for place, letter in enumerate(token) if letter == "-"]
-    if not hyphens:
-        return token, token
-    place = hyphens[len(hyphens) // 2] if len(hyphens) % 2 else hyphens[-1]
-    word, lemma = token[:place], token[place + 1 :]
-    return (word, lemma) if word and lemma else (token, token)
-
-
-def without_comments(lines: Iterable[str]) -> Iterator[str]:
-    """Lines in which those of CorpusSearch's comments are empty: from /* or /~* to */ or *~/."""
-    inside = False
-    for line in lines:
-        text = line.strip()
-        if inside or text.startswith(_COMMENT_BEGINS):
-            inside = not text.endswith(_COMMENT_ENDS)
-            yield "\n"
-        else:
-            yield line
-
-
-def without_codes(token: str) -> tuple[str, str]:
-    """A word without codes, empty where nothing else is there, and what was taken out of it, if anything."""
-    text = _CODE.sub("", token)
-    if text == token:
-        return text, ""
-    return (text, "code inside a word") if text.strip("-$") else ("", "code in the place of a word")
-
-
-def named_characters(text: str) -> str:
-    """A word with the characters that it names: a/b for a<slash>b."""
-    return _NAMED.sub(lambda match: _TEXT_OF_CODE[match[1]], text)
-
-
-ErrorHandler = Callable[[MbrparseError], None] | None
 
 #: What leaves hold where a corpus gives lemmas: the word, its lemma, or both with a hyphen between.
 Leaves = Literal["word", "lemma", "both"]
 
+#: The pattern of leaves that are words in brackets of their own.
+BRACKETED = "(word)"
+_BRACKETED = re.compile(r"\(([^\s()]+)\s+\(([^()]*[^\s()])\s*\)\s*\)")
 _LABELS = re.compile(r"(?:[^\s(),]+(?:,[^\s(),]+)*)?")
 _BELOW = re.compile(r"(?:[^\s(),=]+=?[^\s(),=]*|=[^\s(),=]+)?")
 
@@ -108,6 +40,10 @@ class CorpusReading:
     ``leaves`` is what they hold where there are lemmas; None: what is usual. Constituents and tags labelled
     ``drop`` are no text, roots labelled ``roots`` wrappers, and ``ids`` the names of trees.
     ``terminals_below`` is LEMMA=FORM, the labels of both below a tag; without FORM the form has none.
+    ``empty`` is a regular expression of words that are none. ``leaf`` is one of leaves as they are written,
+    with groups named ``word``, ``tag`` and ``id``; or ``(word)``: words have brackets of their own. ``field``
+    is that of a tree in JSON lines and tables, ``column`` the number of that with bracket parts. A
+    ``discontinuous`` tree is made continuous by raising, or refused.
 
     Raises MbrparseError for what means nothing.
     """
@@ -118,16 +54,33 @@ class CorpusReading:
     roots: str = ""
     ids: str = ""
     terminals_below: str = ""
+    empty: str = ""
+    leaf: str = ""
+    field: str = ""
+    column: int | None = None
+    discontinuous: Literal["raise", "refuse"] = "raise"
 
     def __post_init__(self) -> None:
-        if self.leaves is not None and self.leaves not in get_args(Leaves):
-            raise MbrparseError(f"leaves is one of {', '.join(get_args(Leaves))}, not {self.leaves!r}")
         for text in (self.drop, self.roots, self.ids):
             if not _LABELS.fullmatch(text):
                 raise MbrparseError(f"{text!r} is no list of labels such as META,CODE*")
         if not _BELOW.fullmatch(self.terminals_below):
             remedy = "lemma=form reads (NN (form dogs) (lemma dog)), lemma= reads (NN dogs (lemma dog))"
             raise MbrparseError(f"{self.terminals_below!r} is not LEMMA=FORM", remedy=remedy)
+        if self.column is not None and self.column < 1:
+            raise MbrparseError(f"`column={self.column}`: columns are counted from 1")
+        for text in (self.empty, self.leaf):
+            try:
+                named = re.compile(text).groupindex
+            except (re.error, RecursionError, OverflowError) as error:
+                raise MbrparseError(f"{text!r} is no regular expression ({error})") from None
+        if self.leaf not in ("", BRACKETED) and not (
+            "word" in named and named.keys() <= {"word", "tag", "id"}
+        ):
+            raise MbrparseError(
+                f"leaf {self.leaf!r} does not say what is the word",
+                remedy="dog/NN is read by (?P<word>.+)/(?P<tag>.+); (NN (dog)) by (word)",
+            )
 
     def unmatched(self, removed: Iterable[str]) -> list[str]:
         """The labels to drop that nothing had of what was removed."""
@@ -177,18 +130,34 @@ class Removals(Counter[str]):
 class Reading:
     """How a corpus is read, and what was taken from its trees on the way.
 
-    ``on_error`` is called with malformed trees, which raise MbrparseError without it; ``on_empty`` with the
-    source and line of each empty parse. ``removed`` counts by kind; labels that go are ``dropped``.
+    ``own`` is what the user says, which ``conventions`` have already. ``on_error`` is called with malformed
+    trees, which raise MbrparseError without it; ``on_empty`` with the source and line of each empty parse.
+    ``removed`` counts by kind; labels that go are ``dropped``.
     """
 
     conventions: Conventions
-    on_error: ErrorHandler = None
+    own: CorpusReading = AS_USUAL
+    on_error: Callable[[MbrparseError], None] | None = None
     on_empty: Callable[[str, int], None] | None = None
     removed: Removals = field(default_factory=Removals)
     dropped: Callable[[str], bool] = field(init=False)
 
     def __post_init__(self) -> None:
         self.dropped = fitting((*self.conventions.drop, *self.conventions.ids))
+
+    @contextmanager
+    def refusing(self, what: str, source: str, line: int) -> Iterator[None]:
+        """What fails within is a malformed tree: BracketError, raised or passed to ``on_error``."""
+        try:
+            yield
+        except MbrparseError:
+            raise
+        except (ValueError, KeyError, RecursionError, SyntaxError) as error:  # SyntaxError: of XML
+            why = f"{error} is missing" if isinstance(error, KeyError) else error
+            malformed = BracketError(f"{what} ({why})", source=source, line=line, remedy=LEAVE_OUT)
+            if self.on_error is None:
+                raise malformed from None
+            self.on_error(malformed)
 
     def bad_lines(self) -> list[int] | None:
         """A list for a file's lines that are no text (``decode_lines``); None where these end the reading."""
@@ -202,25 +171,19 @@ class Reading:
         return True
 
 
-def read_brackets(lines: Iterable[str], source: str, reading: Reading) -> Iterator[ReadTree]:
-    """Yield the trees as they are written."""
-    how = reading.conventions
-    lines = without_comments(lines) if how.codes else lines
-    lines = map(how.respell, lines) if how.respell else lines
-    return read_trees(lines, source, reading.on_error, childless=reading.passes)
-
-
 @dataclass(frozen=True, slots=True)
 class Conventions:
-    """How the trees of a corpus are written.
+    """How the trees of a corpus are written: its style.
 
-    ``read`` makes trees of a file's lines, each of which ``respell`` changes. For ``drop``, ``roots`` and
-    ``ids`` see CorpusReading. ``lemmas`` are second below a tag, or behind the word and a hyphen, or known to
-    ``read``; or ``lemma`` and ``form`` are their labels. ``empty`` fits empty elements: tag, blank and word.
-    ``codes``: there are those of editions, comments and words that are missing (``penn_historical``).
+    ``format`` is that of its files (``formats``), empty: what they look like. ``respell`` changes each line.
+    For ``drop``, ``roots`` and ``ids`` see CorpusReading. ``lemmas`` are second below a tag, or behind the
+    word and a hyphen, or known to the format's reader; or ``lemma`` and ``form`` are their labels. ``empty``
+    fits empty elements: tag, blank and word; ``leaf`` is as in CorpusReading. ``codes``: there are those of
+    editions, comments and words that are missing (``penn_historical``). ``marks`` says whether a text is in
+    this style, by what no other one has.
     """
 
-    read: Callable[[Iterable[str], str, Reading], Iterator[ReadTree]] = read_brackets
+    format: str = ""
     respell: Callable[[str], str] | None = None
     drop: tuple[str, ...] = ()
     roots: tuple[str, ...] = ()
@@ -229,8 +192,10 @@ class Conventions:
     lemma: str = ""
     form: str = ""
     leaves: Leaves | None = None
-    empty: re.Pattern[str] | None = None
+    empty: str = ""
+    leaf: str = ""
     codes: bool = False
+    marks: Callable[[str], bool] | None = None
 
     @property
     def has_lemmas(self) -> bool:
@@ -248,7 +213,15 @@ class Conventions:
             lemma=lemma,
             form=form,
             leaves=own.leaves or self.leaves,
+            empty="|".join(filter(None, (self.empty, own.empty and f"[^ ]* (?:{own.empty})"))),
+            leaf="" if own.leaf == BRACKETED else own.leaf or self.leaf,
+            respell=_unbracketed if own.leaf == BRACKETED else self.respell,
         )
+
+
+def _unbracketed(line: str) -> str:
+    """A line with (NN dog) for (NN (dog)), and _ for a blank inside the word."""
+    return _BRACKETED.sub(lambda match: f"({match[1]} {'_'.join(match[2].split())})", line)
 
 
 def leaf_word(word: str, lemma: str | None, leaves: Leaves | None) -> str:
@@ -264,19 +237,21 @@ _KIND = re.compile(r"\*[^*]*\*|[*0]")
 _TAKEN = {"word": "lemma", "lemma": "word", "both": "space before a lemma"}
 
 
-def conformed(lines: Iterable[str], source: str, reading: Reading) -> Iterator[ReadTree]:
+def conformed(trees: Iterator[ReadTree], reading: Reading) -> Iterator[ReadTree]:
     """Yield the trees of a file by the conventions of its reading; those without text are left out."""
     how, removed = reading.conventions, reading.removed
-    trees = how.read(lines, source, reading)
     labels = how.drop or how.roots or how.ids or how.lemma or how.form
-    if not (labels or how.empty or how.codes or how.lemmas == "second"):
+    if not (labels or how.empty or how.leaf or how.codes or how.lemmas == "second"):
         yield from trees
         return
     is_name, is_root = fitting(how.ids), fitting(how.roots)
-    leaf, inner = partial(_leaf, reading), partial(_inner, reading)
+    pattern, empty = re.compile(how.leaf) if how.leaf else None, re.compile(how.empty) if how.empty else None
+    leaf, inner = partial(_leaf, reading, pattern, empty), partial(_inner, reading)
     for line, tree, name in trees:
-        found = None if tree is None else tree.fold(leaf, inner)
-        if tree is None or found is None:
+        if tree is None:
+            continue  # what is in it was counted
+        found = tree.fold(leaf, inner)
+        if found is None:
             removed["token without text"] += 1
             continue
         while len(found.children) == 1 and is_root(found.label):
@@ -291,18 +266,24 @@ def conformed(lines: Iterable[str], source: str, reading: Reading) -> Iterator[R
         yield ReadTree(line, found, name or next(names, ""))
 
 
-def _leaf(reading: Reading, node: Tree) -> Tree | None:
-    """A leaf's text; None where it is none."""
+def _leaf(
+    reading: Reading, pattern: re.Pattern[str] | None, empty: re.Pattern[str] | None, node: Tree
+) -> Tree | None:
+    """A leaf's text, and where a leaf has a tag in it, below the node's label; None where it is no text."""
     how, removed = reading.conventions, reading.removed
     if node.word is not None and reading.dropped(node.label):
         removed[f"({node.label})"] += 1
         return None
-    token = text = node.label if node.word is None else node.word
-    if how.empty is not None and how.empty.fullmatch(f"{node.label} {token}"):
-        removed[_KIND.findall(token)[0]] += 1
+    tag, token = ("", node.label) if node.word is None else (node.label, node.word)
+    text, parts = token, {}
+    if pattern is not None and (match := pattern.fullmatch(token)):
+        parts = match.groupdict()
+        text, tag = parts["word"] or "_", parts.get("tag") or tag
+    if empty is not None and empty.fullmatch(f"{tag or text} {text}"):
+        removed[_KIND.findall(text)[0] if _KIND.search(text) else f"empty word {text}"] += 1
         return None
     if how.codes:
-        text, code = without_codes(token)
+        text, code = without_codes(text)
         if code:
             removed[code] += 1
         if not text:
@@ -312,7 +293,8 @@ def _leaf(reading: Reading, node: Tree) -> Tree | None:
     text = named_characters(text) if how.codes else text
     if text == token:
         return node
-    return Tree(text) if node.word is None else Tree(node.label, word=text)
+    written = Tree(tag, word=text) if tag else Tree(text)
+    return Tree(node.label, [written]) if parts.get("tag") and node.word is not None else written
 
 
 def _inner(reading: Reading, node: Tree, children: list[Tree | None]) -> Tree | None:

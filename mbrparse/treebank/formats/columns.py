@@ -1,0 +1,86 @@
+"""Tables of one word a line with a column of bracket parts: CoNLL-2012 and others.
+
+A part such as ``(S(NP*)`` has the word in the place of ``*``; ``*`` alone is a word of the open constituent.
+Sentences have empty lines between them, and lines that begin with ``#`` are comments. The tag stands in the
+column before the parts, the word in the one before that; of two columns the first has words, which then are
+terminals.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from itertools import chain
+
+from mbrparse.treebank.brackets import ReadTree
+from mbrparse.treebank.formats.conventions import Reading
+from mbrparse.treebank.formats.discontinuous import written
+from mbrparse.treebank.tree import Tree
+
+_PART = re.compile(r"((?:\([^\s()*]*)*)\*(\)*)")
+_DOCUMENT = re.compile(r"#begin document \(?([^;\s)]*)\)?(?:; *part +(\S+))?")
+
+
+def part_columns(rows: list[list[str]]) -> list[int]:
+    """The columns (from 0) of a sentence that have bracket parts which make one tree."""
+    found = []
+    for column in range(1, min(map(len, rows), default=0)):
+        parts = [_PART.fullmatch(row[column]) for row in rows]
+        depth, ends = 0, False
+        for part in parts:
+            depth = -1 if part is None or ends else depth + part[1].count("(") - len(part[2])
+            ends = depth == 0
+            if depth < 0:
+                break
+        if ends:
+            found.append(column)
+    return found
+
+
+def read_columns(lines: Iterable[str], source: str, reading: Reading) -> Iterator[ReadTree]:
+    """Yield the trees; those of a document are named by it, its part and their number."""
+    column = None if reading.own.column is None else reading.own.column - 1
+    rows: list[list[str]] = []
+    began, document, sentences = 1, "", 0
+    for number, line in enumerate(chain(lines, ["\n"]), start=1):
+        fields = line.split()
+        if line.startswith("#") and not rows:
+            if begins := _DOCUMENT.match(line):
+                document, sentences = "/".join(filter(None, begins.groups())), 0
+        elif fields:
+            began = began if rows else number
+            rows.append(fields)
+        elif rows:
+            sentences += 1
+            name = f"{document}/{sentences}" if document else ""
+            with reading.refusing("no tree in columns", source, began):
+                if column is None:
+                    column = next(iter(part_columns(rows)), None)
+                if column is None:
+                    raise ValueError("no column of bracket parts, such as (S(NP*)")
+                yield ReadTree(began, _tree(rows, column), name)
+            rows = []
+
+
+def _tree(rows: list[list[str]], column: int) -> Tree:
+    open_labels: list[str] = []
+    children: list[list[Tree]] = [[]]
+    for row in rows:
+        if not 0 < column < len(row):
+            raise ValueError(f"no column {column + 1} in: {' '.join(row)}")
+        part = _PART.fullmatch(row[column])
+        if part is None or (not open_labels and children[0]):
+            raise ValueError(f"{row[column]!r} is no part of one tree")
+        for label in part[1].split("(")[1:]:
+            open_labels.append(label)
+            children.append([])
+        word = written(row[max(column - 2, 0)])
+        children[-1].append(Tree(word) if column == 1 else Tree(written(row[column - 1]), word=word))
+        for _ in part[2]:
+            if not open_labels:
+                raise ValueError("closing bracket without an opening one")
+            inside = children.pop()
+            children[-1].append(Tree(open_labels.pop(), inside))
+    if open_labels or len(children[0]) != 1:
+        raise ValueError("unbalanced brackets")
+    return children[0][0]

@@ -1,0 +1,66 @@
+"""The export format of NEGRA, TIGER and TüBa-D/Z, versions 3 and 4: a line a node, with its parent's number.
+
+An edge's label becomes the function of the constituent below it (``NP-SB``); that of a word is left out, and
+so are secondary edges, comments and tables of labels. Words below node 0 are punctuation.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from mbrparse.treebank.brackets import ReadTree
+from mbrparse.treebank.formats.conventions import Reading
+from mbrparse.treebank.formats.discontinuous import SentenceGraph
+from mbrparse.treebank.tree import Tree
+
+_NODE = re.compile(r"#(\d{3,})")
+_COMMENT = re.compile(r"\s%%.*")
+
+
+def read_export(lines: Iterable[str], source: str, reading: Reading) -> Iterator[ReadTree]:
+    """Yield the trees between ``#BOS`` and ``#EOS``, with the number of their sentence."""
+    sentence: list[list[str]] | None = None
+    began, name, lemmas = 0, "", False
+    for number, line in enumerate(lines, start=1):
+        fields = _COMMENT.sub("", line).split()
+        if not fields:
+            continue
+        if fields[0] == "#FORMAT":
+            lemmas = fields[1:2] == ["4"]
+        elif fields[0] == "#BOS" or (fields[0] == "#EOS" and sentence is not None):
+            if sentence is not None:
+                with reading.refusing("no tree of the export format", source, began):
+                    if fields[0] == "#BOS":
+                        raise ValueError("no #EOS")
+                    yield ReadTree(began, _tree(sentence, lemmas, reading), name)
+            sentence, began, name = ([] if fields[0] == "#BOS" else None), number, "".join(fields[1:2])
+        elif sentence is not None:
+            sentence.append(fields)
+    if sentence is not None:
+        with reading.refusing("no tree of the export format", source, began):
+            raise ValueError("no #EOS")
+
+
+def _tree(lines: list[list[str]], lemmas: bool, reading: Reading) -> Tree:
+    """The tree of a sentence's lines: word, lemma in version 4, tag, morphology, edge, parent, then pairs of
+    secondary edges."""
+    graph = SentenceGraph(reading)
+    edges = []
+    for place, fields in enumerate(lines):
+        if len(fields) < 5 + lemmas:
+            raise ValueError(f"{len(fields)} fields: {' '.join(fields)}")
+        word, lemma = fields[0], fields[1] if lemmas else None
+        tag, _, edge, parent, *secondary = fields[1 + lemmas :]
+        node = _NODE.fullmatch(word)
+        name = node[1] if node else f"word {place}"
+        if node:
+            graph.add_constituent(name, tag)
+        else:
+            graph.add_word(name, word, tag, lemma)
+        graph.secondary += len(secondary) // 2
+        if parent != "0":
+            edges.append((name, parent, edge))
+    for one in edges:
+        graph.add_edge(*one)
+    return graph.tree()
