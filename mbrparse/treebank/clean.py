@@ -30,7 +30,6 @@ from mbrparse.treebank.tree import Tree
 
 _PARTS = re.compile(r"\\.|.", re.DOTALL)
 _INDEX = re.compile(r"(?<=[^-=])[^\w](?=\d+$)")
-_ANGLED = re.compile(r"<[^<>]*>")
 
 
 class LabelMap:
@@ -146,9 +145,7 @@ class Categories:
         """The part before the category, with its separator; the category; the part after it."""
         # Categories of categorial grammars have brackets, in which there are no functions: <PP-LGS/Sm>.
         found = _one_of(self.separators).finditer(label)
-        inside = [match.span() for match in _ANGLED.finditer(label)] if "<" in label else []
-        outside = (one for one in found if not any(begin < one.start() < end for begin, end in inside))
-        match = next(outside, None)
+        match = next((one for one in found if _is_outside(label, one.start())), None)
         if match is None or match.start() == 0:  # -LRB- is a category
             return "", label, ""
         if not self.before:
@@ -184,6 +181,11 @@ def categories(functions: str, convention: str = PENN, label_map: LabelMap | Non
             remedy="after:-= cuts NP-SBJ to NP, before:+ cuts UTT+np to np",
         )
     return Categories(separators, order == "before", functions == KEEP, label_map)
+
+
+def _is_outside(label: str, place: int) -> bool:
+    """Whether a place of a label is in no angled brackets."""
+    return label.count("<", 0, place) <= label.count(">", 0, place) or ">" not in label[place:]
 
 
 def _one_of(characters: str) -> re.Pattern[str]:

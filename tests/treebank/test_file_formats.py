@@ -195,10 +195,11 @@ def test_a_style_is_advised_by_its_marks_alone() -> None:
     assert marked_style(units) == "atis"
     assert marked_style("( (IP (N hundar) (V gelta)) (ID A,.1))") == "penn-historical"
     assert marked_style("( (IP (N hundar-hundur) (V gelta-gelta)) (ID A,.1))") == "icepahc"
+    assert marked_style("(NP  (NN\t(kopi)) (SBAR  (SC\t(untuk)) (S  (NP-SBJ  (*)))))") == "indonesian"
+    assert marked_style("(S (N {turkish=Kedi}{english=Cat}) (V {turkish=uyur}))") == "turkish"
     for plain in (
         "( (S (NP (DT the) (NN inn)) (VP (VBD was) (NP (CD 0) (NNS rooms))) (. .)) )",
         "((S (NP (NNP Ann)) (VP (VBD slept)))(? ?))",
-        "(NP  (NN\t(kopi)) (SBAR  (SC\t(untuk)) (S  (NP-SBJ  (*)))))",
     ):
         assert marked_style(plain) == "penn"
 

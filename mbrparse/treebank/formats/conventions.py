@@ -215,11 +215,11 @@ class Conventions:
             leaves=own.leaves or self.leaves,
             empty="|".join(filter(None, (self.empty, own.empty and f"[^ ]* (?:{own.empty})"))),
             leaf="" if own.leaf == BRACKETED else own.leaf or self.leaf,
-            respell=_unbracketed if own.leaf == BRACKETED else self.respell,
+            respell=without_own_brackets if own.leaf == BRACKETED else self.respell,
         )
 
 
-def _unbracketed(line: str) -> str:
+def without_own_brackets(line: str) -> str:
     """A line with (NN dog) for (NN (dog)), and _ for a blank inside the word."""
     return _BRACKETED.sub(lambda match: f"({match[1]} {'_'.join(match[2].split())})", line)
 

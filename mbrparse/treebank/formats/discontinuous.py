@@ -29,7 +29,7 @@ RAISED = "constituent raised out of one with a gap"
 VIRTUAL_ROOT = "VROOT"
 SECONDARY = "secondary edge"
 EDGE_OF_WORD = "edge label of a word"
-_HEAD = "HD"
+_HEADS = ("HD", "hd")
 _NO_LABEL = ("", "--")
 _LEAF = re.compile(r"([0-9]+)=(.*)", re.DOTALL)
 _BRACKETS = str.maketrans({"(": "-LRB-", ")": "-RRB-"})
@@ -220,11 +220,11 @@ class SentenceGraph:
     def _node(self, name: str, order: dict[str, int]) -> Phrase | Word:
         _, edge = self._parents.get(name, ("", ""))
         if name in self._words:
-            return Word(order[name], self._words[name], edge == _HEAD)
+            return Word(order[name], self._words[name], edge in _HEADS)
         label = self._constituents[name]
         label = label if edge in _NO_LABEL else f"{label}-{written(edge)}"
         children = [self._node(child, order) for child in self._children.get(name, [])]
-        return Phrase(label, children, edge == _HEAD)
+        return Phrase(label, children, edge in _HEADS)
 
 
 def _size(node: Phrase | Word) -> int:

@@ -27,7 +27,7 @@ def read_export(lines: Iterable[str], source: str, reading: Reading) -> Iterator
         if not fields:
             continue
         if fields[0] == "#FORMAT":
-            lemmas = fields[1:2] == ["4"]
+            lemmas = fields[1:2] == ["4"]  # without a line of its own, the parents' column says so
         elif fields[0] == "#BOS" or (fields[0] == "#EOS" and sentence is not None):
             if sentence is not None:
                 with reading.refusing("no tree of the export format", source, began):
@@ -47,6 +47,7 @@ def _tree(lines: list[list[str]], lemmas: bool, reading: Reading) -> Tree:
     secondary edges."""
     graph = SentenceGraph(reading)
     edges = []
+    lemmas = lemmas or any(len(fields) > 5 and not fields[4].isdecimal() for fields in lines)
     for place, fields in enumerate(lines):
         if len(fields) < 5 + lemmas:
             raise ValueError(f"{len(fields)} fields: {' '.join(fields)}")

@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import chain
 
 from mbrparse.treebank.brackets import ReadTree, read_trees
-from mbrparse.treebank.formats.conventions import Conventions, Reading
+from mbrparse.treebank.formats.conventions import Conventions, Reading, without_own_brackets
 from mbrparse.treebank.formats.penn_historical import EMPTY, NO_TEXT
 
 COMMENT = "#"
@@ -67,6 +67,17 @@ def _is_icepahc(text: str) -> bool:
     return _is_historical(text) and 2 * sum(map(bool, map(_HYPHENED.fullmatch, words))) > len(words)
 
 
+_LEAF, _BRACKETED = (
+    re.compile(r"\([^\s()]+\s+[^\s()]+\s*\)"),
+    re.compile(r"\([^\s()]+\s+\([^\s()]+\s*\)\s*\)"),
+)
+
+
+def _has_bracketed_words(text: str) -> bool:
+    """Whether most words have brackets of their own; those of two words look like a tag and a word."""
+    return len(_BRACKETED.findall(text)) > len(_LEAF.findall(text))
+
+
 _HISTORICAL = Conventions(
     drop=NO_TEXT,
     roots=("",),
@@ -102,6 +113,19 @@ STYLES: dict[str, Conventions] = {
     ),
     "floresta": Conventions("floresta"),
     "alpino": Conventions("alpino", lemmas="read"),
+    # A word has brackets of its own, (NN (dog)); so have empty elements, also where no tag is above them.
+    "indonesian": Conventions(
+        drop=("0", "\\**"),
+        empty=r"[^ ]+ (?:\*\S*|0)",
+        respell=without_own_brackets,
+        marks=_has_bracketed_words,
+    ),
+    # A leaf is layers of annotation, {turkish=Kedi}{english=Cat}.
+    "turkish": Conventions(
+        leaf=r".*\{turkish=(?P<word>[^{}]*)\}.*",
+        empty=r"[^ ]* \*NONE\*",
+        marks=_holding(r"\{turkish=[^{}]*\}"),
+    ),
     # A leaf is word/tag, or as in the Penn Treebank; the tag XXX is of traces; units are no trees.
     "atis": Conventions(
         drop=("END_OF_TEXT_UNIT", "@*/CD"),
