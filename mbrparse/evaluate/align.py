@@ -174,6 +174,8 @@ class Sides:
 
     def __init__(self) -> None:
         self._sources: list[tuple[str, set[str], set[str]]] = []  # labels, and those of roots
+        # By source, lines that leave brackets open, and those that close more than they open.
+        self._open, self._closed = Counter[str](), Counter[str]()
 
     def watch(self, source: TreeSource) -> TreeSource:
         """The source, seen as it is read."""
@@ -187,6 +189,9 @@ class Sides:
             found = _OPENING.findall(line)
             labels.update(found)
             roots.update(found[:1])
+            opened = line.count("(") - line.count(")")
+            self._open[source.source] += opened > 0
+            self._closed[source.source] += opened < 0
 
         return seen(source, see, see_line)
 
@@ -196,6 +201,12 @@ class Sides:
         ``counts`` says whether a wrapper does, ``binarized`` whether binarized trees stay so. All that is
         said is of what was read.
         """
+        for name in +self._open & +self._closed:
+            number = self._open[name]
+            log.warn(
+                f"{name}: brackets stay open at the end of {log.counted(number, 'line')}, and each line is a "
+                "tree for EVALB; mbrparse debinarize writes a tree that stands on several lines on one"
+            )
         (gold, known, gold_roots), *parses = self._sources
         plain = {re.split("[-=]", label, maxsplit=1)[0] for label in known} | known
         wrappers = {label for label in clean.WRAPPERS if label and counts(label)}

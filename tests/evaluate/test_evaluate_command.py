@@ -226,3 +226,10 @@ def test_trees_that_are_not_what_they_look_like(command: Command, case: str) -> 
         mp.compare([read_tree(gold)], [read_tree(parse)], profile=profile)
     told = "".join(str(one.message) for one in caught)
     assert told == warning.replace("gold.mrg", "the gold").replace("parse.mrg", "parses")
+
+
+def test_evalb_says_where_a_tree_stands_on_several_lines(command: Command, folder: Path) -> None:
+    (folder / "gold.mrg").write_text("(S (A a)\n (B b))\n")
+    (folder / "parse.mrg").write_text("(S (A a) (B b))\n")
+    said = command("evaluate --evalb COLLINS.prm gold.mrg parse.mrg").err
+    assert "gold.mrg: brackets stay open at the end of 1 line, and each line is a tree for EVALB" in said

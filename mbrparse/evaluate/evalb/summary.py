@@ -218,7 +218,8 @@ def _scores(
                 raise here.error(
                     InputMismatchError,
                     f"the {ends} before this {here.unit} of the {whose}",
-                    "give one line for each gold tree (an empty one where there is no parse)",
+                    "give one line for each gold tree (an empty one where there is no parse); mbrparse "
+                    "debinarize writes a tree that stands on several lines on one",
                 )
             longer = "gold" if theirs is None else "test"
             error(f"Number of lines unmatch (too many lines in {longer} file)")
