@@ -219,6 +219,8 @@ def _prepared(
         binarization = replace(binarization, chains=how.unary)
     for placed in trees:
         bare = clean.without_traces(placed.tree)
+        if bare is not placed.tree:
+            _count_removed(placed.tree, bare, statistics.removed)
         if bare is None:
             statistics.dropped["empty"] += 1
             continue
@@ -235,6 +237,19 @@ def _prepared(
             driven = binarization.heads
             heads = None if driven is None else choose_heads(bare, driven.rules, categories)
             yield placed._replace(tree=binarize(cleaned, binarization, heads))
+
+
+def _count_removed(tree: Tree, bare: Tree | None, removed: Removals) -> None:
+    """Count the traces and wrappers that were taken from a tree."""
+    leaves = tree.leaves()
+    traces = len(leaves) - (0 if bare is None else len(bare.leaves()))
+    if traces:
+        removed[f"trace {clean.TRACE}"] += traces
+    while len(tree.children) == 1 and tree.label in clean.WRAPPERS:
+        removed[f"wrapper {tree.label or '( )'}"] += 1
+        tree = tree.children[0]
+    if not tree.label and len(tree.children) > 1:
+        removed["wrapper around several trees, which stays"] += 1
 
 
 @checked
