@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import pandas as pd
@@ -23,15 +23,21 @@ from mbrparse.grammar.unknown_words import is_unknown
 from mbrparse.local_settings import no_local_settings
 from mbrparse.treebank.labels import state_of
 
-if TYPE_CHECKING:
-    from mbrparse.decode.span_posteriors import Posteriors
-
 #: Background colours of terminals (of 256) for a posterior of nothing up to one.
 _SHADES = (231, 230, 229, 228, 222, 215, 209, 203)
 _WIDEST_WORD = 12
 _CELL = 0.62  # inches
 _LEGEND = "posterior of the most probable label"
 _LABELLED = 40  # words: beyond, labels in the cells could not be read
+
+
+class ConstituentPosteriors(Protocol):
+    """The posteriors of a sentence's constituents, one by one and summed over labels."""
+
+    @property
+    def frame(self) -> pd.DataFrame: ...
+
+    def bracketed(self, start: int, end: int) -> float: ...
 
 
 class PictureCell(NamedTuple):
@@ -44,7 +50,9 @@ class PictureCell(NamedTuple):
     total: float
 
 
-def cells(posteriors: Posteriors, threshold: float = 0.01, every_label: bool = False) -> list[PictureCell]:
+def cells(
+    posteriors: ConstituentPosteriors, threshold: float = 0.01, every_label: bool = False
+) -> list[PictureCell]:
     """The spans that have a constituent of at least this posterior, by start and end.
 
     Over one terminal they are constituents too (of unary rules), no preterminals; of equal labels the

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterable, Iterator
-from itertools import chain
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -24,10 +23,9 @@ from mbrparse.treebank.formats import (
 from mbrparse.treebank.formats.conventions import AS_USUAL, Conventions, CorpusReading, Reading
 from mbrparse.treebank.formats.penn_historical import without_comments
 
-# How much of a file says what it is: lines are read until they have so many characters, or end a tree.
-_BEGINNING = 4096
+# How much of a file says what it is: lines are read until they have so many characters; no more is looked at.
+_BEGINNING, _MOST = 4096, 1 << 16
 
-_LAST_IN_BRACKET = re.compile(r"([^\s()]+)\)")
 _DISC_LEAF = re.compile(r"[0-9]+=.*")
 
 
@@ -62,19 +60,14 @@ def _is_columns(text: str) -> bool:
     return bool(columns.part_columns(rows))
 
 
-def _is_json_lines(text: str) -> bool:
-    line = next((line for line in text.splitlines() if line.strip()), "")
-    try:
-        return line.lstrip()[:1] in ("{", "[") and isinstance(json.loads(line), dict | list)
-    except (ValueError, RecursionError):
-        return False
-
-
 def _is_discbracket(text: str) -> bool:
-    leaves = _LAST_IN_BRACKET.findall(text)
+    """Whether what stands before each closing bracket is a place and a word."""
+    tokens = text.replace("(", " ( ").replace(")", " ) ").split()
+    leaves = [one for one, other in pairwise(tokens) if other == ")" and one not in ("(", ")")]
     return bool(leaves) and all(map(_DISC_LEAF.fullmatch, leaves))
 
 
+_is_json_lines = _holding(r'\A\s*(?:\{\s*"|\[\s*[\["])')
 _is_corenlp_json = _holding(r'\A\s*\{\s*"(?:docId"[^,]*,\s*")?sentences"')
 _is_corenlp_text = _holding(r"\A\s*(?:Document: .*\s*)?Sentence #\d+ \(")
 
@@ -147,7 +140,7 @@ def looked_at(lines: Iterable[str], own: CorpusReading = AS_USUAL) -> tuple[str,
         if size >= _BEGINNING:
             break
     whole = begun if size < _BEGINNING or len(begun) == 1 else begun[:-1]
-    name = recognized("".join(whole)) if own.column is None else "columns"
+    name = recognized("".join(whole)[:_MOST]) if own.column is None else "columns"
     if own.field and name not in ("jsonl", "table"):
         name = "table"
     return name, chain(begun, rest)
