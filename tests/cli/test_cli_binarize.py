@@ -14,6 +14,7 @@ def test_account(command: Command) -> None:
     assert outcome.output == "(S (VB go) (NN home))\n"
     assert outcome.err == (
         "mbrparse: read 4 trees, kept 1, dropped 3 (longer than 2: 1, single terminal: 1, empty: 1)\n"
+        "mbrparse: taken out or changed: trace -NONE- 1\n"
     )
 
 

@@ -62,6 +62,10 @@ def test_an_own_folder(command: Command) -> None:
         "    wrappers  ROOT 2",
         "    traces    * 1",
         "    functions SBJ 1",
+        "    format    brackets",
+        "    written   (ROOT (S (NP-SBJ (-NONE- *)) (VP (V go)) (. !))) (ROOT (S (V go)",
+        "    first     (ROOT (S (NP-SBJ (-NONE- *)) (VP (V go)) (. !)))",
+        "    its words * go !",
         "    cut       functions, as after:-= says, by --functions strip",
         "    more      mbrparse stats own; mbrparse check own",
     ]

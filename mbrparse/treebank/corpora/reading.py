@@ -270,7 +270,7 @@ def read_corpus(
         return _read_lines(lines, spec, reading, "brackets")
     if spec.startswith("nltk:"):
         return _read_nltk(spec, reading)
-    name = format_path(spec)[0] or written.format
+    name = format_path(spec)[0] or written.format or ("" if corpus is None else "brackets")
     return _read_files(corpus_files(spec, sections), name, how.encoding, reading)
 
 

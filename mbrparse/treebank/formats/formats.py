@@ -71,6 +71,11 @@ _is_json_lines = _holding(r'\A\s*(?:\{\s*"|\[\s*[\["])')
 _is_corenlp_json = _holding(r'\A\s*\{\s*"(?:docId"[^,]*,\s*")?sentences"')
 _is_corenlp_text = _holding(r"\A\s*(?:Document: .*\s*)?Sentence #\d+ \(")
 
+
+def _is_unlabelled(text: str) -> bool:
+    return unlabelled.is_unlabelled(text) and styles.marked_style(text) == "penn"
+
+
 #: The formats by name; the first that recognizes a file's beginning reads it, or else ``brackets`` does.
 FORMATS = {
     "alpino": Format("Alpino's XML", _holding(r"<alpino_ds\b"), alpino.read_alpino, (".xml",)),
@@ -98,7 +103,7 @@ FORMATS = {
     "discbracket": Format(
         "discontinuous brackets", _is_discbracket, discontinuous.read_discbracket, (".dbr",)
     ),
-    "unlabelled": Format("brackets without labels", unlabelled.is_unlabelled, unlabelled.read_unlabelled),
+    "unlabelled": Format("brackets without labels", _is_unlabelled, unlabelled.read_unlabelled),
     "floresta": Format("Floresta's brackets", lambda _: False, styles.read_floresta),
     "brackets": Format(
         "brackets",

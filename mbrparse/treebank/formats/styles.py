@@ -58,7 +58,8 @@ def _holding(pattern: str) -> Callable[[str], bool]:
 
 
 _is_historical = _holding(r"\(ID [^()]*\)|\((?:CODE|METADATA|COMMENT) ")
-_WORD, _HYPHENED = re.compile(r" ([^\s()]+)\)"), re.compile(r"[^-\s()]+-[^-\s()]+")
+_WORD = re.compile(r"\((?!ID|CODE|METADATA|COMMENT)[^\s()]+ ([^\s()*<{0][^\s()]*)\)")
+_HYPHENED = re.compile(r"[^-\s()]+-[^-\s()]+")
 
 
 def _is_icepahc(text: str) -> bool:

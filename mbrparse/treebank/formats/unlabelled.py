@@ -79,14 +79,16 @@ def tree_of(lists: Nested) -> Tree:
 def is_unlabelled(text: str) -> bool:
     """Whether the lines of a text are trees without labels: in each bracket two of words and brackets.
 
-    One of them begins with a bracket, which no label is.
+    One of them begins with a bracket, which no label is, and not all words that begin one are capitals, as
+    labels are.
 
     >>> is_unlabelled("( ( the dog ) barks )"), is_unlabelled("( (S (NP dogs) (VP bark)) )")
     (True, False)
-    >>> is_unlabelled("(S (NP dogs) (VP bark))"), is_unlabelled("( ( NP dogs ) )")
+    >>> is_unlabelled("(S (NP dogs) (VP bark))"), is_unlabelled("((NN dogs) (VB bark))")
     (False, False)
     """
     begins = False
+    first = set[str]()
     for line in text.splitlines():
         if line.strip() in ("", EMPTY_PARSE) or is_comment(line):
             continue
@@ -99,9 +101,11 @@ def is_unlabelled(text: str) -> bool:
             if isinstance(one, list):
                 if len(one) != 2:
                     return False
+                if isinstance(one[0], str):
+                    first.add(one[0])
                 begins = begins or isinstance(one[0], list)
                 pending += one
-    return begins
+    return begins and not all(map(str.isupper, first))
 
 
 def lists_of(tree: Tree) -> Nested:
