@@ -29,7 +29,7 @@ def test_options_for_an_own_convention(command: Command) -> None:
     assert Path("out.places").read_text().splitlines()[-1] == "own.psd\t1\tA,.1"
     assert outcome.err == (
         "mbrparse: read 1 tree, kept 1, dropped 0\n"
-        "mbrparse: taken out or changed: lemma 2, (CODE) 1, (ID) 1\n"
+        "mbrparse: taken out or changed: lemma 2, (CODE) 1, (ID) 1, wrapper ( ) 1\n"
     )
     assert command(f"binarize - {OWN} --leaves lemma", stdin=TREE).output == "(S (NN dog) (VB bark))\n"
     assert command(f"binarize own.psd {OWN} --leaves both").output == "(S (NN dogs-dog) (VB bark-bark))\n"

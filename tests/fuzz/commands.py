@@ -60,6 +60,11 @@ COMMANDS = _weighed("""
 3 binarize corpus.zip --drop NP,V* --roots S --encoding utf-8,latin-1 -o out
 2 binarize trees.mrg --ids NP --terminals-below lemma=form -o out
 2 binarize greynir:trees.mrg --drop X -o out
+2 binarize trees.mrg --leaf (?P<word>.)(?P<tag>.*) --empty a.* --discontinuous refuse -o out
+2 binarize trees.jsonl export:trees.export tiger:trees.xml --field tree --on-error skip -o out
+1 stats columns:trees.conll --column 2 --on-error skip
+2 search NP<NN trees.mrg --also S --count --svg out.svg --on-error skip -o out
+2 debinarize gold.orig --to json -o out
 4 debinarize head.mrg -o out
 2 debinarize join.mrg
 3 debinarize foreign.mrg --continuation |<> --joiner :: -o out
@@ -186,6 +191,7 @@ SLOW_COMMANDS = [*((2, line) for line in RECIPES if line.startswith(("grid", "re
 
 #: Values that fit, of options whose type does not say them.
 VALUES = {
+    "--also": "NP NP<NN /^N/ ( S!<NP",
     "--about": "corpus=x split=a=b",
     "--annotate": "parent head-tag parent,head-tag",
     "--baseline": "one two",
@@ -197,7 +203,9 @@ VALUES = {
     "--criteria": "labelled-f leaf-ancestor labelled-tree,bracketed-f tagging-accuracy",
     "--criterion": "labelled-f bracketed-tree consistent-brackets-recall",
     "--drop": "NP CODE,X",
+    "--empty": "a.* \\*.* (",
     "--evalb": "COLLINS.prm new.prm",
+    "--field": "tree id x",
     "--functions": "strip keep after:-= before:+",
     "--fold": "1/2 2/2 3/2 1/1",
     "--head-rules": "collins heads.txt",
@@ -207,6 +215,7 @@ VALUES = {
     "--ids": "ID NP",
     "--joiner": "+ :: _",
     "--label": "S NP_Cont X",
+    "--leaf": "(word) (?P<word>.+)/(?P<tag>.+) (?P<tag>.)",
     "--lengths": "5 2-4 4-2 1-1000",
     "--merit": "boundary-trigram beta stack prefix normalized-beta trigram left-boundary",
     "--null": "VP|<> S NULL",

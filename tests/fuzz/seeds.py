@@ -65,7 +65,28 @@ all = true
 [grammar.convert]
 to = "nltk"
 """.lstrip()
+EXPORT = """#FORMAT 3
+#BOS 1 0 0 0
+Was\tPWS\t--\tOA\t500
+sah\tVVFIN\t--\tHD\t501
+gern\tADV\t--\tMO\t500
+.\t$.\t--\t--\t0
+#500\tVP\t--\tOC\t501
+#501\tS\t--\t--\t0
+#EOS 1
+"""
+TIGER = """<corpus id="c"><body>
+<s id="s1"><graph root="n2"><terminals>
+<t id="w1" word="Was" pos="PWS"/><t id="w2" word="sah" pos="VVFIN"/></terminals>
+<nonterminals><nt id="n1" cat="VP"><edge idref="w1" label="OA"/></nt>
+<nt id="n2" cat="S"><edge idref="n1" label="OC"/><edge idref="w2" label="HD"/></nt></nonterminals></graph></s>
+</body></corpus>
+"""
 TEXTS = {
+    "trees.export": EXPORT,
+    "trees.xml": TIGER,
+    "trees.conll": "a (S(X*)\nb *)\n\nc (S*\nd *)\n",
+    "trees.jsonl": '{"id": "a", "tree": "(S (A a) (B b))"}\n{"id": "b", "tree": [["a", "b"], "c"]}\n',
     "trees.mrg": TREES,
     "heads.txt": HEADS,
     "rules.prm": EVALB,
