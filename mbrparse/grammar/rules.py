@@ -40,7 +40,7 @@ class Weight(NamedTuple):
     """A probability, and the count that it was estimated from (None: not known)."""
 
     probability: float
-    count: float | None = None
+    count: float | None = None  # type: ignore[assignment]  # tuples have a method of this name
 
 
 class Rule(NamedTuple):
