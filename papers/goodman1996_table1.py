@@ -66,11 +66,12 @@ def one_run(trees: Path, folder: Path, design: dict[str, Any], run: int) -> dict
 @click.option("--iterations", default=75)
 @click.option("--brackets/--no-brackets", default=True, help="In training.")
 @click.option("--max-length", type=int, help="Leave out longer sentences.")
+@click.option("--on-error", type=click.Choice(["stop", "skip"]), default="stop", help="At a malformed tree.")
 @click.option("--seed", default=0, help="Seed of splits and random starts.")
-def main(steps: Steps, corpus: str, runs: int, max_length: int | None, **design: Any) -> None:
+def main(steps: Steps, corpus: str, runs: int, max_length: int | None, on_error: str, **design: Any) -> None:
     """Compare Labelled Tree and Bracketed Recall on grammars of bracketed training."""
     trees = steps.path("trees.mrg")
-    steps.mbrparse("binarize", corpus, max_length=max_length, on_error="skip", no_ids=True, output=trees)
+    steps.mbrparse("binarize", corpus, max_length=max_length, on_error=on_error, no_ids=True, output=trees)
     if design["train"] + design["test"] > len(read(trees)):
         raise click.ClickException("more sentences are asked for than there are: lower --train or --test")
     calls = {f"run-{run:02}": (trees, steps.folder, design, run) for run in range(1, runs + 1)}
