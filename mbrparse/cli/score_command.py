@@ -69,6 +69,7 @@ def score(
     from mbrparse.decode.parser import score as scoring
     from mbrparse.decode.parser.parsing import most_common
     from mbrparse.treebank.corpora import places
+    from mbrparse.treebank.formats.formats import format_path
     from mbrparse.treebank.labels import PLAIN
 
     if jackknife is None:
@@ -85,10 +86,11 @@ def score(
     models: Sequence[Any] = [] if jackknife else [known.model()]
     borders: Sequence[int] = ()
     # What can be read but once is kept as text.
-    text = None if Path(trees).is_file() else list(files.read_lines(trees, encoding))
+    path = format_path(trees)[1]
+    text = None if Path(path).is_file() else list(files.read_lines(path, encoding))
 
     def given() -> Iterator[Any]:
-        lines = files.read_lines(trees, encoding) if text is None else iter(text)
+        lines = files.read_lines(path, encoding) if text is None else iter(text)
         return scoring.read_given_trees(trees, marks, form, lines)
 
     found = scoring.look_at(given(), source, "binarized" if jackknife else form)

@@ -19,7 +19,7 @@ from mbrparse.evaluate.align import no_trees
 from mbrparse.files import source_name
 from mbrparse.treebank import binarize, candidate_files, clean, drawing, labels
 from mbrparse.treebank.corpora.places import COLUMNS, CorpusPlace
-from mbrparse.treebank.formats.formats import read_parse_file
+from mbrparse.treebank.formats.formats import format_path, read_parse_file
 from mbrparse.treebank.outlines import Constituent, constituents, yields_agree
 from mbrparse.treebank.tree import Tree
 
@@ -216,7 +216,7 @@ def _from(
 
 
 def _sentences(path: str | Path, name: str, encoding: str) -> Iterator[list[NamedTree]]:
-    if not candidate_files.is_candidate_file(path, encoding):
+    if format_path(str(path))[0] or not candidate_files.is_candidate_file(path, encoding):
         yield from ([NamedTree(name, tree, line=line)] for line, tree, _ in read_parse_file(path, encoding))
         return
     for candidates in candidate_files.read_candidates(path, encoding):

@@ -30,6 +30,7 @@ from mbrparse.grammar.rules import TerminalKind
 from mbrparse.log import Progress, no_log, no_progress
 from mbrparse.treebank import binarize, brackets, clean, labels
 from mbrparse.treebank.corpora.reading import SourceTree, no_trees
+from mbrparse.treebank.formats import formats
 from mbrparse.treebank.outlines import constituents
 from mbrparse.treebank.tree import Tree
 
@@ -50,10 +51,10 @@ def read_given_trees(
 
     ``lines`` are those of the file.
     """
-    source = source_name(path)
-    read = binarize.translated_trees(
-        brackets.read_trees(brackets.parse_lines(lines), source), marks, form != "binarized"
-    )
+    name, file = formats.format_path(path)
+    source = source_name(file)
+    trees = formats.read_tree_lines(lines, source, name, parses=True)
+    read = binarize.translated_trees(trees, marks, form != "binarized")
     for place, one in enumerate(read):
         yield GivenTree(one.tree, place, source, one.line)
 

@@ -158,12 +158,18 @@ def read_tree_file(spec: str | Path, encoding: str = "utf-8", *, parses: bool = 
     line, is an empty parse (``parse_lines``). Raises BracketError, FileError.
     """
     name, path = format_path(str(spec))
-    lines: Iterable[str] = read_lines(path, encoding)
+    return read_tree_lines(read_lines(path, encoding), source_name(path), name, parses=parses)
+
+
+def read_tree_lines(
+    lines: Iterable[str], source: str, name: str = "", *, parses: bool = False
+) -> Iterator[ReadTree]:
+    """Yield the trees of lines, in the format of this name, or in that which they look like."""
     if not name:
         name, lines = looked_at(lines)
     if parses and name == "brackets":
         lines = parse_lines(lines)
-    return FORMATS[name].read(lines, source_name(path), Reading(Conventions(name)))
+    return FORMATS[name].read(lines, source, Reading(Conventions(name)))
 
 
 def read_parse_file(path: str | Path, encoding: str = "utf-8") -> Iterator[ReadTree]:
