@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator
 NO_TEXT = ("CODE", "CODING", "COMMENT", "LB", "METADATA", "VERSION", "FORMAT")
 #: *T*-1, *con*-D, *が*, *2s*, *-1, *; 0, and 0-0 but for numbers. An asterisk that begins a word (a
 #: conjecture) is none of them.
-EMPTY = r"[^ ]+ (?:\*+[^ *]+\*+[-=\w]*|\*\*[-=\w]*|\*(?:[-=]\d+)?|0)|(?!NUM)[^ ]+ 0-0"
+EMPTY = r"[^ ]+ (?:\*+[^ *]+\*+[-=\w]*|\*{2,}[-=\w]*|\*(?:[-=]\d+)?|0)|(?!NUM)[^ ]+ 0-0"
 
 # Codes in the place of a word, or inside one: <P_12>, {COM:sic}, <heading>, </paren>.
 _CODE = re.compile(r"\{[A-Za-z]+:[^{}]*\}|<[A-Z]+_[^<>]*>|</?(?:heading|font|paren|note|i|b|sup|sub)>")
