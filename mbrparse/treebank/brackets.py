@@ -56,11 +56,13 @@ def read_trees(
     *,
     childless: Callable[[Sequence[str | None]], bool] | None = None,
     removed: Counter[str] | None = None,
+    leaves: dict[tuple[str, str], Tree] | None = None,
 ) -> Iterator[ReadTree]:
     """Yield the trees of bracketed text, whose first line has the number ``first_line``.
 
     A constituent without children is malformed, or left out where ``childless`` is true of the labels from
-    the root down to its own. ``removed`` counts tags of SGML.
+    the root down to its own. ``removed`` counts tags of SGML. Equal leaves are one object: those of
+    ``leaves``, where new ones are put.
 
     A malformed tree raises BracketError, or is passed to ``on_error`` and left out: reading then goes
     on at the next line that begins with a bracket.
@@ -69,6 +71,7 @@ def read_trees(
     ['( (S (NN dog) (VB eats)))']
     """
     reader = _Reader(source, childless, on_error, Counter() if removed is None else removed)
+    reader.leaves = {} if leaves is None else leaves
     pending = iter(enumerate(lines, start=first_line))
     again: list[tuple[int, str]] = []  # lines to read once more after an error
     while True:
@@ -189,7 +192,7 @@ class _Reader:
         self.name, self.in_tag = "", False
         self.hollow = False  # whether the open tree begins as (())
         self.fault: BracketError | None = None  # of a tree that is read to its end
-        self.leaves: dict[tuple[str, str], Tree] = {}  # equal leaves are one object
+        self.leaves: dict[tuple[str, str], Tree] = {}
         self.labels: list[str | None] = []
         self.children: list[list[Tree]] = []
         self.began = 0

@@ -29,7 +29,7 @@ from mbrparse.files import read_lines, source_name
 from mbrparse.treebank.tree import Tree
 
 _PARTS = re.compile(r"\\.|.", re.DOTALL)
-_INDEX = re.compile(r"(?<=[^-=])[^\w](?=\d+$)")
+_INDEX = re.compile(r"(?<=[^-=])[-=]\d+")
 
 
 class LabelMap:
@@ -120,16 +120,22 @@ class Categories:
         return self._named(label, *self._parts(label))
 
     def tag(self, label: str) -> str:
-        """The same of a tag: what follows a separator in it is no function, but a number is its index; what
-        goes before one is.
+        """The same of a tag: what follows - or = in it is no function, but a number is its index.
 
         >>> Categories().tag("NS-D"), Categories().tag("CONJ-2"), Categories("+", before=True).tag(">N+art")
         ('NS-D', 'CONJ', 'art')
+        >>> Categories("-#").tag("N-x#role=h")
+        'N-x'
         """
         if self.before:
             return self._named(label, *self._parts(label))
-        index = _INDEX.search(label)
-        begin = index.start() if index and label[index.start()] in self.separators else len(label)
+        found = (one for one in _one_of(self.separators).finditer(label) if _is_outside(label, one.start()))
+        begins = (
+            one.start()
+            for one in found
+            if one.start() and (one[0] not in "-=" or _INDEX.fullmatch(label, one.start()))
+        )
+        begin = next(begins, len(label))
         return self._named(label, "", label[:begin], label[begin:])
 
     def functions(self, label: str) -> frozenset[str]:

@@ -93,18 +93,18 @@ class Tree:
         2
         """
         done: list[list[T]] = [[]]
-        stack: list[tuple[Tree, bool]] = [(self, False)]
+        stack: list[Tree | None] = [self]  # None stands before a node whose children are done
         while stack:
-            node, visited = stack.pop()
-            if not node.children:
-                done[-1].append(leaf(node))
-            elif visited:
-                values = done.pop()
+            node = stack.pop()
+            if node is None:
+                node, values = stack.pop(), done.pop()
+                assert node is not None
                 done[-1].append(inner(node, values))
-            else:
+            elif node.children:
                 done.append([])
-                stack.append((node, True))
-                stack.extend((child, False) for child in reversed(node.children))
+                stack += (node, None, *node.children[::-1])
+            else:
+                done[-1].append(leaf(node))
         return done[0][0]
 
     def __eq__(self, other: object) -> bool:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from mbrparse.treebank.brackets import ReadTree
 from mbrparse.treebank.formats.conventions import Reading, leaf_word
-from mbrparse.treebank.formats.discontinuous import Phrase, Word, continuous, written
+from mbrparse.treebank.formats.discontinuous import Part, WordOrder, written_leaf
 from mbrparse.treebank.formats.xml_elements import xml_elements
 from mbrparse.treebank.tree import Tree
 
@@ -31,29 +31,29 @@ def read_alpino(lines: Iterable[str], source: str, reading: Reading) -> Iterator
 def _tree(root: ElementTree.Element | None, reading: Reading) -> Tree:
     if root is None or "word" in root.attrib:
         raise ValueError("no constituent")
-    words = sum("word" in node.attrib for node in root.iter("node"))
     marks = [node for node in root if node.get("pos") == _PUNCTUATION]
     for mark in marks:
         root.remove(mark)
-    found = _node(root, reading) if len(marks) < words else Phrase(root.attrib["cat"], ())
-    if not isinstance(found, Phrase):
-        raise ValueError("no words")
-    tree = continuous(found, reading, [_word(mark, reading) for mark in marks])
+    places = [int(node.attrib["begin"]) for node in root.iter("node") if "word" in node.attrib]
+    order = WordOrder(places, [_word(mark, reading) for mark in marks], reading)
+    tree = order.tree(root.attrib["cat"], _parts(root, order, reading))
     return tree.children[0] if len(tree.children) == 1 and tree.label == _TOP else tree
 
 
-def _node(node: ElementTree.Element, reading: Reading) -> Phrase | Word | None:
-    if "word" in node.attrib:
-        return _word(node, reading)
-    children = [found for child in node if (found := _node(child, reading)) is not None]
-    if not children:
-        reading.removed[COINDEXED] += 1
-        return None
-    return Phrase(node.attrib["cat"], children, node.get("rel") == _HEAD)
+def _parts(node: ElementTree.Element, order: WordOrder, reading: Reading) -> list[Part]:
+    found: list[Part] = []
+    for child in node:
+        is_head = child.get("rel") == _HEAD
+        if "word" in child.attrib:
+            found.append(order.word(*_word(child, reading), is_head))
+        elif inside := _parts(child, order, reading):
+            found += order.constituent(child.attrib["cat"], inside, is_head)
+        else:
+            reading.removed[COINDEXED] += 1
+    return found
 
 
-def _word(node: ElementTree.Element, reading: Reading) -> Word:
+def _word(node: ElementTree.Element, reading: Reading) -> tuple[int, Tree]:
     word = node.attrib["word"]
     chosen = leaf_word(word, node.get("root", word), reading.conventions.leaves)
-    leaf = Tree(node.attrib["pos"], word=written(chosen))
-    return Word(int(node.attrib["begin"]), leaf, node.get("rel") == _HEAD)
+    return int(node.attrib["begin"]), written_leaf(node.attrib["pos"], chosen)

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from itertools import chain
 
 from mbrparse.treebank.brackets import ReadTree
 from mbrparse.treebank.formats.conventions import Reading
-from mbrparse.treebank.formats.discontinuous import written
+from mbrparse.treebank.formats.discontinuous import written, written_leaf
 from mbrparse.treebank.tree import Tree
 
 _PART = re.compile(r"((?:\([^\s()*]*)*)\*(\)*)")
@@ -25,10 +26,10 @@ def part_columns(rows: list[list[str]]) -> list[int]:
     """The columns (from 0) of a sentence that have bracket parts which make one tree."""
     found = []
     for column in range(1, min(map(len, rows), default=0)):
-        parts = [_PART.fullmatch(row[column]) for row in rows]
+        parts = [_part(row[column]) for row in rows]
         depth, ends = 0, False
         for part in parts:
-            depth = -1 if part is None or ends else depth + part[1].count("(") - len(part[2])
+            depth = -1 if part is None or ends else depth + len(part[0]) - part[1]
             ends = depth == 0
             if depth < 0:
                 break
@@ -62,21 +63,31 @@ def read_columns(lines: Iterable[str], source: str, reading: Reading) -> Iterato
             rows = []
 
 
+@lru_cache(maxsize=1 << 16)
+def _part(text: str) -> tuple[list[str], int] | None:
+    """The labels that a part opens, and how many it closes; None of what is no part."""
+    found = _PART.fullmatch(text)
+    return None if found is None else (found[1].split("(")[1:], len(found[2]))
+
+
 def _tree(rows: list[list[str]], column: int) -> Tree:
     open_labels: list[str] = []
     children: list[list[Tree]] = [[]]
     for row in rows:
         if not 0 < column < len(row):
             raise ValueError(f"no column {column + 1} in: {' '.join(row)}")
-        part = _PART.fullmatch(row[column])
+        part = _part(row[column])
         if part is None or (not open_labels and children[0]):
             raise ValueError(f"{row[column]!r} is no part of one tree")
-        for label in part[1].split("(")[1:]:
+        labels, closed = part
+        for label in labels:
             open_labels.append(label)
             children.append([])
-        word = written(row[max(column - 2, 0)])
-        children[-1].append(Tree(word) if column == 1 else Tree(written(row[column - 1]), word=word))
-        for _ in part[2]:
+        if column == 1:
+            children[-1].append(Tree(written(row[0])))
+        else:
+            children[-1].append(written_leaf(row[column - 1], row[column - 2]))
+        for _ in range(closed):
             if not open_labels:
                 raise ValueError("closing bracket without an opening one")
             inside = children.pop()

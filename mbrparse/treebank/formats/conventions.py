@@ -110,6 +110,12 @@ def fitting(patterns: Sequence[str]) -> Callable[[str], bool]:
     return fits
 
 
+def _kind(empty: str) -> str:
+    """The kind of an empty element."""
+    found = re.search(r"\*[^*]*\*|[*0]", empty)
+    return found[0] if found else f"empty word {empty}"
+
+
 class Removals(Counter[str]):
     """What was taken from trees, counted by kind, and where each kind was ``first``: source and line.
 
@@ -132,7 +138,7 @@ class Reading:
 
     ``own`` is what the user says, which ``conventions`` have already. ``on_error`` is called with malformed
     trees, which raise MbrparseError without it; ``on_empty`` with the source and line of each empty parse.
-    ``removed`` counts by kind; labels that go are ``dropped``.
+    ``removed`` counts by kind; labels that go are ``dropped``. ``leaves`` are those that were read.
     """
 
     conventions: Conventions
@@ -140,6 +146,7 @@ class Reading:
     on_error: Callable[[MbrparseError], None] | None = None
     on_empty: Callable[[str, int], None] | None = None
     removed: Removals = field(default_factory=Removals)
+    leaves: dict[tuple[str, str], Tree] = field(default_factory=dict)
     dropped: Callable[[str], bool] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -167,7 +174,9 @@ class Reading:
         """Whether a constituent without children is no error, by the labels above and its own; counts it."""
         if not self.conventions.codes and not any(label and self.dropped(label) for label in labels):
             return False
-        self.removed[f"({labels[-1]}) without a word"] += 1
+        label, empty = labels[-1] or "", self.conventions.empty
+        is_empty = empty and re.fullmatch(empty, f"{label} {label}")
+        self.removed[_kind(label) if is_empty else f"({label}) without a word"] += 1
         return True
 
 
@@ -233,7 +242,6 @@ def leaf_word(word: str, lemma: str | None, leaves: Leaves | None) -> str:
 
 #: The label of a wrapper around several trees.
 ROOT = "ROOT"
-_KIND = re.compile(r"\*[^*]*\*|[*0]")
 _TAKEN = {"word": "lemma", "lemma": "word", "both": "space before a lemma"}
 
 
@@ -246,7 +254,19 @@ def conformed(trees: Iterator[ReadTree], reading: Reading) -> Iterator[ReadTree]
         return
     is_name, is_root = fitting(how.ids), fitting(how.roots)
     pattern, empty = re.compile(how.leaf) if how.leaf else None, re.compile(how.empty) if how.empty else None
-    leaf, inner = partial(_leaf, reading, pattern, empty), partial(_inner, reading)
+    inner = partial(_inner, reading)
+    known: dict[tuple[str, str | None], tuple[Tree | None, list[str]]] = {}
+
+    def leaf(node: Tree) -> Tree | None:
+        key = node.label, node.word
+        if key not in known:
+            taken = list[str]()
+            known[key] = _leaf(reading, pattern, empty, node, taken), taken
+        text, taken = known[key]
+        for kind in taken:
+            removed[kind] += 1
+        return text
+
     for line, tree, name in trees:
         if tree is None:
             continue  # what is in it was counted
@@ -267,12 +287,19 @@ def conformed(trees: Iterator[ReadTree], reading: Reading) -> Iterator[ReadTree]
 
 
 def _leaf(
-    reading: Reading, pattern: re.Pattern[str] | None, empty: re.Pattern[str] | None, node: Tree
+    reading: Reading,
+    pattern: re.Pattern[str] | None,
+    empty: re.Pattern[str] | None,
+    node: Tree,
+    taken: list[str],
 ) -> Tree | None:
-    """A leaf's text, and where a leaf has a tag in it, below the node's label; None where it is no text."""
-    how, removed = reading.conventions, reading.removed
+    """A leaf's text, and where a leaf has a tag in it, below the node's label; None where it is no text.
+
+    What is ``taken`` from it is added.
+    """
+    how = reading.conventions
     if node.word is not None and reading.dropped(node.label):
-        removed[f"({node.label})"] += 1
+        taken.append(f"({node.label})")
         return None
     tag, token = ("", node.label) if node.word is None else (node.label, node.word)
     text, parts = token, {}
@@ -280,12 +307,12 @@ def _leaf(
         parts = match.groupdict()
         text, tag = parts["word"] or "_", parts.get("tag") or tag
     if empty is not None and empty.fullmatch(f"{tag or text} {text}"):
-        removed[_KIND.findall(text)[0] if _KIND.search(text) else f"empty word {text}"] += 1
+        taken.append(_kind(text))
         return None
     if how.codes:
         text, code = without_codes(text)
         if code:
-            removed[code] += 1
+            taken.append(code)
         if not text:
             return None
     if how.lemmas == "hyphen" and how.leaves in ("word", "lemma"):
@@ -319,10 +346,15 @@ def _terminal(reading: Reading, children: list[Tree]) -> tuple[str, str] | None:
     how = reading.conventions
     if how.lemmas == "second" and len(children) == 2 and all(map(_is_bare, children)):
         return children[0].label, children[1].label
-    parts = [child for child in children if child.label in (how.lemma, how.form) and not _is_bare(child)]
+    names = (how.lemma, how.form)
+    if not any(names):
+        return None
+    parts = [child for child in children if child.label and child.label in names and not _is_bare(child)]
     words = {part.label: part.words() for part in parts if all(map(_is_bare, part.children))}
+    if not words:
+        return None
     rest = [child for child in children if child not in parts]
-    if len(words) < max(1, len(parts)) or bool(rest) == (how.form in words) or not all(map(_is_bare, rest)):
+    if len(words) < len(parts) or bool(rest) == (how.form in words) or not all(map(_is_bare, rest)):
         return None  # neither of them, one twice, or what is no word
     form = words.get(how.form) or tuple(leaf.label for leaf in rest)
     if len(form) > 1:

@@ -14,9 +14,11 @@ from __future__ import annotations
 
 import bisect
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import count, pairwise
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from itertools import chain, count, pairwise
+from operator import itemgetter
+from typing import TypeAlias
 
 from mbrparse.treebank.brackets import ReadTree, read_trees
 from mbrparse.treebank.clean import WRAPPERS
@@ -35,31 +37,11 @@ _LEAF = re.compile(r"([0-9]+)=(.*)", re.DOTALL)
 _BRACKETS = str.maketrans({"(": "-LRB-", ")": "-RRB-"})
 
 
-class Word(NamedTuple):
-    """A leaf, its place in the sentence, and whether it is its parent's head."""
-
-    place: int
-    leaf: Tree
-    is_head: bool = False
+#: A tree over words (begin and end, 0-based, half-open), and whether it is its parent's head.
+Part: TypeAlias = tuple[int, int, Tree, bool]
 
 
-class Phrase(NamedTuple):
-    """A constituent with its words and constituents, in any order."""
-
-    label: str
-    children: Sequence[Phrase | Word]
-    is_head: bool = False
-
-
-class _Part(NamedTuple):
-    """A tree over words (0-based, half-open), and whether it is its parent's head."""
-
-    begin: int
-    end: int
-    tree: Tree
-    is_head: bool
-
-
+@lru_cache(maxsize=1 << 16)
 def written(text: str) -> str:
     """A word or a tag as brackets can hold it.
 
@@ -69,61 +51,73 @@ def written(text: str) -> str:
     return "_".join(text.translate(_BRACKETS).split()) or "_"
 
 
-def continuous(root: Phrase, reading: Reading, marks: Sequence[Word] = ()) -> Tree:
-    """The tree of a root over all words but ``marks``, the punctuation that hangs from the top.
+@lru_cache(maxsize=1 << 16)
+def written_leaf(tag: str, word: str) -> Tree:
+    """A leaf as brackets can hold it; equal ones are one object."""
+    return Tree(written(tag), word=written(word))
 
-    Raises ValueError where there are no words, or two in one place, or a constituent has none; with
-    ``discontinuous`` of "refuse" where one has a gap.
+
+class WordOrder:
+    """The order of a sentence's words, in which trees are built bottom up, and made continuous.
+
+    ``places`` are those of all words but ``marks``, the punctuation that hangs from the top, with its places.
+    Raises ValueError where two words are in one place, or there are none.
     """
-    places = sorted(word.place for word in (*_words(root), *marks))
-    if any(one == other for one, other in pairwise(places)):
-        raise ValueError("two words in one place")
-    inside = sorted(word.place for word in _words(root))
-    if not inside:
-        if not marks:
+
+    def __init__(self, places: Iterable[int], marks: Iterable[tuple[int, Tree]], reading: Reading) -> None:
+        inside, marks = sorted(places), sorted(marks, key=itemgetter(0))
+        if len({*inside, *(place for place, _ in marks)}) < len(inside) + len(marks):
+            raise ValueError("two words in one place")
+        if not (inside or marks):
             raise ValueError("no words")
-        return Tree(root.label, [word.leaf for word in sorted(marks, key=lambda word: word.place)])
-    whole = _parts(root, {place: number for number, place in enumerate(inside)}, reading)[0].tree
-    between: dict[int, list[Tree]] = {}
-    for mark in sorted(marks, key=lambda word: word.place):
-        between.setdefault(bisect.bisect(inside, mark.place), []).append(mark.leaf)
-    return _with_marks(whole, between, len(inside), reading) if between else whole
+        self._inside, self._marks, self._reading = inside, marks, reading
+        self._order = {place: number for number, place in enumerate(inside)}
+
+    def word(self, place: int, leaf: Tree, is_head: bool = False) -> Part:
+        """A word among the others."""
+        number = self._order[place]
+        return number, number + 1, leaf, is_head
+
+    def constituent(self, label: str, inside: list[Part], is_head: bool = False) -> list[Part]:
+        """The constituent over parts, which get sorted, and those that were raised out of it.
+
+        Raises ValueError where there are no parts; with ``discontinuous`` of "refuse" where it has a gap.
+        """
+        if not inside:
+            raise ValueError(f"constituent {label!r} without words")
+        inside.sort()  # no two begin with one word
+        begin, end = inside[0][0], inside[-1][1]
+        if end - begin == sum([part[1] - part[0] for part in inside]):
+            return [(begin, end, Tree(label, [part[2] for part in inside]), is_head)]
+        if self._reading.own.discontinuous == "refuse":
+            raise ValueError(f"constituent {label!r} has a gap")
+        own, raised = _separated(inside)
+        self._reading.removed[RAISED] += len(raised)
+        return [(own[0][0], own[-1][1], Tree(label, [part[2] for part in own]), is_head), *raised]
+
+    def tree(self, label: str, inside: list[Part]) -> Tree:
+        """The tree of a root over parts, and the marks."""
+        if sum([part[1] - part[0] for part in inside]) < len(self._inside):
+            raise ValueError("a node above itself")
+        if not inside:
+            return Tree(label, [leaf for _, leaf in self._marks])
+        whole = self.constituent(label, inside)[0][2]
+        between: dict[int, list[Tree]] = {}
+        for place, leaf in self._marks:
+            between.setdefault(bisect.bisect(self._inside, place), []).append(leaf)
+        return _with_marks(whole, between, len(self._inside), self._reading) if between else whole
 
 
-def _words(root: Phrase) -> Iterator[Word]:
-    for child in root.children:
-        if isinstance(child, Word):
-            yield child
-        else:
-            yield from _words(child)
-
-
-def _parts(node: Phrase, order: dict[int, int], reading: Reading) -> list[_Part]:
-    """The constituent's own tree, and those that were raised out of it."""
-    inside: list[_Part] = []
-    for child in node.children:
-        if isinstance(child, Word):
-            place = order[child.place]
-            inside.append(_Part(place, place + 1, child.leaf, child.is_head))
-        else:
-            inside += _parts(child, order, reading)
-    if not inside:
-        raise ValueError(f"constituent {node.label!r} without words")
-    inside.sort(key=lambda part: part.begin)
+def _separated(inside: list[Part]) -> tuple[list[Part], list[Part]]:
+    """The contiguous parts with the head, or most words, and all others."""
     runs = [[inside[0]]]
     for before, part in pairwise(inside):
-        if before.end == part.begin:
+        if before[1] == part[0]:
             runs[-1].append(part)
         else:
             runs.append([part])
-    own = max(runs, key=lambda run: (any(part.is_head for part in run), run[-1].end - run[0].begin))
-    raised = [part._replace(is_head=False) for run in runs if run is not own for part in run]
-    if raised and reading.own.discontinuous == "refuse":
-        raise ValueError(f"constituent {node.label!r} has a gap")
-    if raised:
-        reading.removed[RAISED] += len(raised)
-    tree = Tree(node.label, [part.tree for part in own])
-    return [_Part(own[0].begin, own[-1].end, tree, node.is_head), *raised]
+    own = max(runs, key=lambda run: (any(part[3] for part in run), run[-1][1] - run[0][0]))
+    return own, [(*part[:3], False) for run in runs if run is not own for part in run]
 
 
 def _with_marks(tree: Tree, between: dict[int, list[Tree]], words: int, reading: Reading) -> Tree:
@@ -147,36 +141,44 @@ def _with_marks(tree: Tree, between: dict[int, list[Tree]], words: int, reading:
     return Tree(whole.label, [*between.get(0, []), *whole.children, *between.get(words, [])])
 
 
+#: What a node is called, of words also their number.
+Name: TypeAlias = str | int
+
+
 class SentenceGraph:
     """The nodes of a sentence by their names; words in the order in which they are added."""
 
     def __init__(self, reading: Reading) -> None:
         self.secondary = 0
         self._reading = reading
-        self._words: dict[str, Tree] = {}
-        self._constituents: dict[str, str] = {}
-        self._children: dict[str, list[str]] = {}
-        self._parents: dict[str, tuple[str, str]] = {}  # and the edge's label
+        self._nodes: dict[Name, tuple[int, Tree] | str] = {}  # words, and labels of constituents
+        self._words = self._labelled = 0  # and those of them that have an edge with a label
+        self._children: dict[Name, list[Name]] = {}
+        self._edges: dict[Name, str] = {}  # labels, by the node below
 
-    def add_word(self, name: str, word: str, tag: str, lemma: str | None) -> None:
+    def add_word(self, name: Name, word: str, tag: str, lemma: str | None) -> None:
         """Add the next word; raises ValueError where its name is not new."""
-        self._check_new(name)
         chosen = leaf_word(word, lemma, self._reading.conventions.leaves)
-        self._words[name] = Tree(written(tag), word=written(chosen))
+        self._add(name, (self._words, written_leaf(tag, chosen)))
+        self._words += 1
 
-    def add_constituent(self, name: str, label: str) -> None:
+    def add_constituent(self, name: Name, label: str) -> None:
         """Add a constituent; raises ValueError where its name is not new."""
-        self._check_new(name)
-        self._constituents[name] = written(label)
+        self._add(name, written(label))
 
-    def add_edge(self, name: str, parent: str, label: str) -> None:
+    def _add(self, name: Name, node: tuple[int, Tree] | str) -> None:
+        if name in self._nodes:
+            raise ValueError(f"two nodes {name!r}")
+        self._nodes[name] = node
+
+    def add_edge(self, name: Name, parent: Name, label: str) -> None:
         """Put a node below its parent; raises ValueError where it has one, or either is not there."""
-        if name in self._parents:
+        if name in self._edges:
             raise ValueError(f"node {name!r} has two parents")
-        for node, nodes in ((name, {**self._words, **self._constituents}), (parent, self._constituents)):
-            if node not in nodes:
-                raise ValueError(f"no node {node!r}")
-        self._parents[name] = parent, label
+        if name not in self._nodes or not isinstance(self._nodes.get(parent), str):
+            raise ValueError(f"no node {parent if name in self._nodes else name!r}")
+        self._labelled += label not in _NO_LABEL and not isinstance(self._nodes[name], str)
+        self._edges[name] = label
         self._children.setdefault(parent, []).append(name)
 
     def tree(self) -> Tree:
@@ -184,51 +186,43 @@ class SentenceGraph:
 
         Nodes without a parent are below one root, but for a single constituent, which is the root.
         """
-        tops = [name for name in (*self._constituents, *self._words) if name not in self._parents]
-        loose = [name for name in tops if name in self._words]
-        roots = [name for name in tops if name not in self._words]
-        if not tops:
+        loose, roots = self._divided(name for name in self._nodes if name not in self._edges)
+        if not (loose or roots):
             raise ValueError("no root")
-        if len(roots) == 1 and self._constituents[roots[0]] in WRAPPERS:
+        label = VIRTUAL_ROOT
+        if len(roots) == 1 and (not loose or self._nodes[roots[0]] in WRAPPERS):
+            label = str(self._nodes[roots[0]])
             below = self._children.pop(roots[0], [])
-            loose += [name for name in below if name in self._words]
-            label, roots = self._constituents[roots[0]], [name for name in below if name not in self._words]
-        elif len(roots) == 1 and not loose:
-            label, roots = self._constituents[roots[0]], self._children.get(roots[0], [])
-        else:
-            label = VIRTUAL_ROOT
-        order = {name: place for place, name in enumerate(self._words)}
-        marks = [Word(order[name], self._words[name]) for name in loose]
-        children = [self._node(name, order) for name in roots]
-        attached = len(marks) + sum(map(_size, children))
-        if attached < len(self._words):
-            raise ValueError("a node above itself")
+            more, roots = self._divided(below) if label in WRAPPERS else ([], below)
+            loose += more
+        marks = [word for name in loose if not isinstance(word := self._nodes[name], str)]
+        places = {*range(self._words)} - {place for place, _ in marks}
+        order = WordOrder(places, marks, self._reading)
         removed = self._reading.removed
         if self.secondary:
             removed[SECONDARY] += self.secondary
-        labels = sum(
-            label not in _NO_LABEL for name, (_, label) in self._parents.items() if name in self._words
-        )
-        if labels:
-            removed[EDGE_OF_WORD] += labels
-        return continuous(Phrase(label, children), self._reading, marks)
+        if self._labelled:
+            removed[EDGE_OF_WORD] += self._labelled
+        return order.tree(label, self._parts(roots, order))
 
-    def _check_new(self, name: str) -> None:
-        if name in self._words or name in self._constituents:
-            raise ValueError(f"two nodes {name!r}")
+    def _divided(self, names: Iterable[Name]) -> tuple[list[Name], list[Name]]:
+        """Words and constituents."""
+        found: tuple[list[Name], list[Name]] = [], []
+        for name in names:
+            found[isinstance(self._nodes[name], str)].append(name)
+        return found
 
-    def _node(self, name: str, order: dict[str, int]) -> Phrase | Word:
-        _, edge = self._parents.get(name, ("", ""))
-        if name in self._words:
-            return Word(order[name], self._words[name], edge in _HEADS)
-        label = self._constituents[name]
-        label = label if edge in _NO_LABEL else f"{label}-{written(edge)}"
-        children = [self._node(child, order) for child in self._children.get(name, [])]
-        return Phrase(label, children, edge in _HEADS)
-
-
-def _size(node: Phrase | Word) -> int:
-    return 1 if isinstance(node, Word) else sum(map(_size, node.children))
+    def _parts(self, names: Iterable[Name], order: WordOrder) -> list[Part]:
+        found: list[Part] = []
+        for name in names:
+            node, edge = self._nodes[name], self._edges.get(name, "")
+            if isinstance(node, str):
+                inside = self._parts(self._children.get(name, ()), order)
+                label = node if edge in _NO_LABEL else f"{node}-{written(edge)}"
+                found += order.constituent(label, inside, edge in _HEADS)
+            else:
+                found.append(order.word(*node, edge in _HEADS))
+        return found
 
 
 def read_discbracket(lines: Iterable[str], source: str, reading: Reading) -> Iterator[ReadTree]:
@@ -245,24 +239,30 @@ def read_discbracket(lines: Iterable[str], source: str, reading: Reading) -> Ite
 
 
 def _bracketed(tree: Tree, words: list[str], reading: Reading) -> Tree:
-    def leaf(node: Tree) -> Phrase | Word:
+    def placed(node: Tree) -> tuple[int, Tree]:
         found = _LEAF.fullmatch(node.label if node.word is None else node.word)
         if found is None:
             raise ValueError(f"leaf {node} without its place, as in 0=word")
         place = int(found[1])
         if not found[2] and place >= len(words):
             raise ValueError(f"no word in place {place}")
-        word = written(found[2] or words[place])
-        return Word(place, Tree(word) if node.word is None else Tree(node.label, word=word))
+        word = found[2] or words[place]
+        return place, Tree(written(word)) if node.word is None else written_leaf(node.label, word)
 
-    def inner(node: Tree, children: list[Phrase | Word]) -> Phrase | Word:
-        return Phrase(node.label, children)
+    leaves = [*map(placed, tree.leaves())]
+    if tree.is_leaf:
+        return leaves[0][1]
+    loose = [child for child in tree.children if child.is_leaf]
+    marks = [*map(placed, loose)] if tree.label in WRAPPERS and len(loose) < len(tree.children) else []
+    outside = {place for place, _ in marks}
+    order = WordOrder((place for place, _ in leaves if place not in outside), marks, reading)
+    following = iter(leaves)
 
-    root = tree.fold(leaf, inner)
-    if isinstance(root, Word):
-        return root.leaf
-    constituents = [child for child in root.children if isinstance(child, Phrase)]
-    if root.label not in WRAPPERS or not constituents:
-        return continuous(root, reading)
-    marks = [child for child in root.children if isinstance(child, Word)]
-    return continuous(Phrase(root.label, constituents), reading, marks)
+    def leaf(_: Tree) -> list[Part]:
+        place, word = next(following)
+        return [] if place in outside else [order.word(place, word)]
+
+    def inner(node: Tree, children: list[list[Part]]) -> list[Part]:
+        return order.constituent(node.label, [*chain.from_iterable(children)])
+
+    return order.tree(tree.label, [part for child in tree.children for part in child.fold(leaf, inner)])

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 
 from mbrparse.treebank.brackets import ReadTree
 from mbrparse.treebank.formats.conventions import Reading
-from mbrparse.treebank.formats.discontinuous import SentenceGraph
+from mbrparse.treebank.formats.discontinuous import Name, SentenceGraph
 from mbrparse.treebank.tree import Tree
 
 _NODE = re.compile(r"#(\d{3,})")
@@ -23,7 +23,7 @@ def read_export(lines: Iterable[str], source: str, reading: Reading) -> Iterator
     sentence: list[list[str]] | None = None
     began, name, lemmas = 0, "", False
     for number, line in enumerate(lines, start=1):
-        fields = _COMMENT.sub("", line).split()
+        fields = (_COMMENT.sub("", line) if "%%" in line else line).split()
         if not fields:
             continue
         if fields[0] == "#FORMAT":
@@ -46,20 +46,20 @@ def _tree(lines: list[list[str]], lemmas: bool, reading: Reading) -> Tree:
     """The tree of a sentence's lines: word, lemma in version 4, tag, morphology, edge, parent, then pairs of
     secondary edges."""
     graph = SentenceGraph(reading)
-    edges = []
-    lemmas = lemmas or any(len(fields) > 5 and not fields[4].isdecimal() for fields in lines)
+    edges = list[tuple[Name, str, str]]()
+    lemmas = lemmas or any(len(fields) > 5 and not fields[4].isdecimal() for fields in lines[:1])
     for place, fields in enumerate(lines):
-        if len(fields) < 5 + lemmas:
+        more = len(fields) - 5 - lemmas
+        if more < 0:
             raise ValueError(f"{len(fields)} fields: {' '.join(fields)}")
-        word, lemma = fields[0], fields[1] if lemmas else None
-        tag, _, edge, parent, *secondary = fields[1 + lemmas :]
-        node = _NODE.fullmatch(word)
-        name = node[1] if node else f"word {place}"
+        word, tag, edge, parent = fields[0], fields[1 + lemmas], fields[3 + lemmas], fields[4 + lemmas]
+        node = _NODE.fullmatch(word) if word[0] == "#" else None
+        name: Name = node[1] if node else place
         if node:
             graph.add_constituent(name, tag)
         else:
-            graph.add_word(name, word, tag, lemma)
-        graph.secondary += len(secondary) // 2
+            graph.add_word(name, word, tag, fields[1] if lemmas else None)
+        graph.secondary += more // 2
         if parent != "0":
             edges.append((name, parent, edge))
     for one in edges:

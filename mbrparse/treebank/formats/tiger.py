@@ -28,12 +28,16 @@ def read_tiger(lines: Iterable[str], source: str, reading: Reading) -> Iterator[
 
 def _tree(sentence: ElementTree.Element, reading: Reading) -> Tree:
     graph = SentenceGraph(reading)
-    for node in sentence.iter("t"):
-        graph.add_word(node.attrib["id"], node.attrib["word"], node.attrib["pos"], node.get("lemma"))
-    for node in sentence.iter("nt"):
-        graph.add_constituent(node.attrib["id"], node.attrib["cat"])
-    for node in sentence.iter("nt"):
-        for edge in node.iter("edge"):
-            graph.add_edge(edge.attrib["idref"], node.attrib["id"], edge.get("label", ""))
-    graph.secondary += sum(1 for _ in sentence.iter("secedge"))
+    edges = list[tuple[str, str, str]]()
+    for node in sentence.iter():
+        if node.tag == "t":
+            graph.add_word(node.attrib["id"], node.attrib["word"], node.attrib["pos"], node.get("lemma"))
+        elif node.tag == "nt":
+            name = node.attrib["id"]
+            graph.add_constituent(name, node.attrib["cat"])
+            edges += [(edge.attrib["idref"], name, edge.get("label", "")) for edge in node.iter("edge")]
+        elif node.tag == "secedge":
+            graph.secondary += 1
+    for edge in edges:
+        graph.add_edge(*edge)
     return graph.tree()

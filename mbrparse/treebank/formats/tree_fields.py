@@ -100,10 +100,14 @@ def _read(rows: Iterator[tuple[int, Any]], source: str, reading: Reading) -> Ite
             elif not value:
                 yield ReadTree(number, None, _id(row, field))
             elif isinstance(value, str):
-                for one in read_trees(value.split("\n"), source, reading.on_error):
+                for one in _trees(value, source, reading):
                     yield ReadTree(number, one.tree, _id(row, field))
             else:
                 raise ValueError(f"field {field!r} holds {value!r}")
+
+
+def _trees(text: str, source: str, reading: Reading, line: int = 1) -> Iterator[ReadTree]:
+    return read_trees(text.split("\n"), source, reading.on_error, line, leaves=reading.leaves)
 
 
 def _field(row: Mapping[Any, Any]) -> str | None:
@@ -133,14 +137,14 @@ def read_corenlp_json(lines: Iterable[str], source: str, reading: Reading) -> It
             line += text.count("\n", place, begins.start())
             found, place = decoder.raw_decode(text, begins.start())
             for number, sentence in enumerate(found["sentences"], start=1):
-                for one in read_trees(str(sentence["parse"]).split("\n"), source, reading.on_error):
+                for one in _trees(str(sentence["parse"]), source, reading):
                     yield ReadTree(line, one.tree, str(number))
 
 
 def read_corenlp_xml(lines: Iterable[str], source: str, reading: Reading) -> Iterator[ReadTree]:
     """Yield the trees of ``<parse>`` elements."""
     for number, (line, element) in enumerate(xml_elements(lines, source, "parse", reading), start=1):
-        for one in read_trees((element.text or "").split("\n"), source, reading.on_error, line):
+        for one in _trees(element.text or "", source, reading, line):
             yield ReadTree(one.line, one.tree, str(number))
 
 
@@ -153,7 +157,7 @@ def read_corenlp_text(lines: Iterable[str], source: str, reading: Reading) -> It
             if line.strip():
                 tree.append(line)
                 continue
-            for one in read_trees(tree, source, reading.on_error, began):
+            for one in _trees("".join(tree), source, reading, began):
                 yield ReadTree(one.line, one.tree, name)
             tree = None
         elif sentence := _SENTENCE.match(line):
@@ -161,4 +165,4 @@ def read_corenlp_text(lines: Iterable[str], source: str, reading: Reading) -> It
         elif _TREE_FOLLOWS.fullmatch(line):
             began, tree = number + 1, []
     if tree:
-        yield from read_trees(tree, source, reading.on_error, began)
+        yield from _trees("".join(tree), source, reading, began)

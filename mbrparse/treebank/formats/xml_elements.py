@@ -39,13 +39,14 @@ def xml_elements(
                 if begin is None:
                     break
                 rest, began, size = rest[begin.start() :], number, 0
-            before, end, after = rest.partition(ends)
-            text.append(before + end)
-            size += len(before)
-            if size > _LONGEST:
-                raise CorpusError(f"<{tag}> without an end", source=source, line=began)
-            if not end:
+            if ends not in rest:
+                text.append(rest)
+                size += len(rest)
+                if size > _LONGEST:
+                    raise CorpusError(f"<{tag}> without an end", source=source, line=began)
                 break
+            before, end, after = rest.partition(ends)
+            text += (before, end)
             with reading.refusing("no XML", source, began):
                 yield began, ElementTree.fromstring("".join(text))
             text, rest = [], after
