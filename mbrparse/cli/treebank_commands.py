@@ -79,7 +79,8 @@ def _describe(spec: str) -> None:
         f"functions, as {clean.PENN if corpus is None else corpus.functions} says, by --functions strip"
     )
     lines["more"] = f"mbrparse stats {spec}; mbrparse check {spec}"
-    click.echo(errors.visible(f"{spec}  {'plain brackets' if corpus is None else corpus.title}"))
+    plain = "plain brackets" if first is None or first.format == "brackets" else first.format
+    click.echo(errors.visible(f"{spec}  {plain if corpus is None else corpus.title}"))
     for what, text in lines.items():
         click.echo(errors.visible(f"    {what:<9} {text}"))
 

@@ -129,13 +129,15 @@ class Categories:
         """
         if self.before:
             return self._named(label, *self._parts(label))
-        found = (one for one in _one_of(self.separators).finditer(label) if _is_outside(label, one.start()))
-        begins = (
-            one.start()
-            for one in found
-            if one.start() and (one[0] not in "-=" or _INDEX.fullmatch(label, one.start()))
+        places = [one.start() for one in _one_of(self.separators).finditer(label)]
+        ends = (
+            place
+            for place in places
+            if places[0] > 0
+            and _is_outside(label, place)
+            and (label[place] not in "-=" or _INDEX.fullmatch(label, place))
         )
-        begin = next(begins, len(label))
+        begin = next(ends, len(label))
         return self._named(label, "", label[:begin], label[begin:])
 
     def functions(self, label: str) -> frozenset[str]:

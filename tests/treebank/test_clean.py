@@ -74,7 +74,18 @@ def test_what_is_kept_and_cut_is_the_label(label: str, convention: str) -> None:
             break
     assert categories(convention).category(label) == expected
     assert categories("keep", convention).category(label) == label
-    assert categories(convention).tag(label) == (expected if order == "before" else label)
+    if order == "after" and convention != "after:.":
+        expected = label
+    assert categories(convention).tag(label) == expected
+
+
+def test_categories_with_roles() -> None:
+    """A category has one name on tags and phrases; a number after - or = is an index on tags too."""
+    tree = read_tree("(NP#role=h (NP#role=a;x a) (<PP-LGS\\Sm>#r b) (N-A-2 c))")
+    assert str(clean(tree, functions="after:#")) == "(NP (NP a) (<PP-LGS\\Sm> b) (N-A-2 c))"
+    assert str(clean(tree, functions="after:-=;#")) == "(NP (NP a) (<PP-LGS\\Sm> b) (N-A c))"
+    keyaki = read_tree("(PP;*SBJ* (NP;*OB1* a) (P-D b) (; c))")
+    assert str(clean(keyaki, functions="after:-=;{")) == "(PP (NP a) (P-D b) (; c))"
 
 
 MAP = LabelMap(

@@ -190,11 +190,25 @@ def test_leaves_and_empty_elements_are_options(tmp_path: Path) -> None:
         CorpusReading(empty="(")
 
 
+def test_empty_elements_of_known_corpora_are_counted_by_kind(tmp_path: Path) -> None:
+    (tmp_path / "a.bracket").write_text("(S (NP-SBJ (*)) (SBAR (0) (S (VB (kopi)) (QP (CD (dua)) (*U*)))))\n")
+    removed = Removals()
+    found = list(read_corpus(f"indonesian:{tmp_path / 'a.bracket'}", removed=removed))
+    assert [str(one.tree) for one in found] == ["(S (SBAR (S (VB kopi) (QP (CD dua)))))"]
+    assert removed == {"*": 1, "0": 1, "*U*": 1}
+    marks = "( (IP (PP (NP *T*) (P ***)) (NP *2s*) (N a) (NP;*SBJ* (N b) (N *c))) (ID 1,JP))\n"
+    (tmp_path / "a.psd").write_text(marks)
+    (read,) = read_corpus(f"penn-historical:{tmp_path / 'a.psd'}")
+    assert str(read.tree) == "(IP (N a) (NP;*SBJ* (N b) (N *c)))"
+
+
 def test_a_style_is_advised_by_its_marks_alone() -> None:
     units = "( @x1/CD )\n( END_OF_TEXT_UNIT )\n( (S (NP-SBJ */XXX ) (VP Feed/VB (NP the/DT cats/NNS ))))\n"
     assert marked_style(units) == "atis"
     assert marked_style("( (IP (N hundar) (V gelta)) (ID A,.1))") == "penn-historical"
     assert marked_style("( (IP (N hundar-hundur) (V gelta-gelta)) (ID A,.1))") == "icepahc"
+    assert marked_style("( (IP (N hundar) (, ,-,) (N kettir) (N fuglar)) (ID A,.1))") == "icepahc"
+    assert marked_style("( (S (NP hundar) (<NP\\S> gelta)) (ID A,.1))") == "abc"
     assert marked_style("(NP  (NN\t(kopi)) (SBAR  (SC\t(untuk)) (S  (NP-SBJ  (*)))))") == "indonesian"
     assert marked_style("(S (N {turkish=Kedi}{english=Cat}) (V {turkish=uyur}))") == "turkish"
     for plain in (

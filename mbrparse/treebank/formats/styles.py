@@ -60,12 +60,17 @@ def _holding(pattern: str) -> Callable[[str], bool]:
 _is_historical = _holding(r"\(ID [^()]*\)|\((?:CODE|METADATA|COMMENT) ")
 _WORD = re.compile(r"\((?!ID|CODE|METADATA|COMMENT)[^\s()]+ ([^\s()*<{0][^\s()]*)\)")
 _HYPHENED = re.compile(r"[^-\s()]+-[^-\s()]+")
+_MARK_AND_LEMMA = re.compile(r"\(([,.]) ([^\w\s()-])-\2\)")
 
 
 def _is_icepahc(text: str) -> bool:
-    """Whether it is historical, and most words have a hyphen inside."""
+    """Whether it is historical, and most words have a hyphen inside, or marks have lemmas: (, ,-,)."""
     words = _WORD.findall(text)
-    return _is_historical(text) and 2 * sum(map(bool, map(_HYPHENED.fullmatch, words))) > len(words)
+    hyphened = sum(map(bool, map(_HYPHENED.fullmatch, words)))
+    return _is_historical(text) and (2 * hyphened > len(words) or _MARK_AND_LEMMA.search(text) is not None)
+
+
+_has_functors = _holding(r"\(<[^\s()]*[\\/][^\s()]*> ")
 
 
 _LEAF, _BRACKETED = (
@@ -95,6 +100,8 @@ _HISTORICAL = Conventions(
 STYLES: dict[str, Conventions] = {
     "penn": Conventions(),
     "nltk": Conventions("nltk"),
+    # Labels are categories such as <NP\S>, with roles such as #role=h.
+    "abc": replace(_HISTORICAL, marks=lambda text: _is_historical(text) and _has_functors(text)),
     "icepahc": replace(_HISTORICAL, leaves="word", marks=_is_icepahc),
     "penn-historical": _HISTORICAL,
     # A leaf is (tag word lemma), of which NLTK's reader makes two words; *0* is a subject that is not spoken.
