@@ -339,9 +339,9 @@ def _original(note: Callable[[Tree], None], gold: _Gold | None, source: TreeSour
     else:
         kept = [tree for _, tree, _ in waiting if tree is not None]
         if gold is None or not gold.joined(kept):
-            label = next(
-                (label for tree in kept for label in _labels(tree) if label and _would_change(label)), ""
-            )
+            # No label of a binarization ends with a mark, as that of a category does: <NP\S>.
+            own = (label for tree in kept for label in _labels(tree) if label and label[-1] != codec.SIBLING)
+            label = next(filter(_would_change, own), None)
             if label and not any(len(node.children) > 2 for tree in kept for node in tree.preorder()):
                 log.warn(
                     f"{source.source}: no label is a continuation, so labels such as {label} stay as they are"

@@ -150,6 +150,7 @@ UNBINARIZED: dict[str, tuple[str, str, int, str]] = {
     "annotations": ("(S^T x (S_Cont>A^T (A^S y z) w))\n", "(S x (A y z) w)\n", 2, ""),
     "an escaped label": (ESCAPED, ESCAPED, 2, ""),
     "any form": (ANY_FORM, ANY_FORM, 2, ALONE.format("gold") + ALONE.format("parse")),
+    "categories": ("(S x (<A\\S> y z))\n", "(S x (<A\\S> y z))\n", 2, ""),
     "no label": ("(S x ((A y) z))\n", "(S x ((A y) z))\n", 2, ""),
 }
 
