@@ -26,7 +26,7 @@ from mbrparse.decode.parser.parsing import Details
 from mbrparse.grammar.grammar_files import read_grammar
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grid.grid_tables import panels
-from mbrparse.training.count import train
+from mbrparse.training.methods import train
 from mbrparse.treebank.binarize import Binarization, HeadDriven, debinarize
 from mbrparse.treebank.corpora.prepare import Preparation, PreparationStatistics, prepare
 from mbrparse.treebank.corpora.reading import read_corpus

@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from mbrparse.decode.posteriors.posteriors_file import read_posteriors as read_posteriors
     from mbrparse.decode.posteriors.posteriors_file import span_marginals as span_marginals
     from mbrparse.decode.span_posteriors import Posteriors as Posteriors
+    from mbrparse.decode.words.conditioned import entropy as entropy
+    from mbrparse.decode.words.conditioned import sample as sample
     from mbrparse.decode.words.surprisal import surprisal as surprisal
     from mbrparse.errors import MbrparseError as MbrparseError
     from mbrparse.evaluate.compare.candidates import TreeRates as TreeRates
@@ -46,11 +48,12 @@ if TYPE_CHECKING:
     from mbrparse.evaluate.compare.profiles import PROFILES as PROFILES
     from mbrparse.evaluate.report.pages import report as report
     from mbrparse.grammar.grammar_files import grammar as grammar
+    from mbrparse.grammar.grammar_files import read_any_grammar as read_any_grammar
     from mbrparse.grammar.grammar_files import read_grammar as read_grammar
     from mbrparse.grammar.grammar_files import write_grammar as write_grammar
     from mbrparse.grammar.pcfg import PCFG as PCFG
     from mbrparse.log import MbrparseWarning as MbrparseWarning
-    from mbrparse.training.count import train as train
+    from mbrparse.training.methods import train as train
     from mbrparse.training.tag_statistics import read_statistics as read_statistics
     from mbrparse.treebank.baselines import baseline_trees as baseline_trees
     from mbrparse.treebank.binarize import Binarization as Binarization
@@ -79,6 +82,7 @@ _NAMES = {
     "decode.posteriors.given_posteriors": "mix_posteriors",
     "decode.posteriors.posteriors_file": "posteriors read_posteriors span_marginals",
     "decode.span_posteriors": "Posteriors",
+    "decode.words.conditioned": "entropy sample",
     "decode.words.surprisal": "surprisal",
     "errors": "MbrparseError",
     "evaluate.compare.candidates": "TreeRates",
@@ -86,10 +90,10 @@ _NAMES = {
     "evaluate.compare.profiles": "PROFILES",
     "evaluate.report.pages": "report",
     "grammar": "grammar",
-    "grammar.grammar_files": "read_grammar write_grammar",
+    "grammar.grammar_files": "read_any_grammar read_grammar write_grammar",
     "grammar.pcfg": "PCFG",
     "log": "MbrparseWarning",
-    "training.count": "train",
+    "training.methods": "train",
     "training.tag_statistics": "read_statistics",
     "treebank.baselines": "baseline_trees",
     "treebank.binarize": "Binarization binarize debinarize",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 import re
+from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
@@ -36,6 +38,16 @@ def shortened(text: str, most: int = 40) -> str:
     '111...'
     """
     return text if len(text) <= most else f"{text[:most]}..."
+
+
+def did_you_mean(wrong: str, names: Iterable[str], otherwise: str) -> str:
+    """The name that is most like a wrong one, if some is, as a question; or else something other.
+
+    >>> did_you_mean("treebnk", ["treebank", "alpino"], "there are two")
+    "did you mean 'treebank'?"
+    """
+    near = difflib.get_close_matches(wrong, list(names), n=1)
+    return f"did you mean {near[0]!r}?" if near else otherwise
 
 
 class MbrparseError(ValueError):

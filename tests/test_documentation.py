@@ -11,9 +11,12 @@ from typing import Any
 
 import nbformat
 import pytest
+from commandline import commands_below
 from nbclient import NotebookClient
 
+import mbrparse as mp
 from mbrparse.charts import kernel
+from mbrparse.cli.main import cli
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -114,3 +117,14 @@ def test_the_site_has_every_page() -> None:
     """``make docs`` ends with an error where one is in no menu."""
     menu = (ROOT / "mkdocs.yml").read_text("utf-8")
     assert all(f": {page.name}\n" in menu for page in PAGES[1:])
+
+
+def test_each_command_and_each_name_of_the_package_is_listed() -> None:
+    page = (ROOT / "docs" / "python.md").read_text("utf-8")
+    rows = re.findall(r"^\| (`.+) \| (.+) \|$", page, re.MULTILINE)
+    listed = [name for names, _ in rows for name in re.findall("`([^`]+)`", names)]
+    assert sorted(listed) == sorted(" ".join(names) for names, _ in commands_below(cli))
+    for _, functions in rows:
+        named = re.findall(r"`(\w+)`", functions)
+        assert not named or hasattr(mp, named[0]), functions
+    assert [name for name in dir(mp) if name not in page and not name.startswith("_")] == []

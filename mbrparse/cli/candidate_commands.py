@@ -30,7 +30,9 @@ def rerank(
     ),
     objectives: ObjectiveOptions = group(ObjectiveOptions, without=("exact", "space", "items")),
     risk: CandidateOptions = group(CandidateOptions, without=_FOUND),
-    known: model_options.InputOptions = group(model_options.InputOptions, without=("form", "tokenize")),
+    known: model_options.InputOptions = group(
+        model_options.InputOptions, without=("form", "tokenize", "tagged")
+    ),
     form: Any = option(choices=["binarized", "original"], help="The form of the trees (default: detected)."),
     max_length: int | None = count_option(help="Leave longer sentences their first candidate."),
     output: str = options.output(
@@ -54,7 +56,7 @@ def rerank(
 
     if known.grammar is None and not known.posteriors:
         options.refuse((*model_options.LABEL_OPTIONS, "mix"), "--posteriors")
-        options.refuse(("normalize",), "--grammar")
+        options.refuse(("normalize", "start"), "--grammar")
     else:
         known.check(candidates)
     paths = output_paths(output, objectives.names)

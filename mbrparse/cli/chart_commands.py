@@ -102,6 +102,7 @@ def explain(
     words: tuple[str, ...] = argument(metavar="[SENTENCE]...", nargs=-1),
     grammar: str = model_options.grammar_option(required=True),
     normalize: bool = model_options.normalize_option(),
+    start: str | None = model_options.start_option(),
     input: str | None = option(
         "--file", type=InputFile(), help="Instead of SENTENCE: trees or lines of tokens."
     ),
@@ -127,7 +128,7 @@ def explain(
         raise click.UsageError("Give either a SENTENCE or --file.")
     options.check_outputs({"--output": output}, {"--file": input, "--grammar": grammar})
     text = " ".join(words)
-    known = read_any_grammar(grammar, normalize=normalize, log=messages.note)
+    known = read_any_grammar(grammar, normalize=normalize, start=start, log=messages.note)
     if input is None:
         [[sentence], _] = sentences.sentences_from([mp.tokenize(text) if tokenize else text])
     else:

@@ -8,7 +8,6 @@ folder only.
 
 from __future__ import annotations
 
-import difflib
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
@@ -151,6 +150,5 @@ def _unsafe(option: click.Option, text: str) -> str:
 
 
 def _error(source: str, message: str, wrong: str, known: Iterable[str]) -> errors.FileError:
-    near = difflib.get_close_matches(wrong, list(known), n=1)
-    remedy = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}"
+    remedy = errors.did_you_mean(wrong, known, f"there are {', '.join(known)}")
     return errors.FileError(message, source=source, remedy=remedy)

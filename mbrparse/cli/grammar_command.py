@@ -9,7 +9,6 @@ from typing import Any
 import click
 
 import mbrparse as mp
-from mbrparse import log
 from mbrparse.cli import messages, model_options, options
 from mbrparse.cli.commands import InputFile, Text, argument, command, count_option, group, option
 from mbrparse.errors import GrammarError, visible
@@ -57,16 +56,13 @@ def info(
     if len(files) > 1:
         raise click.UsageError("Several grammars need --states.")
     if entropy:
-        from mbrparse.decode.words.conditioned import length_masses
-        from mbrparse.grammar.tree_statistics import MEANS, tree_statistics
+        from mbrparse.grammar.tree_statistics import MEANS
 
         read = mp.read_grammar(files[0], log=messages.note)
-        figures = tree_statistics(read)
+        figures = mp.entropy(read, lengths or 0)
         if MEANS[0] not in figures:
             what = "a spectral radius of one or more: neither expected length nor entropy"
             messages.note(f"{source_name(files[0])}: {what}")
-        masses = enumerate(length_masses(read, lengths or 0).tolist(), 1)
-        figures = figures | {f"length {length}": mass for length, mass in masses}
         if format != "text":
             _echo_table([*figures.items()], format, ["figure", "value"])
             return
@@ -121,8 +117,11 @@ def convert(
     target: str = option("--to", choices=FORMATS, default="mbrparse"),
     lexicon: str | None = option(type=InputFile("PATH"), help="The lexicon to read, in bitpar's format."),
     lexicon_output: str | None = option(metavar="PATH", help="The lexicon to write, in bitpar's format."),
-    root: str = option(type=Text(), default="ROOT", help="The symbol above the start symbols."),
+    root: str = option(
+        type=Text(), default="ROOT", help="The symbol above the start symbols, in other formats."
+    ),
     terminals: Any = option(choices=["tags", "words"], help="The terminals of a grammar in NLTK's format."),
+    start: str | None = model_options.start_option(),
     normalize: bool = model_options.normalize_option(),
 ) -> None:
     """Read a grammar in one format and write it in another.
@@ -134,7 +133,7 @@ def convert(
     from mbrparse.grammar import grammar_files, grammar_formats
     from mbrparse.grammar.dop_grammar import write_reduction
     from mbrparse.grammar.dop_treebank import AddressedTreebank
-    from mbrparse.grammar.rules import RuleSet, binarize_rules
+    from mbrparse.grammar.rules import RuleSet, binary_rules
 
     if (source == "bitpar") != (lexicon is not None):
         raise click.UsageError("--from bitpar and --lexicon need each other.")
@@ -142,14 +141,21 @@ def convert(
         raise click.UsageError("--to bitpar and --lexicon-output need each other.")
     outputs = {"--output": output, "--lexicon-output": lexicon_output}
     options.check_outputs(outputs, {"--lexicon": lexicon}, {"FILE": file})
-    if lexicon is not None:
-        found: RuleSet | AddressedTreebank = grammar_formats.read_bitpar(file, lexicon, root)
-    elif source == "nltk":
-        found = grammar_formats.read_nltk(
-            read_lines(file), source_name(file), terminals, root, normalize=normalize, log=messages.note
+    options.refuse([] if source == "nltk" else ["terminals"], "--from nltk")
+    options.refuse(["root"] if source == target == "mbrparse" else [], "--from or --to, bitpar or nltk")
+    if source == "mbrparse":
+        found: RuleSet | AddressedTreebank = grammar_files.read_rules_or_treebank(
+            file, normalize=normalize, start=start, log=messages.note
         )
     else:
-        found = grammar_files.read_rules_or_treebank(file, normalize=normalize, log=messages.note)
+        if lexicon is not None:
+            rules = grammar_formats.read_bitpar(file, lexicon, root)
+        else:
+            lines, name = read_lines(file), source_name(file)
+            rules = grammar_formats.read_nltk(
+                lines, name, terminals, root, normalize=normalize, log=messages.note
+            )
+        found = rules if start is None else rules.starting_with(start)
     if lexicon_output is None and not isinstance(found, RuleSet):
         raise GrammarError(
             f"a DOP grammar is not written in the form of {target}",
@@ -166,11 +172,7 @@ def convert(
     elif target == "nltk":
         grammar_formats.write_nltk(found, output, root)
     else:
-        binary = binarize_rules(found)
-        grammar_files.write_rules(binary.rules, output)
-        if binary.changed:
-            rules = log.counted(binary.changed, "rule")
-            messages.note(f"{rules} of three children or more binarized (see parse --debinarize)")
+        grammar_files.write_rules(binary_rules(found, messages.note), output)
 
 
 def _what_is_lost(kind: str, file: str, output: str, target: str) -> str:

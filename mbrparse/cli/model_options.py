@@ -49,7 +49,7 @@ LABEL_OPTIONS = tuple(field.name for field in fields(LabelOptions))
 
 # They need charts, which given posteriors replace.
 _CHART_OPTIONS = (
-    *("normalize", "space", "items", "jobs", "scheduler", "write_posteriors"),
+    *("normalize", "start", "space", "items", "jobs", "scheduler", "write_posteriors"),
     *("engine", "merit", "edges", "until", "beta_threshold", "statistics"),
 )
 
@@ -64,6 +64,11 @@ def normalize_option() -> Any:
     """``--normalize``."""
     what = "Divide the probabilities of each left-hand side of the grammar by their sum, and say so."
     return option(is_flag=True, help=what)
+
+
+def start_option() -> Any:
+    """``--start``."""
+    return option(type=Text("SYMBOL"), help="The symbol that trees start with, instead of the grammar's own.")
 
 
 def tokenize_option() -> Any:
@@ -81,6 +86,7 @@ class InputOptions(LabelOptions):
         multiple=True,
     )
     normalize: bool = normalize_option()
+    start: str | None = start_option()
     posteriors: tuple[str, ...] = option(
         type=InputFile("FILE.npz"),
         multiple=True,
@@ -98,6 +104,9 @@ class InputOptions(LabelOptions):
         help="The form of INPUT (default: detected from its first character).",
     )
     tokenize: bool = tokenize_option()
+    tagged: bool = option(
+        is_flag=True, help="The input is tagged text, word/TAG or word_TAG, a sentence a line."
+    )
     encoding: str = options.encoding()
 
     @property
@@ -105,7 +114,9 @@ class InputOptions(LabelOptions):
         """The form of INPUT, if it was named; UsageError for two."""
         if self.tokenize and self.form:
             raise click.UsageError("--tokenize is for plain text: leave out --input.")
-        return "text" if self.tokenize else self.form
+        if self.tagged and (self.tokenize or self.form):
+            raise click.UsageError("--tagged says what the input is: leave out --input and --tokenize.")
+        return "text" if self.tokenize else "tagged" if self.tagged else self.form
 
     @property
     def grammar(self) -> str | None:
@@ -142,7 +153,8 @@ class InputOptions(LabelOptions):
         """The grammar, or several as one."""
         from mbrparse.grammar.grammar_files import read_any_grammar
 
-        read = [read_any_grammar(path, normalize=self.normalize, log=messages.note) for path in self.grammars]
+        how: dict[str, Any] = {"normalize": self.normalize, "start": self.start, "log": messages.note}
+        read = [read_any_grammar(path, **how) for path in self.grammars]
         if len(read) == 1:
             return read[0]
         return mp.Grammars(read, self.mix, list(map(source_name, self.grammars)))
@@ -151,7 +163,7 @@ class InputOptions(LabelOptions):
         """The grammar, with its tagger, or the posteriors: what ``score`` scores with."""
         if self.grammar is None:
             return self.given()
-        return mp.read_grammar(self.grammar, normalize=self.normalize, log=messages.note)
+        return mp.read_grammar(self.grammar, normalize=self.normalize, start=self.start, log=messages.note)
 
     def given(self) -> GivenPosteriors:
         """The posteriors, read and mixed."""

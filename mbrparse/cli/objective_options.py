@@ -114,11 +114,11 @@ class ObjectiveOptions:
         if moved:
             cost = UNARY_COST if self.node_cost is None else self.node_cost
             lines.append(
-                f"{', '.join(moved)}: n-ary trees, at --node-cost {cost:g}, since the grammar has unary "
-                "rules (--space free: binary ones, without unary nodes)"
+                f"{', '.join(moved)}: the grammar has unary rules, so trees are n-ary (--node-cost {cost:g}; "
+                "--space free: binary trees without unary nodes)"
             )
         if free and unaries:
-            lines.append(f"{', '.join(free)}: trees of the space free leave out the grammar's unary nodes")
+            lines.append(f"{', '.join(free)}: trees of --space free leave out the grammar's unary nodes")
         return rows, lines
 
     def lines_of(self, given: GivenPosteriors) -> list[str]:

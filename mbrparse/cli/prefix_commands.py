@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 import click
 
-import mbrparse as mp
 from mbrparse import errors, files, log
 from mbrparse.cli import commands, messages, model_options, options
 
@@ -44,7 +43,7 @@ class WordOptions(model_options.InputOptions):
         if self.grammar is None:
             raise click.UsageError("Missing option '-g' / '--grammar'.")
         options.check_outputs({"--output": output}, {"--grammar": self.grammar, "INPUT": inputs})
-        known = mp.read_grammar(self.grammar, normalize=self.normalize, log=messages.note)
+        known = self.model()
         if (radius := spectral_radius(known)) > _CONSISTENT:
             messages.note(
                 f"{files.source_name(self.grammar)}: inconsistent (spectral radius {radius:.6g}): "
@@ -82,9 +81,10 @@ class WordOptions(model_options.InputOptions):
                     reasons[one.reason or "impossible words"] += 1
                 yield count, one
         mean = bits / max(finite, 1)
-        per_word = f"{mean:.4f} bits each on average (perplexity {2**mean:.4f})"
-        each = f", {finite} {what}: {per_word}" if finite else ""
-        unknown = f"; {reasons.total()} not all known ({most_common(reasons)})" if reasons else ""
+        per_word = f"{mean:.4f} bits a word on average (perplexity {2**mean:.4f})"
+        each = f": {per_word}, over {finite} {what}" if finite else ""
+        without = log.counted(reasons.total(), "sentence")
+        unknown = f"; {without} with words of probability zero ({most_common(reasons)})" if reasons else ""
         classes = f"; {log.counted(unseen, 'unseen word')} with the probability of a class" if unseen else ""
         messages.note(log.counted(count, "sentence") + each + classes + unknown)
 
@@ -117,7 +117,7 @@ def surprisal(
         table = csv.DictWriter(stream, COLUMNS, lineterminator="\n")
         if layout == "csv":
             table.writeheader()
-        for number, found in known.results(inputs, words, words.surprisals, "words and ends"):
+        for number, found in known.results(inputs, words, words.surprisals, "words and sentence ends"):
             rows = found.rows(number)
             if layout == "csv":
                 table.writerows(rows)
@@ -188,7 +188,7 @@ def _print_distributions(
     if output is not None:
         options.refuse(["top"], "no --output")
     words = known.probabilities(inputs, output)
-    find, what = (words.next_words, "words and ends") if ends else (words.masked_words, "words")
+    find, what = (words.next_words, "words and sentence ends") if ends else (words.masked_words, "words")
     file = None if output is None else DistributionsFile(words.grammar, ends)
     with messages.compilation_noted():
         for number, found in known.results(inputs, words, find, what):

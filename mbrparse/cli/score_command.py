@@ -33,7 +33,7 @@ class ScoreOptions:
 @command
 def score(
     trees: str = argument(default="-"),
-    known: InputOptions = group(InputOptions, "Grammar", without=("form", "tokenize", "encoding")),
+    known: InputOptions = group(InputOptions, "Grammar", without=("form", "tokenize", "tagged", "encoding")),
     form: Any = option(
         choices=["binarized", "original"],
         help="The form of the trees: binarized, or original, with any number of children (default: "
@@ -58,7 +58,8 @@ def score(
 ) -> None:
     """Score trees: log probabilities and expected matches.
 
-    TREES are gold trees, a parser's, or any others. Each gets one line of output: the natural log probability
+    TREES are gold trees, a parser's, or any others; of lines of tokens the sentences' probabilities are
+    written. Each gets one line of output: the natural log probability
     of the sentence and of the tree (the sum over its derivations), the expected numbers of its constituents
     and brackets that are right, and their recall, precision and F; the constituent least expected, the
     rules that the grammar lacks, and the tree's place. docs/formats.md describes the columns. --jackknife
@@ -80,7 +81,7 @@ def score(
             "--jackknife trains grammars on binarized trees: give none, nor another --form."
         )
     else:
-        options.refuse(["normalize", "mix"], "--grammar or --posteriors")
+        options.refuse(["normalize", "start", "mix"], "--grammar or --posteriors")
     options.check_outputs({"--output": output, "--log": machines.log}, known.files, {"TREES": trees})
     source, marks = files.source_name(trees), known.marks() or PLAIN
     models: Sequence[Any] = [] if jackknife else [known.model()]
@@ -93,8 +94,10 @@ def score(
         lines = files.read_lines(path, encoding) if text is None else iter(text)
         return scoring.read_given_trees(trees, marks, form, lines)
 
-    found = scoring.look_at(given(), source, "binarized" if jackknife else form)
-    if form is None:
+    bare = not (jackknife or known.posteriors)
+    found = scoring.look_at(given(), source, "binarized" if jackknife else form, tokens=bare)
+    tokens = found.because == scoring.TOKENS
+    if form is None and not tokens:
         form = found.form
         note(f"trees are read as {form}: {found.because} (--form overrides this)")
     if jackknife:
@@ -110,17 +113,19 @@ def score(
             stream.write("\t".join(names) + "\n")
         for scored in results:
             row, number = {**scored, **where.of(source, scored["line"])._asdict()}, number + 1
-            reason = row["reason"] or row["tree_reason"]
+            reason = row["reason"] or (not tokens and row["tree_reason"])
             reasons.update([reason] if reason else [])
-            known_trees += row["tree_log_probability"] is not None
-            log_prob += row["tree_log_probability"] or 0.0
+            mass = row["log_probability" if tokens else "tree_log_probability"]
+            known_trees += mass is not None
+            log_prob += mass or 0.0
             if layout == "tsv":
                 stream.write("\t".join(_field(row[name]) for name in names) + "\n")
             else:
                 stream.write(json.dumps(row, allow_nan=False) + "\n")
     without = f", {reasons.total()} without a probability ({most_common(reasons)})" if reasons else ""
-    others = f"; log probability of the others {log_prob:.2f}" if known_trees else ""
-    note(f"{log.counted(number, 'tree')}{without}{others}")
+    of = " of the others" if reasons else ""
+    others = f"; log probability{of} {log_prob:.2f}" if known_trees else ""
+    note(f"{log.counted(number, 'sentence' if tokens else 'tree')}{without}{others}")
 
 
 def _field(value: object) -> str:

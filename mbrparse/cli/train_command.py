@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -138,7 +138,7 @@ def train(
     method: str = commands.option(
         choices=["counting", "inside-outside", "split-merge", "dop"],
         default="counting",
-        help="Relative frequencies of binarized trees; re-estimation from bracketed text; states of the "
+        help="Relative frequencies; re-estimation from bracketed text; states of the "
         "symbols of binarized trees; or all fragments of binarized trees (data-oriented parsing).",
     ),
     statistics: str | None = commands.option(
@@ -159,13 +159,13 @@ def train(
 ) -> None:
     """Train a grammar from trees.
 
-    By default the rules of binarized trees are counted: relative frequencies, no smoothing. With
+    By default the rules of the trees are counted: relative frequencies, no smoothing. With
     --method inside-outside the trees' brackets, but not their labels, guide the re-estimation of a
-    random grammar (Pereira & Schabes 1992), or of another without unary rules. A flat tree is a sentence
-    without brackets. With --method split-merge the symbols of binarized trees are split in two again and
-    again, and EM finds what their states are (Petrov et al. 2006). With --method dop all fragments of the
-    trees are kept, as a treebank whose equal subtrees are written once (Goodman 1996); parse, posteriors
-    and grammar read it.
+    random grammar (Pereira & Schabes 1992), or of another without unary rules. A flat tree, or a line of
+    tokens, is a sentence without brackets. With --method split-merge the symbols of binarized trees are
+    split in two again and again, and EM finds what their states are (Petrov et al. 2006). With --method
+    dop all fragments of the trees are kept, as a treebank whose equal subtrees are written once (Goodman
+    1996); parse, posteriors and grammar read it.
     """
     for kind, methods in _METHODS:
         if method not in methods:
@@ -239,18 +239,19 @@ def train(
 
 
 def _dop(trees: Iterable[SourceTree], output: str, words: LexiconOptions, fragments: FragmentOptions) -> None:
-    from mbrparse.grammar.dop_treebank import address_trees, write_treebank
+    from mbrparse.grammar.dop_treebank import write_treebank
     from mbrparse.training import count
 
-    replaced = originals = list(with_progress(trees, "reading"))
-    tagger = None
-    if words.model is not None:
-        replaced, unknown = count.replace_unknown(originals, words.model, words.rare)
-        tagger = count.with_trained_tagger(unknown, originals, note)
-    treebank = address_trees(
-        replaced, words.terminals or "tags", fragments.weights or "plain", fragments.max_depth
+    treebank = count.train_dop(
+        with_progress(trees, "reading"),
+        words.terminals or "tags",
+        words.model,
+        words.rare,
+        fragments.weights,
+        fragments.max_depth,
+        note,
     )
-    write_treebank(replace(treebank, unknown=tagger), output)
+    write_treebank(treebank, output)
     nodes, addresses = treebank.count.sum(), len(treebank.count)
     note(f"{treebank.trees:g} trees, {nodes:.0f} nodes at {addresses} addresses")
 

@@ -382,6 +382,7 @@ def sample(
         type=Text("N[-N]", _lengths), help="Only trees of N words, or of N to N words."
     ),
     normalize: bool = model_options.normalize_option(),
+    start: str | None = model_options.start_option(),
     output: str = options.output(),
 ) -> None:
     """Sample trees from a grammar. Its rules may have any length.
@@ -395,7 +396,7 @@ def sample(
     if seed is None:
         seed = secrets.randbelow(2**31)
     path, tagger = reading.embedded_grammar(grammar), bool(conditioned)
-    rules = read_rules(path, normalize=normalize, tagger=tagger, log=note)
+    rules = read_rules(path, normalize=normalize, start=start, tagger=tagger, log=note)
     sampler = Sampler(rules, seed)
     if conditioned or lengths:
         from mbrparse.decode.words.conditioned import ConditionedSampler

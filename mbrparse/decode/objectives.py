@@ -127,7 +127,9 @@ class Objective:
                     remedy="search the space grammar" if self.space is Space.FREE else None,
                 )
         if self.space is not Space.GRAMMAR and weights.get(Item.LABELLED_SPAN, 0.0) < 0:
-            raise ObjectiveError(f"{self.name}: a negative weight would want each span's worst label")
+            raise ObjectiveError(
+                f"{self.name}: a negative weight would give each span its least probable label"
+            )
         if self.f_score not in (None, *get_args(FScore)):
             raise ObjectiveError(
                 f"{self.name}: F is one of {', '.join(get_args(FScore))}, not {self.f_score!r}"

@@ -11,11 +11,11 @@ from typing import Any
 
 
 class _Package(ModuleType):
-    def __call__(self, source: Any, *, normalize: bool = False) -> Any:
+    def __call__(self, source: Any, **how: Any) -> Any:
         """A PCFG of a text of rules, a path, or an ``nltk.PCFG``."""
         from mbrparse.grammar import grammar_files
 
-        return grammar_files.grammar(source, normalize=normalize)
+        return grammar_files.grammar(source, **how)
 
 
 grammar = sys.modules[__name__]  # which the public name is

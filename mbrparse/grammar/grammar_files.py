@@ -31,7 +31,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from mbrparse.arguments import checked
 from mbrparse.errors import GrammarError
@@ -39,14 +39,15 @@ from mbrparse.files import atomic_outputs, open_output, read_lines, source_name
 from mbrparse.grammar.fields import DOP_MAGIC, HeaderReader, fields_of, format_number
 from mbrparse.grammar.grammar_formats import is_nltk, read_nltk, rules_of_nltk
 from mbrparse.grammar.pcfg import PCFG, Grammar
-from mbrparse.grammar.rules import SUM_TOLERANCE, Rule, RuleSet, Weight, binarize_rules, is_terminal, unquote
+from mbrparse.grammar.rules import SUM_TOLERANCE, Rule, RuleSet, Weight, binary_rules, is_terminal, unquote
 from mbrparse.grammar.tagger import Tagger
 from mbrparse.grammar.unknown_words import Collins, UnknownWords, is_unknown, model_lines
-from mbrparse.log import Log, counted, no_log
+from mbrparse.log import Log, no_log
 
 if TYPE_CHECKING:
     import nltk
 
+    from mbrparse.grammar.dop_grammar import DopGrammar
     from mbrparse.grammar.dop_treebank import AddressedTreebank
 
 MAGIC = "mbrparse-grammar"
@@ -56,7 +57,9 @@ _Row = tuple[Rule, float, float]
 
 
 @checked
-def read_grammar(path: str | Path, *, normalize: bool = False, log: Log = no_log) -> PCFG:
+def read_grammar(
+    path: str | Path, *, normalize: bool = False, start: str | None = None, log: Log = no_log
+) -> PCFG:
     """Read a grammar file, with the tagger beside it if it has one (``-``: standard input).
 
     The file is mbrparse's, or a grammar in NLTK's format (``S -> NP VP [1.0]``), whose longer rules are
@@ -68,6 +71,8 @@ def read_grammar(path: str | Path, *, normalize: bool = False, log: Log = no_log
         The file's name.
     normalize
         Divide the probabilities of each left-hand side by their sum.
+    start
+        The symbol that trees start with, instead of the file's.
     log
         Gets a line for what was changed.
 
@@ -78,33 +83,39 @@ def read_grammar(path: str | Path, *, normalize: bool = False, log: Log = no_log
     GrammarError
         It is no grammar, or one that charts cannot be computed with; with file, line and remedy.
     """
-    return _pcfg(_rules("".join(read_lines(path)), path, normalize, log), path, log)
+    return _pcfg(_rules("".join(read_lines(path)), path, normalize, start, log), path, log)
 
 
 @checked
-def grammar(source: str | Path | nltk.PCFG, *, normalize: bool = False) -> PCFG:
-    """A grammar of a text of rules, of a file, or of an ``nltk.PCFG``.
+def grammar(
+    source: str | Path | nltk.CFG | nltk.PCFG, *, normalize: bool = False, start: str | None = None
+) -> PCFG:
+    """A grammar of a text of rules, of a file, or of an ``nltk.PCFG`` or ``nltk.CFG``.
 
     A text is in NLTK's format or in mbrparse's; rules of three children or more are binarized. ``normalize``
-    is that of ``read_grammar``. Raises GrammarError, FileError.
+    and ``start`` are those of ``read_grammar``. Raises GrammarError, FileError.
 
     >>> grammar("S -> NP V [1.0]\\nNP -> 'she' [0.5] | 'it' [0.5]\\nV -> 'works' [1.0]")
     <grammar over words: 3 symbols, 4 rules>
     """
     place = "<grammar>"
     if isinstance(source, str) and ("\n" in source or is_nltk(source)):
-        return _pcfg(_rules(source, place, normalize, no_log), place, no_log)
+        return _pcfg(_rules(source, place, normalize, start, no_log), place, no_log)
     if isinstance(source, (str, Path)):
-        return read_grammar(source, normalize=normalize)
+        return read_grammar(source, normalize=normalize, start=start)
     if hasattr(source, "productions"):
-        return _pcfg(rules_of_nltk(source, normalize=normalize), place, no_log)
+        rules = rules_of_nltk(source, normalize=normalize)
+        return _pcfg(rules if start is None else rules.starting_with(start), place, no_log)
     remedy = "give a text of rules, a path, or an nltk.PCFG"
     raise GrammarError(f"a {type(source).__name__}, not a grammar", remedy=remedy)
 
 
-def read_any_grammar(path: str | Path, *, normalize: bool = False, log: Log = no_log) -> Grammar:
+@checked
+def read_any_grammar(
+    path: str | Path, *, normalize: bool = False, start: str | None = None, log: Log = no_log
+) -> Grammar:
     """Read a grammar file of any kind, a PCFG's or a DOP grammar's; raises as ``read_grammar``."""
-    content = _content("".join(read_lines(path)), path, normalize, log)
+    content = _content("".join(read_lines(path)), path, normalize, start, log)
     if isinstance(content, RuleSet):
         return _pcfg(content, path, log)
     from mbrparse.grammar.dop_grammar import DopGrammar
@@ -115,41 +126,58 @@ def read_any_grammar(path: str | Path, *, normalize: bool = False, log: Log = no
 
 
 def read_rules(
-    path: str | Path, *, normalize: bool = False, tagger: bool = False, log: Log = no_log
+    path: str | Path,
+    *,
+    normalize: bool = False,
+    start: str | None = None,
+    tagger: bool = False,
+    log: Log = no_log,
 ) -> RuleSet:
     """The rules of a PCFG's file, in mbrparse's format or in NLTK's; with the ``tagger`` beside it if asked.
 
     Raises as ``read_grammar``.
     """
-    rules = _rules("".join(read_lines(path)), path, normalize, log)
+    rules = _rules("".join(read_lines(path)), path, normalize, start, log)
     return replace(rules, unknown=_with_tagger(rules.unknown, path)) if tagger else rules
 
 
 def read_rules_or_treebank(
-    path: str | Path, *, normalize: bool = False, log: Log = no_log
+    path: str | Path, *, normalize: bool = False, start: str | None = None, log: Log = no_log
 ) -> RuleSet | AddressedTreebank:
     """What a grammar file of any kind holds; raises as ``read_grammar``."""
-    return _content("".join(read_lines(path)), path, normalize, log)
+    return _content("".join(read_lines(path)), path, normalize, start, log)
 
 
-def _content(text: str, path: str | Path, normalize: bool, log: Log) -> RuleSet | AddressedTreebank:
+def _content(
+    text: str, path: str | Path, normalize: bool, start: str | None, log: Log
+) -> RuleSet | AddressedTreebank:
     """What the text of a grammar file holds, checked."""
     first = next(filter(fields_of, io.StringIO(text)), "")
     begin, source = fields_of(first), source_name(path)
     if begin[:1] == [DOP_MAGIC]:
         from mbrparse.grammar.dop_treebank import read_treebank
 
+        if start is not None:
+            raise GrammarError("a DOP grammar starts as its trees do: leave `start` out", source=source)
         return read_treebank(io.StringIO(text), path)
-    if is_nltk(first) or (Path(path).suffix in (".nltk", ".pcfg") and begin[:1] != [MAGIC]):
-        return read_nltk(io.StringIO(text), source, normalize=normalize, log=log)
-    rules = _GrammarReader(source, "rules").read(text)
-    rules = rules.normalized(source, log) if normalize else rules
-    rules.check(source)
+    nltk = is_nltk(first) or (Path(path).suffix in (".nltk", ".pcfg") and begin[:1] != [MAGIC])
+    if nltk:
+        rules = read_nltk(io.StringIO(text), source, normalize=normalize, log=log)
+    else:
+        rules = _GrammarReader(source, "rules").read(text)
+        rules = rules.normalized(source, log) if normalize else rules
+        rules.check(source)
+    if start is not None:
+        return rules.starting_with(start)
+    if nltk and (unreached := rules.unreached):
+        shown = ", ".join(unreached[:10]) + (", ..." if len(unreached) > 10 else "")
+        start = ", ".join(rules.start)
+        log(f"{source}: trees start with {start}, which never leads to {shown} (`start` names another)")
     return rules
 
 
-def _rules(text: str, path: str | Path, normalize: bool, log: Log) -> RuleSet:
-    content = _content(text, path, normalize, log)
+def _rules(text: str, path: str | Path, normalize: bool, start: str | None, log: Log) -> RuleSet:
+    content = _content(text, path, normalize, start, log)
     if not isinstance(content, RuleSet):
         raise GrammarError(
             "a DOP grammar, whose rules are not written out; this needs a PCFG",
@@ -165,10 +193,7 @@ def _pcfg(rules: RuleSet, path: str | Path, log: Log) -> PCFG:
     if rules.unknown is not None:
         rules = replace(rules, unknown=_with_tagger(rules.unknown, path))
         _note_unlisted(rules.unknown, map(unquote, filter(is_terminal, rules.table.names)), path, log)
-    if max(len(rule.children) for rule in rules.rules) > 2:
-        rules, changed = binarize_rules(rules)
-        log(f"{counted(changed, 'rule')} of three children or more binarized (see parse --debinarize)")
-    return PCFG.from_rules(rules)
+    return PCFG.from_rules(binary_rules(rules, log))
 
 
 def _with_tagger(unknown: UnknownWords | None, path: str | Path) -> UnknownWords | None:
@@ -275,8 +300,15 @@ class _GrammarReader(HeaderReader):
         return completed
 
 
+def known_rules(grammar: Grammar) -> RuleSet:
+    """The rules that a PCFG was made of; raises GrammarError for a grammar that was made of none."""
+    if not isinstance(grammar, PCFG) or grammar.rules is None:
+        raise GrammarError("the rules of this grammar are not known", remedy="train it, or read it, here")
+    return grammar.rules
+
+
 @checked
-def write_grammar(grammar: PCFG, path: str | Path) -> None:
+def write_grammar(grammar: Grammar, path: str | Path) -> None:
     """Write a grammar file (``-``: standard output), complete or not at all, with its tagger beside it.
 
     Raises FileError, and GrammarError for a grammar that was not made of rules.
@@ -290,9 +322,12 @@ def write_grammar(grammar: PCFG, path: str | Path) -> None:
     1 - S -> NP 'c'
     end
     """
-    if grammar.rules is None:
-        raise GrammarError("the rules of this grammar are not known", remedy="train it, or read it, here")
-    write_rules(grammar.rules, path)
+    if grammar.kind == "dop":
+        from mbrparse.grammar.dop_treebank import write_treebank
+
+        write_treebank(cast("DopGrammar", grammar).treebank, path)
+    else:
+        write_rules(known_rules(grammar), path)
 
 
 def describe(rules: RuleSet) -> dict[str, str]:
@@ -313,6 +348,7 @@ def describe(rules: RuleSet) -> dict[str, str]:
         "rules": str(len(rules.rules)),
         **{f"  {kind}": str(count) for kind, count in sorted(arity.items())},
         "start": ", ".join(f"{name} {weight.probability:.4f}" for name, weight in start),
+        **({"never reached": ", ".join(unreached)} if (unreached := rules.unreached) else {}),
     }
 
 

@@ -2,15 +2,20 @@
 
 Both lack a start distribution. It is written as the unary rules of an extra root symbol (``ROOT -> S``),
 which are read as the start distribution again; without such rules the first rule's parent is the start.
+
+In NLTK's text, rules without a probability share what the others of their symbol leave of one, and empty
+rules are removed: the sentences keep their probabilities.
 """
 
 from __future__ import annotations
 
+import math
 import re
 import sys
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +23,7 @@ from mbrparse.errors import GrammarError, shortened
 from mbrparse.files import atomic_outputs, open_output, read_lines, source_name
 from mbrparse.grammar.fields import FieldsReader, format_number, read_number, split_at_blanks
 from mbrparse.grammar.rules import (
+    SUM_TOLERANCE,
     Rule,
     RuleSet,
     TerminalKind,
@@ -27,7 +33,8 @@ from mbrparse.grammar.rules import (
     relative_frequencies,
     unquote,
 )
-from mbrparse.log import Log, no_log
+from mbrparse.grammar.unaries import components
+from mbrparse.log import Log, counted, no_log
 
 ROOT = "ROOT"
 
@@ -147,6 +154,8 @@ def is_name(name: str) -> bool:
 
 _TOKEN = re.compile(r"""\[[^\]\[]*\]|'[^' \t]+'|"[^" \t]+"|[^\s|\[\]'"]+|\S""")
 _FORM = "a rule reads LHS -> RHS... [PROBABILITY] | ..., with words in quotes: N -> 'dog' [0.5] | 'cat' [0.5]"
+#: Of one rule with symbols that may be empty, the greatest number of rules without.
+_MOST = 4096
 _ESCAPED = re.compile(r"/u([0-9a-f]{1,20})/")
 #: A line that begins a grammar in this format: %start, or a symbol and what is meant for an arrow.
 _BEGINNING = re.compile(r"""\s*(?:%|[^\s|\[\]'"]+?\s*(?:-+>|=+>|→|⟶|::=))""")
@@ -168,10 +177,11 @@ def read_nltk(
 ) -> RuleSet:
     """The rules of lines in NLTK's format; raises GrammarError with the line and a remedy.
 
-    Without ``terminal_kind``, terminals are tags if one occurs in a longer rule, otherwise words.
-    ``normalize`` rescales the probabilities of each left-hand side to a sum of one, and logs by how much.
+    Without ``terminal_kind``, terminals are tags if one occurs in a longer rule and no other symbol has one
+    for its only child; otherwise they are words. ``normalize`` rescales the probabilities of each left-hand
+    side to a sum of one, and logs by how much.
     """
-    totals: defaultdict[Rule, float] = defaultdict(float)
+    found: list[tuple[Rule, float | None]] = []
     above, below, start, begun = dict[str, int](), dict[str, int](), None, ""
     for number, line in enumerate(lines, start=1):
         text = begun + line.strip()
@@ -183,7 +193,7 @@ def read_nltk(
                 start = _name(directive.group(1))
                 continue
             for rule, probability in _rules_of(text):
-                totals[rule] += probability
+                found.append((rule, probability))
                 above.setdefault(rule.parent, number)
                 below |= {child: number for child in rule.children if child not in below}
         except ValueError as error:
@@ -191,34 +201,30 @@ def read_nltk(
             raise GrammarError(what, source=source, line=number, remedy=_FORM) from None
     if begun:
         raise GrammarError("the file ends after a line that a backslash continues", source=source)
-    return _rule_set(totals, start, source, terminal_kind, root, below | above, normalize, log)
+    return _rule_set(found, start, source, terminal_kind, root, below | above, normalize, log)
 
 
-def _rules_of(text: str) -> Iterator[tuple[Rule, float]]:
-    """The rules of a line and their probabilities; raises ValueError, which says what is wrong."""
+def _rules_of(text: str) -> Iterator[tuple[Rule, float | None]]:
+    """The rules of a line and their probabilities (None: not said); raises ValueError with what is wrong."""
     parent, *tokens = _TOKEN.findall(text)
     if tokens[:1] != ["->"]:
         raise ValueError("no -> behind the left-hand side")
     children: list[str] = []
-    weighted = False
-    for token in tokens[1:]:
-        if weighted:
-            if token[0] == "#":  # a comment behind a rule
-                return
-            if token != "|":
-                raise ValueError(f"{shortened(token)} where a | is due")
-            weighted = False
+    probability: float | None = None
+    for token in (*takewhile(lambda token: token[0] != "#", tokens[1:]), "|"):  # without a comment
+        if token == "|":
+            yield Rule(_name(parent), tuple(children) if children != ["ε"] else ()), probability
+            children, probability = [], None
+        elif probability is not None:
+            raise ValueError(f"{shortened(token)} where a | is due")
         elif token[0] == "[":
-            probability = read_number(token[1:-1].strip())
-            if probability is None or not children:
+            parts = [read_number(part.strip()) for part in token[1:-1].split("/")]
+            if None in parts or len(parts) > 2 or parts[1:] == [0]:
                 raise ValueError(f"{shortened(token)} is not the probability of a right-hand side")
-            yield Rule(_name(parent), tuple(children)), probability
-            children, weighted = [], True
+            probability = (parts[0] or 0.0) / (parts[-1] or 1.0) if parts[1:] else parts[0]
         else:
             quoted = token[0] in "'\"" and len(token) > 2
             children.append(quote(token[1:-1]) if quoted else _name(token))
-    if not weighted:
-        raise ValueError("a rule without its probability")
 
 
 def _name(text: str) -> str:
@@ -233,18 +239,20 @@ def _name(text: str) -> str:
 
 
 def rules_of_nltk(grammar: Any, *, normalize: bool) -> RuleSet:
-    """The rules of an ``nltk.PCFG``; raises GrammarError for one that charts cannot be computed with."""
-    totals: defaultdict[Rule, float] = defaultdict(float)
+    """The rules of an ``nltk.PCFG`` or ``nltk.CFG``, those of each symbol of which have equal probabilities.
+
+    Raises GrammarError for one that charts cannot be computed with.
+    """
+    found: list[tuple[Rule, float | None]] = []
     for rule in grammar.productions():
-        if not hasattr(rule, "prob"):
-            raise GrammarError(f"the rule {rule} has no probability", remedy="give an nltk.PCFG")
         children = tuple(quote(child) if isinstance(child, str) else str(child) for child in rule.rhs())
-        totals[Rule(str(rule.lhs()), children)] += float(rule.prob())
-    return _rule_set(totals, str(grammar.start()), "<grammar>", None, ROOT, {}, normalize, no_log)
+        probability = float(rule.prob()) if hasattr(rule, "prob") else None
+        found.append((Rule(str(rule.lhs()), children), probability))
+    return _rule_set(found, str(grammar.start()), "<grammar>", None, ROOT, {}, normalize, no_log)
 
 
 def _rule_set(
-    totals: dict[Rule, float],
+    found: Sequence[tuple[Rule, float | None]],
     start: str | None,
     source: str,
     kind: TerminalKind | None,
@@ -253,18 +261,126 @@ def _rule_set(
     normalize: bool,
     log: Log,
 ) -> RuleSet:
-    if not totals:
+    if not found:
         raise GrammarError("no rules", source=source, remedy=_FORM)
+    totals = _with_shares(found, source, lines, log)
     if kind is None:
         direct = any(len(rule.children) > 1 and any(map(is_terminal, rule.children)) for rule in totals)
-        kind = "tags" if direct else "words"
+        single = (rule for rule in totals if len(rule.children) == 1 and is_terminal(rule.children[0]))
+        tags = direct and all(rule.parent.startswith(unquote(rule.children[0])) for rule in single)
+        kind = "tags" if tags else "words"
+        if direct and kind == "words":
+            other = "mbrparse grammar convert --from nltk --terminals tags: tags"
+            log(f"{source}: quoted terminals are words, those beside symbols too ({other})")
     # NLTK's numbers are probabilities, not counts.
     starts, rules = fold_root(totals, root, start)
     start_weights = {name: Weight(probability) for name, probability in starts.items()}
     rule_set = RuleSet(kind, start_weights, {rule: Weight(p) for rule, p in rules.items()})
     rule_set = rule_set.normalized(source, log) if normalize else rule_set
     rule_set.check(source, lines)
+    if all(rule.children for rule in rule_set.rules):
+        return rule_set
+    rule_set = _without_empty_rules(rule_set, source, lines, log)
+    rule_set.check(source, lines)
     return rule_set
+
+
+def _with_shares(
+    found: Sequence[tuple[Rule, float | None]], source: str, lines: Mapping[str, int], log: Log
+) -> dict[Rule, float]:
+    """The probabilities of rules; those without one share what the others of their symbol leave of one."""
+    without = Counter(rule.parent for rule, probability in found if probability is None)
+    given: defaultdict[str, list[float]] = defaultdict(list)
+    for rule, probability in found:
+        given[rule.parent] += [] if probability is None else [probability]
+    left = {parent: 1 - math.fsum(given[parent]) for parent in without}
+    for parent, rest in left.items():
+        if rest <= SUM_TOLERANCE:
+            what = f"the rules of {parent} have probabilities that sum to {1 - rest:.6g}"
+            remedy = "give each a probability, or none"
+            line = lines.get(parent)
+            raise GrammarError(
+                f"{what}: nothing is left for those without", source=source, line=line, remedy=remedy
+            )
+    if 0 < without.total() < len(found):
+        shown = counted(without.total(), "rule")
+        log(f"{source}: {shown} without a probability: those of a symbol share equally what is left of one")
+    totals: defaultdict[Rule, float] = defaultdict(float)
+    for rule, probability in found:
+        share = left[rule.parent] / without[rule.parent] if probability is None else probability
+        totals[rule] += share
+    return totals
+
+
+def _without_empty_rules(rules: RuleSet, source: str, lines: Mapping[str, int], log: Log) -> RuleSet:
+    """The same distribution of all sentences but the empty one, by rules that have children.
+
+    Each rule is written with and without the symbols that may be empty, and each symbol stands for what it
+    derives if it is not empty. Raises GrammarError where a symbol may be empty by way of itself, since its
+    probability to be so is then no closed form.
+    """
+    weights = {rule: weight.probability for rule, weight in rules.rules.items() if weight.probability}
+    nullable = set[str]()
+    while more := {rule.parent for rule in weights if nullable.issuperset(rule.children)} - nullable:
+        nullable |= more
+    heard = {child for rule in weights for child in rule.children if is_terminal(child)}
+    while more := {rule.parent for rule in weights if not heard.isdisjoint(rule.children)} - heard:
+        heard |= more
+    below: dict[str, dict[str, float]] = {name: {} for name in nullable}
+    vanishing: dict[str, list[Rule]] = {name: [] for name in nullable}
+    for rule in weights:
+        if nullable.issuperset(rule.children):
+            below[rule.parent] |= dict.fromkeys(rule.children, 1.0)
+            vanishing[rule.parent].append(rule)
+    empty: dict[str, float] = {}
+    for name, *others in components(below):
+        if others or name in below[name]:
+            what = f"{name} may be empty in ways that contain {name} itself"
+            remedy = "take one of the empty rules out"
+            raise GrammarError(what, source=source, line=lines.get(name), remedy=remedy)
+        masses = (
+            weights[rule] * math.prod(map(empty.__getitem__, rule.children)) for rule in vanishing[name]
+        )
+        empty[name] = min(1.0, math.fsum(masses)) if name in heard else 1.0
+    totals: defaultdict[Rule, float] = defaultdict(float)
+    for rule, probability in weights.items():
+        right: dict[tuple[str, ...], float] = {(): probability}
+        for child in rule.children:
+            grown: defaultdict[tuple[str, ...], float] = defaultdict(float)
+            gone = empty.get(child, 0.0)
+            for kept, mass in right.items():
+                if child in heard:
+                    grown[*kept, child] += mass * (1 - gone)
+                if gone:
+                    grown[kept] += mass * gone
+            right = grown
+            if len(right) > _MOST:
+                what, remedy = (
+                    f"too many symbols of the rule {rule} may be empty",
+                    "split it into shorter rules",
+                )
+                raise GrammarError(what, source=source, line=lines.get(rule.parent), remedy=remedy)
+        for kept, mass in right.items():
+            if kept:
+                totals[Rule(rule.parent, kept)] += mass
+    sums: defaultdict[str, float] = defaultdict(float)
+    for rule, mass in totals.items():
+        sums[rule.parent] += mass
+    starts = {name: weight.probability * (1 - empty.get(name, 0.0)) for name, weight in rules.start.items()}
+    spoken_mass = math.fsum(starts.values())
+    if not spoken_mass:
+        raise GrammarError("the grammar has the empty sentence alone", source=source)
+    log(f"{source}: empty rules removed; sentences keep their probabilities")
+    if spoken_mass < 1 - SUM_TOLERANCE:
+        log(
+            f"{source}: the empty sentence, of probability {1 - spoken_mass:.6g}, is left out: "
+            "probabilities are those of the others, which sum to one"
+        )
+    return RuleSet(
+        rules.terminal_kind,
+        {name: Weight(mass / spoken_mass) for name, mass in starts.items() if mass},
+        {rule: Weight(mass / sums[rule.parent]) for rule, mass in totals.items() if sums[rule.parent]},
+    )
 
 
 def write_nltk(rules: RuleSet, path: str | Path, root: str = ROOT) -> None:

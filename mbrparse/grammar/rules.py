@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from mbrparse.errors import GrammarError, LabelError, shortened
+from mbrparse.errors import GrammarError, LabelError, did_you_mean, shortened
 from mbrparse.grammar.unaries import check_unary_rules
 from mbrparse.grammar.unknown_words import UnknownWords
-from mbrparse.log import Log, no_log
+from mbrparse.log import Log, counted, no_log
 from mbrparse.treebank.labels import SIBLING, Symbol, escape, parse_label, project
 from mbrparse.treebank.tree import Tree
 
@@ -140,7 +140,7 @@ class RuleSet:
                 line=line_of(name),
                 remedy=f"give it one, or write it as a terminal: {quote(shortened(name))}",
             )
-        single = (children[:, 1] == NO_CHILD) & ~terminal[children[:, 0]]
+        single = (children[:, 1] == NO_CHILD) & (children[:, 0] != NO_CHILD) & ~terminal[children[:, 0]]
         others = np.bincount(parent[~single], probability[~single], len(names)).tolist()
         single &= probability > 0
         unary: dict[str, dict[str, float]] = {}
@@ -148,6 +148,29 @@ class RuleSet:
         for above, below, mass in zip(*(column.tolist() for column in columns), strict=True):
             unary.setdefault(names[above], {})[names[below]] = mass
         check_unary_rules(unary, dict(zip(names, others, strict=True)), str, source)
+
+    @property
+    def unreached(self) -> list[str]:
+        """The symbols with rules that no tree has, in text order."""
+        names, terminal, parent, children, probability, _ = self.table
+        reached = np.arange(len(names)) < len(self.start)
+        columns = children[probability > 0].T
+        while True:
+            grown = reached.copy()
+            for column in columns:
+                grown[column[reached[parent[probability > 0]] & (column != NO_CHILD)]] = True
+            if (grown == reached).all():
+                return sorted(names[place] for place in np.flatnonzero(~reached & ~terminal))
+            reached = grown
+
+    def starting_with(self, start: str) -> RuleSet:
+        """The same with this start symbol; raises GrammarError where it has no rule."""
+        parents = sorted({rule.parent for rule in self.rules})
+        if start not in parents:
+            some = ", ".join(parents[:5]) + (", ..." if len(parents) > 5 else "")
+            what = f"the grammar has no symbol {shortened(start)} to start with"
+            raise GrammarError(what, remedy=did_you_mean(start, parents, f"it has {some}"))
+        return replace(self, start={start: Weight(1.0)})
 
     def normalized(self, source: str, log: Log = no_log) -> RuleSet:
         """The same with the probabilities of each left-hand side divided by their sum, which is logged."""
@@ -219,14 +242,14 @@ def text_order(name: str) -> tuple[str, bool]:
     return (unquote(name), True) if is_terminal(name) else (name, False)
 
 
-def checked_children(node: Tree, place: SourceTree) -> tuple[Tree, ...]:
-    """The children of a constituent; raises GrammarError where it is none of a binarized tree."""
+def checked_children(node: Tree, place: SourceTree, nary: bool = False) -> tuple[Tree, ...]:
+    """The children of a constituent; raises GrammarError where it is none of a binarized (or n-ary) tree."""
     children = node.children
-    if 0 < len(children) <= 2 and node.label and not is_terminal(node.label):
+    if len(children) > 0 and (nary or len(children) <= 2) and node.label and not is_terminal(node.label):
         return children
     if not children:
         message = "a tree without constituents"
-    elif len(children) > 2:
+    elif len(children) > 2 and not nary:
         message = f"constituent {node.label} has {len(children)} children, not 2"
     else:
         message = f"constituent label {node.label!r} cannot stand in a grammar"
@@ -315,6 +338,15 @@ def binarize_rules(rules: RuleSet) -> BinaryRules:
             f"the symbol {min(taken)} has the name of a continuation", remedy="call it otherwise"
         )
     return BinaryRules(RuleSet(rules.terminal_kind, rules.start, binary | continued, rules.unknown), changed)
+
+
+def binary_rules(rules: RuleSet, log: Log = no_log) -> RuleSet:
+    """The same by rules of two children at most; says so where there were longer ones."""
+    if all(len(rule.children) <= 2 for rule in rules.rules):
+        return rules
+    rules, changed = binarize_rules(rules)
+    log(f"{counted(changed, 'rule')} of three children or more binarized (see parse --debinarize)")
+    return rules
 
 
 def _continuation(parent: str, children: tuple[str, ...]) -> str:

@@ -8,15 +8,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from mbrparse.arguments import checked
 from mbrparse.errors import GrammarError
-from mbrparse.grammar.pcfg import PCFG
+from mbrparse.grammar.dop_treebank import AddressedTreebank, Weighting, address_trees
 from mbrparse.grammar.rules import (
     Rule,
     RuleSet,
     TerminalKind,
+    binary_rules,
     checked_children,
     quote,
     relative_frequencies,
@@ -25,7 +25,6 @@ from mbrparse.grammar.rules import (
 from mbrparse.grammar.tagger import Tagger
 from mbrparse.grammar.unknown_words import MODELS, Collins, UnknownKind, UnknownWords
 from mbrparse.log import Log, Progress, counted, no_log, no_progress
-from mbrparse.treebank.brackets import AnyTree, any_trees
 from mbrparse.treebank.corpora.reading import SourceTree
 from mbrparse.treebank.labels import escape
 
@@ -33,14 +32,13 @@ if TYPE_CHECKING:
     from mbrparse.training.tag_statistics import Statistics
 
 
-def induce(trees: Iterable[SourceTree], terminal_kind: TerminalKind) -> RuleSet:
-    """Count the rules of binarized trees.
+def induce(trees: Iterable[SourceTree], terminal_kind: TerminalKind, nary: bool = True) -> RuleSet:
+    """Count the rules of trees: of binarized ones, or with ``nary`` of those with any number of children.
 
     With terminals ``tags`` the tags are the terminals; with ``words`` they are preterminals over their
     words. A node with one child counts as a unary rule; where that child is a terminal, its tag becomes a
     preterminal over it: ``NP -> PRP`` and ``PRP -> 'PRP'``, since an NP that were rewritten as the
-    terminal itself would be a preterminal, and no constituent. Raises GrammarError for a node with more
-    than two children, and if there is no tree.
+    terminal itself would be a preterminal, and no constituent. Raises GrammarError for other trees, or none.
 
     >>> from mbrparse.treebank.brackets import read_tree
     >>> tree = SourceTree("", 1, read_tree("(NP (DT the) (NN dog))"))
@@ -61,7 +59,7 @@ def induce(trees: Iterable[SourceTree], terminal_kind: TerminalKind) -> RuleSet:
         stack = [source.tree]
         while stack:
             node = stack.pop()
-            children = checked_children(node, source)
+            children = checked_children(node, source, nary)
             names = [rule_name(child, words, len(children)) for child in children]
             inner[(node.label, *names)] += 1
             if len(children) == 1 and not children[0].children:
@@ -99,11 +97,13 @@ def train_by_counting(
     log: Log = no_log,
     progress: Progress = no_progress,
 ) -> Counted:
-    """Relative frequencies of binarized trees; with ``unknown``, rare words represent unknown ones.
+    """Relative frequencies of trees; with ``unknown``, rare words represent unknown ones.
+
+    Rules of three children or more are binarized: the same trees have the same probabilities.
 
     Words seen fewer than ``rare`` times are rare (None: the model's own threshold); Collins's model gets
-    its tagger. Trees are kept in memory only where they are read twice. Raises GrammarError for trees
-    that are not binary, without any, and for ``unknown`` where terminals are tags.
+    its tagger. Trees are kept in memory only where they are read twice. Raises GrammarError
+    without trees, for ``unknown`` where terminals are tags, and with ``statistics`` for n-ary trees.
 
     >>> from mbrparse.treebank.brackets import read_tree
     >>> tree = SourceTree("", 1, read_tree("(NP (DT the) (NN dog))"))
@@ -114,64 +114,38 @@ def train_by_counting(
         raise GrammarError("among tags there are no unknown words", remedy="train with words as terminals")
     trees = progress(trees, "reading")
     if unknown is None and not statistics:
-        return Counted(induce(trees, terminals), None)
+        return Counted(binary_rules(induce(trees, terminals), log), None)
     originals, model = list(trees), None
     replaced = originals
     if unknown is not None:
         replaced, model = replace_unknown(originals, unknown, rare)
-    rules = induce(progress(replaced, "counting", len(replaced)), terminals)
+    rules = induce(progress(replaced, "counting", len(replaced)), terminals, nary=not statistics)
     if model is not None:
         rules = replace(rules, unknown=with_trained_tagger(model, originals, log))
     if not statistics:
-        return Counted(rules, None)
+        return Counted(binary_rules(rules, log), None)
     # Imported here since its module loads the kernels of charts.
     from mbrparse.training.tag_statistics import count_statistics
 
     return Counted(rules, count_statistics(replaced, terminals))
 
 
-@checked
-def train(
-    trees: Iterable[AnyTree | None],
-    terminals: TerminalKind = "tags",
-    *,
-    unknown: UnknownKind | Literal["none"] | None = None,
+def train_dop(
+    trees: Iterable[SourceTree],
+    terminals: TerminalKind,
+    unknown: UnknownKind | None = None,
     rare: int | None = None,
-) -> PCFG:
-    """A grammar counted from binarized trees: relative frequencies, as ``mbrparse train`` has them.
-
-    Parameters
-    ----------
-    trees
-        Binarized trees (``read_trees``), strings of brackets or nltk.Trees; empty ones are left out.
-    terminals
-        What sentences are made of: "tags", or "words" under their preterminals.
-    unknown
-        The model of unseen words: "signature" (capitals, digits, hyphen and suffix; the default with
-        words), "collins" (the tag of a tagger, which is trained here), or "none": sentences with an unseen
-        word have no parse.
-    rare
-        Words seen fewer times than this represent unseen ones (default: the model's).
-
-    Raises
-    ------
-    InputMismatchError
-        An item is no tree.
-    GrammarError
-        There are no trees, or a tree is not binarized (the message names its place, from 1).
-    ArgumentError
-        An argument has an unknown value.
-
-    >>> from mbrparse.treebank.brackets import read_tree
-    >>> train([read_tree("(S (NP a b) c)"), read_tree("(S (NP a b) (NP a b))")]).log_prob.round(3).tolist()
-    [0.0, -0.693, -0.693]
-    """
-    numbered = enumerate(any_trees(trees), start=1)
-    placed = (SourceTree("<trees>", number, tree) for number, tree in numbered if tree is not None)
-    if unknown is None and terminals == "words":
-        unknown = "signature"
-    model = None if unknown == "none" else unknown
-    return PCFG.from_rules(train_by_counting(placed, terminals, model, rare).rules)
+    weights: Weighting | None = None,
+    max_depth: int | None = None,
+    log: Log = no_log,
+) -> AddressedTreebank:
+    """All fragments of binarized trees; with ``unknown``, rare words represent unknown ones."""
+    replaced = originals = list(trees)
+    model = None
+    if unknown is not None:
+        replaced, found = replace_unknown(originals, unknown, rare)
+        model = with_trained_tagger(found, originals, log)
+    return replace(address_trees(replaced, terminals, weights or "plain", max_depth), unknown=model)
 
 
 def replace_unknown(

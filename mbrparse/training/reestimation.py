@@ -25,7 +25,16 @@ from mbrparse.errors import CorpusError, FileError, GrammarError, InputMismatchE
 from mbrparse.files import atomic_outputs
 from mbrparse.grammar.grammar_files import read_rules, write_rules
 from mbrparse.grammar.pcfg import PCFG, FloatArray, IntArray
-from mbrparse.grammar.rules import Key, Rule, RuleSet, TerminalKind, Weight, is_terminal, quote
+from mbrparse.grammar.rules import (
+    Key,
+    Rule,
+    RuleSet,
+    TerminalKind,
+    Weight,
+    binary_rules,
+    is_terminal,
+    quote,
+)
 from mbrparse.jobs import Inline, Jobs, open_executor, share
 from mbrparse.log import Log, Progress, counted, no_log, no_progress
 from mbrparse.settings import Settings, digest, save
@@ -279,11 +288,11 @@ def train_files(
     GrammarError, InputMismatchError
         The initial grammar does not fit; and what ``train`` raises.
     """
-    given = None if how.init is None else _initial(how.init, terminals)
+    given = None if how.init is None else _initial(how.init, terminals, log)
     kind: TerminalKind = given.terminal_kind if given is not None else terminals or "tags"
 
     def read(specs: Sequence[str], brackets: bool) -> list[BracketedSentence]:
-        texts = list(bracketed_sentences(read_inputs(specs, encoding), kind, brackets))
+        texts = list(bracketed_sentences(read_inputs(specs, encoding, True), kind, brackets))
         longer = [one for one in texts if len(one.terminals) > (how.max_length or math.inf)]
         if longer:
             reason = f"longer than {how.max_length} terminals (`max_length`)"
@@ -441,8 +450,8 @@ def digest_of_text(sentences: Iterable[BracketedSentence]) -> str:
     return digest([(sentence.terminals, sorted(sentence.brackets)) for sentence in sentences])
 
 
-def _initial(path: str, terminals: TerminalKind | None) -> RuleSet:
-    rules = read_rules(path)
+def _initial(path: str, terminals: TerminalKind | None, log: Log) -> RuleSet:
+    rules = binary_rules(read_rules(path, log=log), log)
     if terminals not in (None, rules.terminal_kind):
         raise InputMismatchError(
             f"the initial grammar's terminals are {rules.terminal_kind}, not {terminals}",

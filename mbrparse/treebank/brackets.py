@@ -16,6 +16,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
 from typing import Any, NamedTuple, TextIO, TypeAlias
 
 from mbrparse.arguments import checked
@@ -103,6 +104,26 @@ def read_tree(text: str) -> Tree:
     if len(trees) != 1:
         raise BracketError(f"one tree expected, {len(trees)} found", source="<string>")
     return trees[0]
+
+
+def look_ahead(lines: Iterable[str], comments: bool = True) -> tuple[Iterator[str], bool | None]:
+    """All of the lines, and whether they begin with a tree (None: they hold nothing) or with tokens.
+
+    Before trees there may be ``comments``.
+    """
+    head: list[str] = []
+    rest = iter(lines)
+    for line in rest:
+        head.append(line)
+        if line.strip(WHITE) and not (comments and is_comment(line)):
+            return chain(head, rest), line.lstrip(WHITE).startswith("(")
+    return iter(head), None
+
+
+def tokens_of(line: str) -> list[str]:
+    """The words of a line: what stands between blanks and tabs, whatever else it holds."""
+    text = without_carriages(line).rstrip("\n").replace("\t", " ")
+    return [token for token in text.split(" ") if token]
 
 
 def parse_lines(lines: Iterable[str]) -> Iterator[str]:

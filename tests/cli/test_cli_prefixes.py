@@ -44,7 +44,8 @@ def test_a_table_by_hand(command: Command, words: str) -> None:
         "   4  </s>   </s>          0.0000      0.0000      0.0000      0.0000     -2.7726\n\n"
     )
     assert outcome.err.splitlines()[-1] == (
-        "mbrparse: 1 sentence, 4 words and ends: 1.0000 bits each on average (perplexity 2.0000)"
+        "mbrparse: 1 sentence: 1.0000 bits a word on average (perplexity 2.0000), "
+        "over 4 words and sentence ends"
     )
 
 
@@ -76,7 +77,10 @@ def test_what_the_grammar_does_not_know(command: Command, words: str) -> None:
     ]
     assert [row["surprisal"] for row in rows[:4]] == ["2.0", "inf", "nan", "nan"]
     assert [row["log_prefix"] for row in rows[1:4]] == ["-inf"] * 3
-    assert "; 4 not all known (impossible here: </s>: 2, unknown bird: 1, " in outcome.err
+    assert (
+        "; 4 sentences with words of probability zero (impossible here: </s>: 2, unknown bird: 1, "
+        in outcome.err
+    )
     as_json = command(f"surprisal -g {words} --format json", stdin="bird dog").output.splitlines()
     assert json.loads(as_json[0])["surprisal"] is None
     error = command(f"surprisal -g {words}", stdin="DT NN VB").error
@@ -91,7 +95,9 @@ def test_next_words(command: Command, words: str) -> None:
         "   1   3  barks  0.5000  barks 0.5000  sleeps 0.5000\n"
         "   1   4  </s>   1.0000  </s> 1.0000\n\n"
     )
-    assert "4 words and ends: 1.0000 bits each" in outcome.err
+    assert (
+        ": 1.0000 bits a word on average (perplexity 2.0000), over 4 words and sentence ends" in outcome.err
+    )
     assert command(f"next -g {words} trees -o next.npz").output == ""
     with np.load("next.npz") as arrays:
         found = {name: arrays[name] for name in arrays}

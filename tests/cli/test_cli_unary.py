@@ -58,13 +58,13 @@ def test_by_default_recalls_find_unary_nodes(command: Command, objective: str) -
     parse = f"parse -g g trees --objective {objective}"
     found = command(parse)
     assert found.output == TREES
-    remark = f"mbrparse: {objective}: n-ary trees, at --node-cost 0.25, since the grammar has unary rules"
+    remark = f"mbrparse: {objective}: the grammar has unary rules, so trees are n-ary (--node-cost 0.25; "
     assert found.err.startswith(remark)
     assert found.err.count("unary") == 2
     same = command(f"{parse} --space nary --node-cost 0.25")
     assert same.output == TREES
     assert "unary" not in same.err
-    assert "at --node-cost 0, " in command(f"{parse} --node-cost 0").err
+    assert "(--node-cost 0; " in command(f"{parse} --node-cost 0").err
     unlabelled = command(f"{parse} --objective bracketed-recall --labels none -o {{objective}}").err
     assert "leave out the grammar's unary nodes" in unlabelled
     assert "n-ary" not in unlabelled

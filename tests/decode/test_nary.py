@@ -33,7 +33,7 @@ def test_copies_of_a_label_do_not_make_it_probable() -> None:
 def test_trees_are_written_unbinarized_fall_backs_too() -> None:
     trees = ["(S (NP+QP a b) (S_Cont c d))", "(S (NP+QP a b) (S_Cont c d))"]
     binary = [read_tree(text) for text in trees]
-    from mbrparse.training.count import train
+    from mbrparse.training.methods import train
 
     parser = Parser(train(binary), "general-recall", "labelled-tree")
     parsed, lost = parser.parse(["a b c d", "a b c d e"])

@@ -12,7 +12,7 @@ from conversion import to_pcfg
 from mbrparse.decode.objectives import OBJECTIVES
 from mbrparse.decode.parser.parser import Parse, Parser
 from mbrparse.errors import GrammarError
-from mbrparse.training.count import train
+from mbrparse.training.methods import train
 from mbrparse.treebank.brackets import read_tree
 from mbrparse.treebank.tree import Tree
 

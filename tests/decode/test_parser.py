@@ -20,7 +20,7 @@ from mbrparse.decode.parser.parser import Parser
 from mbrparse.errors import MbrparseError, ObjectiveError, OptionsError
 from mbrparse.grammar.dop_grammar import DopGrammar
 from mbrparse.grammar.dop_treebank import address_trees
-from mbrparse.training.count import train
+from mbrparse.training.methods import train
 from mbrparse.treebank.brackets import read_tree
 from mbrparse.treebank.corpora.reading import SourceTree
 

@@ -23,7 +23,7 @@ from mbrparse.decode.parser.score import COLUMNS, score
 from mbrparse.decode.tree_probability import TreeProbability
 from mbrparse.errors import InputMismatchError, LabelError
 from mbrparse.grammar.pcfg import PCFG
-from mbrparse.training.count import train
+from mbrparse.training.methods import train
 from mbrparse.treebank.brackets import read_tree
 from mbrparse.treebank.outlines import constituents
 from mbrparse.treebank.tree import Tree

@@ -70,6 +70,9 @@ def test_rules_of_three_children(command: Command) -> None:
         ("\n", "\r\n"),
         ("'the'", '"the"'),
         ("S -> NP", "%start S\nS -> NP"),
+        ("[0.7]", ""),
+        ("[0.7]", "# the usual verb"),
+        ("[0.3]", "[3/10]"),
     ],
 )
 def test_what_is_unambiguous(old: str, new: str, command: Command) -> None:
@@ -96,7 +99,12 @@ def test_what_is_unambiguous(old: str, new: str, command: Command) -> None:
             "5: [1,0] is not the probability of a right-hand side in 'PP -> P NP [1,0]'",
         ),
         ("V NP [0.7]", "V NP 0.7]", "3: ] is no symbol in 'VP -> V NP 0.7]'; a rule reads LHS -> RHS..."),
-        ("V NP [0.7]", "V NP", "3: a rule without its probability in 'VP -> V NP'; a rule reads"),
+        (
+            "VP PP [0.3]",
+            "VP PP [1.0] | V",
+            "3: the rules of VP have probabilities that sum to 1.7: nothing is left",
+        ),
+        ("VP PP [0.3]", "VP PP [3/0]", "4: [3/0] is not the probability of a right-hand side in"),
         ("VP -> V", "VP --> V", "3: no -> behind the left-hand side in 'VP --> V NP [0.7]'"),
     ],
 )

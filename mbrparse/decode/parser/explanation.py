@@ -372,7 +372,7 @@ def explain(
     ObjectiveError, OptionsError
         Objectives that have no meaning.
 
-    >>> from mbrparse.training.count import train
+    >>> from mbrparse.training.methods import train
     >>> from mbrparse.treebank.brackets import read_tree
     >>> grammar = train([read_tree("(S (NP DT NN) VB)"), read_tree("(S DT (X NN VB))")])
     >>> [round(reading.posterior, 3) for reading in explain(grammar, "DT NN VB").readings]

@@ -186,7 +186,7 @@ class Parser:
     ObjectiveError, OptionsError
         For what has no meaning, or no answer from the source (decode.answers).
 
-    >>> from mbrparse.training.count import train
+    >>> from mbrparse.training.methods import train
     >>> from mbrparse.treebank.brackets import read_tree
     >>> texts = "(S (NP DT NN) VB)", "(S (NP DT NN) VB)", "(S DT (S_Cont NN VB))"
     >>> grammar = train([read_tree(text) for text in texts])

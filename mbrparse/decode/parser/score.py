@@ -32,7 +32,7 @@ from mbrparse.treebank import binarize, brackets, clean, labels
 from mbrparse.treebank.corpora.reading import SourceTree, no_trees
 from mbrparse.treebank.formats import formats
 from mbrparse.treebank.outlines import constituents
-from mbrparse.treebank.tree import Tree
+from mbrparse.treebank.tree import Tree, bracket_free
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -49,26 +49,35 @@ def read_given_trees(
 ) -> Iterator[GivenTree]:
     """Yield the trees of a parser's output, those with ``marks`` translated; unless binarized debinarized.
 
-    ``lines`` are those of the file.
+    ``lines`` are those of the file; lines of tokens are sentences without trees.
     """
     name, file = formats.format_path(path)
     source = source_name(file)
+    if not name:
+        name, lines = formats.looked_at(lines, tokens=True)
+    if name == "tokens":
+        for place, line in enumerate(lines):
+            words = map(Tree, brackets.tokens_of(bracket_free(line)))
+            yield GivenTree(None, place, source, place + 1, tuple(words))
+        return
     trees = formats.read_tree_lines(lines, source, name, parses=True)
     read = binarize.translated_trees(trees, marks, form != "binarized")
     for place, one in enumerate(read):
         yield GivenTree(one.tree, place, source, one.line)
 
 
-def look_at(trees: Iterable[GivenTree], source: str, form: Form | None) -> FoundForm:
+def look_at(trees: Iterable[GivenTree], source: str, form: Form | None, *, tokens: bool = False) -> FoundForm:
     """The form of the trees of an input, as ``find_form``; warns of labels of another program's.
 
-    Raises CorpusError where there are no trees.
+    Raises CorpusError where there are no trees, nor ``tokens``.
     """
-    spoken = (one for one in trees if one.tree is not None)
-    there = binarize.watched(spoken, lambda one: binarize.phrase_labels(one.tree), source)
-    if (first := next(there, None)) is None:
+    spoken = (one for one in trees if one.sentence)
+    if (first := next(spoken, None)) is None or (first.tokens and not tokens):
         raise no_trees(source)
-    return find_form(itertools.chain([first], there), form)
+    if first.tokens:
+        return FoundForm(form or "binarized", TOKENS)
+    there = itertools.chain([first], spoken)
+    return find_form(binarize.watched(there, lambda one: binarize.phrase_labels(one.tree), source), form)
 
 
 class FoundForm(NamedTuple):
@@ -140,6 +149,8 @@ COLUMNS = (
 )
 _TEXTS = ("tree_reason", "least_expected_label", "never_seen")
 NO_TREE = "no tree"
+#: How the form of lines of tokens is recognized.
+TOKENS = "there are lines of tokens, without trees"
 # Without a chart, an n-ary node of more words might take longer than one would have.
 _LONG = 100
 
@@ -191,7 +202,7 @@ class Scorer:
 
         Or where given posteriors are of more sentences than these, which are all, a tree of each.
         """
-        sentences = [one.sentence for one in trees if one.tree is not None]
+        sentences = [one.sentence for one in trees if one.sentence]
         self.source.check_beginning(sentences[: sources.FIRST], False, no_log)
         self.source.check_end(len(trees), trees[0].source if trees else "")
 
@@ -202,7 +213,7 @@ class Scorer:
         """
         first = trees[0]
         spans = list(map(self._spans, trees))
-        sentence = next((one.sentence for one in trees if one.tree is not None), ())
+        sentence = next((one.sentence for one in trees if one.sentence), ())
         if not sentence and first.place < len(self._lengths):
             # Given posteriors know how long a sentence without a tree is.
             sentence = (Tree("x"),) * self._lengths[first.place]
@@ -243,7 +254,10 @@ class Scorer:
         row: Row = dict.fromkeys(COLUMNS[1:])
         row |= {"length": len(evidence.sentence), "nodes": None, "reason": evidence.reason}
         if spans is None or tree is None:
-            return row | {"reason": NO_TREE}
+            if evidence.chart is not None:
+                row["log_probability"] = evidence.chart.log_prob + evidence.log_share
+                return row | {"tree_reason": NO_TREE}
+            return row | {"reason": (evidence.sentence and evidence.reason) or NO_TREE}
         row["tree_constituents"] = len(spans)
         nary, log_prob = self._form == "original", -math.inf
         probability, chart = self._probability, evidence.chart
@@ -406,7 +420,7 @@ def score(
     LabelError
         A label that no binarizing wrote.
 
-    >>> from mbrparse.training.count import train
+    >>> from mbrparse.training.methods import train
     >>> from mbrparse.treebank.brackets import read_tree
     >>> known, other = read_tree("(S (NP DT NN) VB)"), read_tree("(S DT (S_Cont NN VB))")
     >>> found = score(train([known, known, other]), [known, other])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -10,13 +11,13 @@ from typing import Literal, NamedTuple
 from mbrparse.arguments import checked
 from mbrparse.errors import CorpusError, InputMismatchError, LabelError, shortened
 from mbrparse.files import read_lines, source_name
-from mbrparse.grammar.pcfg import PCFG
+from mbrparse.grammar.pcfg import PCFG, UNKNOWN_TERMINAL
 from mbrparse.treebank import brackets
 from mbrparse.treebank.clean import TRACE
 from mbrparse.treebank.labels import project
 from mbrparse.treebank.tree import Tree, bracket_free
 
-InputForm = Literal["trees", "tokens", "text"]
+InputForm = Literal["trees", "tokens", "text", "tagged"]
 #: A sentence's terminals; their tags or words are parsed, and they are kept under the guessed tree.
 Sentence = tuple[Tree, ...]
 
@@ -34,22 +35,26 @@ class Line(NamedTuple):
 
 
 class GivenTree(NamedTuple):
-    """A tree (None: an empty parse) and its sentence's place (from 0), file and line (from 1; 0: none)."""
+    """A tree (None: an empty parse) and its sentence's place (from 0), file and line (from 1; 0: none).
+
+    A sentence without a tree may have ``words``.
+    """
 
     tree: Tree | None
     place: int = 0
     source: str = "<trees>"
     line: int = 0
+    words: Sentence = ()
 
     @property
     def tokens(self) -> bool:
-        """Its leaves are not tokens, as those of a ``Line`` may be."""
-        return False
+        """Whether there are bare words, and no tree."""
+        return bool(self.words)
 
     @property
     def sentence(self) -> Sentence:
         """Its leaves."""
-        return () if self.tree is None else self.tree.leaves()
+        return self.words if self.tree is None else self.tree.leaves()
 
     def projected(self, label: str) -> str:
         """A label of a binarized tree without its annotations; raises LabelError for one that is none."""
@@ -89,7 +94,7 @@ def sentences_from(
 def _sentence(one: Tree | str | Sequence[str | Tree]) -> Sentence:
     if isinstance(one, Tree):
         return _terminals(one.leaves())
-    parts = _tokens(one.replace("\n", " ")) if isinstance(one, str) else one
+    parts = brackets.tokens_of(one.replace("\n", " ")) if isinstance(one, str) else one
     return tuple([part if isinstance(part, Tree) else Tree(part) for part in parts])
 
 
@@ -99,10 +104,13 @@ def _terminals(leaves: Sequence[Tree]) -> Sentence:
     return tuple([leaf for leaf in plain if leaf.label != TRACE])
 
 
-def _tokens(line: str) -> list[str]:
-    """The words of a line: what stands between blanks and tabs, whatever else it holds."""
-    text = brackets.without_carriages(line).rstrip("\n").replace("\t", " ")
-    return [token for token in text.split(" ") if token]
+def _tagged(token: str, source: str, line: int) -> Tree:
+    """A leaf of word/TAG or word_TAG, whichever mark comes last."""
+    match = re.fullmatch("(.+)[/_](.+)", token)
+    if match is None:
+        what = f"{shortened(token)} has no tag"
+        raise CorpusError(what, source=source, line=line, remedy="tagged text reads word/TAG or word_TAG")
+    return Tree(match[2], word=match[1])
 
 
 def read_input(
@@ -125,26 +133,26 @@ def read_input(
             )
         elif here == "text":
             sentences = (tuple(map(Tree, tokenize(line))) for line in lines)
+        elif here == "tagged":
+            sentences = (
+                tuple(_tagged(token, source, number) for token in brackets.tokens_of(bracket_free(line)))
+                for number, line in enumerate(lines, start=1)
+            )
         else:
-            sentences = (tuple(map(Tree, _tokens(bracket_free(line)))) for line in lines)
+            sentences = (tuple(map(Tree, brackets.tokens_of(bracket_free(line)))) for line in lines)
         for sentence in sentences:
-            yield Line(sentence, next(places), here != "trees", source)
+            yield Line(sentence, next(places), here in ("tokens", "text"), source)
 
 
 def _lines_of(path: str | Path, form: InputForm | None, encoding: str) -> tuple[Iterator[str], InputForm]:
     """The lines of a file and its form; raises CorpusError where there is no sentence."""
-    lines = read_lines(path, encoding)
-    head: list[str] = []
-    for line in lines:
-        head.append(line)
-        if line.strip(brackets.WHITE) and not (brackets.is_comment(line) and form in (None, "trees")):
-            break
-    else:
+    lines, trees = brackets.look_ahead(read_lines(path, encoding), form in (None, "trees"))
+    if trees is None:  # comments at most
+        head = list(lines)
         if form == "trees" or not any(line.strip(brackets.WHITE) for line in head):
             raise CorpusError("no sentences in the input", source=source_name(path))
-    if form is None:
-        form = "trees" if head[-1].lstrip(brackets.WHITE).startswith("(") else "tokens"
-    return itertools.chain(head, lines), form
+        lines = iter(head)
+    return lines, form or ("trees" if trees else "tokens")
 
 
 def sentence_of_line(
@@ -175,8 +183,17 @@ def tokenize(line: str) -> list[str]:
     return words
 
 
+def other_case(grammar: PCFG, word: str) -> str:
+    """What to say behind a word that a grammar lacks: which of other capitals it has, if it does."""
+    forms = (word.lower(), word.capitalize(), word.upper())
+    known = (form for form in forms if grammar.encode([form])[0] != UNKNOWN_TERMINAL)
+    return "".join(f" (the grammar has {shortened(form)})" for form in itertools.islice(known, 1))
+
+
 def untokenized(grammar: PCFG, sentences: Iterable[Iterable[Tree]]) -> str | None:
     """What to tell where a grammar of words does not know a word of tokens, but the mark that it ends in.
+
+    Or what is before that mark.
 
     Full stops count at the end of a sentence only: elsewhere they are those of abbreviations.
     """
@@ -187,9 +204,7 @@ def untokenized(grammar: PCFG, sentences: Iterable[Iterable[Tree]]) -> str | Non
             mark = word[-1:]
             if len(word) == 1 or mark.isalnum() or (mark == "." and place < len(words)):
                 continue
-            if mark in known and word not in known:
-                return (
-                    f"the grammar does not know {shortened(word)}, but {mark}; if the input is plain text, "
-                    "give `tokenize`"
-                )
+            if word not in known and (parts := [part for part in (mark, word[:-1]) if part in known]):
+                what = f"the grammar does not know {shortened(word)}, but {shortened(parts[0])}"
+                return f"{what}; if the input is plain text, give `tokenize`"
     return None

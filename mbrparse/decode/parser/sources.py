@@ -19,7 +19,7 @@ from mbrparse.charts.exhaustive import factory
 from mbrparse.charts.spans import NO_LABEL, Labels, Spans, cell_of
 from mbrparse.decode.answers import DecoderName, ParserOptions, SourceKind, check, decoder_of
 from mbrparse.decode.objectives import Kind, Objective
-from mbrparse.decode.parser.sentences import Line, Sentence, untokenized
+from mbrparse.decode.parser.sentences import Line, Sentence, other_case, untokenized
 from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors
 from mbrparse.decode.span_decoders import UNLABELLED, FreeDecoder, NaryDecoder, best_preterminals
 from mbrparse.decode.span_posteriors import LabelOrder, Posteriors, SentenceChart
@@ -160,7 +160,8 @@ class GrammarSource(Source):
         elif len(ids) > self._max_length:
             reason = f"longer than {self._max_length} terminals"
         elif (unknown := np.flatnonzero(ids == UNKNOWN_TERMINAL)).size:
-            reason = f"unknown terminal {errors.shortened(read.names[unknown[0]])}"
+            name = read.names[unknown[0]]
+            reason = f"unknown terminal {errors.shortened(name)}{other_case(self.grammar, name)}"
         if reason is not None:
             return Evidence(line.sentence, ids, reason=reason)
         chart = self.charts.chart(ids)
@@ -309,10 +310,11 @@ def check_fit(grammar: PCFG, sentences: Sequence[Sentence], *others: PCFG) -> No
         known = frozenset(one.terminals)
         if not sentences or any(known.intersection(terminals_of(one, each).names) for each in sentences):
             return
+    first = terminals_of(grammar, sentences[0]).names[0]
     raise errors.InputMismatchError(
         f"grammar and input do not fit: the grammar's terminals are {grammar.terminal_kind} (such as "
         f"{', '.join(grammar.terminals[:3])}), and none of the first {len(sentences)} sentences "
-        f"holds one (they begin with {terminals_of(grammar, sentences[0]).names[0]!r})",
+        f"holds one (they begin with {first!r}){other_case(grammar, first)}",
         remedy="train with the other terminals, or give the other input",
     )
 

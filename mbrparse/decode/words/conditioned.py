@@ -8,12 +8,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mbrparse.arguments import checked
 from mbrparse.charts import rule_tables
 from mbrparse.charts.left_corner import left_corners
 from mbrparse.errors import InputMismatchError, shortened
+from mbrparse.grammar.grammar_files import known_rules
 from mbrparse.grammar.pcfg import PCFG, UNKNOWN_TERMINAL, FloatArray, IntArray
 from mbrparse.grammar.rules import RuleSet, binarize_rules, quote
 from mbrparse.grammar.sample import Sampler
+from mbrparse.grammar.tree_statistics import tree_statistics
+from mbrparse.treebank.tree import Tree
 
 # Pairs of a binary rule and two spans that are looked at, at most: minutes.
 MOST_PAIRS = 2e10
@@ -204,3 +208,39 @@ class ConditionedSampler(Sampler):
             word = grammar.lexical_terminal[place][mine]
             rows.append((logs[mine], word, np.full(len(mine), _LEXICAL), np.full(len(mine), end)))
         return tuple(np.concatenate(column) for column in zip(*rows, strict=True))
+
+
+@checked
+def sample(
+    grammar: PCFG,
+    count: int,
+    seed: int = 0,
+    *,
+    conditioned: Sequence[str] = (),
+    lengths: tuple[int, int] | None = None,
+) -> list[Tree]:
+    """Trees of a grammar, drawn by their probabilities.
+
+    ``conditioned`` are words that all begin with, ``lengths`` the least and the greatest number of words.
+    Raises GrammarError where a tree does not end, InputMismatchError where no tree is so.
+
+    >>> from mbrparse.grammar.grammar_files import grammar
+    >>> print(*sample(grammar("S -> A S | A\\nA -> 'a' | 'b'"), 2, lengths=(2, 2)), sep=", ")
+    (S (A a) (S (A b))), (S (A a) (S (A b)))
+    """
+    rules = known_rules(grammar)
+    if conditioned or lengths:
+        return list(ConditionedSampler(rules, seed, conditioned, lengths).trees(count))
+    return list(Sampler(rules, seed).trees(count))
+
+
+@checked
+def entropy(grammar: PCFG, lengths: int = 0) -> dict[str, float]:
+    """What ``mbrparse grammar info --entropy`` prints: of trees and sentences, and of ``lengths`` in words.
+
+    >>> from mbrparse.grammar.grammar_files import grammar
+    >>> {name: round(value, 2) for name, value in entropy(grammar("S -> S S [.25] | 'a' [.75]")).items()}
+    {'spectral radius': 0.5, 'words': 1.5, 'nodes': 2.0, 'entropy in bits': 1.62, 'bits a word': 1.08}
+    """
+    masses = enumerate(length_masses(grammar, lengths).tolist(), 1)
+    return tree_statistics(grammar) | {f"length {length}": mass for length, mass in masses}

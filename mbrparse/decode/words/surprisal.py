@@ -221,7 +221,7 @@ def surprisal(
         InputMismatchError: The grammar knows none of the terminals.
         GrammarError: Left recursion is never left.
 
-    >>> from mbrparse.training.count import train
+    >>> from mbrparse.training.methods import train
     >>> known = train(["(S (NP DT NN) VB)", "(S NN VB)"])
     >>> surprisal(known, "DT NN VB")[["word", "surprisal", "entropy"]].round(3).to_dict("list")
     {'word': ['DT', 'NN', 'VB', '</s>'], 'surprisal': [1.0, 0.0, 0.0, 0.0], 'entropy': [1.0, 0.0, 0.0, 0.0]}

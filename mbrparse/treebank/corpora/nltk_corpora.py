@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from itertools import count
 from typing import Any, BinaryIO
 
-from mbrparse.errors import CorpusError
+from mbrparse.errors import CorpusError, did_you_mean
 from mbrparse.treebank.brackets import ReadTree
 from mbrparse.treebank.formats.conventions import Reading
 from mbrparse.treebank.tree import Tree
@@ -30,7 +30,8 @@ def nltk_corpus(spec: str) -> Any:
         remedy = f"fetch it with: {sys.executable} -m nltk.downloader {name}"
         raise CorpusError(f"NLTK corpus {name!r} is not installed", remedy=remedy) from None
     if parsed is None:
-        raise CorpusError(f"NLTK has no treebank {name!r}", remedy="see nltk.org/nltk_data for its names")
+        remedy = did_you_mean(name, vars(nltk.corpus), "see nltk.org/nltk_data for its names")
+        raise CorpusError(f"NLTK has no treebank {name!r}", remedy=remedy)
     return corpus
 
 

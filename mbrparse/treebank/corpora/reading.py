@@ -34,12 +34,13 @@ from mbrparse.files import (
     open_input,
     source_name,
 )
+from mbrparse.treebank.brackets import tokens_of
 from mbrparse.treebank.corpora.known_corpora import CORPORA, Corpus, corpus_path, known_corpus
 from mbrparse.treebank.corpora.nltk_corpora import NLTK, is_plain, nltk_corpus, nltk_files, nltk_trees
 from mbrparse.treebank.formats.conventions import AS_USUAL, CorpusReading, Reading, Removals, conformed
 from mbrparse.treebank.formats.formats import FORMATS, format_path, looked_at, recognized
 from mbrparse.treebank.formats.styles import STYLES
-from mbrparse.treebank.tree import Tree
+from mbrparse.treebank.tree import Tree, bracket_free
 
 TREE_SUFFIXES = FORMATS["brackets"].suffixes
 
@@ -242,6 +243,7 @@ def read_corpus(
     on_error: Callable[[MbrparseError], None] | None = None,
     on_empty: Callable[[str, int], None] | None = None,
     removed: Removals | None = None,
+    tokens: bool = False,
 ) -> Iterator[SourceTree]:
     """Yield the trees that ``spec`` names, in order; empty parses are passed over.
 
@@ -249,7 +251,8 @@ def read_corpus(
     known corpus: ``craft:PATH``, ``icepahc:PATH``, ``penn-historical:PATH``, ``greynir:PATH``, ``wsj:DIR``
     (with ``sections``), ``nltk:NAME``, ``embedded:NAME``. Malformed trees raise MbrparseError or go to
     ``on_error``. ``on_empty`` is called with source and line of each empty parse in a file. ``how`` is added
-    to what is known of the corpus; ``removed`` counts what is taken from the trees.
+    to what is known of the corpus; ``removed`` counts what is taken from the trees; ``tokens`` are those of
+    ``read_inputs``.
 
     Raises CorpusError if there is no such corpus.
     """
@@ -271,7 +274,7 @@ def read_corpus(
     if spec.startswith("nltk:"):
         return _read_nltk(spec, reading)
     name = format_path(spec)[0] or written.format or ("" if corpus is None else "brackets")
-    return _read_files(corpus_files(spec, sections), name, how.encoding, reading)
+    return _read_files(corpus_files(spec, sections), name, how.encoding, reading, tokens)
 
 
 def corpus_files(spec: str, sections: str | None = None) -> Sequence[TreeFile]:
@@ -320,14 +323,23 @@ def parse_sections(text: str) -> list[int]:
 
 
 def _read_files(
-    files: Sequence[TreeFile], name: str, encodings: str, reading: Reading
+    files: Sequence[TreeFile], name: str, encodings: str, reading: Reading, tokens: bool
 ) -> Iterator[SourceTree]:
     for file in files:
         bad, encoding = reading.bad_lines(), file.encoding(encodings)
         if not encodings.startswith(encoding):
             reading.removed.place = (file.source, 1)
             reading.removed[f"file read as {encoding}"] += 1
-        yield from _read_lines(file.lines(encoding, bad), file.source, reading, name, bad, encoding)
+        lines: Iterable[str] = file.lines(encoding, bad)
+        here = name
+        if tokens and not name:
+            here, lines = looked_at(lines, reading.own, tokens=True)
+        if here != "tokens":
+            yield from _read_lines(lines, file.source, reading, here, bad, encoding)
+            continue
+        for number, line in enumerate(lines, start=1):
+            if words := tokens_of(bracket_free(line)):
+                yield SourceTree(file.source, number, Tree("S", list(map(Tree, words))))
 
 
 def _read_lines(
@@ -413,11 +425,14 @@ def _read_nltk(spec: str, reading: Reading) -> Iterator[SourceTree]:
         yield from _read_lines(lines, source, reading, name, bad, encoding)
 
 
-def read_inputs(specs: Sequence[str], encoding: str = "utf-8") -> Iterator[SourceTree]:
-    """Yield the trees of all ``specs`` (see ``read_corpus``); raises CorpusError where there is none."""
+def read_inputs(specs: Sequence[str], encoding: str = "utf-8", tokens: bool = False) -> Iterator[SourceTree]:
+    """Yield the trees of all ``specs`` (see ``read_corpus``); raises CorpusError where there is none.
+
+    With ``tokens``, those of files that begin with no bracket are flat trees of the tokens of each line.
+    """
     found = False
     for spec in specs:
-        for tree in read_corpus(spec, CorpusReading(encoding)):
+        for tree in read_corpus(spec, CorpusReading(encoding), tokens=tokens):
             found = True
             yield tree
     if not found:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from mbrparse.files import read_lines, source_name
-from mbrparse.treebank.brackets import ReadTree, parse_lines, read_trees
+from mbrparse.treebank.brackets import ReadTree, look_ahead, parse_lines, read_trees
 from mbrparse.treebank.formats import (
     alpino,
     columns,
@@ -133,10 +133,13 @@ def recognized(text: str) -> str:
     return next((name for name, row in FORMATS.items() if row.recognized(text)), "brackets")
 
 
-def looked_at(lines: Iterable[str], own: CorpusReading = AS_USUAL) -> tuple[str, Iterable[str]]:
+def looked_at(
+    lines: Iterable[str], own: CorpusReading = AS_USUAL, *, tokens: bool = False
+) -> tuple[str, Iterable[str]]:
     """The name of the format that lines look like, and the same lines.
 
-    What a user says of a field or a column decides where it belongs to one format.
+    What a user says of a field or a column decides where it belongs to one format. Where they may be ``tokens``
+    what begins with no bracket, and in no format, is called so.
     """
     rest, begun, size = iter(lines), list[str](), 0
     for line in rest:
@@ -148,7 +151,8 @@ def looked_at(lines: Iterable[str], own: CorpusReading = AS_USUAL) -> tuple[str,
     name = recognized("".join(whole)[:_MOST]) if own.column is None else "columns"
     if own.field and name not in ("jsonl", "table"):
         name = "table"
-    return name, chain(begun, rest)
+    again, trees = look_ahead(chain(begun, rest))
+    return "tokens" if tokens and name == "brackets" and trees is False else name, again
 
 
 def read_tree_file(spec: str | Path, encoding: str = "utf-8", *, parses: bool = False) -> Iterator[ReadTree]:
