@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 import click
 
+import mbrparse as mp
 from mbrparse import errors, files, log
 from mbrparse.cli import commands, messages, model_options, options
 
@@ -43,7 +44,7 @@ class WordOptions(model_options.InputOptions):
         if self.grammar is None:
             raise click.UsageError("Missing option '-g' / '--grammar'.")
         options.check_outputs({"--output": output}, {"--grammar": self.grammar, "INPUT": inputs})
-        known = self.model()
+        known = mp.read_grammar(self.grammar, normalize=self.normalize, start=self.start, log=messages.note)
         if (radius := spectral_radius(known)) > _CONSISTENT:
             messages.note(
                 f"{files.source_name(self.grammar)}: inconsistent (spectral radius {radius:.6g}): "

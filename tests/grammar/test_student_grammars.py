@@ -1,5 +1,6 @@
 """Grammars as students type them, in NLTK's format: every command reads them, and names what is wrong."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -42,6 +43,10 @@ def test_parse(command: Command) -> None:
         ("score trees -g toy.nltk --format tsv", "-5.578031269"),
         ("posteriors trees -g toy.nltk", "VP 60"),
         ("explain -g toy.nltk she saw the dog", "<html"),
+        ("surprisal -g toy.nltk trees", "she"),
+        ("next -g toy.nltk trees", "she"),
+        ("masked -g toy.nltk trees", "she"),
+        ("train trees --method inside-outside --init toy.nltk --iterations 1", "start S 1 1"),
         ("sample toy.nltk -n 2 --seed 1", "(S (NP"),
         ("grammar info toy.nltk", "words, 6"),
         ("grammar convert toy.nltk", "mbrparse-grammar 1"),
@@ -136,3 +141,15 @@ def test_normalize_in_own_format(command: Command) -> None:
     done = command("parse trees -g own.txt --normalize --objective labelled-tree")
     assert done.output == TREE
     assert "own.txt: the rules of VP summed to 1.1: each was divided by that" in done.err
+
+
+def test_rerank(command: Command) -> None:
+    command("parse trees -g toy.nltk --k-best 9 --candidates list -o best")
+    assert command("rerank --candidates list -g toy.nltk --objective labelled-tree").output == TREE
+
+
+def test_each_sentence_has_its_own_time(command: Command) -> None:
+    Path("text").write_text(8 * f"{SENTENCE}\n")
+    command("parse text -g toy.nltk -o out --details details")
+    seconds = [json.loads(line)["seconds"] for line in Path("details").read_text().splitlines()]
+    assert len(set(seconds)) == 8
