@@ -69,6 +69,8 @@ def open_input(path: str | Path) -> Iterator[BinaryIO]:
 
     Raises FileError where it cannot be opened or read.
     """
+    if "\0" in str(path):  # which the system refuses by an error of another kind
+        raise FileError("no such file", source=str(path))
     try:
         if str(path) == STANDARD:
             yield sys.stdin.buffer

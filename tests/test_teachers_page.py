@@ -21,7 +21,8 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for line, _ in steps(PAGE):
         if line.startswith(("printf", "echo")):
             subprocess.run(["bash", "-c", line], check=True, timeout=60)
-    assert {path.name for path in tmp_path.iterdir()} == {"toy.nltk", "sentence.txt", "four.nltk", "x.txt"}
+    typed = {"toy.nltk", "sentence.txt", "four.nltk", "x.txt", "drawn.mrg", "today.txt"}
+    assert {path.name for path in tmp_path.iterdir()} == typed
 
 
 def typed(exercise: int) -> list[str]:

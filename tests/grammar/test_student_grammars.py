@@ -46,7 +46,7 @@ def test_parse(command: Command) -> None:
         ("surprisal -g toy.nltk trees", "she"),
         ("next -g toy.nltk trees", "she"),
         ("masked -g toy.nltk trees", "she"),
-        ("train trees --method inside-outside --init toy.nltk --iterations 1", "start S 1 1"),
+        ("train trees --method inside-outside --init toy.nltk --iterations 1", "start S 1 "),
         ("sample toy.nltk -n 2 --seed 1", "(S (NP"),
         ("grammar info toy.nltk", "words, 6"),
         ("grammar convert toy.nltk", "mbrparse-grammar 1"),
