@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from mbrparse.arguments import checked
 from mbrparse.errors import GrammarError
 from mbrparse.grammar.dop_treebank import AddressedTreebank, Weighting, address_trees
 from mbrparse.grammar.rules import (
@@ -130,6 +131,7 @@ def train_by_counting(
     return Counted(rules, count_statistics(replaced, terminals))
 
 
+@checked
 def train_dop(
     trees: Iterable[SourceTree],
     terminals: TerminalKind,

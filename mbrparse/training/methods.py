@@ -25,9 +25,9 @@ _SETTINGS = {
     "counting": _WORDS,
     "inside-outside": (
         *("nonterminals", "init", "iterations", "tolerance"),
-        *("brackets", "max_length", "seed", "jobs"),
+        *("brackets", "max_length", "seed"),
     ),
-    "split-merge": (*_WORDS, "cycles", "merge", "smooth", "seed", "jobs"),
+    "split-merge": (*_WORDS, "cycles", "merge", "smooth", "seed"),
     "dop": (*_WORDS, "weights", "max_depth"),
 }
 _Unknown = UnknownKind | Literal["none"] | None
@@ -82,9 +82,8 @@ def train(
         Words seen fewer times than this represent unseen ones (default: the model's).
     settings
         The options of the method, as on the command line: for inside-outside ``nonterminals``, ``init`` (a
-        grammar or a file), ``iterations``, ``tolerance``, ``brackets``, ``max_length``, ``seed``, ``jobs``;
-        for split-merge ``cycles``, ``merge``, ``smooth``, ``seed``, ``jobs``; for dop ``weights``,
-        ``max_depth``.
+        grammar or a file), ``iterations``, ``tolerance``, ``brackets``, ``max_length``, ``seed``; for
+        split-merge ``cycles``, ``merge``, ``smooth``, ``seed``; for dop ``weights``, ``max_depth``.
 
     Raises
     ------
@@ -120,8 +119,8 @@ def train(
         from mbrparse.training.split_merge import SplitMerge, train_trees
 
         check_types("train", SplitMerge, settings)
-        jobs, how = settings.pop("jobs", 1), SplitMerge(**{"seed": 0, **settings})
-        rules = train_trees(placed, terminals, how, unknown=model is not None, rare=rare, jobs=jobs)
+        how = SplitMerge(**{"seed": 0, **settings})
+        rules = train_trees(placed, terminals, how, unknown=model is not None, rare=rare)
         return PCFG.from_rules(rules)
     if flat:
         return _reestimated(placed, terminals, **settings)
@@ -132,6 +131,7 @@ def _flat(words: str | Sequence[str]) -> Tree:
     return Tree("S", [Tree(word) for word in (tokens_of(words) if isinstance(words, str) else words)])
 
 
+@checked
 def _reestimated(
     trees: Sequence[SourceTree],
     terminals: TerminalKind,

@@ -29,7 +29,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mbrparse.charts.rule_tables import Floats
-from mbrparse.errors import GrammarError
+from mbrparse.errors import GrammarError, OptionsError
 from mbrparse.grammar import unknown_words
 from mbrparse.grammar.grammar_files import read_rules, write_rules
 from mbrparse.grammar.rules import Rule, RuleSet, TerminalKind, Weight, is_terminal, quote, unquote
@@ -332,6 +332,10 @@ class SplitMerge:
     smooth: float = 0.01
     seed: int = 1
     rounds: tuple[int, int, int] = (50, 20, 10)
+
+    def __post_init__(self) -> None:
+        if not (0 <= self.merge <= 1 and 0 <= self.smooth <= 1 and self.cycles >= 0):
+            raise OptionsError("`merge` and `smooth` are numbers from 0 to 1, `cycles` is 0 or more")
 
 
 def train_trees(

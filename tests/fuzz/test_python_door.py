@@ -63,6 +63,7 @@ CALLS: dict[str, tuple[Any, ...]] = {
 #: Arguments that stand behind ** in the signature.
 SETTINGS = {
     "Parser": "k_best samples seed prune fallback max_length risk max_error",
+    "train": "init iterations nonterminals merge weights",
     "report": "form by seed resamples profile evalb criteria",
 }
 NOT_CALLED = {
