@@ -94,8 +94,9 @@ def score(
         lines = files.read_lines(path, encoding) if text is None else iter(text)
         return scoring.read_given_trees(trees, marks, form, lines)
 
-    bare = not (jackknife or known.posteriors)
-    found = scoring.look_at(given(), source, "binarized" if jackknife else form, tokens=bare)
+    found = scoring.look_at(
+        given(), source, "binarized" if jackknife else form, tokens=not (jackknife or known.posteriors)
+    )
     tokens = found.because == scoring.TOKENS
     if form is None and not tokens:
         form = found.form
@@ -123,8 +124,7 @@ def score(
             else:
                 stream.write(json.dumps(row, allow_nan=False) + "\n")
     without = f", {reasons.total()} without a probability ({most_common(reasons)})" if reasons else ""
-    of = " of the others" if reasons else ""
-    others = f"; log probability{of} {log_prob:.2f}" if known_trees else ""
+    others = f"; log probability{' of the others' if reasons else ''} {log_prob:.2f}" if known_trees else ""
     note(f"{log.counted(number, 'sentence' if tokens else 'tree')}{without}{others}")
 
 

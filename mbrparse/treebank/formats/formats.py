@@ -138,8 +138,8 @@ def looked_at(
 ) -> tuple[str, Iterable[str]]:
     """The name of the format that lines look like, and the same lines.
 
-    What a user says of a field or a column decides where it belongs to one format. Where they may be ``tokens``
-    what begins with no bracket, and in no format, is called so.
+    What a user says of a field or a column decides where it belongs to one format. With ``tokens``,
+    lines that begin with no bracket, and in no other format, are called so.
     """
     rest, begun, size = iter(lines), list[str](), 0
     for line in rest:
