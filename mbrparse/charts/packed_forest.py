@@ -39,6 +39,7 @@ class Forest(NamedTuple):
     The last arrays are filled when a forest is asked for. Where values leave the range of numbers they are
     *normalized*: inside values and sums of groups are one, and probabilities conditional, those of a
     production, a unary and a lexical rule given the node, those of an edge given its group.
+    A production's probability is ``rule_prob[prob_place[production]]``.
     """
 
     node_first: Ints  # by cell
@@ -61,7 +62,8 @@ class Forest(NamedTuple):
     unary_parent: Ints
     unary_child: Ints
     unary_rule: Ints
-    production_prob: Floats  # its rule's probability
+    prob_place: Ints  # by production: its rule, or itself where values are normalized
+    rule_prob: Floats  # by binary rule, or production
     unary_prob: Floats
     edge_value: Floats  # inside * inside of its nodes; empty, but where values are normalized
     root_share: Floats  # by node of the whole sentence: the probability that it is the root
@@ -222,7 +224,7 @@ def forest_sizes(
     """The lengths of a forest's arrays, in the order of its fields."""
     of_nodes, of_edges = [cells + 1, *[nodes] * 5], [nodes + 1, edges, nodes, lefts]
     of_parts = [cells + 1, *[productions] * 3, cells + 1, *[unaries] * 3]
-    return [*of_nodes, *[groups] * 2, *of_edges, *of_parts, *[0] * 5]
+    return [*of_nodes, *[groups] * 2, *of_edges, *of_parts, *[0] * 6]
 
 
 def node_ends(forest: Forest, n: int) -> Ints:

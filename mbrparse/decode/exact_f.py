@@ -166,6 +166,7 @@ def counting_inside(
     """Inside values of all nodes that have a posterior, where each counted constituent weighs ``z``."""
     node_first, left_node, share = forest.node_first, forest.left_node, forest.edge_value
     edge_first, edge_group, known = forest.edge_first, forest.edge_group, forest.outside
+    rule_prob, prob_place = forest.rule_prob, forest.prob_place
     group[:] = 0
     for end in range(1, n + 1):
         for start in range(end - 1, -1, -1):
@@ -174,7 +175,7 @@ def counting_inside(
             for node in range(first, last):
                 inside[node] = forest.lexical[node] if end - start == 1 else 0.0
             for production in range(forest.cell_production[cell], forest.cell_production[cell + 1]):
-                passed = forest.production_prob[production] * group[forest.production_group[production]]
+                passed = rule_prob[prob_place[production]] * group[forest.production_group[production]]
                 inside[forest.production_parent[production]] += passed
             for right in range(first, last):
                 if end - start > 1 and counted[forest.node_symbol[right]]:
@@ -201,6 +202,7 @@ def counting_outside(
     """Their outside values; ``group`` gets what comes down to a group's edges."""
     node_first, left_node, share = forest.node_first, forest.left_node, forest.edge_value
     edge_first, edge_group, known = forest.edge_first, forest.edge_group, forest.outside
+    rule_prob, prob_place = forest.rule_prob, forest.prob_place
     group[:] = 0
     root = forest_cell(0, n)
     outside[: node_first[root]] = 0
@@ -222,7 +224,7 @@ def counting_outside(
                     outside[right] = received
             for production in range(forest.cell_production[cell], forest.cell_production[cell + 1]):
                 parent = forest.production_parent[production]
-                passed = forest.production_prob[production] * outside[parent]
+                passed = rule_prob[prob_place[production]] * outside[parent]
                 # Above one terminal there is no production.
                 group[forest.production_group[production]] += (
                     passed * z if counted[forest.node_symbol[parent]] else passed

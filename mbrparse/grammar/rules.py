@@ -36,7 +36,8 @@ Integers = npt.NDArray[np.integer[Any]]
 Key = TypeVar("Key", str, "Rule")
 
 
-class Weight(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Weight:
     """A probability, and the count that it was estimated from (None: not known)."""
 
     probability: float
@@ -102,8 +103,8 @@ class RuleSet:
             np.array([is_terminal(name) for name in place], np.bool_),
             places[parents],
             children,
-            np.array([probability for probability, _ in weights], np.float64),
-            np.array([math.nan if count is None else count for _, count in weights], np.float64),
+            np.array([weight.probability for weight in weights], np.float64),
+            np.array([math.nan if weight.count is None else weight.count for weight in weights], np.float64),
         )
 
     def check(self, source: str | None = None, lines: Mapping[str, int] | None = None) -> None:

@@ -85,7 +85,7 @@ class Pruning:
         left: SpanFilter | None = None
         for level in self.levels:
             if left is not None:
-                chart = Chart(level.within.forests, chart.terminal_ids, spans=left)
+                chart = Chart(level.within, chart.terminal_ids, spans=left)
             if not chart.has_parse:
                 return None
             entries = chart.span_posteriors()
@@ -109,15 +109,15 @@ def left_out(within: ChartFactory, terminal_ids: IntArray, spans: SpanFilter, lo
 
     ``within`` makes forests; ``log_prob`` is the sentence's.
     """
-    return max(0.0, -math.expm1(Chart(within.forests, terminal_ids, spans=spans).log_prob - log_prob))
+    return max(0.0, -math.expm1(Chart(within, terminal_ids, spans=spans).log_prob - log_prob))
 
 
 class PrunedChart(Chart):
     """A chart of what a mask leaves: all that it says is of the derivations that are left."""
 
-    def __init__(self, forests: Forests, pruning: Pruning, terminal_ids: IntArray, mask: Mask) -> None:
-        super().__init__(forests, terminal_ids, spans=mask.spans)
-        self._pruning, self._mask = pruning, mask
+    def __init__(self, charts: PrunedCharts, terminal_ids: IntArray, mask: Mask) -> None:
+        super().__init__(charts, terminal_ids, spans=mask.spans)
+        self._pruning, self._mask = charts.pruning, mask
 
     @property
     def pruned(self) -> Pruned:
@@ -148,7 +148,7 @@ class PrunedCharts:
         while True:
             try:
                 mask = self.pruning.mask(projected, threshold)
-                chart = PrunedChart(self.forests, self.pruning, terminal_ids, mask or Mask())
+                chart = PrunedChart(self, terminal_ids, mask or Mask())
                 if not threshold or (mask is not None and chart.has_parse):
                     return chart
             except (ChartOverflowError, MemoryError):
@@ -282,7 +282,7 @@ class ChartFactory:
     def chart(self, terminal_ids: IntArray) -> Chart:
         """The chart of a sentence of known terminals (one or more)."""
         dense = self._dense if self._is_dense and len(terminal_ids) > 1 else None
-        return Chart(self.forests, terminal_ids, dense)
+        return Chart(self, terminal_ids, dense)
 
     @cached_property
     def _dense(self) -> DenseAnswers:

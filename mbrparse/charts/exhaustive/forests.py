@@ -162,7 +162,8 @@ class Forests:
         top = slice(made.node_first[-2], nodes)
         roots = self.tables.root[made.node_symbol[top]] * made.inside[top]
         return made._replace(
-            production_prob=self.tables.rule_prob[made.production_rule],
+            prob_place=made.production_rule,
+            rule_prob=self.tables.rule_prob,
             unary_prob=self.unaries.rule_prob[made.unary_rule],
             root_share=roots / max(roots.sum(), packed.LEAST_VALUE),
             log_unit=np.zeros(nodes),

@@ -73,7 +73,8 @@ class LogForest:
         roots = self._root[forest.node_symbol[top]] + inside[top]
         return forest._replace(
             group_sum=np.ones(self._groups),
-            production_prob=np.exp(made - inside[forest.production_parent]),
+            prob_place=np.arange(len(made), dtype=np.int32),
+            rule_prob=np.exp(made - inside[forest.production_parent]),
             unary_prob=np.exp(steps + inside[forest.unary_child] - inside[forest.unary_parent]),
             edge_value=np.exp(inside[lefts] + inside[rights] - group[groups]),
             root_share=np.exp(roots - self.log_prob),

@@ -107,7 +107,7 @@ def _ways(forest: Forest, number: Ints) -> tuple[Ints, Ints, Ints, Floats]:
     node = np.concatenate([np.arange(len(number)), forest.production_parent, forest.unary_parent])
     to = np.concatenate([np.full(len(number), LEXICAL, np.int32), group, UNARY - number[child]])
     rules = np.concatenate([no_rule, rule, unary])
-    values = [forest.lexical, forest.production_prob * forest.group_sum[group]]
+    values = [forest.lexical, forest.rule_prob[forest.prob_place] * forest.group_sum[group]]
     values.append(forest.unary_prob * inside[child])
     values[2][number[child] < 0] = 0.0
     value = np.concatenate(values)

@@ -215,7 +215,7 @@ def expect_parts(forest: Forest, nodes: Floats, productions: Floats) -> None:
     for node in range(len(nodes)):
         nodes[node] = outside[node] * (inside[node] - forest.lexical[node])
     for place in range(len(productions)):
-        above = forest.production_prob[place] * outside[forest.production_parent[place]]
+        above = forest.rule_prob[forest.prob_place[place]] * outside[forest.production_parent[place]]
         productions[place] = above * forest.group_sum[forest.production_group[place]]
 
 
@@ -415,7 +415,8 @@ def _expected_splits(nodes: Nodes, items: ForestItems) -> float:
         first = forest.cell_production[cell]
         rules = forest.production_rule[first : forest.cell_production[cell + 1]]
         places = first + np.flatnonzero(tables.production[rules] == number)
-        weights = forest.production_prob[places] * forest.outside[forest.production_parent[places]]
+        made = forest.rule_prob[forest.prob_place[places]]
+        weights = made * forest.outside[forest.production_parent[places]]
         begin, end = forest.node_first[right_cell], forest.node_first[right_cell + 1]
         edge_first = forest.edge_first[begin : end + 1]
         groups = forest.edge_group[edge_first[0] : edge_first[-1]]

@@ -257,14 +257,17 @@ def share_productions(forest: Forest, production_of: Ints, label_node: Ints, n_p
     for cell in range(cells - 1):
         previous, first = -1, total
         for place in range(forest.cell_production[cell], forest.cell_production[cell + 1]):
-            group, parent = forest.production_group[place], forest.production_parent[place]
+            parent = Index(forest.production_parent[place])
+            if label_node[parent] < 0:
+                continue
+            weight = forest.rule_prob[Index(forest.prob_place[place])] * forest.outside[parent]
+            if not weight > 0:
+                continue
+            group = forest.production_group[place]
             if group != previous:
                 previous, first = group, total
-                shares[group, 0] = shares[group, 1] = total
-            weight = forest.production_prob[place] * forest.outside[parent]
-            pair = production_of[forest.production_rule[place]]
-            if label_node[parent] < 0 or not weight > 0:
-                continue
+                shares[group, 0] = total
+            pair = Index(production_of[Index(forest.production_rule[place])])
             chosen = known[pair]
             if chosen < 0:
                 chosen = known[pair] = count
