@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     from mbrparse.decode.span_posteriors import Posteriors as Posteriors
     from mbrparse.decode.words.conditioned import entropy as entropy
     from mbrparse.decode.words.conditioned import sample as sample
+    from mbrparse.decode.words.surprisal import masked_words as masked_words
+    from mbrparse.decode.words.surprisal import next_words as next_words
     from mbrparse.decode.words.surprisal import surprisal as surprisal
     from mbrparse.errors import MbrparseError as MbrparseError
     from mbrparse.evaluate.compare.candidates import TreeRates as TreeRates
@@ -83,7 +85,7 @@ _NAMES = {
     "decode.posteriors.posteriors_file": "posteriors read_posteriors span_marginals",
     "decode.span_posteriors": "Posteriors",
     "decode.words.conditioned": "entropy sample",
-    "decode.words.surprisal": "surprisal",
+    "decode.words.surprisal": "masked_words next_words surprisal",
     "errors": "MbrparseError",
     "evaluate.compare.candidates": "TreeRates",
     "evaluate.compare.comparison": "compare",

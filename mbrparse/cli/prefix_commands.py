@@ -6,9 +6,12 @@ import csv
 import itertools
 import json
 import math
+import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import filterfalse
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 import click
@@ -18,8 +21,9 @@ from mbrparse import errors, files, log
 from mbrparse.cli import commands, messages, model_options, options
 
 if TYPE_CHECKING:
-    from mbrparse.decode.parser.sentences import Sentence
+    from mbrparse.decode.parser.sentences import Line, Sentence
     from mbrparse.decode.words import surprisal as surprisals
+    from mbrparse.decode.words.written_words import Row
 
 Found = TypeVar("Found", "surprisals.SentenceSurprisals", "surprisals.Distributions")
 # Sentences that are read before one of them is looked at.
@@ -35,37 +39,70 @@ class WordOptions(model_options.InputOptions):
     by: Any = commands.option(
         choices=["tags", "words"], help="Of a grammar of words: what is predicted.  [default: its terminals]"
     )
+    fold_case: bool = commands.option(
+        is_flag=True, help="Read a word in the other case where the grammar knows it in that alone."
+    )
+    no_end: bool = commands.option(
+        is_flag=True, help="The input is fragments: leave out the end of a sentence."
+    )
 
-    def probabilities(self, inputs: Sequence[str], output: str | None) -> surprisals.WordProbabilities:
+    def probabilities(
+        self, inputs: Sequence[str], outputs: options.Paths, items: str | None = None
+    ) -> surprisals.WordProbabilities:
         """Those of the grammar; a note says if some of its trees never end."""
         from mbrparse.decode.words import surprisal as surprisals
         from mbrparse.grammar.tree_statistics import spectral_radius
 
         if self.grammar is None:
             raise click.UsageError("Missing option '-g' / '--grammar'.")
-        options.check_outputs({"--output": output}, {"--grammar": self.grammar, "INPUT": inputs})
+        read = {"--grammar": self.grammar, "--items": items, "INPUT": list(filterfalse(_is_sentence, inputs))}
+        options.check_outputs(outputs, read)
         known = mp.read_grammar(self.grammar, normalize=self.normalize, start=self.start, log=messages.note)
         if (radius := spectral_radius(known)) > _CONSISTENT:
             messages.note(
                 f"{files.source_name(self.grammar)}: inconsistent (spectral radius {radius:.6g}): "
                 "some of its trees are infinite, and their prefixes count, too"
             )
-        return surprisals.WordProbabilities(known, self.by)
+        return surprisals.WordProbabilities(known, self.by, self.fold_case, not self.no_end and items is None)
+
+    def lines(self, inputs: Sequence[str]) -> Iterator[Line]:
+        """The sentences of files, or of the command line; empty lines at the end are none."""
+        from mbrparse.decode.parser import sentences
+
+        empty: list[Line] = []
+        for one in inputs:
+            given: Iterable[Line]
+            if _is_sentence(one) and not self.tokenize:
+                [leaves], tokens = sentences.sentences_from([one])
+                given = [sentences.Line(leaves, 0, tokens, "<sentence>", one if tokens else "")]
+            elif _is_sentence(one):
+                given = [sentences.line_of(one, 0, True, "<sentence>")]
+            else:
+                given = sentences.read_input([one], self.read_form, self.encoding)
+            for line in given:
+                if line.tokens and not line.sentence:
+                    empty.append(line)
+                else:
+                    yield from empty
+                    empty.clear()
+                    yield line
 
     def results(
         self,
-        inputs: Sequence[str],
+        lines: Iterator[Line],
         words: surprisals.WordProbabilities,
         find: Callable[[Sequence[Sentence]], Iterator[Found]],
         what: str,
-    ) -> Iterator[tuple[int, Found]]:
-        """The numbered result of each sentence; at the end a note on the mean of all bits, of ``what``."""
+    ) -> Iterator[tuple[int, Line, Found]]:
+        """The number, line and result of each sentence; at the end a note on all bits, those of ``what``.
+
+        It counts the words that stand for a class, too.
+        """
         from mbrparse.decode.parser import sentences
         from mbrparse.decode.parser.parsing import most_common
         from mbrparse.decode.parser.sources import check_fit
 
-        fit, count, finite, unseen, bits, reasons = False, 0, 0, 0, 0.0, Counter[str]()
-        lines = sentences.read_input(inputs, self.read_form, self.encoding)
+        fit, count, finite, bits, reasons, told = False, 0, 0, 0.0, Counter[str](), Counter[str]()
         while some := list(itertools.islice(lines, _TOGETHER)):
             batch = [line.sentence for line in some]
             spoken = [one for one in batch if one and not fit]
@@ -74,66 +111,130 @@ class WordOptions(model_options.InputOptions):
             if plain and (remark := sentences.untokenized(words.grammar, spoken)):
                 messages.note(remark)
             fit = fit or bool(spoken)
-            for one in messages.with_progress(find(batch), "reading", len(batch)):
-                count, unseen = count + 1, unseen + one.unseen
+            found = messages.with_progress(find(batch), "reading", len(batch))
+            for line, one in zip(some, found, strict=True):
+                count, told = count + 1, told + one.told
                 known = [value for value in one.bits.tolist() if math.isfinite(value)]
                 finite, bits = finite + len(known), bits + sum(known)
                 if len(known) < len(one.bits):
                     reasons[one.reason or "impossible words"] += 1
-                yield count, one
+                yield count, line, one
         mean = bits / max(finite, 1)
         per_word = f"{mean:.4f} bits a word on average (perplexity {2**mean:.4f})"
         each = f": {per_word}, over {finite} {what}" if finite else ""
         without = log.counted(reasons.total(), "sentence")
         unknown = f"; {without} with words of probability zero ({most_common(reasons)})" if reasons else ""
-        classes = f"; {log.counted(unseen, 'unseen word')} with the probability of a class" if unseen else ""
-        messages.note(log.counted(count, "sentence") + each + classes + unknown)
+        rare = 0 if words.grammar.unknown is None else len(words.grammar.unknown.words)
+        texts = {
+            "rare": f"a share of a class's probability, of {rare} in training",
+            "unseen": "the probability of a class",
+            "folded": "that of the word in the other case",
+        }
+        classes = [
+            f"; {log.counted(told[kind], f'{kind} word')} with {text}"
+            for kind, text in texts.items()
+            if told[kind]
+        ]
+        messages.note(log.counted(count, "sentence") + each + "".join(classes) + unknown)
 
 
-_WORDS = commands.group(WordOptions, without=("posteriors", "mix", *model_options.LABEL_OPTIONS))
+def _is_sentence(text: str) -> bool:
+    """Whether an argument is no file, but a sentence: it has blanks."""
+    return len(text.split()) > 1 and not os.path.exists(text)
+
+
+_WITHOUT = ("posteriors", "mix", *model_options.LABEL_OPTIONS)
+_WORDS = commands.group(WordOptions, without=_WITHOUT)
 
 
 @commands.command
 def surprisal(
     inputs: tuple[str, ...] = options.inputs(),
     known: WordOptions = _WORDS,
-    layout: str = commands.option(
+    items: str | None = commands.option(
+        type=commands.InputFile(),
+        help="Instead of INPUT: a table with the items of an experiment (docs/for-psycholinguists.md).",
+    ),
+    per: Any = commands.option(
+        choices=["token", "word", "region"],
+        default="token",
+        help="A row for each token, or sums over those of a word between blanks, or of a region of --items.",
+    ),
+    spillover: int = commands.count_option(
+        least=0, most=9, default=0, help="Repeat surprisal, length and log frequency of so many rows before."
+    ),
+    layout: Any = commands.option(
         "--format",
         choices=["table", "csv", "json"],
-        default="table",
-        help="A table for people, CSV, or a JSON object a line.",
+        help="A table for people, CSV, or a JSON object a line.  [default: table; csv with --items]",
+    ),
+    plot: str | None = commands.option(
+        metavar="PATH",
+        help="Also draw the mean of each region and condition of --items, as .svg, .png or .pdf.",
     ),
     output: str = options.output(),
 ) -> None:
     """Print the surprisal of each word and of the end of each sentence: -log2 P(word | the words before).
 
-    INPUT holds lines of tokens or trees. Probabilities are exact sums over all derivations. Surprisal, its
-    lexical and its syntactic part and the entropy of what may come next are in bits; the logarithm of the
-    prefix's probability is natural. docs/prefixes.md says what these mean.
+    INPUT holds lines of tokens or trees, or is a sentence in quotes. Probabilities are exact sums over all
+    derivations. Surprisal, its lexical and its syntactic part and the entropy of what may come next are in
+    bits; the logarithm of the prefix's probability is natural. docs/prefixes.md says what these mean.
     """
-    from mbrparse.decode.words.surprisal import COLUMNS
+    from mbrparse.decode.words import experiment_items, surprisal, written_words
 
-    words = known.probabilities(inputs, output)
-    with files.open_output(output) as stream, messages.compilation_noted():
-        table = csv.DictWriter(stream, COLUMNS, lineterminator="\n")
-        if layout == "csv":
-            table.writeheader()
-        for number, found in known.results(inputs, words, words.surprisals, "words and sentence ends"):
-            rows = found.rows(number)
+    if items is None:
+        options.refuse(["plot"] if per != "region" else ["plot", "per"], "--items")
+    elif inputs != (files.STANDARD,):
+        raise click.UsageError("Give either INPUT or --items.")
+    form = Path(plot or "x.svg").suffix[1:].lower()
+    if form not in ("svg", "png", "pdf"):
+        raise click.UsageError("--plot FILE ends in .svg, .png or .pdf.")
+    words = known.probabilities(inputs, {"--output": output, "--plot": plot}, items)
+    columns = list(surprisal.COLUMNS if per == "token" else written_words.JOINED_COLUMNS)
+    columns += written_words.spilled_columns(spillover)
+    given, regions = None, list["Row"]()
+    if items is not None:
+        given = experiment_items.read_items(items, known.encoding, columns)
+        columns[:0] = given.names
+    lines = known.lines(inputs) if given is None else given.lines(known.tokenize)
+    what = "words" if known.no_end or items is not None else "words and sentence ends"
+    layout = layout or ("table" if items is None else "csv")
+    with files.atomic_outputs():
+        with files.open_output(output) as stream, messages.compilation_noted():
+            table = csv.DictWriter(stream, columns, extrasaction="ignore", lineterminator="\n")
             if layout == "csv":
-                table.writerows(rows)
-            elif layout == "json":
-                for row in rows:  # JSON has no numbers that are not finite
-                    missing = {name: None for name in _NUMBERS if not math.isfinite(row[name])}
-                    stream.write(json.dumps(row | missing) + "\n")
-            else:
-                _write_table(rows, stream)
+                table.writeheader()
+            for number, line, found in known.results(lines, words, words.surprisals, what):
+                rows = found.rows(number, line.text)
+                if given is not None:
+                    regions += given.rows(number - 1, rows, "region") if plot else []
+                    rows = given.rows(number - 1, rows, per)
+                elif per == "word":
+                    rows = written_words.joined(rows, line.text)
+                written_words.spill(rows, spillover)
+                if layout == "csv":
+                    table.writerows(rows)
+                elif layout == "json":
+                    for row in rows:  # JSON has no numbers that are not finite
+                        listed = {name: row[name] for name in columns}
+                        stream.write(
+                            json.dumps({name: _finite(value) for name, value in listed.items()}) + "\n"
+                        )
+                elif rows:
+                    _write_table(rows, stream)
+        if plot is not None and given is not None:
+            with files.open_output_bytes(plot) as image:
+                image.write(experiment_items.draw_regions(regions, given.names, form))
 
 
 _NUMBERS = ("surprisal", "lexical", "syntactic", "entropy", "log_prefix")
 
 
-def _write_table(rows: Sequence[surprisals.Row], stream: TextIO) -> None:
+def _finite(value: Any) -> Any:
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _write_table(rows: Sequence[Row], stream: TextIO) -> None:
     texts = [[errors.visible(row["word"]), errors.visible(row["terminal"])] for row in rows]
     widths = [max(map(len, column)) for column in zip(["word", "terminal"], *texts, strict=True)]
     heading = "".join(f"{name:>12}" for name in _NUMBERS)
@@ -145,9 +246,15 @@ def _write_table(rows: Sequence[surprisals.Row], stream: TextIO) -> None:
     stream.write("\n")
 
 
-_TOP = commands.count_option(default=5, metavar="K", help="Without --output: print the K most probable.")
+_TOP = commands.count_option(default=5, metavar="K", help="Not of arrays: the K most probable.")
+_LAYOUT = commands.option(
+    "--format",
+    choices=["table", "csv", "npz"],
+    help="A table for people, CSV, both of the most probable words, or arrays of all (docs/formats.md).  "
+    "[default: table; npz with --output]",
+)
 _DISTRIBUTIONS = commands.option(
-    "-o", "--output", metavar="FILE.npz", help="Write all of each distribution (docs/formats.md)."
+    "-o", "--output", metavar="PATH", help="Where to write all of each distribution."
 )
 
 
@@ -156,6 +263,7 @@ def next(  # noqa: A001
     inputs: tuple[str, ...] = options.inputs(),
     known: WordOptions = _WORDS,
     top: int = _TOP,
+    layout: Any = _LAYOUT,
     output: str | None = _DISTRIBUTIONS,
 ) -> None:
     """Print what may come next before each word of a sentence, and at its end.
@@ -163,14 +271,15 @@ def next(  # noqa: A001
     A line holds the numbers of sentence and word, the word with its probability given the words before, and
     the most probable ones there. </s> is the end.
     """
-    _print_distributions(inputs, known, top, output, ends=True)
+    _print_distributions(inputs, known, top, layout, output, ends=True)
 
 
 @commands.command
 def masked(
     inputs: tuple[str, ...] = options.inputs(),
-    known: WordOptions = _WORDS,
+    known: WordOptions = commands.group(WordOptions, without=(*_WITHOUT, "no_end")),
     top: int = _TOP,
+    layout: Any = _LAYOUT,
     output: str | None = _DISTRIBUTIONS,
 ) -> None:
     """Print what each word of a sentence may be, given all the others.
@@ -178,37 +287,48 @@ def masked(
     A line holds the numbers of sentence and word, the word with its probability given all others, and the
     most probable ones there. One word of a sentence may be unknown to the grammar.
     """
-    _print_distributions(inputs, known, top, output, ends=False)
+    _print_distributions(inputs, known, top, layout, output, ends=False)
 
 
 def _print_distributions(
-    inputs: Sequence[str], known: WordOptions, top: int, output: str | None, ends: bool
+    inputs: Sequence[str], known: WordOptions, top: int, layout: str | None, output: str | None, ends: bool
 ) -> None:
-    from mbrparse.decode.words.surprisal import DistributionsFile
+    from mbrparse.decode.words.surprisal import OTHER_COLUMNS, DistributionsFile
 
-    if output is not None:
-        options.refuse(["top"], "no --output")
-    words = known.probabilities(inputs, output)
+    layout = layout or ("table" if output is None else "npz")
+    if layout == "npz":
+        options.refuse(["top"], "no --output of arrays")
+        if output is None:
+            raise click.UsageError("--format npz needs --output.")
+    words = known.probabilities(inputs, {"--output": output})
     find, what = (words.next_words, "words and sentence ends") if ends else (words.masked_words, "words")
-    file = None if output is None else DistributionsFile(words.grammar, ends)
+    results = known.results(known.lines(inputs), words, find, "words" if known.no_end else what)
     with messages.compilation_noted():
-        for number, found in known.results(inputs, words, find, what):
-            if file is None:
-                _print_top(number, found, words, top)
-            else:
+        if layout == "npz":
+            file = DistributionsFile(words.grammar, ends)
+            for _, _, found in results:
                 file.add(found)
-    if file is not None and output is not None:
-        with files.open_output_bytes(output) as stream:
-            file.write(stream)
+            with files.open_output_bytes(output or files.STANDARD) as arrays:
+                file.write(arrays)
+            return
+        with files.open_output(output or files.STANDARD) as stream:
+            table = csv.DictWriter(stream, OTHER_COLUMNS, lineterminator="\n")
+            if layout == "csv":
+                table.writeheader()
+            for number, _, found in results:
+                if layout == "csv":
+                    table.writerows(words.other_words(number, found, top))
+                else:
+                    stream.write("".join(_top_lines(number, found, words, top)))
 
 
-def _print_top(
+def _top_lines(
     sentence: int, found: surprisals.Distributions, words: surprisals.WordProbabilities, top: int
-) -> None:
+) -> Iterator[str]:
     width = max(map(len, found.words), default=0)
     for place, (word, bits) in enumerate(zip(found.words, found.bits.tolist(), strict=True)):
         best = words.most_probable(found, place, top)
         shown = "  ".join(f"{errors.visible(one)} {probability:.4f}" for one, probability in best)
         line = f"{sentence:>4} {place + 1:>3}  {errors.visible(word):<{width}}  {2**-bits:.4f}  {shown}"
-        click.echo(line if found.reason is None else f"{line}  {found.reason}")
-    click.echo()
+        yield f"{line}\n" if found.reason is None else f"{line}  {found.reason}\n"
+    yield "\n"

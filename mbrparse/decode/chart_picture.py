@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -176,6 +177,24 @@ def draw_cells(shown: Sequence[PictureCell], words: Sequence[str], form: str) ->
     return draw_table(g, (words, words), texts, ("last word", "first word", _LEGEND), form)
 
 
+@contextmanager
+def one_panel(size: tuple[float, float], form: str) -> Iterator[tuple[Any, io.BytesIO]]:
+    """The axes of a picture of this size in inches, and the stream that has its bytes when they are filled.
+
+    ``form`` is svg, png or pdf. The same input gives the same bytes with one version of matplotlib.
+    """
+    with no_local_settings():
+        import matplotlib as mpl
+        from matplotlib.figure import Figure
+
+    stream = io.BytesIO()
+    with mpl.rc_context({"svg.hashsalt": "mbrparse", "svg.fonttype": "none", "text.parse_math": False}):
+        figure = Figure(figsize=size, layout="constrained")
+        yield figure.add_subplot(), stream
+        metadata = {{"svg": "Date", "png": "Software", "pdf": "CreationDate"}[form]: None}
+        figure.savefig(stream, format=form, metadata=metadata, dpi=120)
+
+
 def draw_table(
     values: FloatArray,
     names: tuple[Sequence[str], Sequence[str]],
@@ -187,19 +206,13 @@ def draw_table(
     """A picture's bytes: values up to one as shades, nan as nothing, with texts in some cells.
 
     Names are of rows and columns; titles those of columns, rows and shades; margins inches beside and below.
-    ``form`` is svg, png or pdf. The same input gives the same bytes with one version of matplotlib.
+    ``form`` is that of ``one_panel``.
     """
-    with no_local_settings():
-        import matplotlib as mpl
-        from matplotlib.figure import Figure
-
     height, width = values.shape
     cell = min(_CELL, 25 / max(values.shape))
     rows, columns = ([visible(name) for name in axis] for axis in names)
-    with mpl.rc_context({"svg.hashsalt": "mbrparse", "svg.fonttype": "none", "text.parse_math": False}):
-        size = max(width * cell, 3.0) + margins[0], max(height * cell, 3.0) + margins[1]
-        figure = Figure(figsize=size, layout="constrained")
-        axes = figure.add_subplot()
+    size = max(width * cell, 3.0) + margins[0], max(height * cell, 3.0) + margins[1]
+    with one_panel(size, form) as (axes, stream):
         image = axes.imshow(values, cmap="YlOrRd", vmin=0, vmax=1)
         axes.set_xticks(range(width), columns, rotation=90 if width > 8 else 0)
         axes.set_yticks(range(height), rows)
@@ -213,10 +226,7 @@ def draw_table(
             font = max(3, min(9, 46 / max(len(written.split("\n")[0]), 5)))
             ink = "white" if values[row, column] > 0.6 else "black"
             axes.text(column, row, written, size=font, color=ink, ha="center", va="center")
-        figure.colorbar(image, ax=axes, label=titles[2], shrink=0.8)
-        stream = io.BytesIO()
-        metadata = {{"svg": "Date", "png": "Software", "pdf": "CreationDate"}[form]: None}
-        figure.savefig(stream, format=form, metadata=metadata, dpi=120)
+        axes.figure.colorbar(image, ax=axes, label=titles[2], shrink=0.8)
     return stream.getvalue()
 
 

@@ -73,6 +73,18 @@ def expected_children(grammar: PCFG, right: float = 1.0) -> csr_array:
     return children_matrix(grammar, prob, right * prob).multiply(reached[:, None]).tocsr()
 
 
+def expected_terminals(grammar: PCFG) -> FloatArray:
+    """The expected number of each terminal in a sentence; nan where lengths are not finite."""
+    children = expected_children(grammar)
+    if _spectral_radius(children) >= 1 - _NEAR_ONE:
+        return np.full(len(grammar.terminals), np.nan)
+    symbols = splu((eye_array(len(grammar.symbols)) - children.T).tocsc()).solve(
+        np.exp(grammar.root_log_prob)
+    )
+    weights = np.exp(grammar.lexical_log_prob) * symbols[grammar.lexical_symbol]
+    return np.bincount(grammar.lexical_terminal, weights, len(grammar.terminals)).astype(np.float64)
+
+
 def children_matrix(grammar: PCFG, left: FloatArray, right: FloatArray) -> csr_array:
     """[symbols, symbols]: for binary rules given weights of their children, for unary rules probabilities."""
     size, weights = len(grammar.symbols), (left, right, np.exp(grammar.unary_log_prob))

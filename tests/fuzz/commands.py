@@ -92,7 +92,9 @@ COMMANDS = _weighed("""
 4 grammar convert words.nltk --normalize -o out
 4 surprisal tokens.txt -g tags.txt --format csv -o out
 3 surprisal words.tokens -g words.txt --by tags --format json
-3 surprisal words.tokens -g states.txt --tokenize
+3 surprisal words.tokens -g states.txt --tokenize --per word --spillover 1 --fold-case --no-end
+3 surprisal -g words.txt --items items.csv --per region --plot out.svg -o out
+2 masked words.tokens -g words.txt --format csv --top 1
 3 next bin.mrg -g unary.txt --top 2 --input trees
 2 next words.tokens -g words.nltk --normalize -o out.npz
 3 masked bin.mrg -g tags.txt --by tags -o out.npz

@@ -12,6 +12,7 @@ from mbrparse.arguments import checked
 from mbrparse.errors import CorpusError, InputMismatchError, LabelError, shortened
 from mbrparse.files import read_lines, source_name
 from mbrparse.grammar.pcfg import PCFG, UNKNOWN_TERMINAL
+from mbrparse.log import warn
 from mbrparse.treebank import brackets
 from mbrparse.treebank.clean import TRACE
 from mbrparse.treebank.labels import project
@@ -21,17 +22,21 @@ InputForm = Literal["trees", "tokens", "text", "tagged"]
 #: A sentence's terminals; their tags or words are parsed, and they are kept under the guessed tree.
 Sentence = tuple[Tree, ...]
 
-# NLTK's tokenizer leaves them alone.
-_CURLY = str.maketrans({"\u201c": "``", "\u201d": "''", "\u2018": "`", "\u2019": "'"})
+#: Marks that NLTK's tokenizer leaves alone.
+CURLY = str.maketrans({"\u201c": "``", "\u201d": "''", "\u2018": "`", "\u2019": "'"})
 
 
 class Line(NamedTuple):
-    """One sentence of a file: its place among the others (from 0), and whether its leaves are bare words."""
+    """One sentence of a file: its place among the others (from 0), and whether its leaves are bare words.
+
+    ``text`` is the line as it was written, if it held no tree.
+    """
 
     sentence: Sentence
     place: int
     tokens: bool
     source: str
+    text: str = ""
 
 
 class GivenTree(NamedTuple):
@@ -84,6 +89,11 @@ def sentences_from(
     if isinstance(sentences, str) and not brackets.is_tree(sentences):
         sentences = sentences.removesuffix("\n").split("\n") if sentences else []
     listed = ["" if one is None else one for one in brackets.any_trees(sentences, "<sentences>", words=True)]
+    if len(listed) > 1 and all(isinstance(one, str) and len(brackets.tokens_of(one)) == 1 for one in listed):
+        warn(
+            f"these are {len(listed)} sentences of one word each; if they are the words of one, give a "
+            "string of them, or a list in a list"
+        )
     found = [_sentence(one) for one in listed]
     has_trees = any(isinstance(one, Tree) for one in listed) or any(
         isinstance(part, Tree) for one in listed if not isinstance(one, str) for part in one
@@ -125,23 +135,23 @@ def read_input(
     places = itertools.count()
     for path in paths:
         source, (lines, here) = source_name(path), _lines_of(path, form, encoding)
-        sentences: Iterable[Sentence]
         if here == "trees":
-            sentences = (
-                _terminals(() if one.tree is None else one.tree.leaves())
-                for one in brackets.read_trees(lines, source)
-            )
-        elif here == "text":
-            sentences = (tuple(map(Tree, tokenize(line))) for line in lines)
+            for one in brackets.read_trees(lines, source):
+                leaves = _terminals(() if one.tree is None else one.tree.leaves())
+                yield Line(leaves, next(places), False, source)
         elif here == "tagged":
-            sentences = (
-                tuple(_tagged(token, source, number) for token in brackets.tokens_of(bracket_free(line)))
-                for number, line in enumerate(lines, start=1)
-            )
+            for number, line in enumerate(lines, start=1):
+                words = brackets.tokens_of(bracket_free(line))
+                yield Line(tuple(_tagged(one, source, number) for one in words), next(places), False, source)
         else:
-            sentences = (tuple(map(Tree, brackets.tokens_of(bracket_free(line)))) for line in lines)
-        for sentence in sentences:
-            yield Line(sentence, next(places), here in ("tokens", "text"), source)
+            for line in lines:
+                yield line_of(line.rstrip("\n"), next(places), here == "text", source)
+
+
+def line_of(text: str, place: int, plain: bool, source: str) -> Line:
+    """The sentence of a line of tokens, or with ``plain`` of text that is cut into words."""
+    words = tokenize(text) if plain else brackets.tokens_of(bracket_free(text))
+    return Line(tuple(map(Tree, words)), place, True, source, text)
 
 
 def _lines_of(path: str | Path, form: InputForm | None, encoding: str) -> tuple[Iterator[str], InputForm]:
@@ -179,7 +189,7 @@ def tokenize(line: str) -> list[str]:
     """
     from nltk.tokenize.treebank import TreebankWordTokenizer  # NLTK takes a second to load
 
-    words: list[str] = TreebankWordTokenizer().tokenize(line.translate(_CURLY), convert_parentheses=True)
+    words: list[str] = TreebankWordTokenizer().tokenize(line.translate(CURLY), convert_parentheses=True)
     return words
 
 

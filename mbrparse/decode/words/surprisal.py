@@ -3,24 +3,48 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+import operator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal, NamedTuple
 
 import numpy as np
 
 from mbrparse.arguments import checked
 from mbrparse.array_columns import ArrayColumn, as_temporary_errors, write_arrays
-from mbrparse.decode.parser.sentences import Sentence, sentences_from
+from mbrparse.decode.parser import sentences as reading
+from mbrparse.decode.parser.sentences import Line, Sentence
 from mbrparse.decode.parser.sources import check_fit, terminals_of
 from mbrparse.decode.words.prefixes import Prefixes
+from mbrparse.decode.words.written_words import (
+    JOINED_COLUMNS,
+    Row,
+    joined,
+    spill,
+    spilled_columns,
+    written_tokens,
+)
 from mbrparse.errors import InputMismatchError, shortened
-from mbrparse.grammar.pcfg import PCFG, UNKNOWN_TERMINAL, UNSEEN, FloatArray, IntArray, Terminals
+from mbrparse.grammar.grammar_files import read_grammar
+from mbrparse.grammar.pcfg import (
+    PCFG,
+    UNKNOWN_TERMINAL,
+    UNLISTED,
+    UNSEEN,
+    FloatArray,
+    IntArray,
+    Terminals,
+)
 from mbrparse.grammar.rules import TerminalKind, is_terminal, unquote
-from mbrparse.grammar.tree_statistics import lexical_mass
-from mbrparse.treebank.brackets import AnyTree
+from mbrparse.grammar.tree_statistics import expected_terminals, lexical_mass
+from mbrparse.grammar.unknown_words import is_unknown
+from mbrparse.log import warn
+from mbrparse.treebank.brackets import AnyTree, is_tree
 from mbrparse.treebank.labels import project, split_tag, unescape
-from mbrparse.treebank.tree import Tree
+from mbrparse.treebank.tree import Tree, bracket_free
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,41 +54,80 @@ END = "</s>"
 #: The columns of a table of surprisals.
 COLUMNS = (
     *("sentence", "position", "word", "terminal", "class", "class_size"),
-    *("log_prefix", "surprisal", "lexical", "syntactic", "entropy", "reason"),
+    *("log_prefix", "surprisal", "lexical", "syntactic", "entropy"),
+    *("rank", "log_rank", "log_ratio", "other_case", "known"),
+    *("word_number", "written", "start", "end", "length", "log_frequency", "reason"),
 )
-Row = dict[str, Any]
+#: The columns of texts and whole numbers; all others are numbers that may be missing.
+PLAIN = frozenset(
+    (
+        *(
+            "sentence",
+            "position",
+            "word",
+            "terminal",
+            "class",
+            "class_size",
+            "known",
+            "word_number",
+            "written",
+        ),
+        *("start", "end", "length", "tokens", "candidate", "candidate_rank", "reason"),
+    )
+)
+#: The columns of a table of other words.
+OTHER_COLUMNS = (
+    *("sentence", "position", "word", "probability"),
+    *("candidate_rank", "candidate", "candidate_probability", "reason"),
+)
+#: Of words that were read in the other case.
+FOLDED = "folded"
+# Words whose probabilities differ by less have the same rank.
+_TIE = 1e-9
 
 
 class SentenceSurprisals(NamedTuple):
-    """Of a sentence: the columns from "word" on, the surprisals among them, and why some is not finite.
+    """Of a sentence: the columns that a grammar fills, the surprisals in them, and why some is not finite.
 
-    ``unseen`` words stand for their whole classes.
+    ``told`` counts the words that stand for classes, by kind, and those that were read in the other case.
     """
 
-    columns: Sequence[Sequence[Any]]
+    columns: Mapping[str, Sequence[Any]]
     bits: FloatArray
     reason: str | None
-    unseen: int = 0
+    told: Counter[str]
+    length: int
 
-    def rows(self, number: int) -> list[Row]:
-        """A row for each word, and one for the end."""
-        rows = enumerate(zip(*self.columns, strict=True), start=1)
-        return [dict(zip(COLUMNS, (number, place, *row), strict=True)) for place, row in rows]
+    def rows(self, number: int, text: str = "") -> list[Row]:
+        """A row for each word of the text (as default its words with blanks between), and one for the end."""
+        words = self.columns["word"]
+        text = text or " ".join(words[: self.length])
+        written = [one._asdict() for one in written_tokens(text, words[: self.length])]
+        last = written[-1]["word_number"] if written else 0
+        end = {"word_number": last + 1, "written": END, "start": len(text), "end": len(text)}
+        found = []
+        for place, values in enumerate(zip(*self.columns.values(), strict=True)):
+            row: Row = dict(zip(self.columns, values, strict=True)) | (
+                written[place] if place < self.length else end
+            )
+            length = len(words[place]) if place < self.length else 0
+            row.update(sentence=number, position=place + 1, length=length)
+            found.append({name: row[name] for name in COLUMNS})
+        return found
 
 
 class Distributions(NamedTuple):
     """Of a sentence: P(terminal) at each place [places, terminals], and which terminals stand there.
 
-    ``shared`` says how many words share the terminal of each word equally; ``unseen`` words stand for their
-    whole classes.
+    ``shared`` says how many words share the terminal of each word equally; ``told`` as of surprisals.
     """
 
     words: list[str]
     terminal_ids: IntArray
     shared: IntArray
     probabilities: FloatArray
-    reason: str | None = None
-    unseen: int = 0
+    reason: str | None
+    told: Counter[str]
 
     @property
     def bits(self) -> FloatArray:
@@ -100,13 +163,27 @@ class DistributionsFile:
         write_arrays(stream, {"lengths": self._lengths, **names, **columns})
 
 
+class _Read(NamedTuple):
+    sentence: Sentence
+    terminals: Terminals
+    tokens: IntArray
+    told: Counter[str]
+
+    @property
+    def words(self) -> list[str]:
+        return [leaf.label if leaf.word is None else leaf.word for leaf in self.sentence]
+
+
 class WordProbabilities:
     """The probabilities of words in sentences, or with ``by`` "tags" those of their tags.
 
-    Raises InputMismatchError for words of a grammar of tags.
+    With ``fold_case`` a word that the grammar knows in the other case only is read so; without ``end``
+    sentences have none. Raises InputMismatchError for words of a grammar of tags.
     """
 
-    def __init__(self, grammar: PCFG, by: TerminalKind | None = None) -> None:
+    def __init__(
+        self, grammar: PCFG, by: TerminalKind | None = None, fold_case: bool = False, end: bool = True
+    ) -> None:
         if by == "words" and grammar.terminal_kind == "tags":
             raise InputMismatchError(
                 "the grammar's terminals are tags: it knows no words",
@@ -114,46 +191,111 @@ class WordProbabilities:
             )
         self.grammar = over_tags(grammar) if by == "tags" else grammar
         self._prefixes = Prefixes(self.grammar)
+        self._fold_case, self._end = fold_case and self.grammar.terminal_kind == "words", end
 
     def surprisals(self, sentences: Iterable[Sentence]) -> Iterator[SentenceSurprisals]:
         """Yield those of each sentence.
 
-        ``log_prefix`` is natural and with the row's word, at the end that of the sentence; the rest are bits.
-        ``entropy`` is of what may stand there: the surprisal that is expected. Raises GrammarError where left
-        recursion is never left.
+        ``log_prefix`` is natural and with the row's word, at the end that of the sentence; surprisals and
+        entropies are bits. ``entropy`` is of what may stand there: the surprisal that is expected. Raises
+        GrammarError where left recursion is never left.
         """
-        for sentence, read, tokens in self._encoded(sentences):
-            values, words = self._prefixes.read(tokens), [*_words(sentence), END]
+        for one in self._encoded(sentences):
+            read, tokens = one.terminals, one.tokens
+            values, words = self._prefixes.read(tokens), [*one.words, END]
             log_shared = np.log(np.append(read.shared, 1))
             bits = values.surprisal + log_shared / math.log(2.0)
             with np.errstate(invalid="ignore"):
                 lexical = np.maximum(bits - values.syntactic, 0)
-            log_prefix = np.append(values.log_prefix[1:], values.log_prob) - log_shared.cumsum()
-            entropy = values.entropy(self.grammar.class_sizes)
-            numbers = (log_prefix, bits, lexical, values.syntactic, entropy)
             reasons = [values.reason] * len(words)
             if values.reason is None and not np.isfinite(bits).all():
                 there = int(np.isfinite(bits).argmin())
                 unknown = UNKNOWN_TERMINAL in tokens[there : there + 1]
                 what = "unknown" if unknown else "impossible here:"
                 reasons[there:] = [f"{what} {shortened(words[there])}"] * (len(words) - there)
-            named = ([*read.names, END], [*read.classes, ""], [*read.sizes, 0])
-            columns = (words, *named, *(column.tolist() for column in numbers), reasons)
-            yield SentenceSurprisals(columns, bits, reasons[-1], read.classes.count(UNSEEN))
+            columns = {
+                "word": words,
+                "terminal": [*read.names, END],
+                "class": [*read.classes, ""],
+                "class_size": [*read.sizes, 0],
+                "log_prefix": np.append(values.log_prefix[1:], values.log_prob) - log_shared.cumsum(),
+                "surprisal": bits,
+                "lexical": lexical,
+                "syntactic": values.syntactic,
+                "entropy": values.entropy(self.grammar.class_sizes),
+                **self._ranks(one, values.next_words(), bits),
+                "known": [*(int(word in self._known) for word in map(bracket_free, one.words)), 1],
+                "log_frequency": np.append(self._log_frequencies(one), np.nan),
+                "reason": reasons,
+            }
+            rows = len(words) if self._end else len(words) - 1
+            listed = {
+                name: (column.tolist() if isinstance(column, np.ndarray) else column)[:rows]
+                for name, column in columns.items()
+            }
+            reason = next(filter(None, listed["reason"]), None)
+            yield SentenceSurprisals(listed, bits[:rows], reason, one.told, len(tokens))
+
+    def _ranks(self, one: _Read, probabilities: FloatArray, bits: FloatArray) -> dict[str, FloatArray]:
+        """What the words are among those that may stand there, and their surprisals in the other case."""
+        sizes = np.ones(probabilities.shape)
+        sizes[0, :-1], sizes[1:, :-1] = np.maximum(self.grammar.class_sizes, 1)
+        here = np.where(np.isfinite(bits), np.exp2(-bits), np.nan)
+        each = probabilities / sizes
+        rank = 1.0 + np.where(each > here[:, None] * (1 + _TIE), sizes, 0).sum(axis=1)
+        rank[np.isnan(here)] = np.nan
+        other = self.grammar.encode([word[:1].swapcase() + word[1:] for word in one.words])
+        known = np.flatnonzero((other != UNKNOWN_TERMINAL) & (other != one.tokens))
+        other_case = np.full(len(bits), np.nan)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            other_case[known] = -np.log2(probabilities[known, other[known]]) + 0.0
+            ratio = np.maximum(np.log(each.max(axis=1)) - np.log(here), 0)
+        return {"rank": rank, "log_rank": np.log(rank), "log_ratio": ratio, "other_case": other_case}
+
+    def _log_frequencies(self, one: _Read) -> FloatArray:
+        """Natural logarithms of the words' relative frequencies; nan for words that training did not have."""
+        frequencies = self._frequencies[one.tokens] / one.terminals.shared
+        frequencies[[kind in (UNSEEN, UNLISTED) for kind in one.terminals.classes]] = np.nan
+        frequencies[one.tokens == UNKNOWN_TERMINAL] = np.nan
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(frequencies))
+
+    @cached_property
+    def _frequencies(self) -> FloatArray:
+        expected = expected_terminals(self.grammar)
+        return np.asarray(expected / expected.sum())
+
+    @cached_property
+    def _known(self) -> frozenset[str]:
+        """The words of training."""
+        rare = () if self.grammar.unknown is None else self.grammar.unknown.words
+        return frozenset(
+            [*(bracket_free(word) for word in self.grammar.terminals if not is_unknown(word)), *rare]
+        )
 
     def next_words(self, sentences: Iterable[Sentence]) -> Iterator[Distributions]:
         """Yield what may stand in each sentence after the words before, at its end, too; END comes last."""
-        for sentence, read, tokens in self._encoded(sentences):
-            values, words = self._prefixes.read(tokens), [*_words(sentence), END]
-            there = np.append(tokens, len(self.grammar.terminals)).astype(np.int32)
-            shared, unseen = np.append(read.shared, np.int32(1)), read.classes.count(UNSEEN)
-            yield Distributions(words, there, shared, values.next_words(), values.reason, unseen)
+        for one in self._encoded(sentences):
+            values, words = self._prefixes.read(one.tokens), [*one.words, END]
+            there = np.append(one.tokens, len(self.grammar.terminals)).astype(np.int32)
+            shared = np.append(one.terminals.shared, np.int32(1))
+            rows = len(words) if self._end else len(words) - 1
+            found = values.next_words()[:rows]
+            yield Distributions(words[:rows], there[:rows], shared[:rows], found, values.reason, one.told)
 
     def masked_words(self, sentences: Iterable[Sentence]) -> Iterator[Distributions]:
         """Yield what each word of a sentence may be, given all the others."""
-        for sentence, read, tokens in self._encoded(sentences):
-            words, (found, reason) = _words(sentence), self._prefixes.masked(tokens)
-            yield Distributions(words, tokens, read.shared, found, reason, read.classes.count(UNSEEN))
+        for one in self._encoded(sentences):
+            found, reason = self._prefixes.masked(one.tokens)
+            yield Distributions(one.words, one.tokens, one.terminals.shared, found, reason, one.told)
+
+    def other_words(self, number: int, found: Distributions, count: int) -> Iterator[Row]:
+        """Yield the rows of the most probable words in each place of a sentence (``OTHER_COLUMNS``)."""
+        for place, (word, bits) in enumerate(zip(found.words, found.bits.tolist(), strict=True)):
+            best = self.most_probable(found, place, count) or [("", math.nan)]
+            for rank, (other, probability) in enumerate(best, start=1):
+                values = (number, place + 1, word, 2**-bits, rank, other, probability, found.reason)
+                yield dict(zip(OTHER_COLUMNS, values, strict=True))
 
     def most_probable(self, found: Distributions, place: int, count: int) -> list[tuple[str, float]]:
         """The most probable words at a place, and the end; classes of unseen words have names."""
@@ -165,14 +307,26 @@ class WordProbabilities:
         words = [(word, float(each[at])) for at in best for word in members.get(names[at]) or [names[at]]]
         return words[:count]
 
-    def _encoded(self, sentences: Iterable[Sentence]) -> Iterator[tuple[Sentence, Terminals, IntArray]]:
-        for sentence in sentences:
+    def _encoded(self, sentences: Iterable[Sentence]) -> Iterator[_Read]:
+        for given in sentences:
+            sentence = given
             read = terminals_of(self.grammar, sentence)
-            yield sentence, read, self.grammar.encode(read.names)
+            told = Counter[str]()
+            if self._fold_case:
+                sentence = tuple(map(self._folded, given))
+                if folded := sum(map(operator.is_not, sentence, given)):
+                    told[FOLDED], read = folded, terminals_of(self.grammar, sentence)
+            told.update(filter(None, read.classes))
+            yield _Read(given, read, self.grammar.encode(read.names), told)
 
-
-def _words(sentence: Sentence) -> list[str]:
-    return [leaf.label if leaf.word is None else leaf.word for leaf in sentence]
+    def _folded(self, leaf: Tree) -> Tree:
+        """A leaf, in the other case if the grammar knows its word in that alone."""
+        word = bracket_free(leaf.label if leaf.word is None else leaf.word)
+        if word in self._known:
+            return leaf
+        cases = (word.lower(), word[:1].upper() + word[1:], word.capitalize(), word.upper())
+        other = next((one for one in cases if one in self._known), None)
+        return leaf if other is None else Tree(other) if leaf.word is None else Tree(leaf.label, word=other)
 
 
 def over_tags(grammar: PCFG) -> PCFG:
@@ -201,18 +355,32 @@ def _tag(symbol: str) -> str:
     return unquote(symbol) if is_terminal(symbol) else split_tag(unescape(project(symbol)))[1]
 
 
+Sentences = AnyTree | Iterable[AnyTree | Sequence[str | Tree]]
+
+
 @checked
 def surprisal(
-    grammar: PCFG,
-    sentences: AnyTree | Iterable[AnyTree | Sequence[str | Tree]],
+    grammar: PCFG | str | Path,
+    sentences: Sentences,
     by: TerminalKind | None = None,
+    *,
+    tokenize: bool = False,
+    per: Literal["token", "word"] = "token",
+    spillover: int = 0,
+    fold_case: bool = False,
+    end: bool = True,
 ) -> pd.DataFrame:
     """The surprisal of each word of a sentence, or of several, and of its end.
 
     Args:
-        grammar: ``train`` or ``read_grammar`` make one.
+        grammar: ``train`` or ``read_grammar`` make one; or a grammar's file.
         sentences: A string of words (tags for a grammar of tags), a tree, or a list of sentences of any kind.
         by: "tags" for those of a grammar of words (default: the grammar's terminals).
+        tokenize: Strings are plain text, to be cut into words as the Penn Treebank's are.
+        per: "word" for sums over the tokens of each word between blanks.
+        spillover: Repeat surprisal, length and log frequency of so many rows before.
+        fold_case: Read words in the other case where the grammar knows them in that alone.
+        end: Whether the sentences end.
 
     Returns:
         The columns of ``mbrparse surprisal`` (docs/formats.md). Surprisals and entropies are in bits.
@@ -226,12 +394,94 @@ def surprisal(
     >>> surprisal(known, "DT NN VB")[["word", "surprisal", "entropy"]].round(3).to_dict("list")
     {'word': ['DT', 'NN', 'VB', '</s>'], 'surprisal': [1.0, 0.0, 0.0, 0.0], 'entropy': [1.0, 0.0, 0.0, 0.0]}
     """
+    words = WordProbabilities(_grammar(grammar), by, fold_case, end)
+    rows, lines = list[Row](), _lines(words, sentences, tokenize)
+    found = words.surprisals(line.sentence for line in lines)
+    for line, one in zip(lines, found, strict=True):
+        of_tokens = one.rows(line.place + 1, line.text)
+        mine = joined(of_tokens, line.text) if per == "word" else of_tokens
+        spill(mine, spillover)
+        rows += mine
+    names = [*(JOINED_COLUMNS if per == "word" else COLUMNS), *spilled_columns(spillover)]
+    return _frame(rows, names)
+
+
+@checked
+def next_words(
+    grammar: PCFG | str | Path,
+    sentences: Sentences,
+    by: TerminalKind | None = None,
+    *,
+    top: int = 5,
+    tokenize: bool = False,
+    fold_case: bool = False,
+    end: bool = True,
+) -> pd.DataFrame:
+    """The ``top`` most probable words in each place of sentences, given the words before, and at their ends.
+
+    Arguments are those of ``surprisal``, columns those of ``mbrparse next`` (docs/formats.md).
+
+    >>> from mbrparse.training.count import train
+    >>> found = next_words(train(["(S (NP DT NN) VB)", "(S NN VB)"]), "NN")
+    >>> found[["position", "word", "candidate_rank", "candidate", "candidate_probability"]].values.tolist()
+    [[1, 'NN', 1, 'DT', 0.5], [1, 'NN', 2, 'NN', 0.5], [2, '</s>', 1, 'VB', 1.0]]
+    """
+    words = WordProbabilities(_grammar(grammar), by, fold_case, end)
+    return _others(words, words.next_words, _lines(words, sentences, tokenize), top)
+
+
+@checked
+def masked_words(
+    grammar: PCFG | str | Path,
+    sentences: Sentences,
+    by: TerminalKind | None = None,
+    *,
+    top: int = 5,
+    tokenize: bool = False,
+    fold_case: bool = False,
+) -> pd.DataFrame:
+    """The ``top`` most probable words in each place of sentences, given all others; as ``next_words``."""
+    words = WordProbabilities(_grammar(grammar), by, fold_case)
+    return _others(words, words.masked_words, _lines(words, sentences, tokenize), top)
+
+
+def _others(
+    words: WordProbabilities,
+    find: Callable[[Iterable[Sentence]], Iterator[Distributions]],
+    lines: Sequence[Line],
+    top: int,
+) -> pd.DataFrame:
+    found = enumerate(find(line.sentence for line in lines), start=1)
+    return _frame(
+        [row for number, one in found for row in words.other_words(number, one, top)], OTHER_COLUMNS
+    )
+
+
+def _frame(rows: list[Row], names: Sequence[str]) -> pd.DataFrame:
     import pandas as pd
 
-    given, _ = sentences_from(sentences)
-    words = WordProbabilities(grammar, by)
-    check_fit(words.grammar, [one for one in given if one])
-    found = enumerate(words.surprisals(given), start=1)
-    rows = [row for number, one in found for row in one.rows(number)]
-    table = pd.DataFrame(rows, columns=list(COLUMNS))
-    return table.astype(dict.fromkeys(COLUMNS[6:-1], "float64"))
+    table = pd.DataFrame(rows, columns=list(names))
+    return table.astype({name: "float64" for name in names if name not in PLAIN})
+
+
+def _grammar(given: PCFG | str | Path) -> PCFG:
+    return given if isinstance(given, PCFG) else read_grammar(given)
+
+
+def _lines(words: WordProbabilities, sentences: Sentences, tokenize: bool) -> list[Line]:
+    """The sentences, which the grammar must fit; empty lines at the end of a text are none."""
+    if isinstance(sentences, str) and (tokenize or not is_tree(sentences)):
+        sentences = sentences.rstrip("\n").split("\n") if sentences else []
+    texts: Sequence[str] | None = None
+    cut = sentences
+    if isinstance(sentences, Iterable) and not is_tree(sentences):
+        listed = list(sentences)
+        texts = [one if isinstance(one, str) and (tokenize or not is_tree(one)) else "" for one in listed]
+        cut = [reading.tokenize(one) if tokenize and isinstance(one, str) else one for one in listed]
+    given, tokens = reading.sentences_from(cut)
+    spoken = [one for one in given if one]
+    check_fit(words.grammar, spoken)
+    if tokens and not tokenize and (remark := reading.untokenized(words.grammar, spoken)):
+        warn(remark)
+    rows = enumerate(zip(given, texts or [""] * len(given), strict=True))
+    return [Line(one, place, tokens, "<sentences>", text) for place, (one, text) in rows]

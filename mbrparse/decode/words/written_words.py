@@ -1,0 +1,120 @@
+"""Tokens as they are written: the word between blanks that each belongs to, and sums over words and regions.
+
+Punctuation and clitics count to the word that they are written with: ``barn.`` is the tokens ``barn`` and
+``.``, ``can't`` is ``ca`` and ``n't``.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from bisect import bisect
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from mbrparse.decode.parser.sentences import CURLY
+
+Per = Literal["token", "word", "region"]
+Row = dict[str, Any]
+#: What is summed over the tokens of a word, in bits.
+SUMMED = ("surprisal", "lexical", "syntactic")
+#: The columns of a table of words or regions.
+JOINED_COLUMNS = (
+    *("sentence", "position", "word", "terminal", "tokens", "class", "log_prefix", *SUMMED, "entropy"),
+    *("known", "start", "end", "length", "log_frequency", "reason"),
+)
+#: What is repeated of the rows before.
+SPILLED = ("surprisal", "length", "log_frequency")
+
+# How the tokenizer's tokens may be written.
+_WRITTEN = {
+    "``": ('"', "''"),
+    "''": ('"',),
+    **{
+        f"-{name}-": (mark,)
+        for name, mark in zip(("LRB", "RRB", "LSB", "RSB", "LCB", "RCB"), "()[]{}", strict=True)
+    },
+}
+_WORD = re.compile(r"[^ \t\r\n]+")
+
+
+class WrittenToken(NamedTuple):
+    """The number of a token's word (from 1), that word, and the token's place in the text."""
+
+    word_number: int
+    written: str
+    start: int
+    end: int
+
+
+def written_tokens(text: str, tokens: Sequence[str]) -> list[WrittenToken]:
+    """Where the tokens of a text stand, which ``tokenize`` or blanks have cut it into.
+
+    >>> for one in written_tokens("The (old) barn can\u2019t.", "The -LRB- old -RRB- barn ca n't .".split()):
+    ...     print(*one)
+    1 The 0 3
+    2 (old) 4 5
+    2 (old) 5 8
+    2 (old) 8 9
+    3 barn 10 14
+    4 can\u2019t. 15 17
+    4 can\u2019t. 17 20
+    4 can\u2019t. 20 21
+    """
+    words = list(_WORD.finditer(text))
+    if len(words) == len(tokens):
+        return [WrittenToken(place, one[0], *one.span()) for place, one in enumerate(words, start=1)]
+    pieces = [character.translate(CURLY) for character in text]
+    plain, origin = "".join(pieces), [place for place, piece in enumerate(pieces) for _ in piece]
+    starts, found, at = [word.start() for word in words], list[WrittenToken](), 0
+    for token in tokens:
+        at += len(plain[at:]) - len(plain[at:].lstrip())
+        source = next((one for one in (token, *_WRITTEN.get(token, ())) if plain.startswith(one, at)), "")
+        start = origin[at] if at < len(plain) else len(text)
+        at += len(source)
+        word = words[max(bisect(starts, start), 1) - 1][0] if words else token
+        found.append(
+            WrittenToken(bisect(starts, start), word, start, origin[at - 1] + 1 if source else start)
+        )
+    return found
+
+
+def joined(rows: Iterable[Row], text: str, by: str = "word_number") -> list[Row]:
+    """A row for the tokens of each word, or whatever ``by`` numbers: bits are summed.
+
+    Entropy is that before its first token, ``log_frequency`` that of its rarest. A word is impossible (its
+    surprisal infinite) where one of its tokens is.
+    """
+    found = []
+    for number, group in groupby(rows, key=lambda row: row[by]):
+        tokens = list(group)
+        first, last = tokens[0], tokens[-1]
+        word = text[first["start"] : last["end"]]
+        row = {**first, "position": number, "word": word or last["word"], "tokens": len(tokens)}
+        row["length"] = len(word)
+        for name in SUMMED:
+            bits = [token[name] for token in tokens]
+            row[name] = math.inf if math.inf in bits else sum(bits)
+        row["terminal"] = " ".join(token["terminal"] for token in tokens)
+        row["class"] = " ".join(dict.fromkeys(token["class"] for token in tokens if token["class"]))
+        row["log_frequency"] = float(np.min([token["log_frequency"] for token in tokens]))
+        row["known"] = min(token["known"] for token in tokens)
+        row.update({name: last[name] for name in ("log_prefix", "end", "reason")})
+        found.append(row)
+    return found
+
+
+def spill(rows: Sequence[Row], count: int) -> None:
+    """Add to the rows of a sentence columns of the ``count`` rows before: ``surprisal_1`` of the last."""
+    for place, row in enumerate(rows):
+        for back in range(1, count + 1):
+            for name in SPILLED:
+                row[f"{name}_{back}"] = rows[place - back][name] if place >= back else math.nan
+
+
+def spilled_columns(count: int) -> list[str]:
+    """The names of the columns that ``spill`` adds."""
+    return [f"{name}_{back}" for back in range(1, count + 1) for name in SPILLED]
