@@ -49,11 +49,8 @@ def tree_statistics(grammar: PCFG) -> dict[str, float]:
     if radius >= 1 - _NEAR_ONE:
         return {"spectral radius": radius}
     size, root = len(grammar.symbols), np.exp(grammar.root_log_prob)
-    log_probs = np.concatenate((grammar.log_prob, grammar.unary_log_prob, grammar.lexical_log_prob))
-    parents = np.concatenate((grammar.parent, grammar.unary_parent, grammar.lexical_symbol))
-    choices = np.bincount(parents, -log_probs * np.exp(log_probs), size)
     solved = splu((eye_array(size) - children).tocsc())
-    below = solved.solve(np.column_stack((lexical_mass(grammar), np.ones(size), choices)))
+    below = solved.solve(np.column_stack((lexical_mass(grammar), np.ones(size), _choices(grammar))))
     words, nodes, nats = (root @ below).tolist()
     roots = root[root > 0]
     entropy = max(0.0, nats - float(roots @ np.log(roots))) / math.log(2)
@@ -61,6 +58,25 @@ def tree_statistics(grammar: PCFG) -> dict[str, float]:
         "spectral radius": radius,
         **dict(zip(MEANS, (words, nodes, entropy, entropy / words), strict=True)),
     }
+
+
+def derivation_entropies(grammar: PCFG, more: FloatArray) -> FloatArray:
+    """By symbol, the entropy of its derivations in nats: of each rule's choice, and what is given by symbol.
+
+    NaN where derivations are not finite.
+    """
+    children, size = expected_children(grammar), len(grammar.symbols)
+    if _spectral_radius(children) >= 1 - _NEAR_ONE:
+        return np.full(size, np.nan)
+    solved = splu((eye_array(size) - children).tocsc())
+    return np.maximum(solved.solve(_choices(grammar) + more), 0.0)
+
+
+def _choices(grammar: PCFG) -> FloatArray:
+    """By symbol, the entropy of which rule it has."""
+    log_probs = np.concatenate((grammar.log_prob, grammar.unary_log_prob, grammar.lexical_log_prob))
+    parents = np.concatenate((grammar.parent, grammar.unary_parent, grammar.lexical_symbol))
+    return np.bincount(parents, -log_probs * np.exp(log_probs), len(grammar.symbols))
 
 
 def expected_children(grammar: PCFG, right: float = 1.0) -> csr_array:

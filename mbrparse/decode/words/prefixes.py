@@ -1,29 +1,18 @@
 """The prefixes of a sentence: how probable they are, what may come next, and what any word may be.
 
-Exact for a grammar whose derivations end with probability one (``tree_statistics``): what is still to come
-of an unfinished constituent then has probability one.
-
-Left to right: u_k[C] is the expected number of C's whose first word is word k, without those at the left edge
-of another such symbol, in derivations that begin with the first k words; y_k = u_k (I - P_L)^-1 adds these
-(``left_corner``). u_0 are the roots, and
-
-    u_k[C] = sum over i < k and rules A -> B C of y_i[A] p(A -> B C) inside(i, k)[B].
-
-This is the prediction of Earley's parser (Stolcke 1995), without its items: O(n^2) once inside values are
-there. The sum over i comes first, for each pair of A and B. The first k words and word w have the probability
-sum over A of y_k[A] p(A -> w).
-
+Prefixes are exact for a grammar whose derivations end with probability one (``prefix_passes``).
 What a word may be, given all others, follows from its outside values.
 """
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache
-from typing import Any, NamedTuple, TypeVar
+from functools import cache, cached_property
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,149 +21,35 @@ from scipy.sparse import csr_array
 from mbrparse.charts import rule_tables
 from mbrparse.charts.chart import TOO_IMPROBABLE, TOO_LARGE
 from mbrparse.charts.exhaustive.factory import default_max_length
-from mbrparse.charts.exhaustive.forests import Forests
 from mbrparse.charts.kernel import inner_kernel, kernel
-from mbrparse.charts.left_corner import LeftCorners, Logs, close_left, left_corners, plus, times, zero_of
-from mbrparse.charts.packed_forest import InsideNodes, forest_cell
-from mbrparse.charts.rule_tables import Closure, Floats, Indices, Ints, RulesByChild, Words
-from mbrparse.charts.spans import begins
+from mbrparse.charts.left_corner import Logs, left_corners, plus, times, zero_of
+from mbrparse.charts.packed_forest import forest_cell, new_floats, new_ints
+from mbrparse.charts.prefix_passes import (
+    DONE,
+    NODES,
+    OUT_OF_RANGE,
+    PARTNERS,
+    TINY,
+    InsideNodes,
+    PassMemory,
+    PrefixRoom,
+    PrefixTables,
+    PrefixWords,
+    inside_pass,
+    paired_rules,
+    prefix_pass,
+)
+from mbrparse.charts.rule_tables import Closure, Floats, RulesByChild
 from mbrparse.errors import ChartOverflowError, NumberRangeError
 from mbrparse.grammar.pcfg import PCFG, UNKNOWN_TERMINAL, FloatArray, IntArray
-from mbrparse.grammar.tree_statistics import lexical_mass
+from mbrparse.grammar.tree_statistics import derivation_entropies, lexical_mass
 
-# A product below may have lost digits, or all of them, to the range of numbers.
-TINY = 1e-290
-# What all such products of a step have lost is below this.
-LOST = 1e-280
 # What is next to impossible beside those that were likely may depend on what was lost.
 LEAST_STEP = 1e-150
-_DIGITS = 1e20
 _MOST_BYTES = 2 << 30
+# Nodes, or partners, that a sentence may have.
+_MOST = 1 << 25
 Found = TypeVar("Found")
-_NO_NODES = InsideNodes(np.zeros(1, np.int32), np.zeros(0, np.int32), np.zeros(0), np.zeros(1, np.int32))
-
-
-class PrefixTables(NamedTuple):
-    """What the pass of prefixes reads of a grammar."""
-
-    pair_start: Indices  # by left child: its pairs with a parent
-    pair_parent: Ints
-    rule_start: Indices  # by pair: its rules
-    right: Ints
-    prob: Floats
-    root: Floats
-    lexical: Floats  # by symbol, the sum of its lexical rules
-
-
-class PrefixRoom(NamedTuple):
-    """What is found for each k from 0 to the number of words, in units of 2^exponent[k]."""
-
-    expected: Floats  # [n + 1, symbols]: y_k
-    exponent: Ints
-    prefix: Floats  # the probability of the first k words
-    word: Floats  # that of word k after them (nothing after the last)
-    tag: Floats  # that of a word from some symbol which may be rewritten as it
-    end: Floats  # that of the end
-
-
-@kernel
-def prefix_pass(
-    tables: PrefixTables,
-    corners: LeftCorners,
-    nodes: InsideNodes,
-    words: Words,
-    room: PrefixRoom,
-    logs: Logs,
-) -> bool:
-    """Fill the room (of nothing before); False where the numbers' range does not suffice."""
-    root, lexical, expected, exponent = tables.root, tables.lexical, room.expected, room.exponent
-    cell_first, symbol, inside, power = nodes
-    zero, tiny = zero_of(logs), TINY if logs is None else -np.inf
-    # Of what comes from the words before so much may be missing, in units of 2^exponent.
-    n, count, missing = len(power) - 1, len(root), 0.0
-    arriving, work, sums = np.empty(count), np.empty(count), np.empty(len(tables.pair_parent))
-    for k in range(n + 1):
-        unit, lost, end_lost = 0, False, False
-        if k == 0:
-            for one in range(count):  # to assign arrays takes numba seconds to compile
-                arriving[one] = root[one]
-            room.prefix[0] = 1.0 if logs is None else 0.0
-        else:
-            unit = exponent[k - 1]
-            room.prefix[k] = room.word[k - 1]
-            if room.prefix[k] == zero:
-                return True
-            lost = _arrive(tables, nodes, room, k, sums, arriving, logs)
-            cell = forest_cell(0, k)
-            for node in range(cell_first[cell], cell_first[cell + 1]):
-                if root[symbol[node]] > zero:
-                    value = inside[node]
-                    if logs is None:
-                        value *= math.ldexp(1.0, -unit - power[k])
-                    passed = times(root[symbol[node]], value, logs)
-                    end_lost |= passed < tiny
-                    room.end[k] = plus(room.end[k], passed, logs)
-        lost |= close_left(corners, arriving, work, expected[k], logs) < tiny
-        exponent[k], scale = unit, 1.0
-        if logs is None:
-            shift = max(math.frexp(expected[k].max())[1], -1000)
-            scale = math.ldexp(1.0, -shift)
-            missing = (missing + (LOST if lost else 0.0)) * scale
-            expected[k] *= scale
-            room.end[k], room.prefix[k] = room.end[k] * scale, room.prefix[k] * scale
-            exponent[k] = unit + shift
-        if k < n:
-            for entry in range(words.entry_start[k], words.entry_start[k + 1]):
-                expectation = expected[k, words.entry_symbol[entry]]
-                if words.entry_prob[entry] > zero and expectation > zero:
-                    passed = times(expectation, words.entry_prob[entry], logs)
-                    missing = max(missing, LOST if passed < tiny else 0.0)
-                    room.word[k] = plus(room.word[k], passed, logs)
-                    of_symbol = times(expectation, lexical[words.entry_symbol[entry]], logs)
-                    room.tag[k] = plus(room.tag[k], of_symbol, logs)
-            if logs is None and room.word[k] < missing * _DIGITS:
-                return False
-        elif logs is None and room.end[k] < (missing + (LOST * scale if end_lost else 0.0)) * _DIGITS:
-            return False
-    return True
-
-
-@inner_kernel
-def _arrive(
-    tables: PrefixTables,
-    nodes: InsideNodes,
-    room: PrefixRoom,
-    k: int,
-    sums: Floats,
-    arriving: Floats,
-    logs: Logs,
-) -> bool:
-    """Fill u_k (``arriving``); ``sums`` is scratch. Returns whether some value may have been lost."""
-    pair_start, pair_parent, rule_start, right, prob = tables[:5]
-    cell_first, symbol, inside, power = nodes
-    lost, zero, tiny = False, zero_of(logs), TINY if logs is None else -np.inf
-    arriving[:] = zero
-    sums[:] = zero
-    for start in range(k):
-        before, cell, factor = room.expected[start], forest_cell(start, k), 0.0
-        if logs is None:
-            scale = room.exponent[start] - room.exponent[k - 1] - (power[k] - power[start])
-            factor = math.ldexp(1.0, scale)
-        for node in range(cell_first[cell], cell_first[cell + 1]):
-            value = times(inside[node], factor, logs)
-            lost |= value < tiny
-            for pair in range(pair_start[symbol[node]], pair_start[symbol[node] + 1]):
-                expectation = before[pair_parent[pair]]
-                passed = times(expectation, value, logs)
-                lost |= (passed < tiny) & (expectation > zero)
-                sums[pair] = plus(sums[pair], passed, logs)
-    for pair in range(len(sums)):
-        if sums[pair] > zero:
-            for rule in range(rule_start[pair], rule_start[pair + 1]):
-                passed = times(sums[pair], prob[rule], logs)
-                lost |= passed < tiny
-                arriving[right[rule]] = plus(arriving[right[rule]], passed, logs)
-    return lost
 
 
 @kernel
@@ -234,6 +109,51 @@ def _pass_on(
     return lost
 
 
+class Vocabulary:
+    """A grammar's lexical rules: matrices [symbols, ..] of what words have in common."""
+
+    def __init__(self, grammar: PCFG, rules: rule_tables.Rules) -> None:
+        shape = len(grammar.symbols), len(grammar.terminals)
+        places = rules.lexical_symbol, rules.lexical_terminal
+        self._grammar = grammar
+        #: p(A -> t).
+        self.lexical: Any = csr_array((rules.lexical_prob, places), shape)
+
+    @cached_property
+    def _columns(self) -> tuple[IntArray, FloatArray]:
+        """Of terminals with the same rules, the first, and how many there are."""
+        columns = self.lexical.tocsc()
+        bounds = zip(columns.indptr[:-1].tolist(), columns.indptr[1:].tolist(), strict=True)
+        keys = [
+            (columns.indices[first:last].tobytes(), columns.data[first:last].tobytes())
+            for first, last in bounds
+        ]
+        known = Counter(keys)
+        firsts = {key: place for place, key in reversed(list(enumerate(keys)))}
+        return np.array([firsts[key] for key in known]), np.array(list(known.values()), np.float64)
+
+    @property
+    def alike(self) -> FloatArray:
+        """How many terminals have the rules of each column of ``distinct``."""
+        return self._columns[1]
+
+    @cached_property
+    def distinct(self) -> Any:
+        """p(A -> t), of terminals with the same rules but one."""
+        return self.lexical[:, self._columns[0]]
+
+    @cached_property
+    def over(self) -> Any:
+        """The sum of A's lexical rules where A is rewritten as the terminal; columns as ``distinct``."""
+        some = self.distinct.tocoo()
+        return csr_array((lexical_mass(self._grammar)[some.coords[0]], some.coords), some.shape)
+
+    @cached_property
+    def class_bits(self) -> FloatArray:
+        """[symbols, 2]: the entropy of the choice of a word of a terminal, first in a sentence, and later."""
+        return np.asarray(self.lexical @ np.log2(np.maximum(self._grammar.class_sizes, 1)).T)
+
+
 @dataclass(frozen=True, eq=False)
 class PrefixValues:
     """The prefixes of a sentence of n words, arrays by their lengths k, from 0 to n.
@@ -253,60 +173,95 @@ class PrefixValues:
     #: probability that the next word is of some symbol that has the word. The rest is lexical: this word and
     #: no other of these symbols. The end has no lexical part.
     syntactic: FloatArray
+    #: The entropy in bits of the derivations of all sentences that begin with the first k words (Hale 2006),
+    #: and at last that of those of the sentence itself, [n + 2]; empty where it is not asked for.
+    derivation_entropy: FloatArray
     expected: FloatArray  # by symbol (``PrefixRoom``), in the units of ``prefix``, and so is ``end``
     prefix: FloatArray
     end: FloatArray
-    lexical: Any  # scipy's sparse matrix [symbols, terminals]: p(A -> t)
+    vocabulary: Vocabulary
     reason: str | None = None
 
     def next_words(self) -> FloatArray:
         """The distributions of the next word, [n + 1, terminals + 1]; the last column is the end's."""
-        joint = np.hstack([self.expected @ self.lexical, self.end[:, None]])
+        return self._shares(self.vocabulary.lexical)
+
+    def _shares(self, matrix: Any) -> FloatArray:
+        """Probabilities of sums of lexical rules, and of the end."""
+        joint = np.hstack([self.expected @ matrix, self.end[:, None]])
         with np.errstate(invalid="ignore"):
             return np.minimum(joint / self.prefix[:, None], 1.0)
 
-    def entropy(self, members: IntArray | None = None) -> FloatArray:
-        """The entropy of each of them in bits: the expectation of the next word's surprisal, [n + 1].
+    def entropy(self) -> FloatArray:
+        """The entropy of the next word in bits: the expectation of its surprisal, [n + 1].
 
-        With ``members`` it is that of words, so many of which share a terminal equally (``class_sizes``).
+        It is that of words, some of which share a terminal equally (``class_sizes``).
         """
-        p = self.next_words()
+        p, known = self._shares(self.vocabulary.distinct), self.vocabulary
+        entropy = _cost(p) @ np.append(known.alike, 1.0) / math.log(2.0)
+        of_class = self._shares(known.class_bits)
+        return np.asarray(entropy + np.append(of_class[:1, 0], of_class[1:, 1]))
+
+    def syntactic_entropy(self) -> FloatArray:
+        """The expectation of the syntactic part of the next word's surprisal, [n + 1]."""
+        p, over = self._shares(self.vocabulary.distinct), self._shares(self.vocabulary.over)
         with np.errstate(divide="ignore", invalid="ignore"):
-            entropy = np.asarray(-np.where(p == 0, 0.0, p * np.log2(p)).sum(axis=1) + 0.0)
-        if members is not None and (members > 1).any():
-            choices = np.log2(np.maximum(members, 1))
-            entropy += np.append(p[:1, :-1] @ choices[0], p[1:, :-1] @ choices[1])
-        return entropy
+            bits = np.where(p > 0, -p * np.log2(over), p)
+        return np.asarray(bits @ np.append(self.vocabulary.alike, 1))
 
 
 class Prefixes:
     """Computes prefixes and gaps of sentences, which are arrays of terminal ids (``PCFG.encode``).
 
     A sentence without a chart says so (``reason``): it is too long, or too large. Where values leave the
-    range of numbers they are computed once more, in logarithms.
+    range of numbers they are computed once more, in logarithms. With ``entropies`` prefixes have those of
+    their derivations: NaN where some derivation of the grammar never ends.
     """
 
-    def __init__(self, grammar: PCFG, max_length: int | None = None) -> None:
-        self.grammar = grammar
+    def __init__(self, grammar: PCFG, max_length: int | None = None, entropies: bool = False) -> None:
+        self.grammar, self._entropies = grammar, entropies
         self._max_length = max_length or default_max_length(grammar)
         self._rules = rules = rule_tables.chart_rules(grammar)
         self._lexicon = rule_tables.lexicon(rules, len(grammar.terminals))
-        self._forests = Forests(grammar)
-        shape = len(grammar.symbols), len(grammar.terminals)
-        places = rules.lexical_symbol, rules.lexical_terminal
-        self._lexical: Any = csr_array((rules.lexical_prob, places), shape)
+        self._shift, _ = rule_tables.scaled_entries(self._lexicon)
+        self._vocabulary = Vocabulary(grammar, rules)
+        self._unary = rule_tables.unary_tables(grammar)
         self._tables, self._gap_tables = cache(self._new_tables), cache(self._new_gap_tables)
+        self._corners = cache(lambda logs: left_corners(grammar, logs))
+        self._sizes = {NODES: 1 << 14, PARTNERS: 1 << 16}
+        self._memory: PassMemory | None = None
 
-    def _new_tables(self, logs: Logs) -> tuple[PrefixTables, LeftCorners]:
-        """The rules by pairs of left child and parent, and left corners."""
-        rules, corners = self._rules, left_corners(self.grammar, logs)
-        order = np.lexsort((rules.right, rules.parent, rules.left))
-        left, parent = rules.left[order], rules.parent[order]
-        first = np.flatnonzero(begins(left, parent))
-        values = rules.prob[order], rules.root_prob, lexical_mass(self.grammar)
-        places = rule_tables.starts(left[first], rules.n_symbols), parent[first]
-        begun = np.append(first, len(order)).astype(np.uint32)
-        return PrefixTables(*places, begun, rules.right[order], *_numbers(logs, *values)), corners
+    @cached_property
+    def _continued(self) -> FloatArray:
+        """By symbol, the entropy of what it derives in natural logarithms, words of classes told apart."""
+        of_class = self._vocabulary.class_bits[:, 1] * math.log(2.0)
+        return derivation_entropies(self.grammar, of_class)
+
+    def _new_tables(self, logs: Logs) -> PrefixTables:
+        """The rules by pairs of their symbols."""
+        rules, unary, grammar = self._rules, self._unary, self.grammar
+        pairs = [paired_rules(rules, parents) for parents in (True, False)]
+        by_right, by_left = (
+            one._replace(
+                **dict(zip(("prob", "cost"), _numbers(logs, one.prob, _cost(one.prob)), strict=True))
+            )
+            for one in pairs
+        )
+        beside = np.zeros(rules.n_symbols)
+        if self._entropies and np.isfinite(self._entropy_of_all):
+            beside = self._continued
+        parents = np.concatenate((rules.parent, grammar.unary_parent))
+        children = np.concatenate((rules.left, grammar.unary_child))
+        chains = np.exp(grammar.unary_log_prob)
+        costs = np.concatenate((_cost(rules.prob) + rules.prob * beside[rules.right], _cost(chains)))
+        first = csr_array((costs, (parents, children)), (rules.n_symbols, rules.n_symbols))
+        given = unary.rule_prob, unary.closure_value, _cost(unary.rule_prob), rules.root_prob
+        numbers = _numbers(logs, *given, _cost(rules.root_prob), lexical_mass(grammar), first.data)
+        return PrefixTables(
+            *(by_right, by_left, unary._replace(rule_prob=numbers[0], closure_value=numbers[1])),
+            *numbers[2:6],
+            *(first.indptr, first.indices, numbers[6]),
+        )
 
     def _new_gap_tables(self, logs: Logs) -> tuple[RulesByChild, RulesByChild, Closure, Floats]:
         tables = [rule_tables.rules_by_child(self._rules, left) for left in (True, False)]
@@ -326,39 +281,61 @@ class Prefixes:
         if found is None:
             nothing = np.full((len(tokens) + 1, len(self.grammar.symbols)), np.nan)
             row = np.full(len(tokens) + 1, np.nan)
-            return PrefixValues(row, math.nan, row, row, nothing, row, row, self._lexical, reason)
+            entropies = np.full(int(self._entropies) * (len(row) + 1), np.nan)
+            return PrefixValues(
+                *(row, math.nan, row, row, entropies, nothing, row, row, self._vocabulary, reason)
+            )
         return found
 
     def _read(self, tokens: IntArray, n: int, logs: Logs) -> PrefixValues:
-        """Those of a sentence of n words that begins with these; raises as ``_nodes`` does."""
-        tables, corners = self._tables(logs)
-        nodes = self._nodes(tokens, logs)
-        entries = _numbers(logs, self._lexicon.prob)[0]
-        words = rule_tables.words_of(self._lexicon, entries, tokens)
-        zero = zero_of(logs)
-        figures = np.full((4, n + 1), zero)
-        expected = np.full((n + 1, len(self.grammar.symbols)), zero)
-        room = PrefixRoom(expected, np.zeros(n + 1, np.int32), *figures)
-        lossy = logs is None and corners.least < TINY
-        if lossy or not prefix_pass(tables, corners, nodes, words, room, logs):
+        """Those of a sentence of n words that begins with these; raises as ``_pass`` does."""
+        corners, zero = self._corners(logs), zero_of(logs)
+        if logs is None and corners.least < TINY:
             raise NumberRangeError(TOO_IMPROBABLE)
+        size = n + 1, len(self.grammar.symbols)
+        costs = size if self._entropies else (0, 0)
+        rooms: list[PrefixRoom] = []
+
+        def fill(tables: PrefixTables, words: PrefixWords, memory: PassMemory) -> int:
+            arrays = np.full(size, zero), np.full(costs, zero), np.zeros(n + 1, np.int32)
+            rooms[:] = [PrefixRoom(*arrays, *np.full((6, n + 1), zero))]
+            return int(prefix_pass(tables, corners, words, memory, rooms[0], logs))
+
+        self._pass(tokens, fill, logs)
+        (room,) = rooms
         bit = math.log(2.0)
-        prefix, end = room.prefix, room.end
+        prefix, end, expected = room.prefix, room.end, room.expected
         joint = [np.append(one[:-1], end[-1]) for one in (room.word, room.tag)]
         with np.errstate(divide="ignore", invalid="ignore"):
             if logs is None:
                 log_prefix = np.log(prefix) + room.exponent * bit
                 log_prob = np.log(end[-1]) + room.exponent[-1] * bit
                 bits = [np.log2(prefix) - np.log2(one) for one in joint]
+                costs = np.append(room.prefix_cost / prefix, room.end_cost[-1] / end[-1])
             else:
                 log_prefix, log_prob = prefix, end[-1]
                 bits = [(prefix - one) / bit for one in joint]
+                costs = np.exp(np.append(room.prefix_cost - prefix, room.end_cost[-1] - log_prob))
                 expected, end = np.exp(expected - prefix[:, None]), np.exp(end - prefix)
                 prefix = np.ones(n + 1)
+            entropy = np.maximum(costs + np.append(log_prefix, log_prob), 0) / bit
         log_prefix = np.minimum(log_prefix, 0.0)
         surprisal, syntactic = np.maximum(bits, 0.0)
         total = float(np.minimum(log_prob, log_prefix[-1]))
-        return PrefixValues(log_prefix, total, surprisal, syntactic, expected, prefix, end, self._lexical)
+        rows = expected, prefix, end
+        if not self._entropies:
+            entropy = entropy[:0]
+        else:
+            entropy[0] = self._entropy_of_all
+            entropy[:-1] += 0.0 * self._entropy_of_all
+        return PrefixValues(log_prefix, total, surprisal, syntactic, entropy, *rows, self._vocabulary)
+
+    @cached_property
+    def _entropy_of_all(self) -> float:
+        """That of all derivations, in bits."""
+        root, classes = self._rules.root_prob, self._vocabulary.class_bits
+        first = self._corners(None).starting(root) @ (classes[:, 0] - classes[:, 1])
+        return float((_cost(root) + root * self._continued).sum() / math.log(2.0) + first)
 
     def masked(self, tokens: IntArray) -> tuple[FloatArray, str | None]:
         """P(word | all other words) for each word of a sentence, [n, terminals], from outside values.
@@ -377,9 +354,11 @@ class Prefixes:
         return found, reason
 
     def _masked(self, tokens: IntArray, places: NDArray[Any], logs: Logs) -> FloatArray:
-        """Those of some places; raises as ``_nodes`` does."""
+        """Those of some places; raises as ``_pass`` does."""
         n, rules = len(tokens), self._rules
-        nodes = self._nodes(tokens, logs)
+        everything = np.ones((n, rules.n_symbols))
+        memory = self._pass(tokens, lambda *given: int(inside_pass(*given, everything, logs)), logs)
+        nodes = InsideNodes(memory.cell_first, memory.symbol, memory.inside, memory.power[: n + 1])
         shape = n * (n + 1) // 2, len(self.grammar.symbols)
         if 8 * math.prod(shape) > _MOST_BYTES:
             raise ChartOverflowError(TOO_LARGE)
@@ -393,7 +372,7 @@ class Prefixes:
             with np.errstate(invalid="ignore"):
                 probs = np.exp(joint - np.logaddexp.reduce(joint, axis=1, keepdims=True))
         else:
-            joint = outside @ self._lexical
+            joint = outside @ self._vocabulary.lexical
             totals = joint.sum(axis=1, keepdims=True)
             lost |= outside.min(initial=1, where=outside > 0) * rules.lexical_prob.min() < TINY
             if not np.isfinite(totals).all() or (lost and totals.min() < LEAST_STEP):
@@ -402,14 +381,46 @@ class Prefixes:
                 probs = joint / totals
         return np.asarray(np.minimum(probs, 1.0))
 
-    def _nodes(self, tokens: IntArray, logs: Logs) -> InsideNodes:
-        """The inside values of some words of a sentence; raises ChartOverflowError or NumberRangeError."""
-        if len(tokens) > self._max_length:
+    def _pass(
+        self, tokens: IntArray, fill: Callable[[PrefixTables, PrefixWords, PassMemory], int], logs: Logs
+    ) -> PassMemory:
+        """Let a pass fill the memory; raises ChartOverflowError, or NumberRangeError."""
+        n = len(tokens)
+        if n > self._max_length:
             raise ChartOverflowError(f"longer than {self._max_length} terminals")
-        if not len(tokens):
-            return _NO_NODES
-        forests = self._forests
-        return forests.inside_nodes(tokens) if logs is None else forests.log_inside_nodes(tokens)
+        tables, probs = self._tables(logs), self._lexicon.prob
+        prob, cost = _numbers(logs, probs, _cost(probs))
+        entries, start = rule_tables.lexical_entries(self._lexicon.start, tokens)
+        words = PrefixWords(
+            start, self._lexicon.symbol[entries], prob[entries], cost[entries], self._shift[tokens]
+        )
+        memory = self._memory
+        if memory is None or n > len(memory.predictions):
+            memory = self._allocate(max(n, 32 if memory is None else 3 * len(memory.predictions) // 2))
+        while (status := fill(tables, words, memory)) not in (DONE, OUT_OF_RANGE):
+            if self._sizes[status] >= _MOST:
+                raise ChartOverflowError(TOO_LARGE)
+            self._sizes[status] *= 2
+            memory = self._allocate(len(memory.predictions))
+        if status == OUT_OF_RANGE:
+            raise NumberRangeError(TOO_IMPROBABLE)
+        return memory
+
+    def _allocate(self, length: int) -> PassMemory:
+        """New memory, for sentences of so many words."""
+        self._memory = None  # first, so that both are never there
+        symbols, nodes, partners = len(self.grammar.symbols), self._sizes[NODES], self._sizes[PARTNERS]
+        pairs, costly = len(self._tables(None).by_right.other), int(self._entropies)
+        ints, floats = new_ints, new_floats
+        self._memory = PassMemory(
+            *(ints(length * (length + 1) // 2 + 1), ints(nodes), floats(nodes), floats(costly * nodes)),
+            *(ints(nodes), ints(nodes), ints(length + 1), ints(length + 1, symbols)),
+            *(ints(length, symbols), ints(length), ints(length, symbols), ints(length, symbols)),
+            *(ints(partners), floats(partners), floats(costly * partners), ints(pairs * length)),
+            *(ints(partners), ints(partners), ints(partners), ints(partners)),
+            *(floats(partners), floats(costly * partners), ints(length), ints(2), floats(4, symbols + 3)),
+        )
+        return self._memory
 
 
 def _in_range(compute: Callable[[Logs], Found]) -> tuple[Found | None, str | None]:
@@ -426,3 +437,9 @@ def _numbers(logs: Logs, *values: Floats) -> list[Floats]:
     """Values as they are, or their logarithms."""
     with np.errstate(divide="ignore"):
         return [value if logs is None else np.log(value) for value in values]
+
+
+def _cost(probs: Floats) -> Floats:
+    """-p log p, of each p."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(probs == 0, 0.0, np.maximum(-probs * np.log(probs), 0.0))

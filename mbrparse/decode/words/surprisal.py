@@ -222,7 +222,7 @@ class WordProbabilities:
                 "surprisal": bits,
                 "lexical": lexical,
                 "syntactic": values.syntactic,
-                "entropy": values.entropy(self.grammar.class_sizes),
+                "entropy": values.entropy(),
                 **self._ranks(one, values.next_words(), bits),
                 "known": [*(int(word in self._known) for word in map(bracket_free, one.words)), 1],
                 "log_frequency": np.append(self._log_frequencies(one), np.nan),
