@@ -28,9 +28,10 @@ import numpy as np
 
 from mbrparse.charts.kernel import inner_kernel, kernel
 from mbrparse.charts.left_corner import LeftCorners, Logs, close_left, plus, times, zero_of
-from mbrparse.charts.packed_forest import LEAST_VALUE, MOST_VALUE, forest_cell
+from mbrparse.charts.packed_forest import LEAST_VALUE, MOST_VALUE, ONE, Index, forest_cell
 from mbrparse.charts.rule_tables import Floats, Indices, Ints, Rules, UnaryTables, starts
 from mbrparse.charts.spans import begins
+from mbrparse.charts.vector import LANES, load_from, multiply_add, repeated, store_to
 
 # A product below may have lost digits, or all of them, to the range of numbers.
 TINY = 1e-290
@@ -39,7 +40,6 @@ LOST = 1e-280
 _DIGITS = 1e20
 # What a pass returns: it is done, numbers lack the range, or which part of the memory is too small.
 DONE, OUT_OF_RANGE, NODES, PARTNERS = range(4)
-_BLOCK = 4
 _DEAD = -2
 
 
@@ -49,8 +49,8 @@ class PairedRules(NamedTuple):
     start: Indices  # by the first symbol: its pairs
     other: Ints  # by pair: the second symbol
     block_start: Indices  # by pair
-    third: Ints  # by block: the least id of its four symbols
-    prob: Floats  # [blocks * 4]; nothing where there is no such rule
+    third: Ints  # by block: the least id of its symbols
+    prob: Floats  # [blocks * LANES]; nothing where there is no such rule
     cost: Floats
     least: float  # the least probability of a rule
 
@@ -124,7 +124,7 @@ class PassMemory(NamedTuple):
     place_cost: Floats
     cell_place: Ints  # by start, in the column at work
     counts: Ints  # of partners and places
-    sums: Floats  # [4, symbols + 3], scratch
+    sums: Floats  # [4, symbols + LANES], scratch
 
 
 class PrefixRoom(NamedTuple):
@@ -150,11 +150,11 @@ def paired_rules(rules: Rules, parents: bool) -> PairedRules:
     pair = begins(first, second)
     run = pair | (np.diff(third, prepend=-2) != 1)
     place = np.arange(len(order))
-    within = (place - np.maximum.accumulate(np.where(run, place, 0))) % _BLOCK
+    within = (place - np.maximum.accumulate(np.where(run, place, 0))) % LANES
     block = within == 0
     blocks = np.cumsum(block)
-    prob = np.zeros(_BLOCK * int(blocks[-1] if len(blocks) else 0))
-    prob[_BLOCK * (blocks - 1) + within] = rules.prob[order]
+    prob = np.zeros(LANES * int(blocks[-1] if len(blocks) else 0))
+    prob[LANES * (blocks - 1) + within] = rules.prob[order]
     return PairedRules(
         start=starts(first[pair], rules.n_symbols),
         other=second[pair].astype(np.int32),
@@ -168,13 +168,14 @@ def paired_rules(rules: Rules, parents: bool) -> PairedRules:
 
 @inner_kernel
 def _add_block(into: Floats, at: int, values: Floats, block: int, factor: float, logs: Logs) -> None:
-    """Add a block's four values, times a factor: all are read before one is written, which is fast."""
-    place = 4 * block
-    one = plus(into[at], times(values[place], factor, logs), logs)
-    two = plus(into[at + 1], times(values[place + 1], factor, logs), logs)
-    three = plus(into[at + 2], times(values[place + 2], factor, logs), logs)
-    four = plus(into[at + 3], times(values[place + 3], factor, logs), logs)
-    into[at], into[at + 1], into[at + 2], into[at + 3] = one, two, three, four
+    """Add a block's values, times a factor."""
+    place = LANES * block
+    if logs is None:
+        added = multiply_add(load_from(values, place, 0), repeated(into, factor), load_from(into, at, 0))
+        store_to(into, at, 0, added)
+    else:
+        for one in range(LANES):
+            into[at + one] = plus(into[at + one], times(values[place + one], factor, logs), logs)
 
 
 @inner_kernel
@@ -193,9 +194,9 @@ def _fill_column(
     place_at, place_pair, place_start = memory.place_at, memory.place_pair, memory.place_start
     cell_place, cell_first, newest = memory.cell_place, memory.cell_first, memory.newest[end]
     costly, has_unaries = len(node_cost) > 0, len(unary.rule_parent) > 0
-    length, counts = len(memory.predictions), memory.counts
+    length, counts, node_begin = Index(len(memory.predictions)), memory.counts, memory.begin
     first = count = cell_first[forest_cell(end - 1, end)]
-    longest, partners, places = count, counts[0], counts[1]
+    longest, partners, places = count, Index(counts[0]), Index(counts[1])
     for symbol in range(len(newest)):
         newest[symbol] = -1
     for start in range(end):
@@ -216,12 +217,12 @@ def _fill_column(
                     base_cost[words.symbol[entry]] = valued
         place = cell_place[start]
         while place >= 0:
-            total, pair = place_sum[place], place_pair[place]
-            for block in range(block_start[pair], block_start[pair + 1]):
+            total, pair = place_sum[Index(place)], Index(place_pair[Index(place)])
+            for block in range(block_start[pair], block_start[pair + ONE]):
                 _add_block(base, third[block], prob, block, total, logs)
             if costly:
                 total_cost = place_cost[place]
-                for block in range(block_start[pair], block_start[pair + 1]):
+                for block in range(block_start[pair], block_start[pair + ONE]):
                     _add_block(base_cost, third[block], prob, block, total_cost, logs)
                     _add_block(base_cost, third[block], cost, block, total, logs)
             place = place_next[place]
@@ -240,15 +241,17 @@ def _fill_column(
                 made_cost = closed_cost
         if count + len(newest) > len(node_symbol):
             return NODES
-        for choice in range(memory.predictions[start]):
-            symbol = memory.predicted[start, choice]
-            if made[symbol] > zero:
-                node_symbol[count], inside[count] = symbol, made[symbol]
-                memory.begin[count], older[count] = start, newest[symbol]
-                if costly:
-                    node_cost[count] = made_cost[symbol]
-                newest[symbol] = count
-                count += 1
+        predicted = memory.predicted[start]
+        for choice in range(Index(memory.predictions[start])):
+            symbol = Index(predicted[choice])
+            # A branch on whether it is there would be guessed wrongly too often.
+            there, node = made[symbol] > zero, Index(count)
+            node_symbol[node], inside[node], node_begin[node] = symbol, made[symbol], start
+            older[node] = newest[symbol]
+            if costly:
+                node_cost[node] = made_cost[symbol]
+            newest[symbol] = count if there else newest[symbol]
+            count += there
         cell_first[forest_cell(start, end) + 1] = count
         if count > begin:
             longest = begin
@@ -259,58 +262,48 @@ def _fill_column(
             memory.partner_first[start],
             memory.partner_last[start],
         )
-        for right in range(begin, count):
-            symbol = node_symbol[right]
+        for right in range(Index(begin), Index(count)):
+            symbol = Index(node_symbol[right])
             if partner_first[symbol] < 0:
                 partner_first[symbol] = partners
-                for pair in range(pair_start[symbol], pair_start[symbol + 1]):
-                    left = before[pair_left[pair]]
-                    while left >= 0:
-                        at = memory.begin[left]
-                        key = np.int64(pair) * length + at
-                        place = place_at[key]
-                        if (
-                            place < 0
-                            or place >= places
-                            or place_pair[place] != pair
-                            or place_start[place] != at
-                        ):
+                for pair in range(pair_start[symbol], pair_start[symbol + ONE]):
+                    older_left = before[Index(pair_left[pair])]
+                    while older_left >= 0:
+                        left = Index(older_left)
+                        at, older_left = Index(node_begin[left]), older[left]
+                        key = Index(pair * length + at)
+                        place = Index(place_at[key])
+                        if place >= places or place_pair[place] != pair or place_start[place] != at:
                             place = places
-                            if place == len(place_pair):
+                            if place == Index(len(place_pair)):
                                 return PARTNERS
                             place_at[key], place_pair[place], place_start[place] = place, pair, at
                             place_column[place] = _DEAD
-                            for block in range(block_start[pair], block_start[pair + 1]):
-                                for one in range(4):
-                                    if (
-                                        prob[4 * block + one] > zero
-                                        and expected[at, third[block] + one] > zero
-                                    ):
-                                        place_column[place] = -1
-                            places += 1
+                            if _is_expected(by_right, Index(pair), expected[at], zero):
+                                place_column[place] = -1
+                            places = Index(places + ONE)
                         if place_column[place] != _DEAD:
-                            if partners == len(partner_place):
+                            if partners == Index(len(partner_place)):
                                 return PARTNERS
                             partner_place[partners], partner_inside[partners] = place, inside[left]
                             if costly:
                                 partner_cost[partners] = node_cost[left]
-                            partners += 1
-                        left = older[left]
+                            partners = Index(partners + ONE)
                 partner_last[symbol] = partners
             value = inside[right]
-            for partner in range(partner_first[symbol], partner_last[symbol]):
-                place = partner_place[partner]
+            for partner in range(Index(partner_first[symbol]), Index(partner_last[symbol])):
+                place = Index(partner_place[partner])
                 if place_column[place] != end:
                     place_column[place], place_sum[place] = end, zero
-                    at = place_start[place]
+                    at = Index(place_start[place])
                     place_next[place], cell_place[at] = cell_place[at], place
                     if costly:
                         place_cost[place] = zero
                 place_sum[place] = plus(place_sum[place], times(value, partner_inside[partner], logs), logs)
             if costly:
                 valued = node_cost[right]
-                for partner in range(partner_first[symbol], partner_last[symbol]):
-                    place = partner_place[partner]
+                for partner in range(Index(partner_first[symbol]), Index(partner_last[symbol])):
+                    place = Index(partner_place[partner])
                     passed = plus(
                         times(valued, partner_inside[partner], logs),
                         times(value, partner_cost[partner], logs),
@@ -322,6 +315,16 @@ def _fill_column(
     if logs is None:
         return _rescale_column(memory, first, longest, count, end, words.shift[end - 1])
     return DONE
+
+
+@inner_kernel
+def _is_expected(rules: PairedRules, pair: int, expected: Floats, zero: float) -> bool:
+    """Whether some third symbol of a pair is."""
+    for block in range(rules.block_start[pair], rules.block_start[pair + ONE]):
+        for one in range(LANES):
+            if rules.prob[LANES * block + one] > zero and expected[rules.third[block] + one] > zero:
+                return True
+    return False
 
 
 @inner_kernel
@@ -396,7 +399,7 @@ def prefix_pass(
     # Of what comes from the words before so much may be missing, in units of 2^exponent.
     n, count, missing = len(words.start) - 1, len(root), 0.0
     costly = len(room.expected_cost) > 0
-    arriving, arriving_cost, work = np.empty(count + 3), np.empty(count + 3), np.empty(count)
+    arriving, arriving_cost, work = np.empty(count + LANES), np.empty(count + LANES), np.empty(count)
     sums, sums_cost = np.empty(len(tables.by_left.other)), np.empty(len(tables.by_left.other))
     _begin_pass(memory, n)
     for k in range(n + 1):
@@ -510,21 +513,23 @@ def _arrive(
                 least = min(least, before[memory.predicted[start, choice]])
             for node in range(first, last):
                 lost |= inside[node] * factor * least < tiny
-        for node in range(first, last):
-            value, left = times(inside[node], factor, logs), symbol[node]
+        for node in range(Index(first), Index(last)):
+            value, left = times(inside[node], factor, logs), Index(symbol[node])
             if costs:
                 valued, costly = times(memory.cost[node], factor, logs), room.expected_cost[start]
-                for pair in range(pair_start[left], pair_start[left + 1]):
-                    passed = times(before[pair_parent[pair]], valued, logs)
-                    passed = plus(passed, times(costly[pair_parent[pair]], value, logs), logs)
+                for pair in range(pair_start[left], pair_start[left + ONE]):
+                    parent = Index(pair_parent[pair])
+                    passed = times(before[parent], valued, logs)
+                    passed = plus(passed, times(costly[parent], value, logs), logs)
                     sums[pair] = plus(sums[pair], passed, logs)
             else:
-                for pair in range(pair_start[left], pair_start[left + 1]):
-                    sums[pair] = plus(sums[pair], times(before[pair_parent[pair]], value, logs), logs)
-    for pair in range(len(sums)):
+                for pair in range(pair_start[left], pair_start[left + ONE]):
+                    expectation = before[Index(pair_parent[pair])]
+                    sums[pair] = plus(sums[pair], times(expectation, value, logs), logs)
+    for pair in range(Index(len(sums))):
         if sums[pair] > zero:
             lost |= times(sums[pair], least_rule, logs) < tiny
-            for block in range(block_start[pair], block_start[pair + 1]):
+            for block in range(block_start[pair], block_start[pair + ONE]):
                 _add_block(arriving, right[block], prob, block, sums[pair], logs)
     return lost
 
@@ -532,7 +537,7 @@ def _arrive(
 @inner_kernel
 def _add_costs(rules: PairedRules, sums: Floats, arriving: Floats, logs: Logs) -> None:
     """Add the costs of the rules themselves."""
-    for pair in range(len(sums)):
+    for pair in range(Index(len(sums))):
         if sums[pair] > zero_of(logs):
-            for block in range(rules.block_start[pair], rules.block_start[pair + 1]):
+            for block in range(rules.block_start[pair], rules.block_start[pair + ONE]):
                 _add_block(arriving, rules.third[block], rules.cost, block, sums[pair], logs)

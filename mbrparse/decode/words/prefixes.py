@@ -40,6 +40,7 @@ from mbrparse.charts.prefix_passes import (
     prefix_pass,
 )
 from mbrparse.charts.rule_tables import Closure, Floats, RulesByChild
+from mbrparse.charts.vector import LANES
 from mbrparse.errors import ChartOverflowError, NumberRangeError
 from mbrparse.grammar.pcfg import PCFG, UNKNOWN_TERMINAL, FloatArray, IntArray
 from mbrparse.grammar.tree_statistics import derivation_entropies, lexical_mass
@@ -418,7 +419,7 @@ class Prefixes:
             *(ints(length, symbols), ints(length), ints(length, symbols), ints(length, symbols)),
             *(ints(partners), floats(partners), floats(costly * partners), ints(pairs * length)),
             *(ints(partners), ints(partners), ints(partners), ints(partners)),
-            *(floats(partners), floats(costly * partners), ints(length), ints(2), floats(4, symbols + 3)),
+            *(floats(partners), floats(costly * partners), ints(length), ints(2), floats(4, symbols + LANES)),
         )
         return self._memory
 
