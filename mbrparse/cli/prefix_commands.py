@@ -47,23 +47,34 @@ class WordOptions(model_options.InputOptions):
     )
 
     def probabilities(
-        self, inputs: Sequence[str], outputs: options.Paths, items: str | None = None
+        self,
+        inputs: Sequence[str],
+        outputs: options.Paths,
+        items: str | None = None,
+        entropies: bool = False,
     ) -> surprisals.WordProbabilities:
-        """Those of the grammar; a note says if some of its trees never end."""
+        """Those of the grammar; a note says if some of its trees never end, and what has no value then."""
         from mbrparse.decode.words import surprisal as surprisals
-        from mbrparse.grammar.tree_statistics import spectral_radius
+        from mbrparse.grammar.tree_statistics import FINITE, spectral_radius
 
         if self.grammar is None:
             raise click.UsageError("Missing option '-g' / '--grammar'.")
         read = {"--grammar": self.grammar, "--items": items, "INPUT": list(filterfalse(_is_sentence, inputs))}
         options.check_outputs(outputs, read)
         known = mp.read_grammar(self.grammar, normalize=self.normalize, start=self.start, log=messages.note)
-        if (radius := spectral_radius(known)) > _CONSISTENT:
+        radius = spectral_radius(known)
+        if entropies and radius >= FINITE:
+            messages.note(
+                f"{files.source_name(self.grammar)}: the entropy of its trees is not finite (spectral radius "
+                f"{radius:.6g}): derivation_entropy is of whole sentences alone"
+            )
+        if radius > _CONSISTENT:
             messages.note(
                 f"{files.source_name(self.grammar)}: inconsistent (spectral radius {radius:.6g}): "
                 "some of its trees are infinite, and their prefixes count, too"
             )
-        return surprisals.WordProbabilities(known, self.by, self.fold_case, not self.no_end and items is None)
+        end = not self.no_end and items is None
+        return surprisals.WordProbabilities(known, self.by, self.fold_case, end, entropies)
 
     def lines(self, inputs: Sequence[str]) -> Iterator[Line]:
         """The sentences of files, or of the command line; empty lines at the end are none."""
@@ -163,6 +174,10 @@ def surprisal(
     spillover: int = commands.count_option(
         least=0, most=9, default=0, help="Repeat surprisal, length and log frequency of so many rows before."
     ),
+    entropies: bool = commands.option(
+        is_flag=True,
+        help="Add the entropy of the derivations that are left, its reduction, and parts of the next word's.",
+    ),
     layout: Any = commands.option(
         "--format",
         choices=["table", "csv", "json"],
@@ -189,9 +204,10 @@ def surprisal(
     form = Path(plot or "x.svg").suffix[1:].lower()
     if form not in ("svg", "png", "pdf"):
         raise click.UsageError("--plot FILE ends in .svg, .png or .pdf.")
-    words = known.probabilities(inputs, {"--output": output, "--plot": plot}, items)
+    words = known.probabilities(inputs, {"--output": output, "--plot": plot}, items, entropies)
     columns = list(surprisal.COLUMNS if per == "token" else written_words.JOINED_COLUMNS)
-    columns += written_words.spilled_columns(spillover)
+    more = surprisal.ENTROPIES if entropies else ()
+    columns += [*more, *written_words.spilled_columns(spillover)]
     given, regions = None, list["Row"]()
     if items is not None:
         given = experiment_items.read_items(items, known.encoding, columns)
@@ -221,7 +237,7 @@ def surprisal(
                             json.dumps({name: _finite(value) for name, value in listed.items()}) + "\n"
                         )
                 elif rows:
-                    _write_table(rows, stream)
+                    _write_table(rows, _NUMBERS + more, stream)
         if plot is not None and given is not None:
             with files.open_output_bytes(plot) as image:
                 image.write(experiment_items.draw_regions(regions, given.names, form))
@@ -234,13 +250,14 @@ def _finite(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def _write_table(rows: Sequence[Row], stream: TextIO) -> None:
+def _write_table(rows: Sequence[Row], names: Sequence[str], stream: TextIO) -> None:
     texts = [[errors.visible(row["word"]), errors.visible(row["terminal"])] for row in rows]
     widths = [max(map(len, column)) for column in zip(["word", "terminal"], *texts, strict=True)]
-    heading = "".join(f"{name:>12}" for name in _NUMBERS)
+    columns = {name: max(12, len(name) + 2) for name in names}
+    heading = "".join(f"{name:>{width}}" for name, width in columns.items())
     stream.write(f"{rows[0]['sentence']:>4}  {'word':<{widths[0]}}  {'terminal':<{widths[1]}}{heading}\n")
     for (word, terminal), row in zip(texts, rows, strict=True):
-        numbers = "".join(f"{row[name]:z12.4f}" for name in _NUMBERS)
+        numbers = "".join(f"{row[name]:z{width}.4f}" for name, width in columns.items())
         ending = f"  {row['reason']}" if row["reason"] else ""
         stream.write(f"{row['position']:>4}  {word:<{widths[0]}}  {terminal:<{widths[1]}}{numbers}{ending}\n")
     stream.write("\n")

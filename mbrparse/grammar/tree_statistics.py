@@ -20,8 +20,8 @@ from scipy.sparse.linalg import splu
 
 from mbrparse.grammar.pcfg import PCFG, FloatArray
 
-# A spectral radius that is nearer to one counts as one: means would have no digits.
-_NEAR_ONE = 1e-12
+#: From this spectral radius on means are infinite, or would have no digits.
+FINITE = 1 - 1e-12
 _STEPS = 200  # of the iteration, which needs some ten
 #: What has no value where the expected length is not finite.
 MEANS = ("words", "nodes", "entropy in bits", "bits a word")
@@ -46,7 +46,7 @@ def tree_statistics(grammar: PCFG) -> dict[str, float]:
     """
     children = expected_children(grammar)
     radius = _spectral_radius(children)
-    if radius >= 1 - _NEAR_ONE:
+    if radius >= FINITE:
         return {"spectral radius": radius}
     size, root = len(grammar.symbols), np.exp(grammar.root_log_prob)
     solved = splu((eye_array(size) - children).tocsc())
@@ -66,7 +66,7 @@ def derivation_entropies(grammar: PCFG, more: FloatArray) -> FloatArray:
     NaN where derivations are not finite.
     """
     children, size = expected_children(grammar), len(grammar.symbols)
-    if _spectral_radius(children) >= 1 - _NEAR_ONE:
+    if _spectral_radius(children) >= FINITE:
         return np.full(size, np.nan)
     solved = splu((eye_array(size) - children).tocsc())
     return np.maximum(solved.solve(_choices(grammar) + more), 0.0)
@@ -92,7 +92,7 @@ def expected_children(grammar: PCFG, right: float = 1.0) -> csr_array:
 def expected_terminals(grammar: PCFG) -> FloatArray:
     """The expected number of each terminal in a sentence; nan where lengths are not finite."""
     children = expected_children(grammar)
-    if _spectral_radius(children) >= 1 - _NEAR_ONE:
+    if _spectral_radius(children) >= FINITE:
         return np.full(len(grammar.terminals), np.nan)
     symbols = splu((eye_array(len(grammar.symbols)) - children.T).tocsc()).solve(
         np.exp(grammar.root_log_prob)

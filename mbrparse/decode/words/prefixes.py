@@ -7,7 +7,6 @@ What a word may be, given all others, follows from its outside values.
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -121,26 +120,36 @@ class Vocabulary:
         self.lexical: Any = csr_array((rules.lexical_prob, places), shape)
 
     @cached_property
-    def _columns(self) -> tuple[IntArray, FloatArray]:
-        """Of terminals with the same rules, the first, and how many there are."""
-        columns = self.lexical.tocsc()
+    def _columns(self) -> tuple[IntArray, IntArray, IntArray]:
+        """Of terminals with the same rules and as many words the first, which those are, and how many."""
+        columns, sizes = self.lexical.tocsc(), self._grammar.class_sizes
         bounds = zip(columns.indptr[:-1].tolist(), columns.indptr[1:].tolist(), strict=True)
         keys = [
-            (columns.indices[first:last].tobytes(), columns.data[first:last].tobytes())
-            for first, last in bounds
+            (columns.indices[slice(*bound)].tobytes(), columns.data[slice(*bound)].tobytes(), *size)
+            for bound, size in zip(bounds, sizes.T.tolist(), strict=True)
         ]
-        known = Counter(keys)
-        firsts = {key: place for place, key in reversed(list(enumerate(keys)))}
-        return np.array([firsts[key] for key in known]), np.array(list(known.values()), np.float64)
+        ids = {key: place for place, key in enumerate(dict.fromkeys(keys))}
+        column = np.array([ids[key] for key in keys], np.int32)
+        return np.unique(column, return_index=True)[1], column, np.bincount(column)
 
     @property
-    def alike(self) -> FloatArray:
-        """How many terminals have the rules of each column of ``distinct``."""
+    def column(self) -> IntArray:
+        """By terminal its column of ``distinct``."""
         return self._columns[1]
+
+    @property
+    def alike(self) -> IntArray:
+        """How many terminals each column of ``distinct`` stands for."""
+        return self._columns[2]
+
+    @cached_property
+    def sizes(self) -> IntArray:
+        """How many words share the terminals of each column (``class_sizes``)."""
+        return self._grammar.class_sizes[:, self._columns[0]]
 
     @cached_property
     def distinct(self) -> Any:
-        """p(A -> t), of terminals with the same rules but one."""
+        """p(A -> t), of one terminal for all that have the same rules."""
         return self.lexical[:, self._columns[0]]
 
     @cached_property
@@ -187,6 +196,10 @@ class PrefixValues:
         """The distributions of the next word, [n + 1, terminals + 1]; the last column is the end's."""
         return self._shares(self.vocabulary.lexical)
 
+    def distinct_words(self) -> FloatArray:
+        """The same, of one word for all that have the same rules (``Vocabulary``)."""
+        return self._shares(self.vocabulary.distinct)
+
     def _shares(self, matrix: Any) -> FloatArray:
         """Probabilities of sums of lexical rules, and of the end."""
         joint = np.hstack([self.expected @ matrix, self.end[:, None]])
@@ -198,14 +211,14 @@ class PrefixValues:
 
         It is that of words, some of which share a terminal equally (``class_sizes``).
         """
-        p, known = self._shares(self.vocabulary.distinct), self.vocabulary
+        p, known = self.distinct_words(), self.vocabulary
         entropy = _cost(p) @ np.append(known.alike, 1.0) / math.log(2.0)
         of_class = self._shares(known.class_bits)
         return np.asarray(entropy + np.append(of_class[:1, 0], of_class[1:, 1]))
 
     def syntactic_entropy(self) -> FloatArray:
         """The expectation of the syntactic part of the next word's surprisal, [n + 1]."""
-        p, over = self._shares(self.vocabulary.distinct), self._shares(self.vocabulary.over)
+        p, over = self.distinct_words(), self._shares(self.vocabulary.over)
         with np.errstate(divide="ignore", invalid="ignore"):
             bits = np.where(p > 0, -p * np.log2(over), p)
         return np.asarray(bits @ np.append(self.vocabulary.alike, 1))

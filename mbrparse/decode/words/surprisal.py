@@ -18,7 +18,7 @@ from mbrparse.array_columns import ArrayColumn, as_temporary_errors, write_array
 from mbrparse.decode.parser import sentences as reading
 from mbrparse.decode.parser.sentences import Line, Sentence
 from mbrparse.decode.parser.sources import check_fit, terminals_of
-from mbrparse.decode.words.prefixes import Prefixes
+from mbrparse.decode.words.prefixes import Prefixes, PrefixValues
 from mbrparse.decode.words.written_words import (
     JOINED_COLUMNS,
     Row,
@@ -58,6 +58,8 @@ COLUMNS = (
     *("rank", "log_rank", "log_ratio", "other_case", "known"),
     *("word_number", "written", "start", "end", "length", "log_frequency", "reason"),
 )
+#: More of them, where entropies are asked for.
+ENTROPIES = ("syntactic_entropy", "lexical_entropy", "derivation_entropy", "entropy_reduction")
 #: The columns of texts and whole numbers; all others are numbers that may be missing.
 PLAIN = frozenset(
     (
@@ -112,7 +114,7 @@ class SentenceSurprisals(NamedTuple):
             )
             length = len(words[place]) if place < self.length else 0
             row.update(sentence=number, position=place + 1, length=length)
-            found.append({name: row[name] for name in COLUMNS})
+            found.append({name: row[name] for name in (*COLUMNS, *ENTROPIES) if name in row})
         return found
 
 
@@ -178,11 +180,16 @@ class WordProbabilities:
     """The probabilities of words in sentences, or with ``by`` "tags" those of their tags.
 
     With ``fold_case`` a word that the grammar knows in the other case only is read so; without ``end``
-    sentences have none. Raises InputMismatchError for words of a grammar of tags.
+    sentences have none. ``entropies`` adds columns (``ENTROPIES``). Raises InputMismatchError for words of a grammar of tags.
     """
 
     def __init__(
-        self, grammar: PCFG, by: TerminalKind | None = None, fold_case: bool = False, end: bool = True
+        self,
+        grammar: PCFG,
+        by: TerminalKind | None = None,
+        fold_case: bool = False,
+        end: bool = True,
+        entropies: bool = False,
     ) -> None:
         if by == "words" and grammar.terminal_kind == "tags":
             raise InputMismatchError(
@@ -190,7 +197,7 @@ class WordProbabilities:
                 remedy="train it with `terminals=words`, or ask for tags",
             )
         self.grammar = over_tags(grammar) if by == "tags" else grammar
-        self._prefixes = Prefixes(self.grammar)
+        self._entropies, self._prefixes = entropies, Prefixes(self.grammar, entropies=entropies)
         self._fold_case, self._end = fold_case and self.grammar.terminal_kind == "words", end
 
     def surprisals(self, sentences: Iterable[Sentence]) -> Iterator[SentenceSurprisals]:
@@ -223,11 +230,17 @@ class WordProbabilities:
                 "lexical": lexical,
                 "syntactic": values.syntactic,
                 "entropy": values.entropy(),
-                **self._ranks(one, values.next_words(), bits),
+                **self._ranks(one, values, bits),
                 "known": [*(int(word in self._known) for word in map(bracket_free, one.words)), 1],
                 "log_frequency": np.append(self._log_frequencies(one), np.nan),
                 "reason": reasons,
             }
+            if self._entropies:
+                entropy, derivations = values.entropy(), values.derivation_entropy
+                columns["syntactic_entropy"] = syntactic = values.syntactic_entropy()
+                columns["lexical_entropy"] = np.maximum(entropy - syntactic, 0)
+                columns["derivation_entropy"] = derivations[1:]
+                columns["entropy_reduction"] = np.maximum(derivations[:-1] - derivations[1:], 0)
             rows = len(words) if self._end else len(words) - 1
             listed = {
                 name: (column.tolist() if isinstance(column, np.ndarray) else column)[:rows]
@@ -236,19 +249,21 @@ class WordProbabilities:
             reason = next(filter(None, listed["reason"]), None)
             yield SentenceSurprisals(listed, bits[:rows], reason, one.told, len(tokens))
 
-    def _ranks(self, one: _Read, probabilities: FloatArray, bits: FloatArray) -> dict[str, FloatArray]:
+    def _ranks(self, one: _Read, values: PrefixValues, bits: FloatArray) -> dict[str, FloatArray]:
         """What the words are among those that may stand there, and their surprisals in the other case."""
+        probabilities, known = values.distinct_words(), values.vocabulary
         sizes = np.ones(probabilities.shape)
-        sizes[0, :-1], sizes[1:, :-1] = np.maximum(self.grammar.class_sizes, 1)
+        sizes[0, :-1], sizes[1:, :-1] = np.maximum(known.sizes, 1)
         here = np.where(np.isfinite(bits), np.exp2(-bits), np.nan)
         each = probabilities / sizes
-        rank = 1.0 + np.where(each > here[:, None] * (1 + _TIE), sizes, 0).sum(axis=1)
+        words = sizes * np.append(known.alike, 1.0)
+        rank = 1.0 + np.where(each > here[:, None] * (1 + _TIE), words, 0).sum(axis=1)
         rank[np.isnan(here)] = np.nan
         other = self.grammar.encode([word[:1].swapcase() + word[1:] for word in one.words])
-        known = np.flatnonzero((other != UNKNOWN_TERMINAL) & (other != one.tokens))
+        some = np.flatnonzero((other != UNKNOWN_TERMINAL) & (other != one.tokens))
         other_case = np.full(len(bits), np.nan)
         with np.errstate(divide="ignore", invalid="ignore"):
-            other_case[known] = -np.log2(probabilities[known, other[known]]) + 0.0
+            other_case[some] = -np.log2(probabilities[some, known.column[other[some]]]) + 0.0
             ratio = np.maximum(np.log(each.max(axis=1)) - np.log(here), 0)
         return {"rank": rank, "log_rank": np.log(rank), "log_ratio": ratio, "other_case": other_case}
 
@@ -369,6 +384,7 @@ def surprisal(
     spillover: int = 0,
     fold_case: bool = False,
     end: bool = True,
+    entropies: bool = False,
 ) -> pd.DataFrame:
     """The surprisal of each word of a sentence, or of several, and of its end.
 
@@ -381,6 +397,7 @@ def surprisal(
         spillover: Repeat surprisal, length and log frequency of so many rows before.
         fold_case: Read words in the other case where the grammar knows them in that alone.
         end: Whether the sentences end.
+        entropies: Add the entropy of the derivations that are left, its reduction, and parts of the next word's.
 
     Returns:
         The columns of ``mbrparse surprisal`` (docs/formats.md). Surprisals and entropies are in bits.
@@ -394,7 +411,7 @@ def surprisal(
     >>> surprisal(known, "DT NN VB")[["word", "surprisal", "entropy"]].round(3).to_dict("list")
     {'word': ['DT', 'NN', 'VB', '</s>'], 'surprisal': [1.0, 0.0, 0.0, 0.0], 'entropy': [1.0, 0.0, 0.0, 0.0]}
     """
-    words = WordProbabilities(_grammar(grammar), by, fold_case, end)
+    words = WordProbabilities(_grammar(grammar), by, fold_case, end, entropies)
     rows, lines = list[Row](), _lines(words, sentences, tokenize)
     found = words.surprisals(line.sentence for line in lines)
     for line, one in zip(lines, found, strict=True):
@@ -402,7 +419,8 @@ def surprisal(
         mine = joined(of_tokens, line.text) if per == "word" else of_tokens
         spill(mine, spillover)
         rows += mine
-    names = [*(JOINED_COLUMNS if per == "word" else COLUMNS), *spilled_columns(spillover)]
+    names = [*(JOINED_COLUMNS if per == "word" else COLUMNS), *(ENTROPIES if entropies else ())]
+    names += spilled_columns(spillover)
     return _frame(rows, names)
 
 

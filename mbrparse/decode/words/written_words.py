@@ -85,7 +85,7 @@ def written_tokens(text: str, tokens: Sequence[str]) -> list[WrittenToken]:
 def joined(rows: Iterable[Row], text: str, by: str = "word_number") -> list[Row]:
     """A row for the tokens of each word, or whatever ``by`` numbers: bits are summed.
 
-    Entropy is that before its first token, ``log_frequency`` that of its rarest. A word is impossible (its
+    Entropies are those before its first token, that of derivations is after the last; ``log_frequency`` that of its rarest. A word is impossible (its
     surprisal infinite) where one of its tokens is.
     """
     found = []
@@ -95,14 +95,15 @@ def joined(rows: Iterable[Row], text: str, by: str = "word_number") -> list[Row]
         word = text[first["start"] : last["end"]]
         row = {**first, "position": number, "word": word or last["word"], "tokens": len(tokens)}
         row["length"] = len(word)
-        for name in SUMMED:
+        for name in (*SUMMED, *({"entropy_reduction"} & first.keys())):
             bits = [token[name] for token in tokens]
             row[name] = math.inf if math.inf in bits else sum(bits)
         row["terminal"] = " ".join(token["terminal"] for token in tokens)
         row["class"] = " ".join(dict.fromkeys(token["class"] for token in tokens if token["class"]))
         row["log_frequency"] = float(np.min([token["log_frequency"] for token in tokens]))
         row["known"] = min(token["known"] for token in tokens)
-        row.update({name: last[name] for name in ("log_prefix", "end", "reason")})
+        of_last = ("log_prefix", "end", "reason", "derivation_entropy")
+        row.update({name: last[name] for name in of_last if name in last})
         found.append(row)
     return found
 
