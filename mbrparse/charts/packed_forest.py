@@ -71,19 +71,6 @@ class Forest(NamedTuple):
     log_scale: float  # the logarithm of what inside values of the whole sentence are multiplied by
 
 
-class InsideNodes(NamedTuple):
-    """The symbols that derive each span, and their inside values.
-
-    The nodes of a cell (``forest_cell``) are cell_first[c] .. cell_first[c + 1]. Those of the
-    span (i, j) are multiplied by 2^(power[j] - power[i]).
-    """
-
-    cell_first: Ints  # [cells + 1]
-    symbol: Ints
-    inside: Floats
-    power: Ints  # [words + 1]
-
-
 class Partners(NamedTuple):
     """By position and right child's symbol, the left nodes before it that make a pair with it, in lists.
 

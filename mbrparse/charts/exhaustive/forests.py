@@ -10,12 +10,12 @@ import numpy as np
 
 from mbrparse.charts import packed_forest as packed
 from mbrparse.charts import rule_tables
-from mbrparse.charts.chart import TOO_IMPROBABLE, TOO_LARGE, Cell, Chart, Derivation
+from mbrparse.charts.chart import TOO_LARGE, Cell, Chart, Derivation
 from mbrparse.charts.exhaustive.best import Maxima, best_derivation, fill_maxima
 from mbrparse.charts.exhaustive.inside_outside import forest_inside, forest_outside
 from mbrparse.charts.exhaustive.log_forest import LogForest
 from mbrparse.charts.occurrences import LabelSets, Occurrences
-from mbrparse.charts.packed_forest import Forest, InsideNodes, SpanFilter, forest_cell
+from mbrparse.charts.packed_forest import Forest, SpanFilter, forest_cell
 from mbrparse.charts.rule_tables import BestChains, Ints, Words
 from mbrparse.charts.spans import (
     SpanEntries,
@@ -26,7 +26,7 @@ from mbrparse.charts.spans import (
     summed_entries,
     word_cells,
 )
-from mbrparse.errors import ChartOverflowError, NumberRangeError
+from mbrparse.errors import ChartOverflowError
 from mbrparse.grammar.pcfg import PCFG, IntArray
 
 # A sentence whose forest needs more has none: some 5 GB in all, with the rows that are searched.
@@ -188,28 +188,6 @@ class Forests:
         occur = derive & (outside > -math.inf)
         return Cell((symbols[derive], inside[derive]), (symbols[occur], outside[occur]))
 
-    def inside_nodes(self, terminal_ids: IntArray) -> InsideNodes:
-        """The inside values of a sentence; raises NumberRangeError."""
-        self._filled_with = None
-        self._inside(terminal_ids, None, keep_all=False)
-        if self._lost_values:
-            raise NumberRangeError(TOO_IMPROBABLE)
-        n, forest = len(terminal_ids), self._forest
-        first = forest.node_first[: n * (n + 1) // 2 + 1].copy()
-        shift = self._shift[terminal_ids] - self._columns.shift[1 : n + 1]
-        nodes = slice(first[-1])
-        power = np.concatenate(([0], np.cumsum(shift))).astype(np.int32)
-        return InsideNodes(first, forest.node_symbol[nodes].copy(), forest.inside[nodes].copy(), power)
-
-    def log_inside_nodes(self, terminal_ids: IntArray) -> InsideNodes:
-        """The logarithms of inside values; slow."""
-        self._filled_with = None
-        self._inside(terminal_ids, None)
-        n, forest = len(terminal_ids), self._forest
-        first = forest.node_first[: n * (n + 1) // 2 + 1].copy()
-        inside = self._in_logarithms(terminal_ids, None).inside
-        return InsideNodes(first, forest.node_symbol[: first[-1]].copy(), inside, np.zeros(n + 1, np.int32))
-
     @property
     def _lost_values(self) -> bool:
         """Whether values left the range of numbers."""
@@ -255,7 +233,7 @@ class Forests:
                 return self._logarithms.log_prob
         return math.log(total) - self._log_scale_of(terminal_ids, 0, n) if holds_tree else -math.inf
 
-    def _inside(self, terminal_ids: IntArray, spans: SpanFilter | None, keep_all: bool = True) -> None:
+    def _inside(self, terminal_ids: IntArray, spans: SpanFilter | None) -> None:
         """Fill the forest from the words up."""
         n = len(terminal_ids)
         if n > self._columns.length:
@@ -264,7 +242,7 @@ class Forests:
         self._logarithms = None
         while True:
             parts = self._forest, self._partners, self._columns
-            of_sentence = words, spans or packed.NO_FILTER, keep_all
+            of_sentence = words, spans or packed.NO_FILTER
             full = int(forest_inside(self.tables, self.unaries, *parts, *of_sentence))
             if full < 0:
                 return

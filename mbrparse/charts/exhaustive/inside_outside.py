@@ -75,13 +75,11 @@ def forest_inside(
     columns: Columns,
     words: Words,
     spans: SpanFilter,
-    keep_all: bool,
 ) -> int:
     """Fill the forest from the words up; returns -1, or which of its parts is too small.
 
     Binary rules make, and take, nothing but what ``spans`` allows. (Words do not make it, either; unary rules
-    do.) Groups, edges and productions of a column take the place of those before it, unless all are to be
-    kept, and unary rules are then not listed.
+    do.)
 
     ``counts[OUT_OF_RANGE]`` says whether a value left the range of ``LEAST_VALUE`` to ``MOST_VALUE``; the
     structure of the forest is complete all the same. Where a part is too small, ``node_slot`` is to be
@@ -120,9 +118,6 @@ def forest_inside(
         partner_list[end - 1], partner_head[end - 1] = -1, -1
         if end > 1:
             _sort_column(tables, forest, columns, spans, end - 1)
-        if not keep_all:
-            groups, edges, productions = 0, 0, 0
-            place_group[: Index(places)] = -1
         column = groups
         cell_group[forest_cell(end - 1, end) : forest_cell(0, end) + 1] = -1
         for start in range(end - 1, -1, -1):
@@ -165,7 +160,7 @@ def forest_inside(
                 productions = int(product_place)
                 group = group_next[group]
             if has_unaries:
-                count = _close(unary, forest, slot, columns.base, cell, begin, count, keep_all)
+                count = _close(unary, forest, slot, columns.base, cell, begin, count)
                 if count < 0:
                     return UNARIES
             for node in range(begin, count):
@@ -247,9 +242,8 @@ def _close(
     cell: int,
     begin: int,
     count: int,
-    listed: bool,
 ) -> int:
-    """Add to a cell's nodes all that derive them by unary rules, and list these rules if asked to.
+    """Add to a cell's nodes all that derive them by unary rules, and list these rules.
 
     Returns where the cell's nodes end; -1 where there is no room for the rules.
     """
@@ -271,8 +265,6 @@ def _close(
                 lexical[above] = 0
                 count += 1
             inside[above] += share[place] * base[node - begin]
-    if not listed:
-        return count
     rule_start, rule_parent, unary_first = unary.rule_start, unary.rule_parent, forest.unary_first
     unary_parent, unary_child, unary_rule = forest.unary_parent, forest.unary_child, forest.unary_rule
     place = unary_first[cell]

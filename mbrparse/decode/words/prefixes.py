@@ -20,10 +20,7 @@ from scipy.sparse import csr_array
 from mbrparse.charts import rule_tables
 from mbrparse.charts.chart import TOO_IMPROBABLE, TOO_LARGE
 from mbrparse.charts.exhaustive.factory import default_max_length
-from mbrparse.charts.kernel import inner_kernel, kernel
-from mbrparse.charts.left_corner import Logs, left_corners, plus, times, zero_of
-from mbrparse.charts.packed_forest import forest_cell, new_floats, new_ints
-from mbrparse.charts.prefix_passes import (
+from mbrparse.charts.exhaustive.prefix_passes import (
     DONE,
     NODES,
     OUT_OF_RANGE,
@@ -38,6 +35,9 @@ from mbrparse.charts.prefix_passes import (
     paired_rules,
     prefix_pass,
 )
+from mbrparse.charts.kernel import inner_kernel, kernel
+from mbrparse.charts.left_corner import Logs, left_corners, plus, times, zero_of
+from mbrparse.charts.packed_forest import forest_cell, new_floats, new_ints
 from mbrparse.charts.rule_tables import Closure, Floats, RulesByChild
 from mbrparse.charts.vector import LANES
 from mbrparse.errors import ChartOverflowError, NumberRangeError

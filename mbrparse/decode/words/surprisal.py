@@ -180,7 +180,8 @@ class WordProbabilities:
     """The probabilities of words in sentences, or with ``by`` "tags" those of their tags.
 
     With ``fold_case`` a word that the grammar knows in the other case only is read so; without ``end``
-    sentences have none. ``entropies`` adds columns (``ENTROPIES``). Raises InputMismatchError for words of a grammar of tags.
+    sentences have none. ``entropies`` adds columns (``ENTROPIES``). Raises InputMismatchError for words of a
+    grammar of tags.
     """
 
     def __init__(
@@ -397,7 +398,7 @@ def surprisal(
         spillover: Repeat surprisal, length and log frequency of so many rows before.
         fold_case: Read words in the other case where the grammar knows them in that alone.
         end: Whether the sentences end.
-        entropies: Add the entropy of the derivations that are left, its reduction, and parts of the next word's.
+        entropies: Add the columns of ``--entropies``.
 
     Returns:
         The columns of ``mbrparse surprisal`` (docs/formats.md). Surprisals and entropies are in bits.

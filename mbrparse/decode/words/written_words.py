@@ -85,8 +85,8 @@ def written_tokens(text: str, tokens: Sequence[str]) -> list[WrittenToken]:
 def joined(rows: Iterable[Row], text: str, by: str = "word_number") -> list[Row]:
     """A row for the tokens of each word, or whatever ``by`` numbers: bits are summed.
 
-    Entropies are those before its first token, that of derivations is after the last; ``log_frequency`` that of its rarest. A word is impossible (its
-    surprisal infinite) where one of its tokens is.
+    Entropies are those before its first token, that of derivations is after the last; ``log_frequency`` that
+    of its rarest. A word is impossible (its surprisal infinite) where one of its tokens is.
     """
     found = []
     for number, group in groupby(rows, key=lambda row: row[by]):
