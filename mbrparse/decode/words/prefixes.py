@@ -196,6 +196,7 @@ class PrefixValues:
         """The distributions of the next word, [n + 1, terminals + 1]; the last column is the end's."""
         return self._shares(self.vocabulary.lexical)
 
+    @cached_property
     def distinct_words(self) -> FloatArray:
         """The same, of one word for all that have the same rules (``Vocabulary``)."""
         return self._shares(self.vocabulary.distinct)
@@ -211,14 +212,16 @@ class PrefixValues:
 
         It is that of words, some of which share a terminal equally (``class_sizes``).
         """
-        p, known = self.distinct_words(), self.vocabulary
+        p, known = self.distinct_words, self.vocabulary
         entropy = _cost(p) @ np.append(known.alike, 1.0) / math.log(2.0)
-        of_class = self._shares(known.class_bits)
-        return np.asarray(entropy + np.append(of_class[:1, 0], of_class[1:, 1]))
+        if known.class_bits.any():
+            of_class = self._shares(known.class_bits)
+            entropy += np.append(of_class[:1, 0], of_class[1:, 1])
+        return np.asarray(entropy)
 
     def syntactic_entropy(self) -> FloatArray:
         """The expectation of the syntactic part of the next word's surprisal, [n + 1]."""
-        p, over = self.distinct_words(), self._shares(self.vocabulary.over)
+        p, over = self.distinct_words, self._shares(self.vocabulary.over)
         with np.errstate(divide="ignore", invalid="ignore"):
             bits = np.where(p > 0, -p * np.log2(over), p)
         return np.asarray(bits @ np.append(self.vocabulary.alike, 1))

@@ -252,7 +252,7 @@ class WordProbabilities:
 
     def _ranks(self, one: _Read, values: PrefixValues, bits: FloatArray) -> dict[str, FloatArray]:
         """What the words are among those that may stand there, and their surprisals in the other case."""
-        probabilities, known = values.distinct_words(), values.vocabulary
+        probabilities, known = values.distinct_words, values.vocabulary
         sizes = np.ones(probabilities.shape)
         sizes[0, :-1], sizes[1:, :-1] = np.maximum(known.sizes, 1)
         here = np.where(np.isfinite(bits), np.exp2(-bits), np.nan)
