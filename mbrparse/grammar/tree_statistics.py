@@ -76,7 +76,8 @@ def _choices(grammar: PCFG) -> FloatArray:
     """By symbol, the entropy of which rule it has."""
     log_probs = np.concatenate((grammar.log_prob, grammar.unary_log_prob, grammar.lexical_log_prob))
     parents = np.concatenate((grammar.parent, grammar.unary_parent, grammar.lexical_symbol))
-    return np.bincount(parents, -log_probs * np.exp(log_probs), len(grammar.symbols))
+    weights = -log_probs * np.exp(log_probs)
+    return np.bincount(parents, weights, len(grammar.symbols)).astype(np.float64)
 
 
 def expected_children(grammar: PCFG, right: float = 1.0) -> csr_array:

@@ -22,7 +22,7 @@ included: the entropy of the derivations of a prefix is cost / probability + log
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -183,6 +183,8 @@ def _fill_column(
     tables: PrefixTables, words: PrefixWords, memory: PassMemory, expected: Floats, end: int, logs: Logs
 ) -> int:
     """Fill the cells that end somewhere, from the last start to the first; returns as passes do."""
+    symbol: Any
+    pair: Any
     by_right, unary, zero = tables.by_right, tables.unary, zero_of(logs)
     block_start, third, prob, cost = by_right.block_start, by_right.third, by_right.prob, by_right.cost
     pair_start, pair_left = by_right.start, by_right.other
@@ -279,7 +281,7 @@ def _fill_column(
                                 return PARTNERS
                             place_at[key], place_pair[place], place_start[place] = place, pair, at
                             place_column[place] = _DEAD
-                            if _is_expected(by_right, Index(pair), expected[at], zero):
+                            if _is_expected(by_right, pair, expected[at], zero):
                                 place_column[place] = -1
                             places = Index(places + ONE)
                         if place_column[place] != _DEAD:

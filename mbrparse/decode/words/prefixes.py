@@ -120,7 +120,7 @@ class Vocabulary:
         self.lexical: Any = csr_array((rules.lexical_prob, places), shape)
 
     @cached_property
-    def _columns(self) -> tuple[IntArray, IntArray, IntArray]:
+    def _columns(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
         """Of terminals with the same rules and as many words the first, which those are, and how many."""
         columns, sizes = self.lexical.tocsc(), self._grammar.class_sizes
         bounds = zip(columns.indptr[:-1].tolist(), columns.indptr[1:].tolist(), strict=True)
@@ -133,12 +133,12 @@ class Vocabulary:
         return np.unique(column, return_index=True)[1], column, np.bincount(column)
 
     @property
-    def column(self) -> IntArray:
+    def column(self) -> NDArray[Any]:
         """By terminal its column of ``distinct``."""
         return self._columns[1]
 
     @property
-    def alike(self) -> IntArray:
+    def alike(self) -> NDArray[Any]:
         """How many terminals each column of ``distinct`` stands for."""
         return self._columns[2]
 
@@ -257,28 +257,26 @@ class Prefixes:
     def _new_tables(self, logs: Logs) -> PrefixTables:
         """The rules by pairs of their symbols."""
         rules, unary, grammar = self._rules, self._unary, self.grammar
-        pairs = [paired_rules(rules, parents) for parents in (True, False)]
-        by_right, by_left = (
-            one._replace(
-                **dict(zip(("prob", "cost"), _numbers(logs, one.prob, _cost(one.prob)), strict=True))
-            )
-            for one in pairs
-        )
+        pairs = []
+        for by_right in (True, False):
+            made = paired_rules(rules, by_right)
+            prob, cost = _numbers(logs, made.prob, _cost(made.prob))
+            pairs.append(made._replace(prob=prob, cost=cost))
         beside = np.zeros(rules.n_symbols)
         if self._entropies and np.isfinite(self._entropy_of_all):
             beside = self._continued
         parents = np.concatenate((rules.parent, grammar.unary_parent))
         children = np.concatenate((rules.left, grammar.unary_child))
-        chains = np.exp(grammar.unary_log_prob)
-        costs = np.concatenate((_cost(rules.prob) + rules.prob * beside[rules.right], _cost(chains)))
+        of_chains = _cost(np.exp(grammar.unary_log_prob))
+        costs = np.concatenate((_cost(rules.prob) + rules.prob * beside[rules.right], of_chains))
         first = csr_array((costs, (parents, children)), (rules.n_symbols, rules.n_symbols))
         given = unary.rule_prob, unary.closure_value, _cost(unary.rule_prob), rules.root_prob
-        numbers = _numbers(logs, *given, _cost(rules.root_prob), lexical_mass(grammar), first.data)
-        return PrefixTables(
-            *(by_right, by_left, unary._replace(rule_prob=numbers[0], closure_value=numbers[1])),
-            *numbers[2:6],
-            *(first.indptr, first.indices, numbers[6]),
+        chain, closure, *others, following = _numbers(
+            logs, *given, _cost(rules.root_prob), lexical_mass(grammar), first.data
         )
+        chains = unary._replace(rule_prob=chain, closure_value=closure)
+        tables: list[Any] = [*pairs, chains, *others, first.indptr, first.indices, following]
+        return PrefixTables(*tables)
 
     def _new_gap_tables(self, logs: Logs) -> tuple[RulesByChild, RulesByChild, Closure, Floats]:
         tables = [rule_tables.rules_by_child(self._rules, left) for left in (True, False)]
@@ -310,11 +308,11 @@ class Prefixes:
         if logs is None and corners.least < TINY:
             raise NumberRangeError(TOO_IMPROBABLE)
         size = n + 1, len(self.grammar.symbols)
-        costs = size if self._entropies else (0, 0)
+        costly = size if self._entropies else (0, 0)
         rooms: list[PrefixRoom] = []
 
         def fill(tables: PrefixTables, words: PrefixWords, memory: PassMemory) -> int:
-            arrays = np.full(size, zero), np.full(costs, zero), np.zeros(n + 1, np.int32)
+            arrays = np.full(size, zero), np.full(costly, zero), np.zeros(n + 1, np.int32)
             rooms[:] = [PrefixRoom(*arrays, *np.full((6, n + 1), zero))]
             return int(prefix_pass(tables, corners, words, memory, rooms[0], logs))
 
@@ -374,7 +372,11 @@ class Prefixes:
         """Those of some places; raises as ``_pass`` does."""
         n, rules = len(tokens), self._rules
         everything = np.ones((n, rules.n_symbols))
-        memory = self._pass(tokens, lambda *given: int(inside_pass(*given, everything, logs)), logs)
+
+        def fill(tables: PrefixTables, words: PrefixWords, memory: PassMemory) -> int:
+            return int(inside_pass(tables, words, memory, everything, logs))
+
+        memory = self._pass(tokens, fill, logs)
         nodes = InsideNodes(memory.cell_first, memory.symbol, memory.inside, memory.power[: n + 1])
         shape = n * (n + 1) // 2, len(self.grammar.symbols)
         if 8 * math.prod(shape) > _MOST_BYTES:
