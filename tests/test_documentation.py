@@ -21,7 +21,7 @@ from mbrparse.cli.main import cli
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-SCRIPT = re.compile(r"^```python\n# (\S+\.py)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+SCRIPT = re.compile(r"^```(?:python|r)\n# (\S+\.(?:py|R))\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 # Seconds after which a command hangs: compiling kernels takes minutes on a busy machine.
 LIMIT = 3600
 GRAMMAR = re.compile(r"^```\n(mbrparse-grammar.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -53,7 +53,14 @@ def test_commands_of_the_page_run(page: Path, tmp_path: Path) -> None:
     programs = Path(sys.executable).parent
     (tmp_path / ".venv").symlink_to(programs.parent)  # the environment that make sets up
     assert shutil.which("mbrparse", path=str(programs)), "the package is not installed beside this Python"
-    for command, output in steps(page):
+    found = steps(page)
+    if shutil.which("Rscript"):
+        found += [
+            (f"Rscript {name}", "")
+            for name, _ in SCRIPT.findall(page.read_text("utf-8"))
+            if name.endswith(".R")
+        ]
+    for command, output in found:
         done = subprocess.run(
             ["bash", "-o", "pipefail", "-c", command],
             cwd=tmp_path,

@@ -100,6 +100,7 @@ TEXTS = {
     "wsj/01/wsj_0101.mrg": "( (S (NP (NN x)) (VP (VB y))) )\n",
     "icepahc/psd/a.psd": ICEPAHC,
     "tokens.txt": "DT NN VBD DT NN .\nPRP VBZ VBN VBN .\n\nNN VBZ\nXX DT NN\n",
+    "items.csv": "item,condition,text\n1,a,The dog | barks .\n1,b,dog|barks .\n",
     "words.tokens": "The dog saw the bird .\nShe barks\ndog\nthe (old) cat has 1,200\n",
 }
 #: Posteriors of another program, with labels of its own.

@@ -77,7 +77,7 @@ def read_items(path: str | Path, encoding: str = "utf-8", taken: Iterable[str] =
             f"no column {missing[form][0]}",
             source=source,
             line=1,
-            remedy=f"a row is a sentence ({_ROW_A_SENTENCE}) or a region ({_ROW_A_REGION})".replace("'", ""),
+            remedy=f"a row is a sentence {_ROW_A_SENTENCE} or a region {_ROW_A_REGION}".replace("'", ""),
         )
     if clash := [name for name in names if name in taken or names.count(name) > 1]:
         message = f"the name of column {clash[0]} is that of another, or of the output's"
