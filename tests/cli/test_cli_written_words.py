@@ -301,3 +301,8 @@ def test_python_reads_files_and_asks() -> None:
     with pytest.warns(mp.MbrparseWarning, match=r"does not know barks\., but \."):
         mp.surprisal("g", "the dog barks.")
     assert len(mp.surprisal("g", [["the", "dog", "barks", "."]])) == 5
+    assert len(mp.surprisal("g", "the dog barks .\n \n")) == 5
+    with pytest.raises(mp.MbrparseError, match="`spillover` is from 0 to 9, not 10"):
+        mp.surprisal("g", "the dog", spillover=10)
+    with pytest.raises(mp.MbrparseError, match="`top` is one or more, not 0"):
+        mp.next_words("g", "the dog", top=0)

@@ -21,13 +21,14 @@ from mbrparse.decode.parser.sources import check_fit, terminals_of
 from mbrparse.decode.words.prefixes import Prefixes, PrefixValues
 from mbrparse.decode.words.written_words import (
     JOINED_COLUMNS,
+    MOST_SPILLED,
     Row,
     joined,
     spill,
     spilled_columns,
     written_tokens,
 )
-from mbrparse.errors import InputMismatchError, shortened
+from mbrparse.errors import ArgumentError, InputMismatchError, shortened
 from mbrparse.grammar.grammar_files import read_grammar
 from mbrparse.grammar.pcfg import (
     PCFG,
@@ -60,23 +61,6 @@ COLUMNS = (
 )
 #: More of them, where entropies are asked for.
 ENTROPIES = ("syntactic_entropy", "lexical_entropy", "derivation_entropy", "entropy_reduction")
-#: The columns of texts and whole numbers; all others are numbers that may be missing.
-PLAIN = frozenset(
-    (
-        *(
-            "sentence",
-            "position",
-            "word",
-            "terminal",
-            "class",
-            "class_size",
-            "known",
-            "word_number",
-            "written",
-        ),
-        *("start", "end", "length", "tokens", "candidate", "candidate_rank", "reason"),
-    )
-)
 #: The columns of a table of other words.
 OTHER_COLUMNS = (
     *("sentence", "position", "word", "probability"),
@@ -109,9 +93,8 @@ class SentenceSurprisals(NamedTuple):
         end = {"word_number": last + 1, "written": END, "start": len(text), "end": len(text)}
         found = []
         for place, values in enumerate(zip(*self.columns.values(), strict=True)):
-            row: Row = dict(zip(self.columns, values, strict=True)) | (
-                written[place] if place < self.length else end
-            )
+            row: Row = dict(zip(self.columns, values, strict=True))
+            row |= written[place] if place < self.length else end
             length = len(words[place]) if place < self.length else 0
             row.update(sentence=number, position=place + 1, length=length)
             found.append({name: row[name] for name in (*COLUMNS, *ENTROPIES) if name in row})
@@ -325,14 +308,11 @@ class WordProbabilities:
 
     def _encoded(self, sentences: Iterable[Sentence]) -> Iterator[_Read]:
         for given in sentences:
-            sentence = given
+            sentence = tuple(map(self._folded, given)) if self._fold_case else given
             read = terminals_of(self.grammar, sentence)
-            told = Counter[str]()
-            if self._fold_case:
-                sentence = tuple(map(self._folded, given))
-                if folded := sum(map(operator.is_not, sentence, given)):
-                    told[FOLDED], read = folded, terminals_of(self.grammar, sentence)
-            told.update(filter(None, read.classes))
+            told = Counter(filter(None, read.classes))
+            if folded := sum(map(operator.is_not, sentence, given)):
+                told[FOLDED] = folded
             yield _Read(given, read, self.grammar.encode(read.names), told)
 
     def _folded(self, leaf: Tree) -> Tree:
@@ -412,6 +392,10 @@ def surprisal(
     >>> surprisal(known, "DT NN VB")[["word", "surprisal", "entropy"]].round(3).to_dict("list")
     {'word': ['DT', 'NN', 'VB', '</s>'], 'surprisal': [1.0, 0.0, 0.0, 0.0], 'entropy': [1.0, 0.0, 0.0, 0.0]}
     """
+    import pandas as pd
+
+    if not 0 <= spillover <= MOST_SPILLED:
+        raise ArgumentError(f"`spillover` is from 0 to {MOST_SPILLED}, not {spillover}")
     words = WordProbabilities(_grammar(grammar), by, fold_case, end, entropies)
     rows, lines = list[Row](), _lines(words, sentences, tokenize)
     found = words.surprisals(line.sentence for line in lines)
@@ -421,8 +405,7 @@ def surprisal(
         spill(mine, spillover)
         rows += mine
     names = [*(JOINED_COLUMNS if per == "word" else COLUMNS), *(ENTROPIES if entropies else ())]
-    names += spilled_columns(spillover)
-    return _frame(rows, names)
+    return pd.DataFrame(rows, columns=[*names, *spilled_columns(spillover)])
 
 
 @checked
@@ -470,17 +453,13 @@ def _others(
     lines: Sequence[Line],
     top: int,
 ) -> pd.DataFrame:
-    found = enumerate(find(line.sentence for line in lines), start=1)
-    return _frame(
-        [row for number, one in found for row in words.other_words(number, one, top)], OTHER_COLUMNS
-    )
-
-
-def _frame(rows: list[Row], names: Sequence[str]) -> pd.DataFrame:
     import pandas as pd
 
-    table = pd.DataFrame(rows, columns=list(names))
-    return table.astype({name: "float64" for name in names if name not in PLAIN})
+    if top < 1:
+        raise ArgumentError(f"`top` is one or more, not {top}")
+    found = enumerate(find(line.sentence for line in lines), start=1)
+    rows = [row for number, one in found for row in words.other_words(number, one, top)]
+    return pd.DataFrame(rows, columns=list(OTHER_COLUMNS))
 
 
 def _grammar(given: PCFG | str | Path) -> PCFG:
@@ -490,9 +469,8 @@ def _grammar(given: PCFG | str | Path) -> PCFG:
 def _lines(words: WordProbabilities, sentences: Sentences, tokenize: bool) -> list[Line]:
     """The sentences, which the grammar must fit; empty lines at the end of a text are none."""
     if isinstance(sentences, str) and (tokenize or not is_tree(sentences)):
-        sentences = sentences.rstrip("\n").split("\n") if sentences else []
-    texts: Sequence[str] | None = None
-    cut = sentences
+        sentences = sentences.rstrip().split("\n") if sentences else []
+    texts, cut = None, sentences
     if isinstance(sentences, Iterable) and not is_tree(sentences):
         listed = list(sentences)
         texts = [one if isinstance(one, str) and (tokenize or not is_tree(one)) else "" for one in listed]

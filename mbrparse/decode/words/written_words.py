@@ -26,8 +26,8 @@ JOINED_COLUMNS = (
     *("sentence", "position", "word", "terminal", "tokens", "class", "log_prefix", *SUMMED, "entropy"),
     *("known", "start", "end", "length", "log_frequency", "reason"),
 )
-#: What is repeated of the rows before.
-SPILLED = ("surprisal", "length", "log_frequency")
+#: What is repeated of the rows before, of so many at most.
+SPILLED, MOST_SPILLED = ("surprisal", "length", "log_frequency"), 9
 
 # How the tokenizer's tokens may be written.
 _WRITTEN = {
