@@ -2,6 +2,7 @@
 
 import csv
 import io
+import json
 import math
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import mbrparse as mp
-from mbrparse.decode.words.written_words import written_tokens
+from mbrparse.decode.parser.sentences import written_tokens
 
 # Sentences begin with DT or NN, half each; a word of a tag is one of its two, n't and the full stop alone.
 TREES = """\
@@ -98,6 +99,18 @@ def test_tokens_and_words_of_text(command: Command) -> None:
     assert list(frame) == list(words[0])
     # The words of tokens are the tokens; those of trees have blanks between.
     assert len(table(command("surprisal -g g --per word --format csv trees").output)) == 6 + 5 + 5 + 4
+
+
+def test_details_have_the_places_of_tokens(command: Command) -> None:
+    assert command("parse -g g --tokenize --details d -o out", stdin="Rex  wo n't.\n\n").code == 0
+    first, empty = map(json.loads, Path("d").read_text().splitlines())
+    keys = ("word_number", "written", "start", "end")
+    assert [tuple(token[key] for key in keys) for token in first["tokens"]] == [
+        *((1, "Rex", 0, 3), (2, "wo", 5, 7), (3, "n't.", 8, 11), (3, "n't.", 11, 12)),
+    ]
+    assert empty["tokens"] == []
+    assert command("parse -g g --details d -o out", stdin="Rex barks .").code == 0
+    assert "tokens" not in json.loads(Path("d").read_text())
 
 
 def test_a_word_is_impossible_if_a_token_is(command: Command) -> None:

@@ -189,16 +189,16 @@ class ParseWorker:
         for line in lines:
             parse = self._parser.parse_one(line)
             try:
-                outputs.append(self._output(parse))
+                outputs.append(self._output(parse, line))
             except (ChartOverflowError, MemoryError):  # of posteriors that only details or files ask for
                 outputs.append(self.fallen_back(line, TOO_LARGE))
         return outputs
 
     def fallen_back(self, line: Line, reason: str) -> Output:
         """What is written of a sentence that cannot be parsed."""
-        return self._output(self._parser.fallen_back(line.sentence, reason))
+        return self._output(self._parser.fallen_back(line.sentence, reason), line)
 
-    def _output(self, parse: Parse) -> Output:
+    def _output(self, parse: Parse, line: Line) -> Output:
         # Objectives often have the same tree, whose text is made once.
         distinct = {id(tree): tree for tree in parse.trees}
         texts = {key: EMPTY_PARSE if tree is None else str(tree) for key, tree in distinct.items()}
@@ -209,9 +209,12 @@ class ParseWorker:
             trees = [marked_fallback(text) if found is None else text for text, found in of]
         known = parse.posteriors if self._posteriors else None
         crossing = known is not None and self._parser.options.needs_consistency
+        row = None if self._details is None else self._details.row(parse)
+        if row is not None and line.cut:
+            row["tokens"] = [one._asdict() for one in line.written]
         return Output(
             tuple(trees),
-            None if self._details is None else json.dumps(self._details.row(parse), allow_nan=False),
+            None if row is None else json.dumps(row, allow_nan=False),
             parse.reason,
             parse.length,
             None if known is None else known.entries,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from bisect import bisect
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -22,14 +23,24 @@ InputForm = Literal["trees", "tokens", "text", "tagged"]
 #: A sentence's terminals; their tags or words are parsed, and they are kept under the guessed tree.
 Sentence = tuple[Tree, ...]
 
-#: Marks that NLTK's tokenizer leaves alone.
-CURLY = str.maketrans({"\u201c": "``", "\u201d": "''", "\u2018": "`", "\u2019": "'"})
+# Marks that NLTK's tokenizer leaves alone.
+_CURLY = str.maketrans({"\u201c": "``", "\u201d": "''", "\u2018": "`", "\u2019": "'"})
+# How the tokenizer's tokens may be written.
+_WRITTEN = {
+    "``": ('"', "''"),
+    "''": ('"',),
+    **{
+        f"-{name}-": (mark,)
+        for name, mark in zip(("LRB", "RRB", "LSB", "RSB", "LCB", "RCB"), "()[]{}", strict=True)
+    },
+}
+_WORD = re.compile(r"[^ \t\r\n]+")
 
 
 class Line(NamedTuple):
     """One sentence of a file: its place among the others (from 0), and whether its leaves are bare words.
 
-    ``text`` is the line as it was written, if it held no tree.
+    ``text`` is the line as it was written, if it held no tree, and ``cut`` says whether ``tokenize`` cut it.
     """
 
     sentence: Sentence
@@ -37,6 +48,12 @@ class Line(NamedTuple):
     tokens: bool
     source: str
     text: str = ""
+    cut: bool = False
+
+    @property
+    def written(self) -> list[WrittenToken]:
+        """Where its tokens stand in the text."""
+        return written_tokens(self.text, [leaf.label for leaf in self.sentence])
 
 
 class GivenTree(NamedTuple):
@@ -151,7 +168,7 @@ def read_input(
 def line_of(text: str, place: int, plain: bool, source: str) -> Line:
     """The sentence of a line of tokens, or with ``plain`` of text that is cut into words."""
     words = tokenize(text) if plain else brackets.tokens_of(bracket_free(text))
-    return Line(tuple(map(Tree, words)), place, True, source, text)
+    return Line(tuple(map(Tree, words)), place, True, source, text, plain)
 
 
 def _lines_of(path: str | Path, form: InputForm | None, encoding: str) -> tuple[Iterator[str], InputForm]:
@@ -189,7 +206,7 @@ def tokenize(line: str) -> list[str]:
     """
     from nltk.tokenize.treebank import TreebankWordTokenizer  # NLTK takes a second to load
 
-    words: list[str] = TreebankWordTokenizer().tokenize(line.translate(CURLY), convert_parentheses=True)
+    words: list[str] = TreebankWordTokenizer().tokenize(line.translate(_CURLY), convert_parentheses=True)
     return words
 
 
@@ -198,6 +215,47 @@ def other_case(grammar: PCFG, word: str) -> str:
     forms = (word.lower(), word.capitalize(), word.upper())
     known = (form for form in forms if grammar.encode([form])[0] != UNKNOWN_TERMINAL)
     return "".join(f" (the grammar has {shortened(form)})" for form in itertools.islice(known, 1))
+
+
+class WrittenToken(NamedTuple):
+    """The number of a token's word (from 1), that word, and the token's place in the text."""
+
+    word_number: int
+    written: str
+    start: int
+    end: int
+
+
+def written_tokens(text: str, tokens: Sequence[str]) -> list[WrittenToken]:
+    """Where the tokens of a text stand, which ``tokenize`` or blanks have cut it into.
+
+    >>> for one in written_tokens("The (old) barn can\u2019t.", "The -LRB- old -RRB- barn ca n't .".split()):
+    ...     print(*one)
+    1 The 0 3
+    2 (old) 4 5
+    2 (old) 5 8
+    2 (old) 8 9
+    3 barn 10 14
+    4 can\u2019t. 15 17
+    4 can\u2019t. 17 20
+    4 can\u2019t. 20 21
+    """
+    words = list(_WORD.finditer(text))
+    if len(words) == len(tokens):
+        return [WrittenToken(place, one[0], *one.span()) for place, one in enumerate(words, start=1)]
+    pieces = [character.translate(_CURLY) for character in text]
+    plain, origin = "".join(pieces), [place for place, piece in enumerate(pieces) for _ in piece]
+    starts, found, at = [word.start() for word in words], list[WrittenToken](), 0
+    for token in tokens:
+        at += len(plain[at:]) - len(plain[at:].lstrip())
+        source = next((one for one in (token, *_WRITTEN.get(token, ())) if plain.startswith(one, at)), "")
+        start = origin[at] if at < len(plain) else len(text)
+        at += len(source)
+        word = words[max(bisect(starts, start), 1) - 1][0] if words else token
+        found.append(
+            WrittenToken(bisect(starts, start), word, start, origin[at - 1] + 1 if source else start)
+        )
+    return found
 
 
 def untokenized(grammar: PCFG, sentences: Iterable[Iterable[Tree]]) -> str | None:

@@ -16,7 +16,7 @@ import numpy as np
 from mbrparse.arguments import checked
 from mbrparse.array_columns import ArrayColumn, as_temporary_errors, write_arrays
 from mbrparse.decode.parser import sentences as reading
-from mbrparse.decode.parser.sentences import Line, Sentence
+from mbrparse.decode.parser.sentences import Line, Sentence, written_tokens
 from mbrparse.decode.parser.sources import check_fit, terminals_of
 from mbrparse.decode.words.prefixes import Prefixes, PrefixValues
 from mbrparse.decode.words.written_words import (
@@ -26,7 +26,6 @@ from mbrparse.decode.words.written_words import (
     joined,
     spill,
     spilled_columns,
-    written_tokens,
 )
 from mbrparse.errors import ArgumentError, InputMismatchError, shortened
 from mbrparse.grammar.grammar_files import read_grammar

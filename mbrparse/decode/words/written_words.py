@@ -1,4 +1,4 @@
-"""Tokens as they are written: the word between blanks that each belongs to, and sums over words and regions.
+"""Sums over the tokens of words as they are written, and of regions.
 
 Punctuation and clitics count to the word that they are written with: ``barn.`` is the tokens ``barn`` and
 ``.``, ``can't`` is ``ca`` and ``n't``.
@@ -7,15 +7,11 @@ Punctuation and clitics count to the word that they are written with: ``barn.`` 
 from __future__ import annotations
 
 import math
-import re
-from bisect import bisect
 from collections.abc import Iterable, Sequence
 from itertools import groupby
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
-
-from mbrparse.decode.parser.sentences import CURLY
 
 Per = Literal["token", "word", "region"]
 Row = dict[str, Any]
@@ -28,58 +24,6 @@ JOINED_COLUMNS = (
 )
 #: What is repeated of the rows before, of so many at most.
 SPILLED, MOST_SPILLED = ("surprisal", "length", "log_frequency"), 9
-
-# How the tokenizer's tokens may be written.
-_WRITTEN = {
-    "``": ('"', "''"),
-    "''": ('"',),
-    **{
-        f"-{name}-": (mark,)
-        for name, mark in zip(("LRB", "RRB", "LSB", "RSB", "LCB", "RCB"), "()[]{}", strict=True)
-    },
-}
-_WORD = re.compile(r"[^ \t\r\n]+")
-
-
-class WrittenToken(NamedTuple):
-    """The number of a token's word (from 1), that word, and the token's place in the text."""
-
-    word_number: int
-    written: str
-    start: int
-    end: int
-
-
-def written_tokens(text: str, tokens: Sequence[str]) -> list[WrittenToken]:
-    """Where the tokens of a text stand, which ``tokenize`` or blanks have cut it into.
-
-    >>> for one in written_tokens("The (old) barn can\u2019t.", "The -LRB- old -RRB- barn ca n't .".split()):
-    ...     print(*one)
-    1 The 0 3
-    2 (old) 4 5
-    2 (old) 5 8
-    2 (old) 8 9
-    3 barn 10 14
-    4 can\u2019t. 15 17
-    4 can\u2019t. 17 20
-    4 can\u2019t. 20 21
-    """
-    words = list(_WORD.finditer(text))
-    if len(words) == len(tokens):
-        return [WrittenToken(place, one[0], *one.span()) for place, one in enumerate(words, start=1)]
-    pieces = [character.translate(CURLY) for character in text]
-    plain, origin = "".join(pieces), [place for place, piece in enumerate(pieces) for _ in piece]
-    starts, found, at = [word.start() for word in words], list[WrittenToken](), 0
-    for token in tokens:
-        at += len(plain[at:]) - len(plain[at:].lstrip())
-        source = next((one for one in (token, *_WRITTEN.get(token, ())) if plain.startswith(one, at)), "")
-        start = origin[at] if at < len(plain) else len(text)
-        at += len(source)
-        word = words[max(bisect(starts, start), 1) - 1][0] if words else token
-        found.append(
-            WrittenToken(bisect(starts, start), word, start, origin[at - 1] + 1 if source else start)
-        )
-    return found
 
 
 def joined(rows: Iterable[Row], text: str, by: str = "word_number") -> list[Row]:
