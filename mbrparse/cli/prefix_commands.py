@@ -83,11 +83,9 @@ class WordOptions(model_options.InputOptions):
         empty: list[Line] = []
         for one in inputs:
             given: Iterable[Line]
-            if _is_sentence(one) and not self.tokenize:
-                [leaves], tokens = sentences.sentences_from([one])
+            if _is_sentence(one):
+                [leaves], tokens = sentences.sentences_from([mp.tokenize(one) if self.tokenize else one])
                 given = [sentences.Line(leaves, 0, tokens, "<sentence>", one if tokens else "")]
-            elif _is_sentence(one):
-                given = [sentences.line_of(one, 0, True, "<sentence>")]
             else:
                 given = sentences.read_input([one], self.read_form, self.encoding)
             for line in given:
@@ -136,17 +134,13 @@ class WordOptions(model_options.InputOptions):
         without = log.counted(reasons.total(), "sentence")
         unknown = f"; {without} with words of probability zero ({most_common(reasons)})" if reasons else ""
         rare = 0 if words.grammar.unknown is None else len(words.grammar.unknown.words)
-        texts = {
-            "rare": f"a share of a class's probability, of {rare} in training",
-            "unseen": "the probability of a class",
-            "folded": "that of the word in the other case",
-        }
-        classes = [
-            f"; {log.counted(told[kind], f'{kind} word')} with {text}"
-            for kind, text in texts.items()
-            if told[kind]
+        of_class = {"rare": f"a share of a class's probability, of {rare} in training"}
+        of_class |= {"unseen": "the probability of a class", "folded": "that of the word in the other case"}
+        stand = [
+            (log.counted(told[kind], f"{kind} word"), what) for kind, what in of_class.items() if told[kind]
         ]
-        messages.note(log.counted(count, "sentence") + each + "".join(classes) + unknown)
+        classes = "".join(f"; {number} with {what}" for number, what in stand)
+        messages.note(log.counted(count, "sentence") + each + classes + unknown)
 
 
 def _is_sentence(text: str) -> bool:

@@ -26,14 +26,8 @@ Sentence = tuple[Tree, ...]
 # Marks that NLTK's tokenizer leaves alone.
 _CURLY = str.maketrans({"\u201c": "``", "\u201d": "''", "\u2018": "`", "\u2019": "'"})
 # How the tokenizer's tokens may be written.
-_WRITTEN = {
-    "``": ('"', "''"),
-    "''": ('"',),
-    **{
-        f"-{name}-": (mark,)
-        for name, mark in zip(("LRB", "RRB", "LSB", "RSB", "LCB", "RCB"), "()[]{}", strict=True)
-    },
-}
+_WRITTEN: dict[str, Sequence[str]] = {"``": ('"', "''"), "''": '"', "-LRB-": "(", "-RRB-": ")"}
+_WRITTEN |= {"-LSB-": "[", "-RSB-": "]", "-LCB-": "{", "-RCB-": "}"}
 _WORD = re.compile(r"[^ \t\r\n]+")
 
 
