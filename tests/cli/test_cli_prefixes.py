@@ -154,3 +154,23 @@ def test_samples_that_begin_with_words_or_have_a_length(command: Command, words:
     assert command(f"{sampled} --conditioned", "the bird").error == "the grammar does not have bird"
     for lengths in ("0", "3-2", "5-", "x", "2000"):
         assert "neither a length nor a range" in command(f"{sampled} --lengths {lengths}").usage_error
+
+
+def test_entropies(command: Command, words: str) -> None:
+    """By hand: 4 of 8 sentences begin with "the", which leaves the noun and the verb; a word is the whole."""
+    read = table(command(f"surprisal -g {words} --entropies --format csv", stdin=SENTENCE).output)
+    names = ("syntactic_entropy", "lexical_entropy", "derivation_entropy", "entropy_reduction")
+    found = [[round(float(row[name]), 9) for name in names] for row in read]
+    assert found == [[1, 1, 2, 1.5], [0, 1, 1, 1], [0, 1, 0, 1], [0, 0, 0, 0]]
+    frame = mp.surprisal(mp.read_grammar(words), SENTENCE, per="word", entropies=True)
+    assert frame["entropy_reduction"].round(9).tolist() == [1.5, 1, 1, 0]
+    outcome = command(f"surprisal -g {words} --entropies", stdin=SENTENCE)
+    assert outcome.output.splitlines()[1].split()[-1] == "1.5000"
+
+
+def test_entropies_of_trees_that_never_end(command: Command) -> None:
+    Path("endless.nltk").write_text("S -> S S [0.6] | 'a' [0.4]\n")
+    outcome = command("surprisal -g endless.nltk --entropies --format json", stdin="a a")
+    last = json.loads(outcome.output.splitlines()[-1])
+    assert (last["derivation_entropy"], last["entropy_reduction"]) == (0.0, None)
+    assert "the entropy of its trees is not finite (spectral radius 1.2)" in outcome.err
