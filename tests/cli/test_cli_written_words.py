@@ -155,7 +155,7 @@ def test_items_with_a_row_a_sentence(command: Command) -> None:
         *(("2", "long", "y", "1", "Tim"), ("2", "long", "y", "2", "wo"), ("2", "long", "y", "3", "n't.")),
     ]
     np.testing.assert_allclose(column(rows, "surprisal"), [4, 2, 0, 3, 2, 4, 2, 3, 2, 0], atol=1e-12)
-    assert "4 sentences, 16 words:" in outcome.err
+    assert "4 sentences: 1.3750 bits a word on average (perplexity 2.5937), over 16 words" in outcome.err
     by_word = table(command("surprisal -g g --items items.csv --tokenize --per word --spillover 1").output)
     assert [row["word"] for row in by_word[:3]] == ["the", "dog", "can't."]
     assert [row["region"] for row in by_word[:3]] == ["1", "1", "2"]
@@ -278,9 +278,9 @@ def test_words_of_classes_are_counted(command: Command) -> None:
 def test_fragments_have_no_end(command: Command) -> None:
     outcome = command("surprisal -g g --no-end --format csv", stdin="the dog")
     assert [row["word"] for row in table(outcome.output)] == ["the", "dog"]
-    assert "1 sentence, 2 words: 2.0000 bits each" in outcome.err
-    assert "not all known" not in outcome.err
-    assert "2 words:" in command("next -g g --no-end", stdin="the dog").err
+    assert "1 sentence: 2.0000 bits a word on average (perplexity 4.0000), over 2 words\n" in outcome.err
+    assert "probability zero" not in outcome.err
+    assert "over 2 words\n" in command("next -g g --no-end", stdin="the dog").err
     assert command("next -g g --no-end -o next.npz", stdin="the dog").code == 0
     with np.load("next.npz") as arrays:
         assert arrays["lengths"].tolist() == [2]
