@@ -41,7 +41,7 @@ class Weight:
     """A probability, and the count that it was estimated from (None: not known)."""
 
     probability: float
-    count: float | None = None  # type: ignore[assignment]  # tuples have a method of this name
+    count: float | None = None
 
 
 class Rule(NamedTuple):

@@ -94,6 +94,11 @@ class DopCharts:
         # The last sentence whose values were computed for derivations: they take much memory.
         self._held: Filled | None = None
 
+    @property
+    def forests(self) -> DopCharts:
+        """What its charts ask: these."""
+        return self
+
     def chart(self, terminal_ids: IntArray) -> DopChart:
         """The chart of a sentence of known terminals (one or more)."""
         self._last = DopChart(self, terminal_ids, self._filter.chart(terminal_ids))
