@@ -232,6 +232,7 @@ VALUES = {
     "--runs": "a=one.mrg,two.mrg b=one.mrg",
     "--sections": "00 00-01 23",
     "--shard": "1/1 1/2 2/3",
+    "--start": "S NP X",
     "--terminals": "tags words tags,words x",
     "--terminals-below": "lemma=form lemma=",
     "--test-fraction": "0.2 0.5",

@@ -422,8 +422,8 @@ def next_words(
 
     Arguments are those of ``surprisal``, columns those of ``mbrparse next`` (docs/formats.md).
 
-    >>> from mbrparse.training.count import train
-    >>> found = next_words(train(["(S (NP DT NN) VB)", "(S NN VB)"]), "NN")
+    >>> import mbrparse as mp
+    >>> found = next_words(mp.train(["(S (NP DT NN) VB)", "(S NN VB)"]), "NN")
     >>> found[["position", "word", "candidate_rank", "candidate", "candidate_probability"]].values.tolist()
     [[1, 'NN', 1, 'DT', 0.5], [1, 'NN', 2, 'NN', 0.5], [2, '</s>', 1, 'VB', 1.0]]
     """
