@@ -101,6 +101,7 @@ class Columns(NamedTuple):
     cell_group: Ints  # by cell: its first group, or -1
     group_next: Ints  # the next group of its cell, or -1
     group_pair: Ints
+    group_weight: Floats  # what comes down to its edges
     node_slot: Ints  # [symbol]: the node of the cell at work, or -1; all -1 between cells
     bucket_first: Ints  # [position, left symbol]: nodes that end there
     bucket_node: Ints

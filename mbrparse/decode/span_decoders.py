@@ -279,8 +279,8 @@ class NaryDecoder:
             over = posteriors.brackets(1, nary=True)[0]
             return _Constituents(*known, np.arange(len(over), dtype=np.int32), *summary[:2], over)
         cell = cell_of(posteriors.length, entries.starts, entries.ends)
-        # Of labels that are as probable the one that is best alone comes first.
-        order = np.lexsort((entries.label_ids, entries.label_ids != summary.label[cell], -entries.g, cell))
+        # Of labels that are as probable the one that is best alone comes first, then as they are listed.
+        order = np.lexsort((entries.label_ids != summary.label[cell], -entries.g, cell))
         cells = cell[order].astype(np.int32)
         over = np.zeros(len(cells))
         if any(objective.weight(Item.SPAN) for objective in self._objectives):

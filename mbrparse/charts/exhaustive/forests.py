@@ -220,9 +220,8 @@ class Forests:
         """Both passes; returns the log probability, -inf without a parse."""
         n = len(terminal_ids)
         self._inside(terminal_ids, spans)
-        weight = packed.new_floats(self._groups)
         parts = self.tables, self.unaries, self._forest, self._partners, self._columns
-        total = forest_outside(*parts, weight, n)
+        total = forest_outside(*parts, n)
         nodes = self._forest.node_first[n * (n + 1) // 2]
         exact = 0 < total < math.inf and np.isfinite(self._forest.outside[:nodes]).all()
         holds_tree = self._holds_tree(n)
@@ -304,6 +303,7 @@ class Forests:
             cell_group=packed.new_ints(cells),
             group_next=packed.new_ints(size[packed.GROUPS]),
             group_pair=packed.new_ints(size[packed.GROUPS]),
+            group_weight=packed.new_floats(size[packed.GROUPS]),
             node_slot=np.full(symbols, -1, np.int32),
             bucket_first=packed.new_ints(length + 1, self.tables.n_left + 1),
             bucket_node=packed.new_ints(size[packed.NODES]),

@@ -317,12 +317,11 @@ def forest_outside(
     forest: Forest,
     partners: Partners,
     columns: Columns,
-    weight: Floats,
     n: int,
 ) -> float:
     """Fill ``forest.outside`` from the root down; returns the scaled probability of the sentence.
 
-    0 where there is no parse. ``weight`` [group] is zero before.
+    0 where there is no parse.
     """
     inside, outside, node_symbol = forest.inside, forest.outside, forest.node_symbol
     unary_first, slot, base = forest.unary_first, columns.node_slot, columns.base
@@ -334,6 +333,8 @@ def forest_outside(
     cell_production, production_parent = forest.cell_production, forest.production_parent
     production_rule, production_group = forest.production_rule, forest.production_group
     rule_prob, root_prob, root, partner_head = tables.rule_prob, tables.root, forest_cell(0, n), partners.head
+    weight = columns.group_weight
+    weight[: columns.counts[2]] = 0
     outside[: node_first[root + 1]] = 0
     partner_passed[: partner_first[columns.counts[1]]] = 0
     total = 0.0
