@@ -97,7 +97,9 @@ def search(
                 shown = (f"{name} {number:,}" for name, number in zip(names, numbers, strict=True))
                 stream.write(visible(f"{file}: {', '.join(shown)}") + "\n")
         if svg is not None:
-            outputs.enter_context(open_output(svg)).write(f"{drawing.svg(drawn)}\n")
+            outputs.enter_context(open_output(svg)).write(
+                f"{drawing.svg(drawn or [drawing.heading('no tree fits')])}\n"
+            )
     if not counts:
         raise reading.no_trees(", ".join(treebanks))
     total = sum(one["trees"] for one in counts.values())

@@ -466,5 +466,6 @@ def test_search() -> None:
     ]
     counted = run("search", "NP < NN", "a.mrg", "--count").output.splitlines()
     assert counted[-1] == "total: trees 2, trees that fit 1, NP < NN 1"
-    assert run("search XP a.mrg").code == 1
+    assert run("search XP a.mrg --svg none.svg").code == 1
+    assert "no tree fits" in Path("none.svg").read_text()
     assert "is not tgrep's at character" in run("search", "NP < (", "a.mrg").error

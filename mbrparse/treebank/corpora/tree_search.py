@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -38,7 +39,9 @@ def compiled(patterns: Sequence[str]) -> list[Pattern]:
     found: list[Pattern] = []
     for text in patterns:
         try:
-            fits = tgrep_compile(text)
+            with warnings.catch_warnings():  # NLTK calls pyparsing by names that are out of use
+                warnings.simplefilter("ignore", DeprecationWarning)
+                fits = tgrep_compile(text)
         except RecursionError:
             raise MbrparseError(f"pattern {text!r} is nested too deep") from None
         except (TgrepException, ValueError) as error:
