@@ -204,8 +204,9 @@ def check(
             kinds = Counter[str]()
             for found in statistics.check_treebank(spec, reading, partial(with_progress, title="checking")):
                 malformed += found.kind == "malformed"
-                kinds[_QUOTED.sub("", found.what)] += found.kind == "malformed"
-                if not all and format == "text" and kinds[_QUOTED.sub("", found.what)] > _TOP:
+                of_kind = _QUOTED.sub("", found.what)
+                kinds[of_kind] += found.kind == "malformed"
+                if not all and format == "text" and kinds[of_kind] > _TOP:
                     continue
                 if format == "json":
                     stream.write(json.dumps(found._asdict(), ensure_ascii=False) + "\n")

@@ -46,11 +46,6 @@ def read_brackets(lines: Iterable[str], source: str, reading: Reading) -> Iterat
     return read_trees(lines, source, reading.on_error, childless=reading.passes, removed=reading.removed)
 
 
-def _holding(pattern: str) -> Callable[[str], bool]:
-    search = re.compile(pattern).search
-    return lambda text: search(text) is not None
-
-
 def _is_columns(text: str) -> bool:
     """Whether its first whole sentence has a column of bracket parts."""
     sentences = [part for part in re.split(r"\n[ \t]*\n", text) if part.strip()]
@@ -67,9 +62,9 @@ def _is_discbracket(text: str) -> bool:
     return bool(leaves) and all(map(_DISC_LEAF.fullmatch, leaves))
 
 
-_is_json_lines = _holding(r'\A\s*(?:\{\s*"|\[\s*[\["])')
-_is_corenlp_json = _holding(r'\A\s*\{\s*"(?:docId"[^,]*,\s*")?sentences"')
-_is_corenlp_text = _holding(r"\A\s*(?:Document: .*\s*)?Sentence #\d+ \(")
+_is_json_lines = styles.holding(r'\A\s*(?:\{\s*"|\[\s*[\["])')
+_is_corenlp_json = styles.holding(r'\A\s*\{\s*"(?:docId"[^,]*,\s*")?sentences"')
+_is_corenlp_text = styles.holding(r"\A\s*(?:Document: .*\s*)?Sentence #\d+ \(")
 
 
 def _is_unlabelled(text: str) -> bool:
@@ -78,14 +73,16 @@ def _is_unlabelled(text: str) -> bool:
 
 #: The formats by name; the first that recognizes a file's beginning reads it, or else ``brackets`` does.
 FORMATS = {
-    "alpino": Format("Alpino's XML", _holding(r"<alpino_ds\b"), alpino.read_alpino, (".xml",)),
-    "tiger": Format("TIGER-XML", _holding(r"<corpus\b|<s [^<>]*>\s*<graph\b"), tiger.read_tiger, (".xml",)),
+    "alpino": Format("Alpino's XML", styles.holding(r"<alpino_ds\b"), alpino.read_alpino, (".xml",)),
+    "tiger": Format(
+        "TIGER-XML", styles.holding(r"<corpus\b|<s [^<>]*>\s*<graph\b"), tiger.read_tiger, (".xml",)
+    ),
     "corenlp-xml": Format(
-        "CoreNLP's XML", _holding(r"<root>\s*<document\b"), tree_fields.read_corenlp_xml, (".xml",)
+        "CoreNLP's XML", styles.holding(r"<root>\s*<document\b"), tree_fields.read_corenlp_xml, (".xml",)
     ),
     "export": Format(
         "the export format of NEGRA and TIGER",
-        _holding(r"(?m)^#(?:FORMAT|BOT|BOS)\b"),
+        styles.holding(r"(?m)^#(?:FORMAT|BOT|BOS)\b"),
         export.read_export,
         (".export",),
     ),

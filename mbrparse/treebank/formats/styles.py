@@ -52,12 +52,13 @@ def read_floresta(lines: Iterable[str], source: str, reading: Reading) -> Iterat
             sentence.append(with_tags(line))
 
 
-def _holding(pattern: str) -> Callable[[str], bool]:
+def holding(pattern: str) -> Callable[[str], bool]:
+    """Whether a text holds what fits a regular expression."""
     search = re.compile(pattern).search
     return lambda text: search(text) is not None
 
 
-_is_historical = _holding(r"\(ID [^()]*\)|\((?:CODE|METADATA|COMMENT) ")
+_is_historical = holding(r"\(ID [^()]*\)|\((?:CODE|METADATA|COMMENT) ")
 _WORD = re.compile(r"\((?!ID|CODE|METADATA|COMMENT)[^\s()]+ ([^\s()*<{0][^\s()]*)\)")
 _HYPHENED = re.compile(r"[^-\s()]+-[^-\s()]+")
 _MARK_AND_LEMMA = re.compile(r"\(([,.]) ([^\w\s()-])-\2\)")
@@ -70,7 +71,7 @@ def _is_icepahc(text: str) -> bool:
     return _is_historical(text) and (2 * hyphened > len(words) or _MARK_AND_LEMMA.search(text) is not None)
 
 
-_has_functors = _holding(r"\(<[^\s()]*[\\/][^\s()]*> ")
+_has_functors = holding(r"\(<[^\s()]*[\\/][^\s()]*> ")
 
 
 _LEAF, _BRACKETED = (
@@ -117,7 +118,7 @@ STYLES: dict[str, Conventions] = {
         ids=("ID-LOCAL",),
         lemma="lemma",
         respell=lambda line: line.replace("\\(", "-LRB-").replace("\\)", "-RRB-"),
-        marks=_holding(r"\((?:lemma|ID-LOCAL) "),
+        marks=holding(r"\((?:lemma|ID-LOCAL) "),
     ),
     "floresta": Conventions("floresta"),
     "alpino": Conventions("alpino", lemmas="read"),
@@ -132,14 +133,14 @@ STYLES: dict[str, Conventions] = {
     "turkish": Conventions(
         leaf=r".*\{turkish=(?P<word>[^{}]*)\}.*",
         empty=r"[^ ]* \*NONE\*",
-        marks=_holding(r"\{turkish=[^{}]*\}"),
+        marks=holding(r"\{turkish=[^{}]*\}"),
     ),
     # A leaf is word/tag, or as in the Penn Treebank; the tag XXX is of traces; units are no trees.
     "atis": Conventions(
         drop=("END_OF_TEXT_UNIT", "@*/CD"),
         leaf=r"(?P<word>.+)/(?P<tag>[^/\s]+)",
         empty=r"XXX .*|-NONE- .*",
-        marks=_holding(r"\( *(?:END_OF_TEXT_UNIT|@\S+/CD) *\)"),
+        marks=holding(r"\( *(?:END_OF_TEXT_UNIT|@\S+/CD) *\)"),
     ),
 }
 
