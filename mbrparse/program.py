@@ -10,8 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from mbrparse.errors import visible
-from mbrparse.version import __version__
+from mbrparse import errors, version
 
 _PACKAGE = Path(__file__).parent
 _COMMIT = "git describe --always --abbrev=10 --dirty=+ --exclude=*"
@@ -30,7 +29,7 @@ def sources(package: Path = _PACKAGE) -> str:
 
 def program(package: Path = _PACKAGE) -> str:
     """The version and the digest; results are kept and joined only where both are the same."""
-    return f"{__version__} (sources {sources(package)})"
+    return f"{version.__version__} (sources {sources(package)})"
 
 
 @cache
@@ -47,9 +46,9 @@ def commit(package: Path = _PACKAGE) -> str | None:
 
 def signature(parts: Mapping[str, object]) -> str:
     """What figures depend on, ``key:value`` parts joined by ``|``, the program last; None is left out."""
-    program = {"version": f"mbrparse-{__version__}", "sources": sources(), "commit": commit()}
+    program = {"version": f"mbrparse-{version.__version__}", "sources": sources(), "commit": commit()}
     said = {key: _text(value) for key, value in {**parts, **program}.items() if value is not None}
-    return visible("|".join(map(":".join, said.items())))
+    return errors.visible("|".join(map(":".join, said.items())))
 
 
 def _text(value: object) -> str:

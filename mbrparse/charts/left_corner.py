@@ -14,8 +14,7 @@ import numpy as np
 from mbrparse.charts.kernel import inner_kernel, kernel
 from mbrparse.charts.rule_tables import Floats, Ints
 from mbrparse.errors import GrammarError
-from mbrparse.grammar.pcfg import PCFG
-from mbrparse.grammar.tree_statistics import expected_children, lexical_mass
+from mbrparse.grammar import pcfg, tree_statistics
 
 # A symbol whose first children are left less often never leaves them: sums would be beyond double precision.
 _LEAST_PIVOT = 1e-150
@@ -52,7 +51,7 @@ class LeftCorners(NamedTuple):
         return closed
 
 
-def left_corners(grammar: PCFG, logs: Logs = None) -> LeftCorners:
+def left_corners(grammar: pcfg.PCFG, logs: Logs = None) -> LeftCorners:
     """Factorize, with ``logs`` in logarithms; raises GrammarError where left recursion is never left.
 
     A symbol's rules are taken to sum to one. Elimination without a subtraction, as ``grammar.unaries`` has
@@ -61,7 +60,7 @@ def left_corners(grammar: PCFG, logs: Logs = None) -> LeftCorners:
     from scipy.sparse import csc_array, eye_array
     from scipy.sparse.linalg import splu
 
-    first = expected_children(grammar, right=0.0)
+    first = tree_statistics.expected_children(grammar, right=0.0)
     first.eliminate_zeros()
     # Another matrix with these places, which has factors whatever the probabilities, none of them too small
     # for a number, for the order and where the factors have entries.
@@ -73,7 +72,7 @@ def left_corners(grammar: PCFG, logs: Logs = None) -> LeftCorners:
     for triangle in (lower, upper):
         triangle.eliminate_zeros()
         triangle.sort_indices()
-    exits = lexical_mass(grammar)
+    exits = tree_statistics.lexical_mass(grammar)
     exits[np.asarray(first.sum(axis=1)).ravel() == 0] = 1.0
     corners = LeftCorners(
         np.asarray(factors.perm_c, np.int32),

@@ -14,8 +14,7 @@ from mbrparse.cli.messages import note, with_progress
 from mbrparse.treebank import binarize as binarizer
 from mbrparse.treebank import clean, heads
 from mbrparse.treebank.corpora import known_corpora, places, prepare
-from mbrparse.treebank.formats import unlabelled
-from mbrparse.treebank.formats.formats import read_parse_file
+from mbrparse.treebank.formats import formats, unlabelled
 
 PARENT, HEAD_TAG = "parent", "head-tag"
 COLLINS = "collins"
@@ -172,7 +171,7 @@ def debinarize(
     with places.open_trees(output, any(map(known.known, sources))) as write:
         for path, source in zip(inputs, sources, strict=True):
             line = 0
-            read = read_parse_file(path, encoding)
+            read = formats.read_parse_file(path, encoding)
             if marks is None:
                 read = binarizer.watched(read, lambda one: binarizer.phrase_labels(one.tree), source)
             for line, tree, _ in with_progress(read, "debinarizing"):

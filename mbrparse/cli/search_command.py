@@ -10,12 +10,9 @@ from typing import Any
 
 import click
 
-from mbrparse.cli import corpus_options, options
+from mbrparse import errors, files, log
+from mbrparse.cli import corpus_options, messages, options
 from mbrparse.cli.commands import Text, argument, command, count_option, group, option
-from mbrparse.cli.messages import note, with_progress
-from mbrparse.errors import MbrparseError, visible
-from mbrparse.files import atomic_outputs, open_output
-from mbrparse.log import counted
 from mbrparse.treebank import clean, drawing
 from mbrparse.treebank.corpora import known_corpora, places, reading, tree_search
 
@@ -55,18 +52,18 @@ def search(
     options.check_outputs({"--output": output, "--svg": svg}, {"TREEBANK": treebanks})
     patterns = [pattern, *also]
     fits = tree_search.compiled(patterns)
-    known, removed = places.Places(note), Counter[str]()
+    known, removed = places.Places(messages.note), Counter[str]()
     counts: dict[str, Counter[str]] = {}
     drawn: list[drawing.Drawing] = []
     matched = 0
     with ExitStack() as outputs:
-        outputs.enter_context(atomic_outputs())
-        stream = outputs.enter_context(open_output(output))
+        outputs.enter_context(files.atomic_outputs())
+        stream = outputs.enter_context(files.open_output(output))
         rows = csv.writer(stream, lineterminator="\n")
         if format == "csv" and not count:
             rows.writerow(_COLUMNS)
         read = _trees(treebanks, corpus, on_error, removed, cleaned)
-        for one, matches in with_progress(tree_search.search(read, fits), "searching"):
+        for one, matches in messages.with_progress(tree_search.search(read, fits), "searching"):
             names = [
                 "trees",
                 *["trees that fit"] * bool(matches),
@@ -79,14 +76,14 @@ def search(
             place, words = known.of(one.source, one.line, one.id), one.tree.words()
             if svg is not None and len(drawn) < 2 * _MOST_DRAWN:
                 marks = {match.constituent for match in matches if match.constituent is not None}
-                drawn += [drawing.heading(visible(str(place))), drawing.drawing(one.tree, marks)]
+                drawn += [drawing.heading(errors.visible(str(place))), drawing.drawing(one.tree, marks)]
             if format == "csv" and not count:
                 for match in matches:
                     found = match.begin, match.end, str(match.node), " ".join(words)
                     rows.writerow([*map(str, place), patterns[match.pattern], *found])
             elif not count:
                 lines = [str(one.tree)] if trees else [match.marked(words) for match in matches]
-                stream.writelines(visible(f"{place}: {line}") + "\n" for line in lines)
+                stream.writelines(errors.visible(f"{place}: {line}") + "\n" for line in lines)
             if matched == most:
                 break
         if count and format == "csv":
@@ -95,16 +92,16 @@ def search(
             (_, *names), *figures = _by_file(counts, patterns)
             for file, *numbers in figures:
                 shown = (f"{name} {number:,}" for name, number in zip(names, numbers, strict=True))
-                stream.write(visible(f"{file}: {', '.join(shown)}") + "\n")
+                stream.write(errors.visible(f"{file}: {', '.join(shown)}") + "\n")
         if svg is not None:
-            outputs.enter_context(open_output(svg)).write(
+            outputs.enter_context(files.open_output(svg)).write(
                 f"{drawing.svg(drawn or [drawing.heading('no tree fits')])}\n"
             )
     if not counts:
         raise reading.no_trees(", ".join(treebanks))
     total = sum(one["trees"] for one in counts.values())
     left_out = f"; malformed trees left out: {removed['malformed']:,}" if removed["malformed"] else ""
-    note(f"{counted(matched, 'tree')} of {total:,} fit{left_out}")
+    messages.note(f"{log.counted(matched, 'tree')} of {total:,} fit{left_out}")
     if not matched:
         raise click.exceptions.Exit(1)
 
@@ -124,7 +121,7 @@ def _trees(
     removed: Counter[str],
     cleaned: bool,
 ) -> Iterator[reading.SourceTree]:
-    def skip(_: MbrparseError) -> None:
+    def skip(_: errors.MbrparseError) -> None:
         removed["malformed"] += 1
 
     for spec in specs:

@@ -16,12 +16,9 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import pandas as pd
 
+from mbrparse import local_settings
 from mbrparse.errors import GrammarError, shortened, visible
-from mbrparse.grammar.pcfg import PCFG, FloatArray
-from mbrparse.grammar.projection import label_shares, projected_names
-from mbrparse.grammar.rules import quote
-from mbrparse.grammar.unknown_words import is_unknown
-from mbrparse.local_settings import no_local_settings
+from mbrparse.grammar import pcfg, projection, rules, unknown_words
 from mbrparse.treebank.labels import state_of
 
 #: Background colours of terminals (of 256) for a posterior of nothing up to one.
@@ -183,7 +180,7 @@ def one_panel(size: tuple[float, float], form: str) -> Iterator[tuple[Any, io.By
 
     ``form`` is svg, png or pdf. The same input gives the same bytes with one version of matplotlib.
     """
-    with no_local_settings():
+    with local_settings.no_local_settings():
         import matplotlib as mpl
         from matplotlib.figure import Figure
 
@@ -196,7 +193,7 @@ def one_panel(size: tuple[float, float], form: str) -> Iterator[tuple[Any, io.By
 
 
 def draw_table(
-    values: FloatArray,
+    values: pcfg.FloatArray,
     names: tuple[Sequence[str], Sequence[str]],
     texts: Mapping[tuple[int, int], str],
     titles: tuple[str, str, str],
@@ -235,13 +232,13 @@ _LEAST = 0.005  # nats
 _COLUMNS = 16  # of a picture
 
 
-def state_table(grammar: PCFG, label: str, source: str) -> pd.DataFrame:
+def state_table(grammar: pcfg.PCFG, label: str, source: str) -> pd.DataFrame:
     """The probability of each right-hand side, over projected labels, in each state of a projected label.
 
     Rows are called by the symbol and its share of the label's expected occurrences. Columns are labels, or
     the words of a terminal, in quotes. Raises GrammarError for a label that has no states.
     """
-    names, above = np.unique(projected_names(grammar), return_inverse=True)
+    names, above = np.unique(projection.projected_names(grammar), return_inverse=True)
     labels = names[above]
     rows = np.flatnonzero(labels == label)
     symbols = [grammar.symbols[row] for row in rows]
@@ -253,11 +250,11 @@ def state_table(grammar: PCFG, label: str, source: str) -> pd.DataFrame:
         )
         raise GrammarError(message, source=source, remedy=remedy)
     groups = {
-        terminal: () if is_unknown(terminal) else words
+        terminal: () if unknown_words.is_unknown(terminal) else words
         for terminal, words in grammar.class_members[1].items()
     }
     words = [_named(groups.get(terminal) or [terminal]) for terminal in grammar.terminals]
-    found: defaultdict[str, FloatArray] = defaultdict(lambda: np.zeros(len(rows)))
+    found: defaultdict[str, pcfg.FloatArray] = defaultdict(lambda: np.zeros(len(rows)))
     for children, parent, log_prob, *columns in (
         (labels, grammar.parent, grammar.log_prob, grammar.left, grammar.right),
         (labels, grammar.unary_parent, grammar.unary_log_prob, grammar.unary_child),
@@ -266,7 +263,7 @@ def state_table(grammar: PCFG, label: str, source: str) -> pd.DataFrame:
         for rule in np.flatnonzero(np.isin(parent, rows)):
             item = " ".join(children[column[rule]] for column in columns)
             found[item][rows == parent[rule]] += np.exp(log_prob[rule])
-    share = label_shares(grammar, above.astype(np.int32), len(names))[rows]
+    share = projection.label_shares(grammar, above.astype(np.int32), len(names))[rows]
     return pd.DataFrame(found, pd.MultiIndex.from_arrays([symbols, share], names=["state", "share"]))
 
 
@@ -301,10 +298,10 @@ def draw_states(tables: dict[str, pd.DataFrame], form: str) -> bytes:
     return draw_table(values, (names, columns), texts, ("", "", "probability"), form, (4.0, 2.0))
 
 
-def _of_label(table: pd.DataFrame) -> FloatArray:
+def _of_label(table: pd.DataFrame) -> pcfg.FloatArray:
     return np.asarray(table.index.get_level_values("share") @ table.to_numpy())
 
 
 def _named(words: Sequence[str]) -> str:
     more = f" +{len(words) - _NAMED}" if len(words) > _NAMED else ""
-    return " ".join(map(quote, words[:_NAMED])) + more
+    return " ".join(map(rules.quote, words[:_NAMED])) + more

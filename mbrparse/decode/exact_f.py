@@ -25,10 +25,9 @@ from mbrparse.charts.kernel import kernel
 from mbrparse.charts.packed_forest import ONE, Forest, Index, forest_cell
 from mbrparse.charts.rule_tables import Ints
 from mbrparse.charts.spans import cell_of
+from mbrparse.decode import span_posteriors, trees
 from mbrparse.decode.objectives import Item, Objective
 from mbrparse.decode.span_decoders import TIE, best_preterminals
-from mbrparse.decode.span_posteriors import Posteriors, continuations
-from mbrparse.decode.trees import Decoded
 from mbrparse.errors import ObjectiveError
 from mbrparse.grammar.pcfg import FloatArray
 
@@ -120,15 +119,15 @@ class ExactFDecoder:
         self._charts = charts
         self._objectives = objectives
         self._root = root
-        self._counted = ~continuations(charts.labels)[charts.label]
+        self._counted = ~span_posteriors.continuations(charts.labels)[charts.label]
 
-    def decode(self, chart: Chart, posteriors: Posteriors) -> list[Decoded]:
+    def decode(self, chart: Chart, posteriors: span_posteriors.Posteriors) -> list[trees.Decoded]:
         """The best trees; raises ChartOverflowError or MemoryError where memory does not suffice."""
         preterminals = best_preterminals(posteriors)
         expected = posteriors.expected_nary_constituents()
         if chart.length == 1:
             # No constituent on either side: all agrees.
-            return [Decoded([], preterminals, 1.0, constituents=expected) for _ in self._objectives]
+            return [trees.Decoded([], preterminals, 1.0, constituents=expected) for _ in self._objectives]
         sizes, length = np.arange(1, chart.length), chart.length
         starts, ends, label_ids, g = size_posteriors(chart, self._charts, self._counted)
         # [span, |T| - 1]: what a labelled span gains in trees of that size.
@@ -155,7 +154,7 @@ class ExactFDecoder:
                     chosen = int(np.argmax(worth[here] >= worth[here].max() * (1 - TIE)))
                     label = self._charts.labels[label_ids[here][chosen]]
                 spans.append((start, end, label))
-            decoded.append(Decoded(spans, preterminals, score, constituents=expected))
+            decoded.append(trees.Decoded(spans, preterminals, score, constituents=expected))
         return decoded
 
 

@@ -14,8 +14,7 @@ import numpy.typing as npt
 
 from mbrparse.charts.spans import SpanEntries, SpanSummary, cell_of, rows, summarize_entries, word_cells
 from mbrparse.errors import PosteriorsError
-from mbrparse.grammar.pcfg import PCFG, FloatArray, Grammar, IntArray
-from mbrparse.grammar.projection import expected_symbols
+from mbrparse.grammar import pcfg, projection
 from mbrparse.treebank.labels import JOIN, is_continuation_label, project
 
 if TYPE_CHECKING:
@@ -31,7 +30,7 @@ class SentenceChart(Protocol):
     """
 
     length: int
-    terminal_ids: IntArray
+    terminal_ids: pcfg.IntArray
 
     def span_summary(self) -> SpanSummary: ...
 
@@ -56,7 +55,7 @@ class Counts(Protocol):
         """How many of ``k`` constituents of a label over a span are expected to be right."""
         ...
 
-    def brackets(self, n_cells: int, most: int, nary: bool) -> FloatArray:
+    def brackets(self, n_cells: int, most: int, nary: bool) -> pcfg.FloatArray:
         """[most, cell]: the probabilities of one constituent at least over each span, of two, and so on."""
         ...
 
@@ -84,7 +83,7 @@ class Posteriors:
         spans: Callable[[], SpanSummary],
         entries: Callable[[], SpanEntries],
         tie: float = 1e-9,
-        consistent: Callable[[], FloatArray] | None = None,
+        consistent: Callable[[], pcfg.FloatArray] | None = None,
         counts: Callable[[], Counts | None] | None = None,
         chains: Chains | None = None,
     ) -> None:
@@ -97,7 +96,7 @@ class Posteriors:
         self._consistent_of = consistent
         self._counts_of = counts
         self._chains = chains
-        self._brackets: dict[bool, FloatArray] = {}
+        self._brackets: dict[bool, pcfg.FloatArray] = {}
 
     @classmethod
     def of_entries(
@@ -106,7 +105,7 @@ class Posteriors:
         labels: tuple[str, ...],
         entries: SpanEntries,
         tie: float = 1e-9,
-        consistent: FloatArray | None = None,
+        consistent: pcfg.FloatArray | None = None,
         counts: Counts | None = None,
         chains: Chains | None = None,
     ) -> Posteriors:
@@ -128,7 +127,7 @@ class Posteriors:
         return self._entries_of()
 
     @cached_property
-    def consistent(self) -> FloatArray:
+    def consistent(self) -> pcfg.FloatArray:
         """c by cell: the probability that no constituent of the true n-ary tree crosses the span.
 
         Continuations are no constituents. Raises PosteriorsError where only posteriors of spans are known,
@@ -247,7 +246,7 @@ class Posteriors:
             return float(self.brackets(1)[0, cell])
         return float(self._over_one[start] if end - start == 1 else self.spans.total[cell])
 
-    def brackets(self, most: int, nary: bool = False) -> FloatArray:
+    def brackets(self, most: int, nary: bool = False) -> pcfg.FloatArray:
         """[most, cell]: the probabilities of one constituent at least over each span, of two, and so on.
 
         Over one terminal preterminals are none; with ``nary`` continuations are none.
@@ -257,7 +256,7 @@ class Posteriors:
             known = self._brackets[nary] = self._brackets_of(most, nary)
         return known[:most]
 
-    def _brackets_of(self, most: int, nary: bool) -> FloatArray:
+    def _brackets_of(self, most: int, nary: bool) -> pcfg.FloatArray:
         if self._counts is not None:
             return self._counts.brackets(self.length * (self.length + 1) // 2, most, nary)
         if nary:
@@ -280,7 +279,7 @@ class Posteriors:
             )
 
     @cached_property
-    def _over_one(self) -> FloatArray:
+    def _over_one(self) -> pcfg.FloatArray:
         """By terminal, the expected number of constituents over it alone."""
         entries = self.entries
         single = entries.ends - entries.starts == 1
@@ -351,21 +350,21 @@ class LabelOrder:
     width: Mapping[str, float]
 
     @classmethod
-    def of(cls, grammar: Grammar) -> LabelOrder | None:
+    def of(cls, grammar: pcfg.Grammar) -> LabelOrder | None:
         """That of a grammar, or of several together; None where none has unary rules."""
         members = getattr(grammar, "members", (grammar,))
         orders = [cls.of_grammar(one.pcfg) for one in members if one.pcfg.has_unaries]
         return reduce(cls.joined, orders) if orders else None
 
     @classmethod
-    def of_grammar(cls, grammar: PCFG) -> LabelOrder:
+    def of_grammar(cls, grammar: pcfg.PCFG) -> LabelOrder:
         """By the expected numbers of pairs in its chains of unary rules."""
         from scipy.sparse import coo_array
 
         parent, child, p = grammar.unary_parent, grammar.unary_child, np.exp(grammar.unary_log_prob)
         size = (len(grammar.symbols),) * 2
         rules = coo_array((p, (parent, child)), size).tocsr()
-        chains = coo_array((expected_symbols(grammar)[parent] * p, (parent, child)), size).tocsr()
+        chains = coo_array((projection.expected_symbols(grammar)[parent] * p, (parent, child)), size).tocsr()
         names = [project(symbol) for symbol in grammar.symbols]
         above: defaultdict[tuple[str, str], float] = defaultdict(float)
         for _ in range(_LONGEST):

@@ -38,10 +38,9 @@ import numpy as np
 import numpy.typing as npt
 
 from mbrparse.errors import GrammarError
+from mbrparse.grammar import grammar_formats, rules
 from mbrparse.grammar.dop_treebank import NO_CHILD, AddressedTreebank
-from mbrparse.grammar.grammar_formats import write_bitpar_rows
 from mbrparse.grammar.pcfg import PCFG, FloatArray, IntArray, Kind
-from mbrparse.grammar.rules import Rule, quote
 
 #: The least weight: fragments that are rarer among their label's count as so rare. Products of four
 #: are numbers still, whatever the treebank's number of fragments.
@@ -197,11 +196,11 @@ class DopGrammar:
         )
 
 
-def reduced_rules(grammar: DopGrammar) -> Iterator[tuple[Rule, float]]:
+def reduced_rules(grammar: DopGrammar) -> Iterator[tuple[rules.Rule, float]]:
     """The rules and their probabilities: first those of addresses, in their order, then those of labels."""
     treebank, fragments = grammar.treebank, grammar.fragments
     labels = [treebank.labels[label] for label in fragments.label]
-    terminals = list(map(quote, treebank.terminals))
+    terminals = list(map(rules.quote, treebank.terminals))
     names = [f"{label}~{address}" for address, label in enumerate(labels, start=1)]
     keep, cut, is_cut = fragments.keep.tolist(), fragments.cut.tolist(), fragments.is_cut.tolist()
 
@@ -215,7 +214,7 @@ def reduced_rules(grammar: DopGrammar) -> Iterator[tuple[Rule, float]]:
     inner = np.concatenate([fragments.left, fragments.right])
     # No rule leads to the symbol of an address that is no child.
     used = np.isin(np.arange(len(labels)), inner[(inner >= 0) & (inner != NO_CHILD)]).tolist()
-    merged: dict[Rule, float] = {}
+    merged: dict[rules.Rule, float] = {}
     rows = zip(fragments.left.tolist(), fragments.right.tolist(), fragments.up.tolist(), strict=True)
     for address, (left, right, up) in enumerate(rows):
         if is_cut[address]:
@@ -223,9 +222,9 @@ def reduced_rules(grammar: DopGrammar) -> Iterator[tuple[Rule, float]]:
         for chosen in itertools.product(*(ways(child) for child in (left, right) if child != NO_CHILD)):
             children, shares = zip(*chosen, strict=True)
             if used[address]:
-                yield Rule(names[address], children), math.prod(shares)
+                yield rules.Rule(names[address], children), math.prod(shares)
             if up > 0:
-                rule = Rule(labels[address], children)
+                rule = rules.Rule(labels[address], children)
                 merged[rule] = merged.get(rule, 0.0) + math.prod(shares, start=up)
     yield from merged.items()
 
@@ -237,6 +236,6 @@ def write_reduction(treebank: AddressedTreebank, rules_path: str, lexicon_path: 
     """
     if root in treebank.labels:
         raise GrammarError(f"the grammar has a symbol {root} already", remedy="choose another with `root`")
-    starts = ((Rule(root, (name,)), count) for name, count in sorted(treebank.start.items()))
+    starts = ((rules.Rule(root, (name,)), count) for name, count in sorted(treebank.start.items()))
     rows = [*starts, *reduced_rules(DopGrammar.of_treebank(treebank))]
-    write_bitpar_rows(rows, rules_path, lexicon_path, root)
+    grammar_formats.write_bitpar_rows(rows, rules_path, lexicon_path, root)

@@ -32,21 +32,9 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from mbrparse.errors import GrammarError, shortened
-from mbrparse.files import atomic_outputs, open_output, source_name
+from mbrparse import errors, files
+from mbrparse.grammar import pcfg, rules, unknown_words
 from mbrparse.grammar.fields import DOP_MAGIC, HeaderReader, format_number, is_whole, read_number
-from mbrparse.grammar.pcfg import FloatArray, IntArray
-from mbrparse.grammar.rules import (
-    Rule,
-    RuleSet,
-    TerminalKind,
-    checked_children,
-    is_terminal,
-    quote,
-    relative_frequencies,
-    unquote,
-)
-from mbrparse.grammar.unknown_words import Collins, UnknownWords, model_lines
 from mbrparse.treebank.corpora.reading import SourceTree
 from mbrparse.treebank.labels import escape
 
@@ -66,21 +54,21 @@ class AddressedTreebank:
     counts the labels of roots. ``max_depth`` bounds fragments (None: all of them).
     """
 
-    terminal_kind: TerminalKind
+    terminal_kind: rules.TerminalKind
     weighting: Weighting
     max_depth: int | None
     start: dict[str, float]
     labels: tuple[str, ...]
     terminals: tuple[str, ...]
-    label: IntArray
-    left: IntArray
-    right: IntArray
-    count: FloatArray
-    unknown: UnknownWords | None = None
+    label: pcfg.IntArray
+    left: pcfg.IntArray
+    right: pcfg.IntArray
+    count: pcfg.FloatArray
+    unknown: unknown_words.UnknownWords | None = None
 
     def __post_init__(self) -> None:
         if self.max_depth is not None and self.max_depth < 1:
-            raise GrammarError(f"the depth of fragments is 1 or more, not {self.max_depth}")
+            raise errors.GrammarError(f"the depth of fragments is 1 or more, not {self.max_depth}")
 
     @property
     def trees(self) -> float:
@@ -101,26 +89,26 @@ class AddressedTreebank:
             heights.append(1 + max((heights[child] for child in children if child >= 0), default=0))
         return self.max_depth if self.max_depth is not None and self.max_depth < max(heights) else None
 
-    def treebank_rules(self, names: Sequence[str] | None = None) -> RuleSet:
+    def treebank_rules(self, names: Sequence[str] | None = None) -> rules.RuleSet:
         """The PCFG of the same trees: relative frequencies of their nodes' rules.
 
         ``names`` are those of the labels; by default their own.
         """
         name_of = dict(zip(self.labels, self.labels if names is None else names, strict=True))
         labels = [name_of[self.labels[label]] for label in self.label.tolist()]
-        terminals = list(map(quote, self.terminals))
-        counts: dict[Rule, float] = {}
+        terminals = list(map(rules.quote, self.terminals))
+        counts: dict[rules.Rule, float] = {}
         for parent, (_, children, count) in zip(labels, self.rows(), strict=True):
             named = (terminals[~child] if child < 0 else labels[child] for child in children)
-            rule = Rule(parent, tuple(named))
+            rule = rules.Rule(parent, tuple(named))
             counts[rule] = counts.get(rule, 0.0) + count
         start = {name_of[label]: count for label, count in self.start.items()}
-        return relative_frequencies(self.terminal_kind, start, counts)
+        return rules.relative_frequencies(self.terminal_kind, start, counts)
 
 
 def address_trees(
     trees: Iterable[SourceTree],
-    terminal_kind: TerminalKind,
+    terminal_kind: rules.TerminalKind,
     weighting: Weighting = "plain",
     max_depth: int | None = None,
 ) -> AddressedTreebank:
@@ -152,8 +140,8 @@ def address_trees(
         done: list[int] = []
         for node in reversed(list(source.tree.preorder())):
             if node.children or node is source.tree:
-                if len(checked_children(node, source)) == 1:
-                    raise GrammarError(
+                if len(rules.checked_children(node, source)) == 1:
+                    raise errors.GrammarError(
                         f"{node.label} is a unary node, which fragments of binary trees have no place for",
                         source=source.source,
                         line=source.line,
@@ -165,7 +153,7 @@ def address_trees(
             else:
                 done.append(terminal(node.tag))
     if not start:
-        raise GrammarError("no trees to train on", remedy="give binarized trees: mbrparse binarize")
+        raise errors.GrammarError("no trees to train on", remedy="give binarized trees: mbrparse binarize")
     count = np.bincount(nodes).astype(np.float64)
     columns = addresses_of(addresses, list(terminals))
     return AddressedTreebank(terminal_kind, weighting, max_depth, dict(start), *columns, count)
@@ -173,7 +161,7 @@ def address_trees(
 
 def addresses_of(
     rows: Iterable[tuple[str, int, int]], terminals: Sequence[str]
-) -> tuple[tuple[str, ...], tuple[str, ...], IntArray, IntArray, IntArray]:
+) -> tuple[tuple[str, ...], tuple[str, ...], pcfg.IntArray, pcfg.IntArray, pcfg.IntArray]:
     """Labels and terminals in text order, and the arrays of addresses that are given by their names."""
     names, left, right = zip(*rows, strict=True)
     labels, ordered = tuple(sorted(set(names))), tuple(sorted(terminals))
@@ -181,7 +169,7 @@ def addresses_of(
     places = {name: position for position, name in enumerate(ordered)}
     renumbered = np.array([places[name] for name in terminals], np.int32)
 
-    def children(values: Sequence[int]) -> IntArray:
+    def children(values: Sequence[int]) -> pcfg.IntArray:
         codes = np.array(values, np.int32)
         leaves = codes < 0
         codes[leaves] = ~renumbered[~codes[leaves]]
@@ -196,17 +184,17 @@ VERSION = 1
 
 def write_treebank(treebank: AddressedTreebank, path: str | Path) -> None:
     """Write a DOP grammar (``-``: standard output), complete or not at all, with its tagger beside it."""
-    names = list(map(quote, treebank.terminals))
-    with atomic_outputs():
-        if isinstance(treebank.unknown, Collins) and treebank.unknown.tagger is not None:
+    names = list(map(rules.quote, treebank.terminals))
+    with files.atomic_outputs():
+        if isinstance(treebank.unknown, unknown_words.Collins) and treebank.unknown.tagger is not None:
             treebank.unknown.tagger.write(path)
-        with open_output(path) as stream:
+        with files.open_output(path) as stream:
             stream.write(f"{DOP_MAGIC} {VERSION}\nterminals {treebank.terminal_kind}\n")
             stream.write(f"weights {treebank.weighting}\n")
             if treebank.max_depth is not None:
                 stream.write(f"max-depth {treebank.max_depth}\n")
             if treebank.unknown is not None:
-                stream.writelines(model_lines(treebank.unknown))
+                stream.writelines(unknown_words.model_lines(treebank.unknown))
             for name, count in sorted(treebank.start.items()):
                 stream.write(f"start {name} {format_number(count)}\n")
             stream.write(f"addresses {len(treebank.count)}\n")
@@ -218,7 +206,7 @@ def write_treebank(treebank: AddressedTreebank, path: str | Path) -> None:
 
 def read_treebank(lines: Iterable[str], path: str | Path) -> AddressedTreebank:
     """Read a DOP grammar from the lines of a file; raises GrammarError with line and remedy."""
-    return _TreebankReader(source_name(path), "addresses").read(lines)
+    return _TreebankReader(files.source_name(path), "addresses").read(lines)
 
 
 class _TreebankReader(HeaderReader):
@@ -259,7 +247,7 @@ class _TreebankReader(HeaderReader):
         return AddressedTreebank(kind, weighting, depth, start, *columns, np.array(self._counts_of), unknown)
 
     def _address(self, fields: list[str]) -> None:
-        if not 3 <= len(fields) <= 4 or is_terminal(fields[1]):
+        if not 3 <= len(fields) <= 4 or rules.is_terminal(fields[1]):
             raise self.error("not an address", "addresses read: COUNT LABEL CHILD CHILD")
         children = [self._child(text) for text in fields[2:]]
         if len(children) == 1 and children[0] >= 0:
@@ -268,14 +256,14 @@ class _TreebankReader(HeaderReader):
         self._counts_of.append(self._count(fields[0]))
 
     def _child(self, text: str) -> int:
-        if is_terminal(text):
-            return ~self._terminals.setdefault(unquote(text), len(self._terminals))
+        if rules.is_terminal(text):
+            return ~self._terminals.setdefault(rules.unquote(text), len(self._terminals))
         if not is_whole(text) or not 0 < int(text) <= len(self._rows):
-            raise self.error(f"child {shortened(text)!r} is no terminal and no earlier address")
+            raise self.error(f"child {errors.shortened(text)!r} is no terminal and no earlier address")
         return int(text) - 1
 
     def _count(self, text: str) -> float:
         number = read_number(text)
         if not number:
-            raise self.error(f"{shortened(text)!r} is not a count above 0")
+            raise self.error(f"{errors.shortened(text)!r} is not a count above 0")
         return number

@@ -33,12 +33,11 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from mbrparse.arguments import checked
+from mbrparse import arguments, files
 from mbrparse.errors import GrammarError
-from mbrparse.files import atomic_outputs, open_output, read_lines, source_name
+from mbrparse.grammar import pcfg
 from mbrparse.grammar.fields import DOP_MAGIC, HeaderReader, fields_of, format_number
 from mbrparse.grammar.grammar_formats import is_nltk, read_nltk, rules_of_nltk
-from mbrparse.grammar.pcfg import PCFG, Grammar
 from mbrparse.grammar.rules import SUM_TOLERANCE, Rule, RuleSet, Weight, binary_rules, is_terminal, unquote
 from mbrparse.grammar.tagger import Tagger
 from mbrparse.grammar.unknown_words import Collins, UnknownWords, is_unknown, model_lines
@@ -56,10 +55,10 @@ VERSION = 1
 _Row = tuple[Rule, float, float]
 
 
-@checked
+@arguments.checked
 def read_grammar(
     path: str | Path, *, normalize: bool = False, start: str | None = None, log: Log = no_log
-) -> PCFG:
+) -> pcfg.PCFG:
     """Read a grammar file, with the tagger beside it if it has one (``-``: standard input).
 
     The file is mbrparse's, or a grammar in NLTK's format (``S -> NP VP [1.0]``), whose longer rules are
@@ -83,13 +82,13 @@ def read_grammar(
     GrammarError
         It is no grammar, or one that charts cannot be computed with; with file, line and remedy.
     """
-    return _pcfg(_rules("".join(read_lines(path)), path, normalize, start, log), path, log)
+    return _pcfg(_rules("".join(files.read_lines(path)), path, normalize, start, log), path, log)
 
 
-@checked
+@arguments.checked
 def grammar(
     source: str | Path | nltk.CFG | nltk.PCFG, *, normalize: bool = False, start: str | None = None
-) -> PCFG:
+) -> pcfg.PCFG:
     """A grammar of a text of rules, of a file, or of an ``nltk.PCFG`` or ``nltk.CFG``.
 
     A text is in NLTK's format or in mbrparse's; rules of three children or more are binarized. ``normalize``
@@ -110,12 +109,12 @@ def grammar(
     raise GrammarError(f"a {type(source).__name__}, not a grammar", remedy=remedy)
 
 
-@checked
+@arguments.checked
 def read_any_grammar(
     path: str | Path, *, normalize: bool = False, start: str | None = None, log: Log = no_log
-) -> Grammar:
+) -> pcfg.Grammar:
     """Read a grammar file of any kind, a PCFG's or a DOP grammar's; raises as ``read_grammar``."""
-    content = _content("".join(read_lines(path)), path, normalize, start, log)
+    content = _content("".join(files.read_lines(path)), path, normalize, start, log)
     if isinstance(content, RuleSet):
         return _pcfg(content, path, log)
     from mbrparse.grammar.dop_grammar import DopGrammar
@@ -137,7 +136,7 @@ def read_rules(
 
     Raises as ``read_grammar``.
     """
-    rules = _rules("".join(read_lines(path)), path, normalize, start, log)
+    rules = _rules("".join(files.read_lines(path)), path, normalize, start, log)
     return replace(rules, unknown=_with_tagger(rules.unknown, path)) if tagger else rules
 
 
@@ -145,7 +144,7 @@ def read_rules_or_treebank(
     path: str | Path, *, normalize: bool = False, start: str | None = None, log: Log = no_log
 ) -> RuleSet | AddressedTreebank:
     """What a grammar file of any kind holds; raises as ``read_grammar``."""
-    return _content("".join(read_lines(path)), path, normalize, start, log)
+    return _content("".join(files.read_lines(path)), path, normalize, start, log)
 
 
 def _content(
@@ -153,7 +152,7 @@ def _content(
 ) -> RuleSet | AddressedTreebank:
     """What the text of a grammar file holds, checked."""
     first = next(filter(fields_of, io.StringIO(text)), "")
-    begin, source = fields_of(first), source_name(path)
+    begin, source = fields_of(first), files.source_name(path)
     if begin[:1] == [DOP_MAGIC]:
         from mbrparse.grammar.dop_treebank import read_treebank
 
@@ -181,7 +180,7 @@ def _rules(text: str, path: str | Path, normalize: bool, start: str | None, log:
     if not isinstance(content, RuleSet):
         raise GrammarError(
             "a DOP grammar, whose rules are not written out; this needs a PCFG",
-            source=source_name(path),
+            source=files.source_name(path),
             line=1,
             remedy="mbrparse train --method counting makes one; parse, posteriors, grammar info and "
             "grammar convert --to bitpar take DOP grammars",
@@ -189,11 +188,11 @@ def _rules(text: str, path: str | Path, normalize: bool, start: str | None, log:
     return content
 
 
-def _pcfg(rules: RuleSet, path: str | Path, log: Log) -> PCFG:
+def _pcfg(rules: RuleSet, path: str | Path, log: Log) -> pcfg.PCFG:
     if rules.unknown is not None:
         rules = replace(rules, unknown=_with_tagger(rules.unknown, path))
         _note_unlisted(rules.unknown, map(unquote, filter(is_terminal, rules.table.names)), path, log)
-    return PCFG.from_rules(binary_rules(rules, log))
+    return pcfg.PCFG.from_rules(binary_rules(rules, log))
 
 
 def _with_tagger(unknown: UnknownWords | None, path: str | Path) -> UnknownWords | None:
@@ -207,8 +206,8 @@ def _note_unlisted(model: UnknownWords | None, terminals: Iterable[str], path: s
     """Tell of a grammar that was written when the rare words of training were not listed."""
     if model is not None and not model.words and any(map(is_unknown, terminals)):
         log(
-            f"{source_name(path)}: it does not list its rare words, so each has the probability of its whole "
-            "class: train again"
+            f"{files.source_name(path)}: it does not list its rare words, so each has the probability of its "
+            "whole class: train again"
         )
 
 
@@ -217,10 +216,10 @@ def write_rules(rules: RuleSet, path: str | Path) -> None:
 
     Its tagger, if any, is written beside it, and first, so that no grammar file lacks its tagger.
     """
-    with atomic_outputs():
+    with files.atomic_outputs():
         if isinstance(rules.unknown, Collins) and rules.unknown.tagger is not None:
             rules.unknown.tagger.write(path)
-        with open_output(path) as stream:
+        with files.open_output(path) as stream:
             stream.write(f"{MAGIC} {VERSION}\nterminals {rules.terminal_kind}\n")
             if rules.unknown is not None:
                 stream.writelines(model_lines(rules.unknown))
@@ -300,15 +299,15 @@ class _GrammarReader(HeaderReader):
         return completed
 
 
-def known_rules(grammar: Grammar) -> RuleSet:
+def known_rules(grammar: pcfg.Grammar) -> RuleSet:
     """The rules that a PCFG was made of; raises GrammarError for a grammar that was made of none."""
-    if not isinstance(grammar, PCFG) or grammar.rules is None:
+    if not isinstance(grammar, pcfg.PCFG) or grammar.rules is None:
         raise GrammarError("the rules of this grammar are not known", remedy="train it, or read it, here")
     return grammar.rules
 
 
-@checked
-def write_grammar(grammar: Grammar, path: str | Path) -> None:
+@arguments.checked
+def write_grammar(grammar: pcfg.Grammar, path: str | Path) -> None:
     """Write a grammar file (``-``: standard output), complete or not at all, with its tagger beside it.
 
     Raises FileError, and GrammarError for a grammar that was not made of rules.

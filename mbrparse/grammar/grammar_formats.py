@@ -21,7 +21,7 @@ from typing import Any
 
 from mbrparse.errors import GrammarError, shortened
 from mbrparse.files import atomic_outputs, open_output, read_lines, source_name
-from mbrparse.grammar.fields import FieldsReader, format_number, read_number, split_at_blanks
+from mbrparse.grammar import fields, unaries
 from mbrparse.grammar.rules import (
     SUM_TOLERANCE,
     Rule,
@@ -33,7 +33,6 @@ from mbrparse.grammar.rules import (
     relative_frequencies,
     unquote,
 )
-from mbrparse.grammar.unaries import components
 from mbrparse.log import Log, counted, no_log
 
 ROOT = "ROOT"
@@ -46,9 +45,9 @@ def read_bitpar(rules_path: str | Path, lexicon_path: str | Path, root: str = RO
     an only child is then a preterminal (``NP -> PRP``, ``PRP -> 'PRP'``), as in counted grammars.
     """
     lexicon: defaultdict[Rule, float] = defaultdict(float)
-    reader = FieldsReader(source_name(lexicon_path))
+    reader = fields.FieldsReader(source_name(lexicon_path))
     for reader.line, line in enumerate(read_lines(lexicon_path), start=1):
-        word, *pairs = split_at_blanks(line) or [""]
+        word, *pairs = fields.split_at_blanks(line) or [""]
         if word and (not pairs or len(pairs) % 2):
             raise reader.error("not a lexicon line", "WORD TAG COUNT ...")
         for tag, count in zip(pairs[::2], pairs[1::2], strict=True):
@@ -60,9 +59,9 @@ def read_bitpar(rules_path: str | Path, lexicon_path: str | Path, root: str = RO
         return quote(symbol) if tags and symbol in preterminals else symbol
 
     counts: defaultdict[Rule, float] = defaultdict(float)
-    reader = FieldsReader(source_name(rules_path))
+    reader = fields.FieldsReader(source_name(rules_path))
     for reader.line, line in enumerate(read_lines(rules_path), start=1):
-        match split_at_blanks(line):
+        match fields.split_at_blanks(line):
             case []:
                 continue
             case [count, parent, *children] if children:
@@ -109,7 +108,7 @@ def write_bitpar_rows(
             raise GrammarError(f"{terminal} is both terminal and nonterminal, which bitpar's form cannot say")
     with atomic_outputs(), open_output(rules_path) as stream, open_output(lexicon_path) as lexicon_stream:
         for rule, value in rows:
-            number = format_number(value)
+            number = fields.format_number(value)
             if len(rule.children) == 1 and is_terminal(rule.children[0]):
                 lexicon.setdefault(unquote(rule.children[0]), []).append((rule.parent, number))
             else:
@@ -218,7 +217,7 @@ def _rules_of(text: str) -> Iterator[tuple[Rule, float | None]]:
         elif probability is not None:
             raise ValueError(f"{shortened(token)} where a | is due")
         elif token[0] == "[":
-            parts = [read_number(part.strip()) for part in token[1:-1].split("/")]
+            parts = [fields.read_number(part.strip()) for part in token[1:-1].split("/")]
             if None in parts or len(parts) > 2 or parts[1:] == [0]:
                 raise ValueError(f"{shortened(token)} is not the probability of a right-hand side")
             probability = (parts[0] or 0.0) / (parts[-1] or 1.0) if parts[1:] else parts[0]
@@ -333,7 +332,7 @@ def _without_empty_rules(rules: RuleSet, source: str, lines: Mapping[str, int], 
             below[rule.parent] |= dict.fromkeys(rule.children, 1.0)
             vanishing[rule.parent].append(rule)
     empty: dict[str, float] = {}
-    for name, *others in components(below):
+    for name, *others in unaries.components(below):
         if others or name in below[name]:
             what = f"{name} may be empty in ways that contain {name} itself"
             remedy = "take one of the empty rules out"

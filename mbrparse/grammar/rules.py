@@ -18,11 +18,9 @@ import numpy as np
 import numpy.typing as npt
 
 from mbrparse.errors import GrammarError, LabelError, did_you_mean, shortened
-from mbrparse.grammar.unaries import check_unary_rules
-from mbrparse.grammar.unknown_words import UnknownWords
+from mbrparse.grammar import unaries, unknown_words
 from mbrparse.log import Log, counted, no_log
-from mbrparse.treebank.labels import SIBLING, Symbol, escape, parse_label, project
-from mbrparse.treebank.tree import Tree
+from mbrparse.treebank import labels, tree
 
 if TYPE_CHECKING:
     from mbrparse.treebank.corpora.reading import SourceTree
@@ -83,7 +81,7 @@ class RuleSet:
     terminal_kind: TerminalKind
     start: dict[str, Weight]
     rules: dict[Rule, Weight]
-    unknown: UnknownWords | None = None
+    unknown: unknown_words.UnknownWords | None = None
 
     @cached_property
     def table(self) -> RuleTable:
@@ -118,9 +116,9 @@ class RuleSet:
         sizes = np.bincount(parent, minlength=len(names))
         for place in np.flatnonzero(sizes).tolist():
             try:
-                project(names[place])
+                labels.project(names[place])
             except LabelError as error:
-                remedy = f"call it otherwise: {escape(names[place])}, say"
+                remedy = f"call it otherwise: {labels.escape(names[place])}, say"
                 raise GrammarError(
                     error.message, source=source, line=line_of(names[place]), remedy=remedy
                 ) from None
@@ -148,7 +146,7 @@ class RuleSet:
         columns = (parent[single], children[single, 0], probability[single])
         for above, below, mass in zip(*(column.tolist() for column in columns), strict=True):
             unary.setdefault(names[above], {})[names[below]] = mass
-        check_unary_rules(unary, dict(zip(names, others, strict=True)), str, source)
+        unaries.check_unary_rules(unary, dict(zip(names, others, strict=True)), str, source)
 
     @property
     def unreached(self) -> list[str]:
@@ -243,7 +241,7 @@ def text_order(name: str) -> tuple[str, bool]:
     return (unquote(name), True) if is_terminal(name) else (name, False)
 
 
-def checked_children(node: Tree, place: SourceTree, nary: bool = False) -> tuple[Tree, ...]:
+def checked_children(node: tree.Tree, place: SourceTree, nary: bool = False) -> tuple[tree.Tree, ...]:
     """The children of a constituent; raises GrammarError where it is none of a binarized (or n-ary) tree."""
     children = node.children
     if len(children) > 0 and (nary or len(children) <= 2) and node.label and not is_terminal(node.label):
@@ -259,18 +257,18 @@ def checked_children(node: Tree, place: SourceTree, nary: bool = False) -> tuple
     )
 
 
-def rule_name(child: Tree, words: bool, children: int) -> str:
+def rule_name(child: tree.Tree, words: bool, children: int) -> str:
     """The name of one of a rule's ``children`` children: a leaf with a word, or alone, is a preterminal."""
     if child.children:
         return child.label
     if words and (children == 1 or child.word is not None):
-        return escape(child.label)
-    return escape(child.tag) if children == 1 else quote(child.tag)
+        return labels.escape(child.label)
+    return labels.escape(child.tag) if children == 1 else quote(child.tag)
 
 
 def projected_labels(names: Iterable[str]) -> list[str]:
     """The projected label of each symbol; a terminal's is the terminal."""
-    return [unquote(name) if is_terminal(name) else project(name) for name in names]
+    return [unquote(name) if is_terminal(name) else labels.project(name) for name in names]
 
 
 def relative_frequencies(
@@ -351,9 +349,9 @@ def binary_rules(rules: RuleSet, log: Log = no_log) -> RuleSet:
 
 
 def _continuation(parent: str, children: tuple[str, ...]) -> str:
-    symbol = parse_label(parent)
-    siblings = tuple(SIBLING + escape(child) for child in children)
-    return str(Symbol(symbol.base, True, (*siblings, *symbol.annotations)))
+    symbol = labels.parse_label(parent)
+    siblings = tuple(labels.SIBLING + labels.escape(child) for child in children)
+    return str(labels.Symbol(symbol.base, True, (*siblings, *symbol.annotations)))
 
 
 def _add_rule(rules: dict[Rule, Weight], rule: Rule, weight: Weight) -> None:

@@ -16,8 +16,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from mbrparse.errors import FileError, GrammarError
-from mbrparse.files import STANDARD, is_file, open_output, read_lines
+from mbrparse import errors, files
 from mbrparse.treebank.labels import escape
 from mbrparse.treebank.tree import Tree, bracket_free
 
@@ -67,17 +66,17 @@ class Tagger:
     @classmethod
     def read(cls, grammar: str | Path, digest: str) -> Tagger:
         """Read the tagger beside a grammar's file, which names its digest; raises FileError, GrammarError."""
-        if str(grammar) == STANDARD:
-            raise GrammarError(
+        if str(grammar) == files.STANDARD:
+            raise errors.GrammarError(
                 "a grammar on standard input has no tagger beside it", remedy="give the grammar's file"
             )
         path = tagger_path(grammar)
-        wrong = partial(GrammarError, source=str(path), remedy=_TOGETHER)
+        wrong = partial(errors.GrammarError, source=str(path), remedy=_TOGETHER)
         try:
-            tagger = cls("".join(read_lines(path)))
-        except FileError as error:
+            tagger = cls("".join(files.read_lines(path)))
+        except errors.FileError as error:
             message = f"the tagger of {grammar}: {error.message}"
-            raise FileError(message, source=str(path), remedy=_TOGETHER) from None
+            raise errors.FileError(message, source=str(path), remedy=_TOGETHER) from None
         if tagger.digest != digest:
             raise wrong(f"not the tagger that {grammar} was trained with, or it was changed since")
         try:
@@ -88,13 +87,13 @@ class Tagger:
 
     def write(self, grammar: str | Path) -> None:
         """Write the tagger beside its grammar's file, complete or absent; GrammarError for a device."""
-        if not is_file(grammar):
-            raise GrammarError(
+        if not files.is_file(grammar):
+            raise errors.GrammarError(
                 "a tagger is written beside its grammar, which must be a file",
                 source=str(grammar),
                 remedy="give the name of a file",
             )
-        with open_output(tagger_path(grammar)) as stream:
+        with files.open_output(tagger_path(grammar)) as stream:
             stream.write(self.text)
 
     @cached_property

@@ -22,15 +22,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from mbrparse import errors, local_settings
 from mbrparse.decode.posteriors.posteriors_file import read_posteriors
-from mbrparse.errors import FileError
-from mbrparse.evaluate import tables
-from mbrparse.evaluate.align import BinarizedForm, Place
+from mbrparse.evaluate import align, tables
 from mbrparse.evaluate.compare.evaluation import EvaluationSettings, evaluate_files, file_sources
 from mbrparse.evaluate.counts import Comparison
 from mbrparse.evaluate.criteria import COVERAGE, DASH, MORE, PAPER, rates, totals
-from mbrparse.evaluate.report.pages import ReportOptions, write_report
-from mbrparse.evaluate.report.records import THRESHOLD
+from mbrparse.evaluate.report import pages, records
 from mbrparse.evaluate.significance import holm, significance
 from mbrparse.files import (
     atomic_outputs,
@@ -42,7 +40,6 @@ from mbrparse.files import (
 )
 from mbrparse.grid.cells import COMPARISON, COUNTS, CRITERIA, CellCounts, CellTrial, GridCell
 from mbrparse.jobs import Jobs, WorkerFunction, in_order, open_executor
-from mbrparse.local_settings import no_local_settings
 from mbrparse.log import Log, Progress, no_log, no_progress
 from mbrparse.program import program, signature
 from mbrparse.settings import check_files, check_settings, file_digest, load, save, settings_of
@@ -137,7 +134,7 @@ class Reproduction:
             if kept is None:
                 first = stages[done[0]][0][0]
                 message = "results, but no settings.json says of what"
-                raise FileError(message, source=str(first), remedy=_ANOTHER)
+                raise errors.FileError(message, source=str(first), remedy=_ANOTHER)
             written = load(path, dict[str, dict[str, str]], None, _ANOTHER)
             done = list(takewhile(written.__contains__, done))
             used = sorted(now.keys() & {"program", *done})
@@ -169,7 +166,7 @@ class Reproduction:
     def _parse(self) -> None:
         # What a page draws of posteriors; all would fill the disk.
         words = [f"--write-posteriors={path}" for path in self._posteriors]
-        self.cell.parse(*words, *[f"--least={THRESHOLD}"] * len(words))
+        self.cell.parse(*words, *[f"--least={records.THRESHOLD}"] * len(words))
 
     @cached_property
     def _settings(self) -> EvaluationSettings:
@@ -195,7 +192,7 @@ class Reproduction:
         gold, parses = file_sources(test, self.cell.parses, self._settings)
         given = {stage: " ".join(words) for stage, words in self.cell.options.items() if words}
         trained = sum(1 for _ in read_lines(self.cell.path("train.mrg")))
-        options = ReportOptions(
+        options = pages.ReportOptions(
             title=f"{objectives} on {Path(self.corpus).name}",
             about={
                 **({"command": self.command} if self.command else {}),
@@ -207,14 +204,14 @@ class Reproduction:
             posteriors=read_posteriors(self._posteriors[0]) if self._posteriors else None,
             in_one_file=True,
         )
-        write_report(gold, parses, self.page, self._settings, options)
+        pages.write_report(gold, parses, self.page, self._settings, options)
 
 
 def _is_nary(path: Path) -> bool:
-    form = BinarizedForm()
+    form = align.BinarizedForm()
     for line, tree, _ in read_parse_file(path):
         if tree is not None:
-            form.add(outline(tree), Place(str(path), line))
+            form.add(outline(tree), align.Place(str(path), line))
     return form.nary is not None
 
 
@@ -432,7 +429,7 @@ def panels(
     folder: Path, name: str, count: int, size: tuple[float, float], title: str, dpi: int = 130
 ) -> Iterator[tuple[Any, Any]]:
     """A figure and its panels side by side, written as NAME.svg and NAME.png when they are filled."""
-    with no_local_settings():
+    with local_settings.no_local_settings():
         import matplotlib as mpl
 
     mpl.use("Agg")

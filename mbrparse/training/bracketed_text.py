@@ -12,13 +12,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbrparse.grammar.pcfg import PCFG, IntArray
-from mbrparse.grammar.rules import TerminalKind
+from mbrparse.grammar import pcfg, rules
 from mbrparse.training.expectation_kernels import BracketedCorpus
+from mbrparse.treebank import labels, outlines
 from mbrparse.treebank.clean import clean
 from mbrparse.treebank.corpora.reading import SourceTree
-from mbrparse.treebank.labels import is_continuation_label
-from mbrparse.treebank.outlines import constituents
 
 Span = tuple[int, int]
 
@@ -36,7 +34,7 @@ class BracketedSentence(NamedTuple):
 
 
 def bracketed_sentences(
-    trees: Iterable[SourceTree], terminal_kind: TerminalKind, brackets: bool = True
+    trees: Iterable[SourceTree], terminal_kind: rules.TerminalKind, brackets: bool = True
 ) -> Iterator[BracketedSentence]:
     """Yield the sentences of trees with their brackets, or without; empty trees are passed over.
 
@@ -54,8 +52,8 @@ def bracketed_sentences(
             terminals = cleaned.tags() if terminal_kind == "tags" else cleaned.words()
             spans = frozenset(
                 (start, end)
-                for start, end, label in constituents(cleaned)
-                if brackets and end - start > 1 and not is_continuation_label(label)
+                for start, end, label in outlines.constituents(cleaned)
+                if brackets and end - start > 1 and not labels.is_continuation_label(label)
             )
             yield BracketedSentence(terminals, spans, source, line)
 
@@ -98,9 +96,9 @@ def listed_places(sentences: Sequence[BracketedSentence]) -> str:
     return places + (", ..." if len(sentences) > _NAMED else "")
 
 
-def encode_corpus(grammar: PCFG, sentences: Sequence[BracketedSentence]) -> BracketedCorpus:
+def encode_corpus(grammar: pcfg.PCFG, sentences: Sequence[BracketedSentence]) -> BracketedCorpus:
     """The arrays of sentences."""
-    words: list[IntArray] = [np.zeros(0, np.int32)]
+    words: list[pcfg.IntArray] = [np.zeros(0, np.int32)]
     chart_first, child_first, child_cell, first_cell, cells = [0], [0], [], [], []
     for sentence in sentences:
         words.append(grammar.encode(sentence.terminals))

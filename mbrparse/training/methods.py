@@ -7,13 +7,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Literal, overload
 
-from mbrparse.arguments import check_types, checked
-from mbrparse.errors import OptionsError
-from mbrparse.grammar.dop_grammar import DopGrammar
-from mbrparse.grammar.grammar_files import known_rules, read_grammar
-from mbrparse.grammar.pcfg import PCFG
+from mbrparse import arguments, errors
+from mbrparse.grammar import dop_grammar, grammar_files, pcfg, unknown_words
 from mbrparse.grammar.rules import TerminalKind
-from mbrparse.grammar.unknown_words import UnknownKind
 from mbrparse.training.count import train_by_counting, train_dop
 from mbrparse.treebank.brackets import AnyTree, any_trees, tokens_of
 from mbrparse.treebank.corpora.reading import SourceTree
@@ -30,7 +26,7 @@ _SETTINGS = {
     "split-merge": (*_WORDS, "cycles", "merge", "smooth", "seed"),
     "dop": (*_WORDS, "weights", "max_depth"),
 }
-_Unknown = UnknownKind | Literal["none"] | None
+_Unknown = unknown_words.UnknownKind | Literal["none"] | None
 
 
 _Trees = Iterable[AnyTree | Sequence[str] | None]
@@ -39,7 +35,7 @@ _Trees = Iterable[AnyTree | Sequence[str] | None]
 @overload
 def train(
     trees: _Trees, terminals: TerminalKind = "tags", *, method: Literal["dop"], **settings: Any
-) -> DopGrammar: ...
+) -> dop_grammar.DopGrammar: ...
 
 
 @overload
@@ -49,10 +45,10 @@ def train(
     *,
     method: Literal["counting", "inside-outside", "split-merge"] = "counting",
     **settings: Any,
-) -> PCFG: ...
+) -> pcfg.PCFG: ...
 
 
-@checked
+@arguments.checked
 def train(
     trees: _Trees,
     terminals: TerminalKind = "tags",
@@ -61,7 +57,7 @@ def train(
     unknown: _Unknown = None,
     rare: int | None = None,
     **settings: Any,
-) -> PCFG | DopGrammar:
+) -> pcfg.PCFG | dop_grammar.DopGrammar:
     """A grammar from trees, as ``mbrparse train`` makes it.
 
     Parameters
@@ -103,7 +99,7 @@ def train(
         name for name, value in asked.items() if value is not None and name not in _SETTINGS[method]
     ):
         listed = ", ".join(f"`{one}`" for one in _SETTINGS[method])
-        raise OptionsError(f"`{name}` is not for `method={method}`", remedy=f"it has {listed}")
+        raise errors.OptionsError(f"`{name}` is not for `method={method}`", remedy=f"it has {listed}")
     if unknown is None and terminals == "words":
         unknown = "signature"
     model = None if unknown == "none" else unknown
@@ -114,36 +110,36 @@ def train(
         if tree is not None
     ]
     if method == "dop":
-        return DopGrammar.of_treebank(train_dop(placed, terminals, model, rare, **settings))
+        return dop_grammar.DopGrammar.of_treebank(train_dop(placed, terminals, model, rare, **settings))
     if method == "split-merge":
         from mbrparse.training.split_merge import SplitMerge, train_trees
 
-        check_types("train", SplitMerge, settings)
+        arguments.check_types("train", SplitMerge, settings)
         how = SplitMerge(**{"seed": 0, **settings})
         rules = train_trees(placed, terminals, how, unknown=model is not None, rare=rare)
-        return PCFG.from_rules(rules)
+        return pcfg.PCFG.from_rules(rules)
     if flat:
         return _reestimated(placed, terminals, **settings)
-    return PCFG.from_rules(train_by_counting(placed, terminals, model, rare).rules)
+    return pcfg.PCFG.from_rules(train_by_counting(placed, terminals, model, rare).rules)
 
 
 def _flat(words: str | Sequence[str]) -> Tree:
     return Tree("S", [Tree(word) for word in (tokens_of(words) if isinstance(words, str) else words)])
 
 
-@checked
+@arguments.checked
 def _reestimated(
     trees: Sequence[SourceTree],
     terminals: TerminalKind,
-    init: PCFG | str | Path | None = None,
+    init: pcfg.PCFG | str | Path | None = None,
     **settings: Any,
-) -> PCFG:
+) -> pcfg.PCFG:
     from mbrparse.training import reestimation
     from mbrparse.training.bracketed_text import bracketed_sentences
 
-    check_types("train", reestimation.InsideOutside, settings)
+    arguments.check_types("train", reestimation.InsideOutside, settings)
     how = reestimation.InsideOutside(**settings)
-    given = read_grammar(init) if isinstance(init, (str, Path)) else init
+    given = grammar_files.read_grammar(init) if isinstance(init, (str, Path)) else init
     kind = terminals if given is None else given.terminal_kind
     longest = how.max_length or math.inf
     read = bracketed_sentences(trees, kind, how.brackets)
@@ -152,8 +148,8 @@ def _reestimated(
     if given is None:
         initial = reestimation.random_grammar(how.nonterminals, alphabet, how.seed, kind)
     else:
-        initial = known_rules(given)
+        initial = grammar_files.known_rules(given)
     trained = reestimation.train(initial, sentences, how)
     if trained.interrupted:
         raise KeyboardInterrupt
-    return PCFG.from_rules(trained.rules)
+    return pcfg.PCFG.from_rules(trained.rules)

@@ -21,9 +21,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mbrparse import files
 from mbrparse.errors import CorpusError, FileError, GrammarError, InputMismatchError
-from mbrparse.files import atomic_outputs
-from mbrparse.grammar.grammar_files import read_rules, write_rules
+from mbrparse.grammar import grammar_files
 from mbrparse.grammar.pcfg import PCFG, FloatArray, IntArray
 from mbrparse.grammar.rules import (
     Key,
@@ -38,13 +38,7 @@ from mbrparse.grammar.rules import (
 from mbrparse.jobs import Inline, Jobs, open_executor, share
 from mbrparse.log import Log, Progress, counted, no_log, no_progress
 from mbrparse.settings import Settings, digest, save
-from mbrparse.training import iterations
-from mbrparse.training.bracketed_text import (
-    BracketedSentence,
-    bracketed_sentences,
-    encode_corpus,
-    listed_places,
-)
+from mbrparse.training import bracketed_text, iterations
 from mbrparse.training.expectation_kernels import BracketedCorpus, RuleTables, expect_sentences
 from mbrparse.training.tag_statistics import expect_statistics, write_statistics
 from mbrparse.treebank.corpora.reading import read_inputs
@@ -291,12 +285,13 @@ def train_files(
     given = None if how.init is None else _initial(how.init, terminals, log)
     kind: TerminalKind = given.terminal_kind if given is not None else terminals or "tags"
 
-    def read(specs: Sequence[str], brackets: bool) -> list[BracketedSentence]:
-        texts = list(bracketed_sentences(read_inputs(specs, encoding, True), kind, brackets))
+    def read(specs: Sequence[str], brackets: bool) -> list[bracketed_text.BracketedSentence]:
+        texts = list(bracketed_text.bracketed_sentences(read_inputs(specs, encoding, True), kind, brackets))
         longer = [one for one in texts if len(one.terminals) > (how.max_length or math.inf)]
         if longer:
             reason = f"longer than {how.max_length} terminals (`max_length`)"
-            log(f"left out {counted(len(longer), 'sentence')}, {reason}: {listed_places(longer)}")
+            places = bracketed_text.listed_places(longer)
+            log(f"left out {counted(len(longer), 'sentence')}, {reason}: {places}")
         return [one for one in texts if len(one.terminals) <= (how.max_length or math.inf)]
 
     sentences = read(inputs, how.brackets)
@@ -318,8 +313,8 @@ def train_files(
     trained = train(initial, sentences, how, heldout, checkpoint, settings, log)
     if trained.interrupted and checkpoint is None:
         return trained
-    with atomic_outputs():
-        write_rules(trained.rules, output)
+    with files.atomic_outputs():
+        grammar_files.write_rules(trained.rules, output)
         if how.curve is not None:
             iterations.write_curve(trained.curve, how.curve)
         if how.statistics is not None and not trained.interrupted:
@@ -331,9 +326,9 @@ def train_files(
 
 def train(
     initial: RuleSet,
-    sentences: Sequence[BracketedSentence],
+    sentences: Sequence[bracketed_text.BracketedSentence],
     how: InsideOutside,
-    heldout: Sequence[BracketedSentence] = (),
+    heldout: Sequence[bracketed_text.BracketedSentence] = (),
     checkpoint: Path | None = None,
     settings: Settings | None = None,
     log: Log = no_log,
@@ -378,8 +373,8 @@ def train(
     left_out = np.zeros(len(sentences), np.bool_)
     try:
         with open_executor(how.jobs) as executor:
-            training = EStep(grammar, encode_corpus(grammar, sentences), executor)
-            strings = EStep(grammar, encode_corpus(grammar, heldout), executor)
+            training = EStep(grammar, bracketed_text.encode_corpus(grammar, sentences), executor)
+            strings = EStep(grammar, bracketed_text.encode_corpus(grammar, heldout), executor)
             steps = reestimate(training, rules, counts)
             for step, (rules, counts, expected) in enumerate(steps, begin.step):
                 if checkpoint is not None:
@@ -389,7 +384,7 @@ def train(
                 if lost := [sentences[place] for place in np.flatnonzero(left_out & ~before).tolist()]:
                     log(
                         f"left out {counted(len(lost), 'sentence')}, which the grammar cannot derive "
-                        f"with their brackets: {listed_places(lost)}"
+                        f"with their brackets: {bracketed_text.listed_places(lost)}"
                     )
                 row: iterations.Row = {"iteration": step, **training.figures(expected.log_probs)}
                 if row["cross_entropy"] is None:
@@ -445,13 +440,13 @@ def _line(row: iterations.Row) -> str:
     return line
 
 
-def digest_of_text(sentences: Iterable[BracketedSentence]) -> str:
+def digest_of_text(sentences: Iterable[bracketed_text.BracketedSentence]) -> str:
     """A digest of sentences and their brackets; their places do not count."""
     return digest([(sentence.terminals, sorted(sentence.brackets)) for sentence in sentences])
 
 
 def _initial(path: str, terminals: TerminalKind | None, log: Log) -> RuleSet:
-    rules = binary_rules(read_rules(path, log=log), log)
+    rules = binary_rules(grammar_files.read_rules(path, log=log), log)
     if terminals not in (None, rules.terminal_kind):
         raise InputMismatchError(
             f"the initial grammar's terminals are {rules.terminal_kind}, not {terminals}",

@@ -30,21 +30,12 @@ import numpy as np
 
 from mbrparse.charts.rule_tables import Floats
 from mbrparse.errors import GrammarError, OptionsError
-from mbrparse.grammar import unknown_words
-from mbrparse.grammar.grammar_files import read_rules, write_rules
+from mbrparse.grammar import grammar_files, unknown_words
 from mbrparse.grammar.rules import Rule, RuleSet, TerminalKind, Weight, is_terminal, quote, unquote
 from mbrparse.jobs import Jobs, open_executor
 from mbrparse.log import Log, Progress, no_log, no_progress
 from mbrparse.settings import check_files, digest, file_digest, save
-from mbrparse.training.iterations import (
-    BEGIN_ANEW,
-    Checkpoint,
-    Row,
-    checkpoint_path,
-    read_checkpoint,
-    write_curve,
-)
-from mbrparse.training.state_kernels import Pairs
+from mbrparse.training import iterations, state_kernels
 from mbrparse.training.states import (
     ROOT,
     Change,
@@ -259,7 +250,7 @@ def merge_losses(step: ObservedEStep, grammar: StateGrammar) -> tuple[dict[str, 
             parts = np.divide(pairs, total, out=np.full_like(pairs, 0.5), where=total > 0).ravel()
             share[begin : begin + size] = parts
         shares[symbol] = share[begin : begin + size]
-    lost = step.expect(layout, values, Pairs(first, share, np.zeros(len(share)))).loss
+    lost = step.expect(layout, values, state_kernels.Pairs(first, share, np.zeros(len(share)))).loss
     losses = {
         symbol: lost[begin : begin + size - 1 : 2]
         for symbol, begin, size in zip(grammar.symbols, first[:-1].tolist(), sizes, strict=True)
@@ -388,18 +379,18 @@ def train_trees(
         "rare words": words.rare if words else None,
         "training trees": digest((observed.rules, *observed.arrays)),
     }
-    path = None if output is None else checkpoint_path(output)
-    done, rows, files = 0, list[Row](), list[str]()
+    path = None if output is None else iterations.checkpoint_path(output)
+    done, rows, files = 0, list[iterations.Row](), list[str]()
     model = None if words is None else words.model({})
     rules = first_grammar(observed).written(terminals, model)
     if resume and path is not None and how.cycles:
-        checkpoint = read_checkpoint(path, settings)
+        checkpoint = iterations.read_checkpoint(path, settings)
         done = min(checkpoint.step, how.cycles)
         rows = [row for row in checkpoint.curve if row["cycle"] <= done]
         files = checkpoint.files[:done]
         last = f"{output}.cycle-{done}"
-        check_files({last: files[-1]}, BEGIN_ANEW)
-        rules = read_rules(last)
+        check_files({last: files[-1]}, iterations.BEGIN_ANEW)
+        rules = grammar_files.read_rules(last)
     with open_executor(jobs) as executor:
         step = ObservedEStep(observed.arrays, executor)
         for number in range(done + 1, how.cycles + 1):
@@ -409,11 +400,11 @@ def train_trees(
             rows += more
             log(f"cycle {number}: {trained.size} symbols with their states, {len(rules.rules)} rules")
             if path is not None:
-                write_rules(rules, f"{output}.cycle-{number}")
+                grammar_files.write_rules(rules, f"{output}.cycle-{number}")
                 files.append(file_digest(f"{output}.cycle-{number}"))
-                save(path, Checkpoint(number, rows, files=files), settings)
+                save(path, iterations.Checkpoint(number, rows, files=files), settings)
     if curve is not None:
-        write_curve(rows, curve)
+        iterations.write_curve(rows, curve)
     return rules if words is None else words.spread(rules)
 
 
@@ -430,12 +421,12 @@ def cycle(
     number: int,
     progress: Progress = no_progress,
     log: Log = no_log,
-) -> tuple[StateGrammar, list[Row]]:
+) -> tuple[StateGrammar, list[iterations.Row]]:
     """One cycle, the ``number``-th, and the figures of its rounds.
 
     The result depends on the grammar, the trees and the options alone.
     """
-    rows: list[Row] = []
+    rows: list[iterations.Row] = []
 
     def fitted(grammar: StateGrammar, count: int, phase: str, change: Change | None = None) -> StateGrammar:
         title, layout, first = f"cycle {number}, {phase}", Layout.of(grammar), len(rows)

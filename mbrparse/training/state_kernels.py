@@ -10,19 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mbrparse.charts import vector
 from mbrparse.charts.kernel import inner_kernel, kernel
 from mbrparse.charts.rule_tables import Floats, Ints
-from mbrparse.charts.vector import (
-    largest_of,
-    load_from,
-    maximum,
-    multiply,
-    multiply_add,
-    repeated,
-    store_to,
-    total_of,
-    zeros,
-)
 
 LANES = 8
 
@@ -111,24 +101,26 @@ def _inside(
         left, right = place[1 + trees.left[node]], place[1 + trees.right[node]]
         mine, at = place[1 + node - first], tables.value_first[rule]
         for lane in range(mine, mine + width, LANES):
-            store_to(inside, lane, 0, zeros(inside))
+            vector.store_to(inside, lane, 0, vector.zeros(inside))
         for row in range(tables.row_first[rule], tables.row_first[rule + 1]):
             factor = inside[left + row_left[row]] * inside[right + row_right[row]]
             if factor > 0:
-                by = repeated(inside, factor)
+                by = vector.repeated(inside, factor)
                 for lane in range(0, width, LANES):
-                    known = load_from(inside, mine, lane)
-                    store_to(inside, mine, lane, multiply_add(by, load_from(value, at, lane), known))
+                    known = vector.load_from(inside, mine, lane)
+                    vector.store_to(
+                        inside, mine, lane, vector.multiply_add(by, vector.load_from(value, at, lane), known)
+                    )
             at += width
-        largest = load_from(inside, mine, 0)
+        largest = vector.load_from(inside, mine, 0)
         for lane in range(LANES, width, LANES):
-            largest = maximum(largest, load_from(inside, mine, lane))
-        greatest = largest_of(largest)
+            largest = vector.maximum(largest, vector.load_from(inside, mine, lane))
+        greatest = vector.largest_of(largest)
         if not greatest > 0:
             return -np.inf
-        by = repeated(inside, 1.0 / greatest)
+        by = vector.repeated(inside, 1.0 / greatest)
         for lane in range(0, width, LANES):
-            store_to(inside, mine, lane, multiply(by, load_from(inside, mine, lane)))
+            vector.store_to(inside, mine, lane, vector.multiply(by, vector.load_from(inside, mine, lane)))
         scale[node - first] = greatest
         log_prob += np.log(greatest)
     return log_prob
@@ -146,32 +138,37 @@ def _outside(
     inside, outside, scale, place, beyond = work
     row_left, row_right, value = tables.row_left, tables.row_right, tables.value
     for at in range(0, beyond, LANES):
-        store_to(outside, at, 0, zeros(outside))
+        vector.store_to(outside, at, 0, vector.zeros(outside))
     outside[place[last - first]] = 1.0
     for node in range(last - 1, first - 1, -1):
         rule = trees.rule[node]
         width = tables.width[tables.symbol[rule]]
         left, right = place[1 + trees.left[node]], place[1 + trees.right[node]]
         mine, at = place[1 + node - first], tables.value_first[rule]
-        by = repeated(outside, 1.0 / scale[node - first])
+        by = vector.repeated(outside, 1.0 / scale[node - first])
         for lane in range(0, width, LANES):
-            store_to(outside, mine, lane, multiply(by, load_from(outside, mine, lane)))
+            vector.store_to(outside, mine, lane, vector.multiply(by, vector.load_from(outside, mine, lane)))
         for row in range(tables.row_first[rule], tables.row_first[rule + 1]):
             of_left, of_right = left + row_left[row], right + row_right[row]
             factor = inside[of_left] * inside[of_right]
-            spread_factor, met = repeated(inside, factor), zeros(inside)
+            spread_factor, met = vector.repeated(inside, factor), vector.zeros(inside)
             for lane in range(0, width, LANES):
-                above = load_from(outside, mine, lane)
-                met = multiply_add(above, load_from(value, at, lane), met)
-                store_to(sums, at, lane, multiply_add(above, spread_factor, load_from(sums, at, lane)))
-            mass = total_of(met)
+                above = vector.load_from(outside, mine, lane)
+                met = vector.multiply_add(above, vector.load_from(value, at, lane), met)
+                vector.store_to(
+                    sums,
+                    at,
+                    lane,
+                    vector.multiply_add(above, spread_factor, vector.load_from(sums, at, lane)),
+                )
+            mass = vector.total_of(met)
             outside[of_left] += mass * inside[of_right]
             outside[of_right] += mass * inside[of_left]
             at += width
         # What a node's outside is scaled by concerns its children alone.
-        by = repeated(outside, scale[node - first])
+        by = vector.repeated(outside, scale[node - first])
         for lane in range(0, width, LANES):
-            store_to(outside, mine, lane, multiply(by, load_from(outside, mine, lane)))
+            vector.store_to(outside, mine, lane, vector.multiply(by, vector.load_from(outside, mine, lane)))
 
 
 @inner_kernel

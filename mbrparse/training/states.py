@@ -17,8 +17,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mbrparse import errors, jobs
 from mbrparse.charts.rule_tables import Floats, Ints
-from mbrparse.errors import GrammarError
 from mbrparse.grammar.rules import (
     Rule,
     RuleSet,
@@ -30,11 +30,10 @@ from mbrparse.grammar.rules import (
     rule_name,
 )
 from mbrparse.grammar.unknown_words import UnknownWords
-from mbrparse.jobs import Inline, share
 from mbrparse.training.state_kernels import LANES, Pairs, StateTables, TreeArrays, expect_trees
+from mbrparse.treebank import tree
 from mbrparse.treebank.corpora.reading import SourceTree
 from mbrparse.treebank.labels import STATE, escape
-from mbrparse.treebank.tree import Tree
 
 #: The symbol over each tree, whose rules are the distribution of roots. It is never split.
 ROOT = ""
@@ -102,7 +101,7 @@ class StateGrammar:
                 block[inner[0][1], inner[1][1] if len(inner) > 1 else 0, above] = weight.probability
         lacking = next((rule for rule, block in blocks.items() if not block.any()), None)
         if lacking is not None:
-            raise GrammarError(
+            raise errors.GrammarError(
                 f"the grammar has no rule {lacking} of the training trees",
                 source=source,
                 remedy="give the trees that it was trained on, or leave `resume` out",
@@ -275,10 +274,10 @@ def observe(trees: Iterable[SourceTree], terminals: TerminalKind) -> ObservedTre
         right.append(children[1] if len(children) > 1 else -1)
         return len(rule) - 1 - first[-1]
 
-    def leaf(node: Tree) -> int:
+    def leaf(node: tree.Tree) -> int:
         return add((escape(node.label), quote(node.word)), ()) if words and node.word is not None else -1
 
-    def inner(node: Tree, places: Sequence[int]) -> int:
+    def inner(node: tree.Tree, places: Sequence[int]) -> int:
         children = checked_children(node, source)
         if len(children) == 1 and places[0] < 0:
             tag = children[0].label
@@ -289,7 +288,7 @@ def observe(trees: Iterable[SourceTree], terminals: TerminalKind) -> ObservedTre
         add((ROOT, source.tree.label), (source.tree.fold(leaf, inner),))
         first.append(len(rule))
     if not rule:
-        raise GrammarError("no trees to train on", remedy="give binarized trees: mbrparse binarize")
+        raise errors.GrammarError("no trees to train on", remedy="give binarized trees: mbrparse binarize")
     names = sorted(ids)
     place = np.empty(len(ids), np.int32)
     place[[ids[name] for name in names]] = np.arange(len(ids))
@@ -312,14 +311,14 @@ class ObservedEStep:
     """The E step on observed trees; an executor's workers share its parts."""
 
     def __init__(self, trees: TreeArrays, executor: Executor | None = None) -> None:
-        self._executor = executor or Inline()
+        self._executor = executor or jobs.Inline()
         ends = np.searchsorted(trees.first, np.linspace(0, trees.first[-1], _PARTS + 1)).tolist()
         self._parts = [(begin, end) for begin, end in pairwise(ends) if end > begin]
-        self._trees = share(self._executor, trees)
+        self._trees = jobs.share(self._executor, trees)
 
     def expect(self, layout: Layout, values: Floats, pairs: Pairs = _NO_PAIRS) -> StateSums:
         """The sums for these probabilities; raises WorkersError if workers die."""
-        tables = share(self._executor, layout.tables._replace(value=values))
+        tables = jobs.share(self._executor, layout.tables._replace(value=values))
         futures = [self._executor.submit(_sums, self._trees, tables, pairs, part) for part in self._parts]
         total, *others = (future.result() for future in futures)
         for more in others:

@@ -39,16 +39,13 @@ from typing import Any
 
 import numpy as np
 
-from mbrparse.arguments import checked
+from mbrparse import arguments, errors, files
 from mbrparse.charts.exhaustive.factory import ChartFactory
-from mbrparse.errors import GrammarError
-from mbrparse.files import open_output, read_lines, source_name
+from mbrparse.grammar import rules
 from mbrparse.grammar.fields import HeaderReader, format_number
 from mbrparse.grammar.pcfg import PCFG, FloatArray
-from mbrparse.grammar.rules import TerminalKind, is_terminal, quote
+from mbrparse.treebank import labels, outlines
 from mbrparse.treebank.corpora.reading import SourceTree
-from mbrparse.treebank.labels import escape
-from mbrparse.treebank.outlines import constituents
 from mbrparse.treebank.tree import Tree
 
 # Terminals are written in quotes, so that no tag is called this.
@@ -72,13 +69,13 @@ class Statistics:
     A tag in binary rules is a symbol too, and a constituent of width one.
     """
 
-    terminal_kind: TerminalKind
+    terminal_kind: rules.TerminalKind
     ngrams: dict[Trigram, float]
     left: dict[SymbolTag, float]
     right: dict[SymbolTag, float]
 
 
-def count_statistics(trees: Iterable[SourceTree], terminal_kind: TerminalKind) -> Statistics:
+def count_statistics(trees: Iterable[SourceTree], terminal_kind: rules.TerminalKind) -> Statistics:
     """Count the statistics of binarized trees directly; raises GrammarError if there is no tree.
 
     >>> from mbrparse.treebank.brackets import read_tree
@@ -97,7 +94,7 @@ def count_statistics(trees: Iterable[SourceTree], terminal_kind: TerminalKind) -
             left[symbol, padded[start]] += 1
             right[symbol, padded[end + 1]] += 1
     if not ngrams:
-        raise GrammarError("no trees to gather statistics from")
+        raise errors.GrammarError("no trees to gather statistics from")
     return Statistics(terminal_kind, dict(ngrams), dict(left), dict(right))
 
 
@@ -108,14 +105,14 @@ def expect_statistics(grammar: PCFG, sentences: Iterable[Sequence[str]]) -> Stat
     none can be parsed.
     """
     ngrams: Counter[Trigram] = Counter()
-    contexts = [*map(quote, grammar.terminals), BOUNDARY]
+    contexts = [*map(rules.quote, grammar.terminals), BOUNDARY]
     boundary = len(grammar.terminals)
     left, right = np.zeros((2, len(grammar.symbols), len(contexts)))
     charts = ChartFactory(_by_symbol(grammar))
     stream = iter(sentences)
     while batch := list(islice(stream, BATCH)):
         for sentence in batch:
-            _count_ngrams([quote(terminal) for terminal in sentence], ngrams)
+            _count_ngrams([rules.quote(terminal) for terminal in sentence], ngrams)
         encoded = [grammar.encode(sentence) for sentence in batch]
         for chart in [charts.chart(ids) for ids in encoded if len(ids) and ids.min() >= 0]:
             if not chart.has_parse:
@@ -125,7 +122,7 @@ def expect_statistics(grammar: PCFG, sentences: Iterable[Sequence[str]]) -> Stat
             np.add.at(left, (symbols, padded[starts]), g)
             np.add.at(right, (symbols, padded[ends + 1]), g)
     if not left.any():
-        raise GrammarError(
+        raise errors.GrammarError(
             "the grammar parses none of the sentences that statistics are to come from",
             remedy="give sentences of the grammar's own corpus",
         )
@@ -145,16 +142,16 @@ def _count_ngrams(tags: Sequence[str], ngrams: Counter[Trigram]) -> None:
 
 def _spans(tree: Tree, words: bool) -> tuple[list[str], list[tuple[int, int, str]]]:
     """A tree's terminals, and each symbol that a chart would hold: (start, end, symbol)."""
-    spans: list[tuple[int, int, str]] = [*constituents(tree)]
+    spans: list[tuple[int, int, str]] = [*outlines.constituents(tree)]
     # An only child is a preterminal whatever the terminals are (grammar.count).
     alone = {start for start, end, _ in spans if end - start == 1}
     terminals: list[str] = []
     for place, leaf in enumerate(tree.leaves()):
         word = leaf.word if words else None
-        terminals.append(quote(leaf.tag if word is None else word))
+        terminals.append(rules.quote(leaf.tag if word is None else word))
         is_symbol = word is not None or place in alone
         tag = leaf.label if words else leaf.tag
-        spans.append((place, place + 1, escape(tag) if is_symbol else terminals[-1]))
+        spans.append((place, place + 1, labels.escape(tag) if is_symbol else terminals[-1]))
     return terminals, spans
 
 
@@ -179,17 +176,17 @@ def write_statistics(statistics: Statistics, path: str | Path) -> None:
         for name, counts in parts.items()
         for key, count in sorted(counts.items())
     ]
-    with open_output(path) as stream:
+    with files.open_output(path) as stream:
         stream.write(f"{MAGIC} {VERSION}\nterminals {statistics.terminal_kind}\ncounts {len(lines)}\n")
         stream.writelines(lines)
         stream.write("end\n")
 
 
-@checked
+@arguments.checked
 def read_statistics(path: str | Path) -> Statistics:
     """Read a file of statistics; raises GrammarError with file, line and remedy."""
-    reader = HeaderReader(source_name(path), "counts")
-    rows = reader.rows(read_lines(path))
+    reader = HeaderReader(files.source_name(path), "counts")
+    rows = reader.rows(files.read_lines(path))
     if next(rows, []) != [MAGIC, str(VERSION)]:
         raise reader.error(
             f"not a file of statistics (its first line is not '{MAGIC} {VERSION}')",
@@ -202,7 +199,7 @@ def read_statistics(path: str | Path) -> Statistics:
             case [count, "ngram" as name, *tags] | [count, ("left" | "right") as name, _, *tags] if len(
                 fields
             ) == (5 if name == "ngram" else 4):
-                odd = next((tag for tag in tags if tag != BOUNDARY and not is_terminal(tag)), None)
+                odd = next((tag for tag in tags if tag != BOUNDARY and not rules.is_terminal(tag)), None)
                 if odd is not None:
                     raise reader.error(
                         f"{odd} is neither a tag in quotes nor {BOUNDARY}", "write it in quotes"

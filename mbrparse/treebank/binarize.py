@@ -14,12 +14,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeVar
 
-from mbrparse.arguments import checked
-from mbrparse.errors import OptionsError
-from mbrparse.log import warn
+from mbrparse import arguments, errors, log
+from mbrparse.treebank import clean
 from mbrparse.treebank import labels as codec
 from mbrparse.treebank.brackets import AnyTree, ReadTree, any_tree
-from mbrparse.treebank.clean import unwrap
 from mbrparse.treebank.heads import HeadChoice, HeadRules, choose_heads
 from mbrparse.treebank.tree import Tree
 
@@ -69,7 +67,7 @@ class HeadDriven:
     frames: bool = False
 
 
-@checked
+@arguments.checked
 @dataclass(frozen=True, slots=True)
 class Binarization:
     """How to binarize.
@@ -88,17 +86,17 @@ class Binarization:
 
     def __post_init__(self) -> None:
         if not (self.hmarkov >= 0 and (self.hmarkov == math.inf or self.hmarkov == int(self.hmarkov))):
-            raise OptionsError(f"`hmarkov` is 0, 1, 2, ... or inf, not {self.hmarkov}")
+            raise errors.OptionsError(f"`hmarkov` is 0, 1, 2, ... or inf, not {self.hmarkov}")
         if self.vmarkov < 1:
-            raise OptionsError(f"`vmarkov` is 1 or more, not {self.vmarkov}")
+            raise errors.OptionsError(f"`vmarkov` is 1 or more, not {self.vmarkov}")
         if self.heads is not None and (self.hmarkov, self.direction) != (0, "right"):
-            raise OptionsError("`direction` and `hmarkov` have no meaning around heads")
+            raise errors.OptionsError("`direction` and `hmarkov` have no meaning around heads")
 
 
 RIGHT_LINEAR = Binarization()
 
 
-@checked
+@arguments.checked
 def binarize(
     tree: AnyTree, how: Binarization = RIGHT_LINEAR, choices: Sequence[HeadChoice] | None = None
 ) -> Tree:
@@ -283,7 +281,7 @@ def translated_trees(trees: Iterable[ReadTree], marks: codec.LabelMarks, nary: b
     """Trees, those with ``marks`` in their labels ``translated``, and with ``nary`` debinarized."""
     for line, tree, name in trees:
         if tree is not None and any(map(marks.in_label, phrase_labels(tree))):
-            ours = translated(unwrap(tree), marks)
+            ours = translated(clean.unwrap(tree), marks)
             yield ReadTree(line, debinarize(ours) if nary else ours, name)
         else:
             yield ReadTree(line, tree, name)
@@ -299,7 +297,7 @@ def our_trees(
 
 def phrase_labels(tree: Tree | None) -> set[str]:
     """The labels of a tree's constituents."""
-    return set() if tree is None else {node.label for node in unwrap(tree).preorder() if node.children}
+    return set() if tree is None else {node.label for node in clean.unwrap(tree).preorder() if node.children}
 
 
 def watched(items: Iterable[Item], labels_of: Callable[[Item], Iterable[str]], source: str) -> Iterator[Item]:
@@ -308,5 +306,5 @@ def watched(items: Iterable[Item], labels_of: Callable[[Item], Iterable[str]], s
     for number, item in enumerate(items):
         if not warned and number < _LOOKED_AT and (found := codec.foreign_note(labels_of(item))):
             warned = True
-            warn(f"{source}: {found}")
+            log.warn(f"{source}: {found}")
         yield item

@@ -19,8 +19,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any, NamedTuple, TextIO, TypeAlias
 
-from mbrparse.arguments import checked
-from mbrparse.errors import BracketError, InputMismatchError
+from mbrparse import arguments, errors
 from mbrparse.treebank.tree import Tree
 
 EMPTY_PARSE = "(())"
@@ -52,7 +51,7 @@ class ReadTree(NamedTuple):
 def read_trees(
     lines: Iterable[str],
     source: str = "<string>",
-    on_error: Callable[[BracketError], None] | None = None,
+    on_error: Callable[[errors.BracketError], None] | None = None,
     first_line: int = 1,
     *,
     childless: Callable[[Sequence[str | None]], bool] | None = None,
@@ -85,7 +84,7 @@ def read_trees(
             try:
                 yield from reader.feed(number, line)
                 continue
-            except BracketError as raised:
+            except errors.BracketError as raised:
                 error = raised
         if on_error is None:
             raise error
@@ -93,7 +92,7 @@ def read_trees(
         again.extend(reversed(reader.restart()))
 
 
-@checked
+@arguments.checked
 def read_tree(text: str) -> Tree:
     """Read a single tree from a string; raises BracketError if it holds none or several.
 
@@ -102,7 +101,7 @@ def read_tree(text: str) -> Tree:
     """
     trees = [tree for _, tree, _ in read_trees(text.split("\n")) if tree is not None]
     if len(trees) != 1:
-        raise BracketError(f"one tree expected, {len(trees)} found", source="<string>")
+        raise errors.BracketError(f"one tree expected, {len(trees)} found", source="<string>")
     return trees[0]
 
 
@@ -203,7 +202,7 @@ class _Reader:
         self,
         source: str,
         childless: Callable[[Sequence[str | None]], bool] | None,
-        on_error: Callable[[BracketError], None] | None,
+        on_error: Callable[[errors.BracketError], None] | None,
         removed: Counter[str],
     ) -> None:
         self.source = source
@@ -212,7 +211,7 @@ class _Reader:
         self.removed = removed
         self.name, self.in_tag = "", False
         self.hollow = False  # whether the open tree begins as (())
-        self.fault: BracketError | None = None  # of a tree that is read to its end
+        self.fault: errors.BracketError | None = None  # of a tree that is read to its end
         self.leaves: dict[tuple[str, str], Tree] = {}
         self.labels: list[str | None] = []
         self.children: list[list[Tree]] = []
@@ -313,7 +312,7 @@ class _Reader:
             return Tree(label, word=only.label)
         return Tree(label or "", children)
 
-    def _refuse(self, fault: BracketError) -> None:
+    def _refuse(self, fault: errors.BracketError) -> None:
         """Note the fault of the open tree, or raise it."""
         if self.on_error is None:
             raise fault
@@ -327,13 +326,13 @@ class _Reader:
         self.on_error(fault)
         return True
 
-    def unclosed(self) -> BracketError:
+    def unclosed(self) -> errors.BracketError:
         return self._error(
             self.began, f"unbalanced brackets: {self.depth} opened here or later, never closed"
         )
 
-    def _error(self, line: int, message: str, remedy: str = _MEND) -> BracketError:
-        return BracketError(message, source=self.source, line=line, remedy=remedy)
+    def _error(self, line: int, message: str, remedy: str = _MEND) -> errors.BracketError:
+        return errors.BracketError(message, source=self.source, line=line, remedy=remedy)
 
     def restart(self) -> list[tuple[int, str]]:
         """Forget the open tree; return the lines to read again, from the next that begins a tree."""
@@ -377,7 +376,7 @@ def any_tree(given: Any, source: str = "<tree>") -> Tree:
         return Tree.from_nltk(given)
     found = [one.tree for one in read_trees(given.split("\n"), source)] if is_tree(given) else []
     if len(found) != 1 or found[0] is None:
-        raise InputMismatchError(
+        raise errors.InputMismatchError(
             f"{len(found)} trees, not one" if found else f"a {type(given).__name__}, not a tree",
             source=source,
             remedy="give a Tree, an nltk.Tree, or brackets: '(S (NP it) (VP works))'",

@@ -12,8 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from mbrparse.errors import BracketError, CorpusError, InputMismatchError
-from mbrparse.files import is_file, read_lines, source_name
+from mbrparse import errors, files
 from mbrparse.treebank.brackets import read_trees
 from mbrparse.treebank.outlines import first_difference, yields_agree
 from mbrparse.treebank.tree import Tree
@@ -34,9 +33,9 @@ class CandidateLine(NamedTuple):
 
 def is_candidate_file(path: str | Path, encoding: str = "utf-8") -> bool:
     """Whether a file begins as one of candidates; what can be read but once is taken for trees."""
-    if not is_file(path):
+    if not files.is_file(path):
         return False
-    first = next(iter(read_lines(path, encoding)), "")
+    first = next(iter(files.read_lines(path, encoding)), "")
     return _FIRST.match(first) is not None
 
 
@@ -46,16 +45,16 @@ def read_candidates(path: str | Path, encoding: str = "utf-8") -> Iterator[list[
     Raises FileError, BracketError for a line that is none, CorpusError where a sentence is left out or there
     is none, InputMismatchError where candidates have not the words of the first.
     """
-    source = source_name(path)
+    source = files.source_name(path)
     found: list[CandidateLine] = []
-    for number, text in enumerate(read_lines(path, encoding), start=1):
+    for number, text in enumerate(files.read_lines(path, encoding), start=1):
         line = _read(text, number, source)
         expected = found[-1].sentence if found else 1
         if found and line.sentence == expected + 1:
             yield found
             found = []
         elif line.sentence != expected:
-            raise CorpusError(
+            raise errors.CorpusError(
                 f"sentence {line.sentence}, where the file is at sentence {expected}",
                 source=source,
                 line=number,
@@ -66,7 +65,7 @@ def read_candidates(path: str | Path, encoding: str = "utf-8") -> Iterator[list[
             leaves, others = known.tree.leaves(), line.tree.leaves()
             if not yields_agree(leaves, others):
                 differs = first_difference(leaves, others, "that one")
-                raise InputMismatchError(
+                raise errors.InputMismatchError(
                     f"not the sentence of {source}:{known.line}: {differs}",
                     source=source,
                     line=number,
@@ -74,7 +73,7 @@ def read_candidates(path: str | Path, encoding: str = "utf-8") -> Iterator[list[
                 )
         found.append(line)
     if not found:
-        raise CorpusError("no candidates in the input", source=source, remedy=_WANTED)
+        raise errors.CorpusError("no candidates in the input", source=source, remedy=_WANTED)
     yield found
 
 
@@ -85,7 +84,7 @@ def _read(text: str, number: int, source: str) -> CandidateLine:
         if not value < math.inf:  # nan is not, either
             raise ValueError
     except ValueError:
-        raise BracketError(
+        raise errors.BracketError(
             "not a line of candidates",
             source=source,
             line=number,
@@ -93,5 +92,5 @@ def _read(text: str, number: int, source: str) -> CandidateLine:
         ) from None
     trees = [tree for _, tree, _ in read_trees([brackets], source, first_line=number)]
     if len(trees) != 1:
-        raise BracketError(f"one tree expected, {len(trees)} found", source=source, line=number)
+        raise errors.BracketError(f"one tree expected, {len(trees)} found", source=source, line=number)
     return CandidateLine(number, place, value, trees[0])

@@ -37,8 +37,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import Literal
 
-from mbrparse.errors import HeadRulesError
-from mbrparse.files import read_lines, source_name
+from mbrparse import errors, files
 from mbrparse.treebank.clean import PENN_CATEGORIES, Categories
 from mbrparse.treebank.tree import Tree
 
@@ -209,7 +208,7 @@ def head_rules(spec: str) -> HeadRules:
     if spec == COLLINS:
         file = importlib.resources.files("mbrparse.treebank") / "data" / "collins.headrules"
         return parse_head_rules(file.read_text("utf-8").split("\n"), COLLINS)
-    return parse_head_rules(read_lines(spec), source_name(spec))
+    return parse_head_rules(files.read_lines(spec), files.source_name(spec))
 
 
 def parse_head_rules(lines: Iterable[str], source: str = "<string>") -> HeadRules:
@@ -223,7 +222,7 @@ def parse_head_rules(lines: Iterable[str], source: str = "<string>") -> HeadRule
         fields = [field for field in re.split("[ \t\r\n]+", line.upper()) if field]
         if not fields or fields[0].startswith(COMMENT):
             continue
-        malformed = partial(HeadRulesError, source=source, line=number)
+        malformed = partial(errors.HeadRulesError, source=source, line=number)
         if len(fields) < 2:
             message = f"a label alone, {fields[0]!r}"
             raise malformed(message, remedy="a rule reads: LABEL DIRECTION LABELS...")
@@ -244,7 +243,7 @@ def parse_head_rules(lines: Iterable[str], source: str = "<string>") -> HeadRule
             rules = table[labels[0]]
         table[label] = table.get(label, ()) + rules
     if not table:
-        raise HeadRulesError(
+        raise errors.HeadRulesError(
             "holds no head rules", source=source, remedy="a rule reads e.g.: VP LEFT TO VBD VBN VP"
         )
     return HeadRules(table)

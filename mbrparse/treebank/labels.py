@@ -27,8 +27,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from functools import lru_cache
 
-from mbrparse.arguments import checked
-from mbrparse.errors import LabelError
+from mbrparse import arguments, errors
 
 CONTINUATION = "_Cont"
 JOIN = "+"
@@ -103,7 +102,7 @@ def parse_label(text: str) -> Symbol:
     """
     match = _PARTS.fullmatch(text)
     if match is None or not match.group(1):
-        raise LabelError(f"label {text!r} has no base before its annotations")
+        raise errors.LabelError(f"label {text!r} has no base before its annotations")
     base = match.group(1)
     continuation = base.endswith(CONTINUATION) and base != CONTINUATION
     return Symbol(
@@ -154,7 +153,7 @@ def is_continuation_label(label: str) -> bool:
     """Whether any label is a continuation's: one that breaks the rules for labels, as a tag may, is none."""
     try:
         return is_continuation(label)
-    except LabelError:
+    except errors.LabelError:
         return False
 
 
@@ -208,7 +207,7 @@ def frame(complements: tuple[str | None, ...]) -> str:
     return FRAME + JOIN.join(sorted(escape(label) for label in complements if label is not None))
 
 
-@checked
+@arguments.checked
 @dataclass(frozen=True)
 class LabelMarks:
     """How another program writes its labels; all else in them is text, and nothing is reserved.

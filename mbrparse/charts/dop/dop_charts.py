@@ -8,20 +8,18 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
+from mbrparse.charts import packed_forest, rule_tables
 from mbrparse.charts.chart import Chart, Derivation, Pruned, derivation_of
 from mbrparse.charts.dop.dop_forest import LANES, DopForest, DopTables, dop_forest, dop_tables
 from mbrparse.charts.dop.dop_passes import DopValues, inside_pass, outside_pass, root_masses
 from mbrparse.charts.exhaustive.factory import TIE, ChartFactory, left_out
-from mbrparse.charts.packed_forest import SpanFilter
-from mbrparse.charts.rule_tables import Ints
 from mbrparse.charts.spans import (
     SpanEntries,
     SpanSummary,
     summarize_entries,
     summed_entries,
 )
-from mbrparse.grammar.dop_grammar import DopGrammar
-from mbrparse.grammar.pcfg import FloatArray, IntArray
+from mbrparse.grammar import dop_grammar, pcfg
 from mbrparse.grammar.rules import quote
 from mbrparse.treebank.labels import project
 
@@ -35,19 +33,19 @@ BEGINS = -1
 class Filled(NamedTuple):
     """A sentence's forest with inside values."""
 
-    terminal_ids: IntArray
+    terminal_ids: pcfg.IntArray
     tables: DopTables
     forest: DopForest
     values: DopValues
     log_prob: float
     best: bool  # as in inside_pass
-    symbols: Ints  # of the nodes, the grammar's ids
+    symbols: rule_tables.Ints  # of the nodes, the grammar's ids
 
 
 class DopChart(Chart):
     """A chart of the labels that a threshold leaves."""
 
-    def __init__(self, charts: DopCharts, terminal_ids: IntArray, of_pcfg: Chart) -> None:
+    def __init__(self, charts: DopCharts, terminal_ids: pcfg.IntArray, of_pcfg: Chart) -> None:
         super().__init__(cast("Any", charts), terminal_ids)
         self._charts = charts
         self.of_pcfg = of_pcfg
@@ -79,7 +77,7 @@ class DopCharts:
     ChartOverflowError or MemoryError where it does not fit.
     """
 
-    def __init__(self, grammar: DopGrammar, prune: float = 0.0) -> None:
+    def __init__(self, grammar: dop_grammar.DopGrammar, prune: float = 0.0) -> None:
         self.grammar, self._prune = grammar, prune
         self._tables = dop_tables(grammar)
         self._filter = ChartFactory(grammar.filter)
@@ -99,7 +97,7 @@ class DopCharts:
         """What its charts ask: these."""
         return self
 
-    def chart(self, terminal_ids: IntArray) -> DopChart:
+    def chart(self, terminal_ids: pcfg.IntArray) -> DopChart:
         """The chart of a sentence of known terminals (one or more)."""
         self._last = DopChart(self, terminal_ids, self._filter.chart(terminal_ids))
         return self._last
@@ -131,7 +129,7 @@ class DopCharts:
         starts, ends = filled.forest.start[nodes], filled.forest.end[nodes]
         return derivation_of(starts, ends, filled.symbols[nodes], filled.log_prob)
 
-    def filled(self, terminal_ids: IntArray, best: bool = False) -> Filled:
+    def filled(self, terminal_ids: pcfg.IntArray, best: bool = False) -> Filled:
         """A sentence with its inside values.
 
         ``best`` is as in inside_pass. Raises ValueError where there is no parse.
@@ -157,7 +155,7 @@ class DopCharts:
         wide = np.where(entries.ends - entries.starts > 1, entries.g, math.inf)
         labels = self._filter.grammar.label_ids
         count = len(self._filter.grammar.labels)
-        spans = SpanFilter.of_posteriors(
+        spans = packed_forest.SpanFilter.of_posteriors(
             chart.length, entries._replace(g=wide), chart.threshold, labels, count
         )
         lost = left_out(self._within, chart.terminal_ids, spans, chart.of_pcfg.log_prob)
@@ -198,15 +196,15 @@ class Side(NamedTuple):
     at ``address``; ``log_cut`` is the weight of its ending.
     """
 
-    nodes: Ints
+    nodes: rule_tables.Ints
     address: int
-    logs: FloatArray
+    logs: pcfg.FloatArray
     log_cut: float
 
     @property
-    def scores(self) -> FloatArray:
+    def scores(self) -> pcfg.FloatArray:
         """The logarithms with the weight."""
-        found: FloatArray = self.logs + np.array([self.log_cut, 0.0])
+        found: pcfg.FloatArray = self.logs + np.array([self.log_cut, 0.0])
         return found
 
 
@@ -229,13 +227,13 @@ class DopDescent:
         """Whether a node is over a single terminal."""
         return bool(self._forest.end[node] - self._forest.start[node] == 1)
 
-    def roots(self) -> tuple[IntArray, FloatArray, FloatArray]:
+    def roots(self) -> tuple[pcfg.IntArray, pcfg.FloatArray, pcfg.FloatArray]:
         """Nodes that may be the root, the logarithms of their weights, and of their best derivations."""
         nodes, _, _ = root_masses(self._tables, self._forest, self._values)
         weights = np.log(self._tables.root[self._forest.group[nodes]])
         return nodes, weights, self._logs(self._values.inside[nodes], nodes)
 
-    def fragments(self, node: int, most: int) -> tuple[IntArray, FloatArray, FloatArray]:
+    def fragments(self, node: int, most: int) -> tuple[pcfg.IntArray, pcfg.FloatArray, pcfg.FloatArray]:
         """The best addresses where a fragment may begin at a node, no more than so many; the best first.
 
         With the logarithms of their weights, and of their best derivations. Of equal ones the lesser address
@@ -304,14 +302,14 @@ class DopDescent:
             choices.append((order, [(left, split), (right, split)]))
         return min(choices, key=lambda choice: choice[0])[1]
 
-    def _find(self, nodes: IntArray, address: int) -> IntArray:
+    def _find(self, nodes: pcfg.IntArray, address: int) -> pcfg.IntArray:
         """By node the expansion that an address is of; -1 where there is none."""
         wanted = nodes.astype(np.int64) * self._rules + self._tables.rule_of[address // LANES]
         found = np.searchsorted(self._expansions, wanted)
         known = np.append(self._expansions, -1)[found] == wanted
         return np.where(known, found, -1)
 
-    def _side(self, nodes: Ints, place: int) -> Side:
+    def _side(self, nodes: rule_tables.Ints, place: int) -> Side:
         """The children on a side; ``place`` is that of the address there in the tables' ``child``."""
         tables, forest, values = self._tables, self._forest, self._values
         address = int(tables.child[place])
@@ -327,9 +325,9 @@ class DopDescent:
         logs = np.stack([self._logs(values.inside[nodes], nodes), self._logs(goes_on, nodes)], axis=1)
         return Side(nodes, address, logs, math.log(self._cut[place]))
 
-    def _logs(self, scaled: FloatArray, nodes: IntArray) -> FloatArray:
+    def _logs(self, scaled: pcfg.FloatArray, nodes: pcfg.IntArray) -> pcfg.FloatArray:
         with np.errstate(divide="ignore"):
-            logs: FloatArray = np.log(scaled) + self._values.exponent[nodes] * math.log(2.0)
+            logs: pcfg.FloatArray = np.log(scaled) + self._values.exponent[nodes] * math.log(2.0)
         return logs
 
 
@@ -338,14 +336,14 @@ class DopTreeProbability:
 
     serves_nary = False
 
-    def __init__(self, grammar: DopGrammar) -> None:
+    def __init__(self, grammar: dop_grammar.DopGrammar) -> None:
         self._tables = dop_tables(grammar)
         self._labels: dict[str, list[int]] = {}
         for label, name in enumerate(grammar.treebank.labels):
             self._labels.setdefault(project(name), []).append(label)
 
     def log_prob(
-        self, spans: Sequence[tuple[int, int, str]], terminal_ids: IntArray, nary: bool = False
+        self, spans: Sequence[tuple[int, int, str]], terminal_ids: pcfg.IntArray, nary: bool = False
     ) -> float:
         """The log probability of a binary tree of (start, end, label) spans; -inf if it has none.
 

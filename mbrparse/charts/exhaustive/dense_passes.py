@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from mbrparse.charts import kernel, vector
 from mbrparse.charts.exhaustive.dense_tables import (
     TILE,
     DenseSentence,
@@ -23,35 +24,18 @@ from mbrparse.charts.exhaustive.dense_tables import (
     RulesOfWords,
     Tiles,
 )
-from mbrparse.charts.kernel import inner_kernel
 from mbrparse.charts.rule_tables import Floats, Ints, Offsets
-from mbrparse.charts.vector import (
-    LANES,
-    add,
-    any_positive,
-    choose_greater,
-    largest_of,
-    load_from,
-    maximum,
-    multiply,
-    multiply_add,
-    repeated,
-    smallest_of,
-    spread,
-    store_to,
-    zeros,
-)
 
 
-@inner_kernel
+@kernel.inner_kernel
 def plus_product(first: Any, second: Any, total: Any, maximize: bool) -> Any:
     """``total`` plus a product, of vectors."""
     if maximize:
-        return maximum(total, multiply(first, second))
-    return multiply_add(first, second, total)
+        return vector.maximum(total, vector.multiply(first, second))
+    return vector.multiply_add(first, second, total)
 
 
-@inner_kernel
+@kernel.inner_kernel
 def dense_inside(
     tables: DenseTables, sentence: DenseSentence, chart: Floats, maximize: bool
 ) -> tuple[Ints, float, float]:
@@ -65,8 +49,8 @@ def dense_inside(
     first_word, last_word, two_words = tables.first_word, tables.last_word, tables.two_words
     _clear(tables, sentence, chart)
     slots = _enter_words(tables, sentence, chart)
-    for first in range((pad + 1) // LANES * LANES, pad + sentence.length + 1, LANES):
-        widest = first + LANES - 1 - pad
+    for first in range((pad + 1) // vector.LANES * vector.LANES, pad + sentence.length + 1, vector.LANES):
+        widest = first + vector.LANES - 1 - pad
         for width in range(2, widest + 1):
             here = width * pitch + first
             below = here - pitch  # the cells of the next smaller width
@@ -81,11 +65,11 @@ def dense_inside(
                 for parent in range(n_wide):
                     if start[parent] == start[parent + 1]:
                         continue
-                    total = load_from(chart, parent * plane, here)
+                    total = vector.load_from(chart, parent * plane, here)
                     for rule in range(start[parent], start[parent + 1]):
-                        value = load_from(scratch, pairs[rule] * LANES, 0)
-                        total = plus_product(spread(prob, rule), value, total, maximize)
-                    store_to(chart, parent * plane, here, total)
+                        value = vector.load_from(scratch, pairs[rule] * vector.LANES, 0)
+                        total = plus_product(vector.spread(prob, rule), value, total, maximize)
+                    vector.store_to(chart, parent * plane, here, total)
     smallest, largest = _least_and_largest(tables, sentence, chart)
     for position in range(sentence.length):
         place, token = pitch + pad + position + 1, sentence.tokens[position]
@@ -96,7 +80,7 @@ def dense_inside(
     return slots, smallest, largest
 
 
-@inner_kernel
+@kernel.inner_kernel
 def _enter_words(tables: DenseTables, sentence: DenseSentence, chart: Floats) -> Ints:
     """Enter the values of the words' symbols; returns their slots."""
     start, slot, prob, _ = tables.words
@@ -115,23 +99,23 @@ def _enter_words(tables: DenseTables, sentence: DenseSentence, chart: Floats) ->
     return slots
 
 
-@inner_kernel
+@kernel.inner_kernel
 def _clear(tables: DenseTables, sentence: DenseSentence, chart: Floats) -> None:
     """Set all to zero that is read of a chart: its cells, and those before the sentence beside them."""
-    pad, pitch, plane, nothing = sentence.pad, sentence.pitch, sentence.plane, zeros(chart)
+    pad, pitch, plane, nothing = sentence.pad, sentence.pitch, sentence.plane, vector.zeros(chart)
     for symbol in range(tables.n_wide):
         for width in range(sentence.length + 1):
             place = symbol * plane + width * pitch
             # The block before the first that has a cell of this width is read too.
-            begin = max((pad + width) // LANES - 1, 0) * LANES
-            for first in range(begin, pitch, LANES):
-                store_to(chart, place, first, nothing)
+            begin = max((pad + width) // vector.LANES - 1, 0) * vector.LANES
+            for first in range(begin, pitch, vector.LANES):
+                vector.store_to(chart, place, first, nothing)
     narrow = tables.n_wide * plane
-    for place in range(narrow, narrow + (len(tables.symbol) - tables.n_wide) * pitch, LANES):
-        store_to(chart, place, 0, nothing)
+    for place in range(narrow, narrow + (len(tables.symbol) - tables.n_wide) * pitch, vector.LANES):
+        vector.store_to(chart, place, 0, nothing)
 
 
-@inner_kernel
+@kernel.inner_kernel
 def _sum_splits(
     tiles: Tiles,
     sentence: DenseSentence,
@@ -152,26 +136,26 @@ def _sum_splits(
         right1 = tile_right[slot + 1] * plane
         right2 = tile_right[slot + 2] * plane
         right3 = tile_right[slot + 3] * plane
-        sum0 = zeros(scratch)
+        sum0 = vector.zeros(scratch)
         sum1 = sum0
         sum2 = sum0
         sum3 = sum0
         here, there = left_begin, right_begin
         for _ in range(width - 2 * least + 1):
-            value = load_from(chart, here, left)
-            sum0 = plus_product(value, load_from(chart, there, right0), sum0, maximize)
-            sum1 = plus_product(value, load_from(chart, there, right1), sum1, maximize)
-            sum2 = plus_product(value, load_from(chart, there, right2), sum2, maximize)
-            sum3 = plus_product(value, load_from(chart, there, right3), sum3, maximize)
+            value = vector.load_from(chart, here, left)
+            sum0 = plus_product(value, vector.load_from(chart, there, right0), sum0, maximize)
+            sum1 = plus_product(value, vector.load_from(chart, there, right1), sum1, maximize)
+            sum2 = plus_product(value, vector.load_from(chart, there, right2), sum2, maximize)
+            sum3 = plus_product(value, vector.load_from(chart, there, right3), sum3, maximize)
             here += pitch + 1
             there -= pitch
-        store_to(scratch, slot * LANES, 0, sum0)
-        store_to(scratch, slot * LANES, LANES, sum1)
-        store_to(scratch, slot * LANES, 2 * LANES, sum2)
-        store_to(scratch, slot * LANES, 3 * LANES, sum3)
+        vector.store_to(scratch, slot * vector.LANES, 0, sum0)
+        vector.store_to(scratch, slot * vector.LANES, vector.LANES, sum1)
+        vector.store_to(scratch, slot * vector.LANES, 2 * vector.LANES, sum2)
+        vector.store_to(scratch, slot * vector.LANES, 3 * vector.LANES, sum3)
 
 
-@inner_kernel
+@kernel.inner_kernel
 def _join_words(
     rules: RulesOfWords,
     base: Offsets,
@@ -187,34 +171,34 @@ def _join_words(
     for slot in slots:
         if start[slot] == start[slot + 1]:
             continue
-        word = load_from(chart, base[slot], word_place)
-        if not any_positive(word):
+        word = vector.load_from(chart, base[slot], word_place)
+        if not vector.any_positive(word):
             continue
         for rule in range(start[slot], start[slot + 1]):
-            value = load_from(chart, base[others[rule]], other_place)
+            value = vector.load_from(chart, base[others[rule]], other_place)
             parent = base[parents[rule]]
-            product = multiply(spread(prob, rule), word)
-            total = load_from(chart, parent, here)
-            store_to(chart, parent, here, plus_product(product, value, total, maximize))
+            product = vector.multiply(vector.spread(prob, rule), word)
+            total = vector.load_from(chart, parent, here)
+            vector.store_to(chart, parent, here, plus_product(product, value, total, maximize))
 
 
-@inner_kernel
+@kernel.inner_kernel
 def _least_and_largest(tables: DenseTables, sentence: DenseSentence, chart: Floats) -> tuple[float, float]:
     """The least value of wide symbols that is not zero, and the largest."""
-    pad, pitch, nothing = sentence.pad, sentence.pitch, zeros(chart)
-    low, peak = repeated(chart, math.inf), nothing
+    pad, pitch, nothing = sentence.pad, sentence.pitch, vector.zeros(chart)
+    low, peak = vector.repeated(chart, math.inf), nothing
     for symbol in range(tables.n_wide):
         for width in range(tables.least, sentence.length + 1):
             place = symbol * sentence.plane + width * pitch
-            for first in range((pad + width) // LANES * LANES, pitch, LANES):
-                value = load_from(chart, place, first)
-                peak = maximum(peak, value)
-                value = choose_greater(value, nothing, value, low)
-                low = choose_greater(low, value, value, low)
-    return smallest_of(low), largest_of(peak)
+            for first in range((pad + width) // vector.LANES * vector.LANES, pitch, vector.LANES):
+                value = vector.load_from(chart, place, first)
+                peak = vector.maximum(peak, value)
+                value = vector.choose_greater(value, nothing, value, low)
+                low = vector.choose_greater(low, value, value, low)
+    return vector.smallest_of(low), vector.largest_of(peak)
 
 
-@inner_kernel
+@kernel.inner_kernel
 def dense_outside(
     tables: DenseTables,
     sentence: DenseSentence,
@@ -233,14 +217,18 @@ def dense_outside(
     _clear(tables, sentence, outside)
     for symbol in range(n_wide):
         outside[symbol * plane + n * pitch + pad + n] = tables.root[symbol] / total
-    peak = zeros(outside)
-    for first in range((pad + n) // LANES * LANES, (pad + 1) // LANES * LANES - 1, -LANES):
-        for width in range(first + LANES - 1 - pad, least - 1, -1):
+    peak = vector.zeros(outside)
+    for first in range(
+        (pad + n) // vector.LANES * vector.LANES, (pad + 1) // vector.LANES * vector.LANES - 1, -vector.LANES
+    ):
+        for width in range(first + vector.LANES - 1 - pad, least - 1, -1):
             here, live = width * pitch + first, False
             for symbol in range(n_wide):
-                value = load_from(outside, symbol * plane, here)
-                peak = maximum(peak, value)
-                if any_positive(multiply(value, load_from(inside, symbol * plane, here))):
+                value = vector.load_from(outside, symbol * plane, here)
+                peak = vector.maximum(peak, value)
+                if vector.any_positive(
+                    vector.multiply(value, vector.load_from(inside, symbol * plane, here))
+                ):
                     live = True
             if not live or width == 1:
                 continue
@@ -255,11 +243,11 @@ def dense_outside(
             if width == 2:
                 places = here, pitch + first - 1, below
                 _pass_words(tables.two_words, sentence.base, slots, inside, outside, places)
-    highest: float = largest_of(peak)
+    highest: float = vector.largest_of(peak)
     return highest
 
 
-@inner_kernel
+@kernel.inner_kernel
 def _pass_splits(
     tiles: Tiles,
     rules: RulesOfPairs,
@@ -280,7 +268,7 @@ def _pass_splits(
         weight1 = _receive(rules, outside, cell, plane, slot + 1)
         weight2 = _receive(rules, outside, cell, plane, slot + 2)
         weight3 = _receive(rules, outside, cell, plane, slot + 3)
-        if not any_positive(add(add(weight0, weight1), add(weight2, weight3))):
+        if not vector.any_positive(vector.add(vector.add(weight0, weight1), vector.add(weight2, weight3))):
             continue
         left = tile_left[tile] * plane
         right0 = tile_right[slot] * plane
@@ -289,13 +277,13 @@ def _pass_splits(
         right3 = tile_right[slot + 3] * plane
         here, there = left_begin, right_begin
         for _ in range(width - 2 * least + 1):
-            value = load_from(inside, here, left)
-            total = load_from(outside, here, left)
-            total = multiply_add(weight0, load_from(inside, there, right0), total)
-            total = multiply_add(weight1, load_from(inside, there, right1), total)
-            total = multiply_add(weight2, load_from(inside, there, right2), total)
-            total = multiply_add(weight3, load_from(inside, there, right3), total)
-            store_to(outside, here, left, total)
+            value = vector.load_from(inside, here, left)
+            total = vector.load_from(outside, here, left)
+            total = vector.multiply_add(weight0, vector.load_from(inside, there, right0), total)
+            total = vector.multiply_add(weight1, vector.load_from(inside, there, right1), total)
+            total = vector.multiply_add(weight2, vector.load_from(inside, there, right2), total)
+            total = vector.multiply_add(weight3, vector.load_from(inside, there, right3), total)
+            vector.store_to(outside, here, left, total)
             _add_product(outside, there, right0, weight0, value)
             _add_product(outside, there, right1, weight1, value)
             _add_product(outside, there, right2, weight2, value)
@@ -304,22 +292,26 @@ def _pass_splits(
             there -= pitch
 
 
-@inner_kernel
+@kernel.inner_kernel
 def _add_product(array: Floats, place: int, offset: int, weight: Any, value: Any) -> None:
-    store_to(array, place, offset, multiply_add(weight, value, load_from(array, place, offset)))
+    vector.store_to(
+        array, place, offset, vector.multiply_add(weight, value, vector.load_from(array, place, offset))
+    )
 
 
-@inner_kernel
+@kernel.inner_kernel
 def _receive(rules: RulesOfPairs, outside: Floats, cell: int, plane: int, pair: int) -> Any:
     """What a pair of children receives from its parents in a block's cells."""
     start, parents, prob = rules
-    total = zeros(outside)
+    total = vector.zeros(outside)
     for rule in range(start[pair], start[pair + 1]):
-        total = multiply_add(spread(prob, rule), load_from(outside, cell, parents[rule] * plane), total)
+        total = vector.multiply_add(
+            vector.spread(prob, rule), vector.load_from(outside, cell, parents[rule] * plane), total
+        )
     return total
 
 
-@inner_kernel
+@kernel.inner_kernel
 def _pass_words(
     rules: RulesOfWords,
     base: Offsets,
@@ -337,13 +329,15 @@ def _pass_words(
     for slot in slots:
         if start[slot] == start[slot + 1]:
             continue
-        word = load_from(inside, base[slot], word_place)
-        if not any_positive(word):
+        word = vector.load_from(inside, base[slot], word_place)
+        if not vector.any_positive(word):
             continue
-        to_word = zeros(outside)
+        to_word = vector.zeros(outside)
         for rule in range(start[slot], start[slot + 1]):
             other = base[others[rule]]
-            weight = multiply(spread(prob, rule), load_from(outside, base[parents[rule]], here))
-            to_word = multiply_add(weight, load_from(inside, other, other_place), to_word)
+            weight = vector.multiply(
+                vector.spread(prob, rule), vector.load_from(outside, base[parents[rule]], here)
+            )
+            to_word = vector.multiply_add(weight, vector.load_from(inside, other, other_place), to_word)
             _add_product(outside, other, other_place, weight, word)
-        _add_product(outside, base[slot], word_place, to_word, repeated(outside, 1.0))
+        _add_product(outside, base[slot], word_place, to_word, vector.repeated(outside, 1.0))

@@ -13,14 +13,13 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from mbrparse.charts import rule_tables
 from mbrparse.charts.chart import TOO_LARGE, Chart, Pruned
 from mbrparse.charts.exhaustive.dense_answers import DenseAnswers
 from mbrparse.charts.exhaustive.forests import Forests
 from mbrparse.charts.packed_forest import Forest, SpanFilter
-from mbrparse.charts.rule_tables import Ints, Rules, chart_rules, wide_symbols
 from mbrparse.errors import ChartOverflowError, GrammarError
-from mbrparse.grammar.pcfg import PCFG, IntArray
-from mbrparse.grammar.projection import projected_grammar, projected_names, pruning_levels
+from mbrparse.grammar import pcfg, projection
 
 # How much lower the threshold is that is tried where a sentence loses all its parses to one. What has none
 # then mostly has none at all.
@@ -33,9 +32,9 @@ _LEAST, _NEAR = 1e-9, 10.0
 class Level(NamedTuple):
     """A projected grammar."""
 
-    label: Ints  # by symbol, what its posteriors are of
+    label: rule_tables.Ints  # by symbol, what its posteriors are of
     n_labels: int
-    finer: Ints  # by symbol of the next grammar, the same
+    finer: rule_tables.Ints  # by symbol of the next grammar, the same
     charts: ChartFactory
     within: ChartFactory  # makes forests
 
@@ -59,17 +58,17 @@ class Pruning:
     lexical rules make, and of the first, where a binary rule takes it.
     """
 
-    def __init__(self, grammar: PCFG, threshold: float) -> None:
+    def __init__(self, grammar: pcfg.PCFG, threshold: float) -> None:
         self.threshold = threshold
         self.levels: list[Level] = []
-        chosen = pruning_levels(grammar)
-        grammars = [projected_grammar(grammar, level) for level in chosen]
+        chosen = projection.pruning_levels(grammar)
+        grammars = [projection.projected_grammar(grammar, level) for level in chosen]
         for level, projected, finer in zip(chosen, grammars, (*grammars[1:], grammar), strict=True):
             label, names = projected.label_ids, finer.label_ids
             if level:
                 ids = {name: place for place, name in enumerate(projected.symbols)}
                 label = np.arange(len(ids), dtype=np.int32)
-                names = np.array([ids[name] for name in projected_names(finer, level)], np.int32)
+                names = np.array([ids[name] for name in projection.projected_names(finer, level)], np.int32)
             within = ChartFactory(projected, kernel="forest", label=label)
             charts = within if level else ChartFactory(projected)
             self.levels.append(Level(label, int(label.max()) + 1, names, charts, within))
@@ -96,7 +95,7 @@ class Pruning:
             left = own._replace(label=level.finer)
         return Mask(left, threshold, tuple(steps))
 
-    def pruned(self, terminal_ids: IntArray, mask: Mask) -> Pruned:
+    def pruned(self, terminal_ids: pcfg.IntArray, mask: Mask) -> Pruned:
         """What a mask leaves out; that takes a pass of each projected grammar within it."""
         kept = 1.0
         for level, step in zip(self.levels, mask.steps, strict=False):
@@ -104,7 +103,7 @@ class Pruning:
         return Pruned(mask.threshold, 1.0 - kept)
 
 
-def left_out(within: ChartFactory, terminal_ids: IntArray, spans: SpanFilter, log_prob: float) -> float:
+def left_out(within: ChartFactory, terminal_ids: pcfg.IntArray, spans: SpanFilter, log_prob: float) -> float:
     """The share of a sentence's probability that is in derivations of which something is not allowed.
 
     ``within`` makes forests; ``log_prob`` is the sentence's.
@@ -115,7 +114,7 @@ def left_out(within: ChartFactory, terminal_ids: IntArray, spans: SpanFilter, lo
 class PrunedChart(Chart):
     """A chart of what a mask leaves: all that it says is of the derivations that are left."""
 
-    def __init__(self, charts: PrunedCharts, terminal_ids: IntArray, mask: Mask) -> None:
+    def __init__(self, charts: PrunedCharts, terminal_ids: pcfg.IntArray, mask: Mask) -> None:
         super().__init__(charts, terminal_ids, spans=mask.spans)
         self._pruning, self._mask = charts.pruning, mask
 
@@ -133,11 +132,11 @@ class PrunedCharts:
     labels.
     """
 
-    def __init__(self, grammar: PCFG, pruning: Pruning, label: Ints | None = None) -> None:
+    def __init__(self, grammar: pcfg.PCFG, pruning: Pruning, label: rule_tables.Ints | None = None) -> None:
         self.grammar, self.pruning = grammar, pruning
         self.forests = Forests(grammar, TIE, grammar.label_ids if label is None else label)
 
-    def chart(self, terminal_ids: IntArray) -> Chart:
+    def chart(self, terminal_ids: pcfg.IntArray) -> Chart:
         """The chart of a sentence by the first threshold that leaves a parse and fits into memory.
 
         Raises ChartOverflowError where none does, and NumberRangeError.
@@ -168,7 +167,7 @@ class ForestCharts:
 
     def __init__(
         self,
-        grammar: PCFG,
+        grammar: pcfg.PCFG,
         items: Literal["projected", "symbol"] = "projected",
         pruning: Pruning | None = None,
     ) -> None:
@@ -177,7 +176,7 @@ class ForestCharts:
         With ``pruning`` forests are of the derivations that it leaves.
         """
         self.grammar = grammar
-        self.label: Ints = grammar.label_ids
+        self.label: rule_tables.Ints = grammar.label_ids
         self.labels = grammar.labels
         if items == "symbol":
             self.label = np.arange(len(grammar.symbols), dtype=np.int32)
@@ -190,12 +189,12 @@ class ForestCharts:
         self.forests = self._factory.forests
         self._last: Chart | None = None
 
-    def chart(self, terminal_ids: IntArray) -> Chart:
+    def chart(self, terminal_ids: pcfg.IntArray) -> Chart:
         """The chart of a sentence of known terminals that has a forest; raises as its answers do."""
         self._last = chart = self._factory.chart(terminal_ids)
         return chart
 
-    def forest_of(self, terminal_ids: IntArray) -> Forest:
+    def forest_of(self, terminal_ids: pcfg.IntArray) -> Forest:
         """The forest of a sentence, as ``Chart.forest`` has it; raises as that does."""
         if self._last is None or self._last.terminal_ids is not terminal_ids:
             self._last = self._factory.chart(terminal_ids)
@@ -219,22 +218,22 @@ _LIKELY_SYMBOLS = 256
 _DENSE_BYTES = 32
 
 
-def default_max_length(grammar: PCFG) -> int:
+def default_max_length(grammar: pcfg.PCFG) -> int:
     """The longest sentence that is parsed unless the user says otherwise: about 2 GB of chart."""
-    rules = chart_rules(grammar)
-    symbols = max(len(wide_symbols(rules)), 1)
+    rules = rule_tables.chart_rules(grammar)
+    symbols = max(len(rule_tables.wide_symbols(rules)), 1)
     cell = _NODE_BYTES * min(symbols, _LIKELY_SYMBOLS)
     if suits_dense(rules):
         cell = max(cell, _DENSE_BYTES * symbols)
     return math.isqrt(2 * _CHART_BYTES // cell)
 
 
-def suits_dense(rules: Rules) -> bool:
+def suits_dense(rules: rule_tables.Rules) -> bool:
     """Whether dense charts serve a grammar, or forests do.
 
     Dense charts take few wide symbols, and more of them where all go with many others.
     """
-    symbols = len(wide_symbols(rules))
+    symbols = len(rule_tables.wide_symbols(rules))
     if MAX_DENSE_SYMBOLS < symbols <= _MAX_SYMBOLS:
         pairs = np.unique(rules.left.astype(np.int64) * rules.n_symbols + rules.right)
         return len(pairs) >= _MANY_PAIRS * symbols
@@ -264,9 +263,9 @@ class ChartFactory:
 
     def __init__(
         self,
-        grammar: PCFG,
+        grammar: pcfg.PCFG,
         kernel: Kernel | None = None,
-        label: Ints | None = None,
+        label: rule_tables.Ints | None = None,
     ) -> None:
         if grammar.has_unaries and kernel == "dense":
             raise GrammarError(
@@ -277,9 +276,9 @@ class ChartFactory:
         self._is_dense = kernel == "dense" if kernel else self._suits_dense()
 
     def _suits_dense(self) -> bool:
-        return not self.grammar.has_unaries and suits_dense(chart_rules(self.grammar))
+        return not self.grammar.has_unaries and suits_dense(rule_tables.chart_rules(self.grammar))
 
-    def chart(self, terminal_ids: IntArray) -> Chart:
+    def chart(self, terminal_ids: pcfg.IntArray) -> Chart:
         """The chart of a sentence of known terminals (one or more)."""
         dense = self._dense if self._is_dense and len(terminal_ids) > 1 else None
         return Chart(self, terminal_ids, dense)

@@ -12,8 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbrparse.charts import rule_tables
-from mbrparse.charts.chart import Derivation
+from mbrparse.charts import chart, rule_tables
 from mbrparse.charts.exhaustive.best import Maxima, best_derivation
 from mbrparse.charts.packed_forest import Forest, forest_cell
 from mbrparse.charts.rule_tables import BestChains, Floats, Ints, UnaryTables, Words
@@ -89,7 +88,7 @@ class LogForest:
         inside = np.exp(self.inside - scale) - np.exp(self._lexical - scale)
         return inside, np.exp(np.minimum(self.outside + scale - self.log_prob, _MOST_LOG))
 
-    def derivation(self, chains: BestChains, tie: float) -> Derivation:
+    def derivation(self, chains: BestChains, tie: float) -> chart.Derivation:
         """The most probable derivation."""
         with np.errstate(divide="ignore"):
             chain = np.log(chains.prob)

@@ -14,9 +14,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from mbrparse.arguments import checked
+from mbrparse import arguments, errors
 from mbrparse.decode.best_first import search_kernels as factor
-from mbrparse.errors import MbrparseError, OptionsError
 from mbrparse.training.tag_statistics import Statistics
 
 #: Factors that are counts from a corpus.
@@ -46,7 +45,7 @@ MERITS = {
 DEFAULT_MERIT = "boundary-trigram"
 
 
-@checked
+@arguments.checked
 @dataclass(frozen=True)
 class Until:
     """When to stop: at the first parse, at a share of the sentence's probability, or never before the end."""
@@ -56,7 +55,7 @@ class Until:
 
     def __post_init__(self) -> None:
         if (self.name == "mass") is not (0 < self.mass < 1):
-            raise OptionsError(f"a mass is above 0 and below 1, not {self.mass}")
+            raise errors.OptionsError(f"a mass is above 0 and below 1, not {self.mass}")
 
     @classmethod
     def parse(cls, text: str) -> Until:
@@ -69,7 +68,7 @@ class Until:
         try:
             return cls("mass", float(share)) if name == "mass" else cls(text)  # type: ignore[arg-type]
         except ValueError:
-            raise MbrparseError(
+            raise errors.MbrparseError(
                 f"{text!r} is not understood",
                 remedy="write first-parse, exhausted or mass:SHARE, e.g. mass:0.95",
             ) from None
@@ -78,7 +77,7 @@ class Until:
 FIRST_PARSE = Until("first-parse")
 
 
-@checked
+@arguments.checked
 @dataclass(frozen=True)
 class BestFirst:
     """How to search (Caraballo & Charniak 1998).
@@ -96,7 +95,7 @@ class BestFirst:
 
     def __post_init__(self) -> None:
         if self.merit not in MERITS:
-            raise OptionsError(f"`merit` is one of {', '.join(MERITS)}, not {self.merit!r}")
+            raise errors.OptionsError(f"`merit` is one of {', '.join(MERITS)}, not {self.merit!r}")
 
     @property
     def factors(self) -> int:

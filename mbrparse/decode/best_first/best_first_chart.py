@@ -33,12 +33,11 @@ from mbrparse.charts.chart import Derivation, derivation_of
 from mbrparse.charts.exhaustive.factory import ChartFactory
 from mbrparse.charts.rule_tables import starts
 from mbrparse.charts.spans import SpanEntries, SpanSummary, entries_without_unaries, summarize_entries
+from mbrparse.decode.best_first import best_first
 from mbrparse.decode.best_first import search_kernels as kernels
-from mbrparse.decode.best_first.best_first import FROM_STATISTICS, BestFirst
 from mbrparse.decode.best_first.search_kernels import NONE, Control, MeritTables, Search
 from mbrparse.errors import GrammarError, InputMismatchError, MbrparseError
-from mbrparse.grammar.pcfg import PCFG, FloatArray, IntArray
-from mbrparse.grammar.rules import quote
+from mbrparse.grammar import pcfg, rules
 from mbrparse.training.tag_statistics import BOUNDARY, Statistics
 
 _IDS, _LOGS, _TABLE = np.zeros(0, np.int32), np.zeros(0), np.zeros((0, 0))
@@ -51,10 +50,10 @@ MAX_CELLS = 100_000_000
 class StatisticsTables:
     """A grammar's statistics, smoothed."""
 
-    def __init__(self, statistics: Statistics, grammar: PCFG) -> None:
+    def __init__(self, statistics: Statistics, grammar: pcfg.PCFG) -> None:
         """Raises InputMismatchError where statistics and grammar do not belong together."""
         _check_fit(statistics, grammar)
-        tags = [*map(quote, grammar.terminals), BOUNDARY]
+        tags = [*map(rules.quote, grammar.terminals), BOUNDARY]
         self.boundary = len(tags) - 1
         if len(tags) * len(grammar.symbols) > MAX_CELLS:
             raise GrammarError(
@@ -76,7 +75,7 @@ class StatisticsTables:
         self.log_left = _log(witten_bell(left, per_tag, occurrences))
         self.log_right = _log(np.ascontiguousarray(witten_bell(right.T, self._unigram).T))
 
-    def of_sentence(self, terminal_ids: IntArray) -> MeritTables:
+    def of_sentence(self, terminal_ids: pcfg.IntArray) -> MeritTables:
         """The statistics of one sentence of known terminals."""
         padded = [self.boundary, self.boundary, *terminal_ids.tolist(), self.boundary]
         steps = range(2, len(padded))
@@ -97,8 +96,8 @@ class StatisticsTables:
 
 
 def witten_bell(
-    counts: npt.NDArray[np.float64], shorter: FloatArray, totals: FloatArray | None = None
-) -> FloatArray:
+    counts: npt.NDArray[np.float64], shorter: pcfg.FloatArray, totals: pcfg.FloatArray | None = None
+) -> pcfg.FloatArray:
     """Smooth rows of counts (contexts) over columns (events) by the distribution of a shorter context.
 
     ``totals`` are the contexts' own counts, where they are not the sums of their rows.
@@ -112,7 +111,7 @@ def witten_bell(
     kinds = np.where(seen + kinds > 0, kinds, 1.0)
     # One that no event followed (C > 0, T = 0) would make all events impossible.
     kinds = np.maximum(kinds, 1.0)
-    smoothed: FloatArray = (counts + kinds[..., None] * shorter) / (seen + kinds)[..., None]
+    smoothed: pcfg.FloatArray = (counts + kinds[..., None] * shorter) / (seen + kinds)[..., None]
     return smoothed
 
 
@@ -166,7 +165,7 @@ def _table(
     return table
 
 
-def _check_fit(statistics: Statistics, grammar: PCFG) -> None:
+def _check_fit(statistics: Statistics, grammar: pcfg.PCFG) -> None:
     remedy = "gather them with the grammar: mbrparse train -o GRAMMAR --statistics FILE"
     if statistics.terminal_kind != grammar.terminal_kind:
         raise InputMismatchError(
@@ -193,8 +192,8 @@ class BestFirstChart:
 
     def __init__(
         self,
-        grammar: PCFG,
-        terminal_ids: IntArray,
+        grammar: pcfg.PCFG,
+        terminal_ids: pcfg.IntArray,
         search: Search,
         outcome: int,
         seconds: float,
@@ -230,10 +229,10 @@ class BestFirstChart:
         """Why there is no parse, where there is none."""
         return f"no parse within {self.search.control.max_edges} edges" if self.limited else "no parse"
 
-    def _inside(self, plus: np.ufunc, edges: int) -> FloatArray:
+    def _inside(self, plus: np.ufunc, edges: int) -> pcfg.FloatArray:
         """By constituent the log inside probability, or that of the best derivation, by the first edges."""
         # Nothing is ever added to the estimate over a terminal.
-        inside: FloatArray = np.where(self.ends - self.starts == 1, self.estimates, -np.inf)
+        inside: pcfg.FloatArray = np.where(self.ends - self.starts == 1, self.estimates, -np.inf)
         for chosen in self._by_width:
             mine = chosen[chosen < edges]
             _, parent, left, right = self._edges[mine, :4].T
@@ -241,7 +240,7 @@ class BestFirstChart:
         return inside
 
     @cached_property
-    def inside(self) -> FloatArray:
+    def inside(self) -> pcfg.FloatArray:
         """The log inside probability of each constituent within the chart, exactly."""
         return self._inside(np.logaddexp, self.edge_count)
 
@@ -256,7 +255,7 @@ class BestFirstChart:
         return self.log_prob > -math.inf
 
     @cached_property
-    def _outside(self) -> FloatArray:
+    def _outside(self) -> pcfg.FloatArray:
         outside = self._root.copy()
         for chosen in reversed(self._by_width):
             _, parent, left, right = self._edges[chosen, :4].T
@@ -309,7 +308,7 @@ class BestFirstChart:
                 stack.extend(self._edges[edge_of[item], [kernels.CHILDREN + 1, kernels.CHILDREN]].tolist())
         return derivation_of(self.starts[listed], self.ends[listed], self.symbols[listed], top)
 
-    def _best_edges(self, best: FloatArray, edges: int) -> IntArray:
+    def _best_edges(self, best: pcfg.FloatArray, edges: int) -> pcfg.IntArray:
         """Of the first ``edges`` edges the best of each constituent, -1 over terminals.
 
         Of edges whose probabilities differ by no more than a tie, relatively, it is the one with the first
@@ -327,7 +326,7 @@ class BestFirstChart:
         return edge_of
 
 
-def rules_of(grammar: PCFG) -> tuple[IntArray, IntArray]:
+def rules_of(grammar: pcfg.PCFG) -> tuple[pcfg.IntArray, pcfg.IntArray]:
     """``Search.first`` and ``Search.rules`` of a grammar."""
     children = np.stack([grammar.left, grammar.right])
     rule = np.stack([np.lexsort((grammar.parent, children[1 - side], children[side])) for side in range(2)])
@@ -354,14 +353,14 @@ def larger(search: Search, outcome: int) -> Search:
     return search
 
 
-def _rows(size: int) -> tuple[IntArray, FloatArray]:
+def _rows(size: int) -> tuple[pcfg.IntArray, pcfg.FloatArray]:
     """Rows of ``Search.items`` and ``Search.logs`` for so many new constituents."""
     items = np.full((size, kernels.ITEM_COLUMNS), NONE, np.int32)
     items[:, kernels.NEXT_WAITING] = kernels.NOT_WAITING
     return items, np.full((size, 4), -np.inf)
 
 
-def left_corners(grammar: PCFG) -> tuple[FloatArray, dict[str, Any]]:
+def left_corners(grammar: pcfg.PCFG) -> tuple[pcfg.FloatArray, dict[str, Any]]:
     """Log alpha_L at the begin of sentences, by symbol, and the left-corner closure for ``MeritTables``.
 
     Raises GrammarError where left recursion is never left.
@@ -381,7 +380,7 @@ def left_corners(grammar: PCFG) -> tuple[FloatArray, dict[str, Any]]:
 class BestFirstCharts:
     """Makes best-first charts for one grammar, as ChartFactory does exhaustive ones."""
 
-    def __init__(self, grammar: PCFG, options: BestFirst) -> None:
+    def __init__(self, grammar: pcfg.PCFG, options: best_first.BestFirst) -> None:
         """Raises MbrparseError for unary rules, and for a merit whose statistics are missing."""
         if grammar.has_unaries:
             raise GrammarError(
@@ -393,7 +392,7 @@ class BestFirstCharts:
         self.options = options
         factors = options.factors
         self._tables: StatisticsTables | None = None
-        if factors & FROM_STATISTICS:
+        if factors & best_first.FROM_STATISTICS:
             if options.statistics is None:
                 raise MbrparseError(
                     f"the merit {options.merit} needs statistics that the grammar alone does not have",
@@ -406,7 +405,7 @@ class BestFirstCharts:
         self._lexical_first = starts(grammar.lexical_terminal, len(grammar.terminals)).astype(np.int32)
         self._exhaustive = ChartFactory(grammar) if options.until.name == "mass" else None
 
-    def chart(self, terminal_ids: IntArray) -> BestFirstChart:
+    def chart(self, terminal_ids: pcfg.IntArray) -> BestFirstChart:
         """The chart of a sentence of known terminals, as far as ``until`` says."""
         log_mass = math.inf
         if self._exhaustive is not None:
@@ -422,7 +421,7 @@ class BestFirstCharts:
         seconds = time.process_time() - began
         return BestFirstChart(self.grammar, terminal_ids, search, outcome, seconds)
 
-    def _begin(self, terminal_ids: IntArray, log_mass: float) -> tuple[Search, MeritTables]:
+    def _begin(self, terminal_ids: pcfg.IntArray, log_mass: float) -> tuple[Search, MeritTables]:
         """A search with the terminals' symbols on its agenda."""
         options, grammar, length = self.options, self.grammar, len(terminal_ids)
         control = Control(

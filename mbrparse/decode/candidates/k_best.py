@@ -19,8 +19,7 @@ from typing import Generic, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from mbrparse.charts.exhaustive.factory import ForestCharts
-from mbrparse.charts.exhaustive.top_down import LEXICAL, UNARY, TopDownForest, top_down_forest
+from mbrparse.charts.exhaustive import factory, top_down
 from mbrparse.charts.kernel import kernel
 from mbrparse.charts.rule_tables import Ints
 from mbrparse.decode.candidates.samples import Samples
@@ -198,7 +197,7 @@ class KBest(NamedTuple):
 class KBestSearch:
     """Finds the k best derivations of sentences; the forests that it fills may be shared with charts."""
 
-    def __init__(self, charts: ForestCharts) -> None:
+    def __init__(self, charts: factory.ForestCharts) -> None:
         self._charts = charts
         tables, unaries = charts.forests.tables, charts.forests.unaries
         # Those of binary and unary rules, and of symbols as roots.
@@ -211,7 +210,7 @@ class KBestSearch:
         Those that are less probable than ``LEAST_SHARE`` of the best one are none. Raises ChartOverflowError
         or MemoryError where its forest does not fit, ValueError where it has none, NumberRangeError.
         """
-        forest = top_down_forest(self._charts, terminal_ids)
+        forest = top_down.top_down_forest(self._charts, terminal_ids)
         search = _ForestSearch(forest, *self._scores)
         found = search.root(k)
         most = min((one.cost for one in found), default=0) - int(scores_of(np.log(LEAST_SHARE)))
@@ -231,7 +230,7 @@ class KBestSearch:
 class _ForestSearch(LazySearch[int]):
     """The derivations of one sentence; vertices are its forest's nodes, then its groups, then the root."""
 
-    def __init__(self, forest: TopDownForest, rules: Scores, unaries: Scores, roots: Scores) -> None:
+    def __init__(self, forest: top_down.TopDownForest, rules: Scores, unaries: Scores, roots: Scores) -> None:
         self.nodes = len(forest.node_symbol)
         count = self.nodes + len(forest.edge_first) - 1
         super().__init__(count)
@@ -276,12 +275,12 @@ class _ForestSearch(LazySearch[int]):
         for way, (to, rule) in enumerate(rows, first):
             if way == self._top.place[node]:
                 best = len(found)
-            child = UNARY - to if to <= UNARY else self.nodes + to
-            if to == LEXICAL:
+            child = top_down.UNARY - to if to <= top_down.UNARY else self.nodes + to
+            if to == top_down.LEXICAL:
                 found.append(Alternative(-int(self._lexical[node]), (-1,), ()))
             elif self._top.score[child] == NONE:
                 continue
-            elif to <= UNARY:
+            elif to <= top_down.UNARY:
                 # After all splits: of equal chains the shorter one.
                 order = forest.length, int(forest.node_symbol[child])
                 found.append(Alternative(-int(self._unaries[rule]), order, (child,)))
@@ -312,7 +311,7 @@ class Best(NamedTuple):
 
 @kernel
 def best_derivations(
-    forest: TopDownForest, rules: Scores, unaries: Scores, lexical: Scores, best: Best
+    forest: top_down.TopDownForest, rules: Scores, unaries: Scores, lexical: Scores, best: Best
 ) -> None:
     """Fill the best of every node and group; rules, and by node its lexical rule, have these scores."""
     score, chosen, nodes = best.score, best.place, len(lexical)
@@ -325,10 +324,10 @@ def best_derivations(
         for node in range(first, last):
             for way in range(way_first[node], way_first[node + 1]):
                 to = way_to[way]
-                if to <= UNARY:
+                if to <= top_down.UNARY:
                     cyclic = True
                     break
-                if to == LEXICAL:
+                if to == top_down.LEXICAL:
                     score[node], chosen[node] = lexical[node], way
                     continue
                 below = nodes + to
@@ -355,7 +354,7 @@ def best_derivations(
             cyclic = False
             for node in range(first, last):
                 for way in range(way_first[node], way_first[node + 1]):
-                    child = UNARY - way_to[way]
+                    child = top_down.UNARY - way_to[way]
                     if child >= 0 and score[child] > NONE:
                         total = unaries[way_rule[way]] + score[child]
                         if total > score[node]:

@@ -13,18 +13,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from mbrparse.charts.exhaustive.factory import ForestCharts
-from mbrparse.charts.exhaustive.top_down import (
-    LEXICAL,
-    UNARY,
-    TopDownForest,
-    drawn_place,
-    sum_up,
-    top_down_forest,
-)
+from mbrparse.charts import spans
+from mbrparse.charts.exhaustive import factory, top_down
 from mbrparse.charts.kernel import kernel
 from mbrparse.charts.rule_tables import Ints
-from mbrparse.charts.spans import SpanEntries, cell_of, entries_without_unaries
 from mbrparse.grammar.pcfg import FloatArray, IntArray
 
 
@@ -65,16 +57,16 @@ class Samples(NamedTuple):
         ]
         return sorted(trees, key=lambda tree: -len(tree.drawn))
 
-    def entries(self, label: Ints) -> SpanEntries:
+    def entries(self, label: Ints) -> spans.SpanEntries:
         """The share of samples that have a label over a span; ``label`` [symbol] is the symbol's."""
         count, length = len(self.first) - 1, int(self.end.max(initial=1))
         labels = int(label.max()) + 1
-        cells = cell_of(length, self.start.astype(np.int64), self.end.astype(np.int64))
+        cells = spans.cell_of(length, self.start.astype(np.int64), self.end.astype(np.int64))
         keys, first, found = np.unique(
             cells * labels + label[self.symbol], return_index=True, return_counts=True
         )
         starts, ends = self.start[first], self.end[first]
-        return entries_without_unaries(starts, ends, (keys % labels).astype(np.int32), found / count)
+        return spans.entries_without_unaries(starts, ends, (keys % labels).astype(np.int32), found / count)
 
     def consistency(self, constituent: Ints, length: int) -> FloatArray:
         """c by cell (span_summary): the share of samples of which no constituent crosses the span.
@@ -104,7 +96,7 @@ class SampledTree(NamedTuple):
 class DerivationSampler:
     """Draws derivations of sentences; the forests that it fills may be shared with charts."""
 
-    def __init__(self, charts: ForestCharts) -> None:
+    def __init__(self, charts: factory.ForestCharts) -> None:
         self._charts = charts
 
     def samples(self, terminal_ids: IntArray, count: int, seed: int) -> Samples:
@@ -114,9 +106,9 @@ class DerivationSampler:
         Raises ChartOverflowError or MemoryError where its forest does not fit, ValueError
         where it has none.
         """
-        forest = top_down_forest(self._charts, terminal_ids)
-        sum_up(forest.way_first, forest.way_share)
-        sum_up(forest.edge_first, forest.edge_share)
+        forest = top_down.top_down_forest(self._charts, terminal_ids)
+        top_down.sum_up(forest.way_first, forest.way_share)
+        top_down.sum_up(forest.edge_first, forest.edge_share)
         drawn = draw(forest, np.cumsum(forest.root), count, generator(terminal_ids, seed))
         return Samples(*drawn)
 
@@ -128,7 +120,7 @@ def generator(terminal_ids: IntArray, seed: int) -> np.random.Generator:
 
 @kernel
 def draw(
-    forest: TopDownForest, roots: FloatArray, count: int, random: np.random.Generator
+    forest: top_down.TopDownForest, roots: FloatArray, count: int, random: np.random.Generator
 ) -> tuple[Ints, Ints, Ints, Ints]:
     """So many derivations: where each one's nodes begin, and their starts, ends and symbols in preorder.
 
@@ -140,13 +132,13 @@ def draw(
     stack = np.empty(n + 1, np.int32)
     place = 0
     for derivation in range(count):
-        stack[0] = drawn_place(roots, 0, len(roots), random.random())
+        stack[0] = top_down.drawn_place(roots, 0, len(roots), random.random())
         height = 1
         while height:
             height -= 1
             node = stack[height]
-            to = UNARY
-            while to <= UNARY:
+            to = top_down.UNARY
+            while to <= top_down.UNARY:
                 if place == nodes.shape[1]:
                     # A chain may be of any length.
                     nodes = np.concatenate((nodes, np.empty_like(nodes)), axis=1)
@@ -154,12 +146,14 @@ def draw(
                 nodes[2, place] = forest.node_symbol[node]
                 place += 1
                 first_way, last_way = forest.way_first[node], forest.way_first[node + 1]
-                to = forest.way_to[drawn_place(forest.way_share, first_way, last_way, random.random())]
-                if to <= UNARY:
-                    node = UNARY - to
-            if to != LEXICAL:
+                to = forest.way_to[
+                    top_down.drawn_place(forest.way_share, first_way, last_way, random.random())
+                ]
+                if to <= top_down.UNARY:
+                    node = top_down.UNARY - to
+            if to != top_down.LEXICAL:
                 first_edge, last_edge = forest.edge_first[to], forest.edge_first[to + 1]
-                edge = drawn_place(forest.edge_share, first_edge, last_edge, random.random())
+                edge = top_down.drawn_place(forest.edge_share, first_edge, last_edge, random.random())
                 stack[height], stack[height + 1] = forest.edge_right[edge], forest.edge_left[edge]
                 height += 2
         first[derivation + 1] = place

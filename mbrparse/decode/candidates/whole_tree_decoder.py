@@ -29,16 +29,15 @@ import numpy as np
 import numpy.typing as npt
 
 from mbrparse.charts.chart import Chart
+from mbrparse.charts.exhaustive import factory, top_down
 from mbrparse.charts.exhaustive.consistency import Consistency, MaskedForest, nodes_of_ways
-from mbrparse.charts.exhaustive.factory import ForestCharts
-from mbrparse.charts.exhaustive.top_down import TopDownForest
 from mbrparse.charts.kernel import kernel
 from mbrparse.charts.rule_tables import Floats, Ints
 from mbrparse.charts.spans import cell_of
+from mbrparse.decode import span_posteriors
 from mbrparse.decode.candidates.samples import DerivationSampler, SampledTree, Samples
 from mbrparse.decode.objectives import Item, Objective
 from mbrparse.decode.span_decoders import LEAST, best_preterminals, bracketing, spans_of
-from mbrparse.decode.span_posteriors import Posteriors
 from mbrparse.decode.trees import Certificate, Decoded
 from mbrparse.errors import GrammarError
 from mbrparse.grammar.pcfg import PCFG, FloatArray
@@ -251,7 +250,7 @@ class SameTree(Agreement):
         return allowed[self._look]
 
 
-def _edges_by_look(forest: TopDownForest, look: Ints) -> tuple[Ints, Ints, Ints, FloatArray]:
+def _edges_by_look(forest: top_down.TopDownForest, look: Ints) -> tuple[Ints, Ints, Ints, FloatArray]:
     """The edges of each rule (parent, left, right, share): those of one look one after the other."""
     binary = np.flatnonzero(forest.way_to >= 0)
     sizes = np.diff(forest.edge_first)[forest.way_to[binary]]
@@ -454,7 +453,7 @@ def completions(
 class WholeTreeDecoder:
     """Decodes charts of one grammar for objectives of whole trees."""
 
-    def __init__(self, grammar: PCFG, objectives: Sequence[Objective], forests: ForestCharts) -> None:
+    def __init__(self, grammar: PCFG, objectives: Sequence[Objective], forests: factory.ForestCharts) -> None:
         """Raises GrammarError for the most probable tree of a grammar with unary rules."""
         self._objectives = objectives
         if grammar.has_unaries and any(row.weight(Item.PROJECTED_TREE) for row in objectives):
@@ -466,7 +465,7 @@ class WholeTreeDecoder:
         self._of_constituents = Consistency(grammar)
         self._of_nodes = Consistency(grammar, np.zeros(len(grammar.symbols), np.bool_))
 
-    def decode(self, chart: Chart, posteriors: Posteriors) -> list[Decoded]:
+    def decode(self, chart: Chart, posteriors: span_posteriors.Posteriors) -> list[Decoded]:
         """The best trees found."""
         preterminals, labels = best_preterminals(posteriors), self._grammar.labels
         samples = self._sampler.samples(chart.terminal_ids, SAMPLES, SEED) if chart.length > 2 else None

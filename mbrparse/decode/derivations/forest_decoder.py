@@ -28,9 +28,7 @@ from mbrparse.decode.derivations.label_forest import LabelForest, joined_forest,
 from mbrparse.decode.derivations.search import DerivationSearch, GrammarTree, graph_of
 from mbrparse.decode.objectives import Item, Kind, Objective, Space
 from mbrparse.decode.trees import Decoded
-from mbrparse.grammar.pcfg import FloatArray
-from mbrparse.grammar.projection import projected_names
-from mbrparse.grammar.rules import is_terminal, unquote
+from mbrparse.grammar import pcfg, projection, rules
 
 
 class ForestDecoder:
@@ -128,12 +126,12 @@ class JointDecoder:
 
     def __init__(self, charts: Sequence[ForestCharts], objectives: Sequence[Objective]) -> None:
         """``charts`` of each grammar."""
-        named = [projected_names(one.grammar) for one in charts]
-        names = sorted(set().union(*named), key=lambda name: (is_terminal(name), name))
+        named = [projection.projected_names(one.grammar) for one in charts]
+        names = sorted(set().union(*named), key=lambda name: (rules.is_terminal(name), name))
         self._items = _common_items(charts, named, names)
         own = replace(self._items[0], label=np.arange(len(names), dtype=np.int32))
         self._searches = [(logarithm_unit(row) > 0, LabelSearch(own, row)) for row in objectives]
-        self._names = [unquote(name) if is_terminal(name) else name for name in names]
+        self._names = [rules.unquote(name) if rules.is_terminal(name) else name for name in names]
 
     def decode(self, chart: Any, posteriors: object) -> list[Decoded | None]:
         """The best trees of a sentence's charts (``MixedChart``), by which scores are means, too.
@@ -174,7 +172,7 @@ def _common_items(
         rows.append(renamed[items.production_labels])
     number, distinct = numbered_rows(*np.concatenate(rows).T)
     numbers = np.split(number, np.cumsum(list(map(len, rows)))[:-1])
-    terminal = np.array(list(map(is_terminal, names)))
+    terminal = np.array(list(map(rules.is_terminal, names)))
     return [
         replace(
             one, label=label, terminal=terminal, production=mine[one.production], production_labels=distinct
@@ -183,7 +181,7 @@ def _common_items(
     ]
 
 
-def _mean(mass: FloatArray, weights: FloatArray, by_log: bool) -> FloatArray:
+def _mean(mass: pcfg.FloatArray, weights: pcfg.FloatArray, by_log: bool) -> pcfg.FloatArray:
     """The weighted mean of posteriors [forest, part]; ``by_log`` that of logarithms, but 0 where all are."""
-    mean: FloatArray = weights @ (np.log(np.maximum(mass, FLOOR)) if by_log else mass)
+    mean: pcfg.FloatArray = weights @ (np.log(np.maximum(mass, FLOOR)) if by_log else mass)
     return np.exp(mean) * mass.any(axis=0) if by_log else mean

@@ -25,13 +25,13 @@ from typing import Any, cast
 
 import numpy as np
 
+from mbrparse.charts.dop import dop_passes
 from mbrparse.charts.dop.dop_charts import BEGINS, DopCharts, DopDescent, DopTreeProbability, Filled
-from mbrparse.charts.dop.dop_passes import Sums, dop_draw, root_masses
 from mbrparse.charts.exhaustive.factory import TIE
 from mbrparse.charts.rule_tables import Ints
 from mbrparse.charts.spans import rows, summarize_entries
-from mbrparse.decode.answers import DecoderName, SourceKind
-from mbrparse.decode.candidates.candidate_trees import CandidateTrees
+from mbrparse.decode import answers
+from mbrparse.decode.candidates import candidate_trees
 from mbrparse.decode.candidates.k_best import SCALE, Alternative, KBest, LazySearch, Order
 from mbrparse.decode.candidates.samples import Samples, generator
 from mbrparse.decode.candidates.whole_tree_decoder import completions
@@ -40,15 +40,14 @@ from mbrparse.decode.parser.sources import GrammarSource
 from mbrparse.decode.span_decoders import LEAST, best_preterminals, bracketing, spans_of
 from mbrparse.decode.span_posteriors import Posteriors, SentenceChart, continuations
 from mbrparse.decode.trees import Decoded, Decoder, Estimate
-from mbrparse.grammar.dop_grammar import DopGrammar
-from mbrparse.grammar.pcfg import FloatArray, IntArray
+from mbrparse.grammar import dop_grammar, pcfg
 
 # A node and the address that a fragment goes on with there, or BEGINS.
 _Vertex = tuple[int, int]
 _ROOT = (-1, BEGINS)
 
 
-def dop_k_best(charts: DopCharts, terminal_ids: IntArray, k: int) -> KBest:
+def dop_k_best(charts: DopCharts, terminal_ids: pcfg.IntArray, k: int) -> KBest:
     """The k most probable derivations of a sentence, or all if there are fewer.
 
     Raises ChartOverflowError or MemoryError where a chart does not fit, ValueError where there is no
@@ -118,7 +117,7 @@ class _DopSearch(LazySearch[_Vertex]):
         found.append(Alternative(_cost(log_weight), (len(found),), vertices))
 
 
-def drawing(charts: DopCharts, terminal_ids: IntArray, seed: int) -> Callable[[int], Samples]:
+def drawing(charts: DopCharts, terminal_ids: pcfg.IntArray, seed: int) -> Callable[[int], Samples]:
     """What draws a number of derivations of a sentence, and more at each call, from charts' inside values.
 
     What is drawn depends on the grammar, the sentence, the charts' threshold and the seed (zero or more), and
@@ -127,21 +126,21 @@ def drawing(charts: DopCharts, terminal_ids: IntArray, seed: int) -> Callable[[i
     """
     filled, length = charts.filled(terminal_ids), len(terminal_ids)
     tables, forest, values = filled.tables, filled.forest, filled.values
-    nodes, masses, _ = root_masses(tables, forest, values)
+    nodes, masses, _ = dop_passes.root_masses(tables, forest, values)
     visited = np.zeros(len(forest.group), np.bool_)
     by_expansion, by_address = np.empty(len(forest.rule)), np.empty(values.value.size)
-    sums = Sums(nodes, np.cumsum(masses), visited, by_expansion, by_address)
+    sums = dop_passes.Sums(nodes, np.cumsum(masses), visited, by_expansion, by_address)
     random = generator(terminal_ids, seed)
 
     def draw(count: int) -> Samples:
         drawn = np.empty((count, 2 * length - 1), np.int32)
-        dop_draw(tables, forest, values, sums, drawn, random)
+        dop_passes.dop_draw(tables, forest, values, sums, drawn, random)
         return _samples(filled, drawn.ravel(), length)
 
     return draw
 
 
-def _samples(filled: Filled, nodes: IntArray, length: int) -> Samples:
+def _samples(filled: Filled, nodes: pcfg.IntArray, length: int) -> Samples:
     """Derivations of nodes one after the other; each has 2 n - 1."""
     first = np.arange(0, len(nodes) + 1, 2 * length - 1, dtype=np.int32)
     forest = filled.forest
@@ -188,7 +187,7 @@ def _estimate(share: float, error: float | None, drawn: int) -> Estimate:
     return Estimate(share, math.sqrt(share * (1 - share) / drawn), error, drawn)
 
 
-def leader_error(count: float, others: FloatArray, drawn: int) -> float:
+def leader_error(count: float, others: pcfg.FloatArray, drawn: int) -> float:
     """The bound of how probably another tree is drawn no less often, from counts; at most one.
 
     >>> round(leader_error(60, np.array([30.0, 10.0]), 100), 4)
@@ -239,15 +238,15 @@ class MonteCarloDecoder:
 class DopSource(GrammarSource):
     """The charts of sentences under a DOP grammar, and what serves a parser's objectives with them."""
 
-    kind: SourceKind = "dop"
+    kind: answers.SourceKind = "dop"
 
     #: The last sentence that samples were drawn of, and these.
-    _drawn: tuple[IntArray, Samples] | None = None
+    _drawn: tuple[pcfg.IntArray, Samples] | None = None
 
     def posteriors(self, chart: SentenceChart) -> Posteriors:
         """Those of a sentence's chart or of samples; what crosses a span is always estimated from samples."""
 
-        def consistent() -> FloatArray:
+        def consistent() -> pcfg.FloatArray:
             return self.samples(chart.terminal_ids).consistency(self.constituent, chart.length)
 
         if self.options.sampled_posteriors:
@@ -261,21 +260,21 @@ class DopSource(GrammarSource):
 
     def make_charts(self) -> DopCharts:
         """The charts of its fragments, pruned by the treebank's PCFG."""
-        return DopCharts(cast("DopGrammar", self.origin), self.options.prune)
+        return DopCharts(cast("dop_grammar.DopGrammar", self.origin), self.options.prune)
 
-    def make_candidates(self) -> CandidateTrees:
+    def make_candidates(self) -> candidate_trees.CandidateTrees:
         """What lists the candidates of sentences."""
 
-        def samples(terminal_ids: IntArray, count: int, seed: int) -> Samples:
+        def samples(terminal_ids: pcfg.IntArray, count: int, seed: int) -> Samples:
             return drawing(self.charts, terminal_ids, seed)(count)
 
         k_best, probability = (
             partial(dop_k_best, self.charts),
-            DopTreeProbability(cast("DopGrammar", self.origin)),
+            DopTreeProbability(cast("dop_grammar.DopGrammar", self.origin)),
         )
-        return CandidateTrees(self.grammar, k_best, samples, probability, self.options)
+        return candidate_trees.CandidateTrees(self.grammar, k_best, samples, probability, self.options)
 
-    def decoder(self, name: DecoderName, objectives: list[Objective]) -> Decoder[Any]:
+    def decoder(self, name: answers.DecoderName, objectives: list[Objective]) -> Decoder[Any]:
         """The decoder of this name."""
         if name == "monte_carlo":
             return MonteCarloDecoder(self, objectives)
@@ -287,7 +286,7 @@ class DopSource(GrammarSource):
         hidden = continuations(self.grammar.labels)[self.grammar.label_ids]
         return np.where(hidden, -1, 0).astype(np.int32)
 
-    def samples(self, terminal_ids: IntArray) -> Samples:
+    def samples(self, terminal_ids: pcfg.IntArray) -> Samples:
         """As many samples of a sentence as may be."""
         if self._drawn is None or self._drawn[0] is not terminal_ids:
             count = self.options.max_samples or MAX_SAMPLES

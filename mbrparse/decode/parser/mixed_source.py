@@ -8,21 +8,19 @@ from typing import Any, Literal, NamedTuple, cast
 
 import numpy as np
 
-from mbrparse.arguments import checked
+from mbrparse import arguments, errors
 from mbrparse.charts.exhaustive.factory import TIE
 from mbrparse.charts.spans import summed_entries, word_cells
+from mbrparse.decode import trees
 from mbrparse.decode.answers import DecoderName, ParserOptions, SourceKind, check
 from mbrparse.decode.objectives import Objective
-from mbrparse.decode.parser.sentences import Line
-from mbrparse.decode.parser.sources import Evidence, GrammarSource
+from mbrparse.decode.parser import sentences, sources
 from mbrparse.decode.posteriors.given_posteriors import checked_weights
 from mbrparse.decode.span_posteriors import Posteriors, SentenceChart
-from mbrparse.decode.trees import Decoder
-from mbrparse.errors import GrammarError
 from mbrparse.grammar.pcfg import FloatArray, Grammar, IntArray
 
 
-@checked
+@arguments.checked
 class Grammars:
     """Several grammars, whose posteriors are mixed by weights (default: equal ones).
 
@@ -49,7 +47,7 @@ class Grammars:
             first, source = (
                 ("grammar 1", f"grammar {other + 1}") if names is None else (names[0], names[other])
             )
-            raise GrammarError(
+            raise errors.GrammarError(
                 f"its terminals are {kinds[other]}, where those of {first} are {kinds[0]}",
                 source=source,
                 remedy="train all grammars with the same `terminals`",
@@ -110,7 +108,7 @@ class _MeanCounts(NamedTuple):
         return float(self.shares @ np.array([(one if nary else other)(member) for member in self.members]))
 
 
-class MixedSource(GrammarSource):
+class MixedSource(sources.GrammarSource):
     """The charts of sentences under each grammar; one without a parse of a sentence is left out there.
 
     Fall-backs are those of the first grammar. Raises OptionsError for what has no meaning for several.
@@ -132,7 +130,7 @@ class MixedSource(GrammarSource):
         self._label_ids = [np.searchsorted(grammars.labels, one.grammar.labels) for one in self._members]
         self.decoders = self.decoders_of(options)
 
-    def evidence(self, line: Line) -> Evidence:
+    def evidence(self, line: sentences.Line) -> sources.Evidence:
         """What is known of a sentence; raises ChartOverflowError, NumberRangeError."""
         found = [one.evidence(line) for one in self._members]
         known = np.array([one.chart is not None for one in found])
@@ -157,9 +155,9 @@ class MixedSource(GrammarSource):
             total_by_cell = posteriors.spans.total
             wide = np.setdiff1d(np.arange(len(total_by_cell)), word_cells(length))
             total_by_cell[wide] = counts.brackets(len(total_by_cell), 1, nary=False)[0, wide]
-        return Evidence(line.sentence, ids, posteriors, cast("SentenceChart", chart))
+        return sources.Evidence(line.sentence, ids, posteriors, cast("SentenceChart", chart))
 
-    def decoder(self, name: DecoderName, objectives: list[Objective]) -> Decoder[Any]:
+    def decoder(self, name: DecoderName, objectives: list[Objective]) -> trees.Decoder[Any]:
         """The decoder of this name."""
         if name != "joint":
             return super().decoder(name, objectives)

@@ -8,12 +8,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, cast, overload
 
-from mbrparse.arguments import checked
-from mbrparse.decode.answers import ParserOptions, objective_of
+from mbrparse import arguments
+from mbrparse.decode import answers, span_posteriors
 from mbrparse.decode.objectives import Kind, Objective
 from mbrparse.decode.parser import sources
 from mbrparse.decode.parser.sentences import Line, Sentence, sentences_from
-from mbrparse.decode.span_posteriors import Posteriors, SentenceChart
 from mbrparse.decode.trees import Decoded, LabelledSpans, TreeForm, fallback_spans
 from mbrparse.errors import ObjectiveError, OptionsError
 from mbrparse.grammar.pcfg import Grammar, IntArray
@@ -51,8 +50,8 @@ class Parse:
     spans: tuple[LabelledSpans, ...]
     decoded: tuple[Decoded | None, ...]
     reason: str | None = None
-    chart: SentenceChart | None = None
-    posteriors: Posteriors | None = None
+    chart: span_posteriors.SentenceChart | None = None
+    posteriors: span_posteriors.Posteriors | None = None
     seconds: float = 0.0
     candidates: tuple[ScoredTree, ...] = ()
     log_share: float = 0.0
@@ -146,7 +145,7 @@ class Parses(Sequence[Parse]):
         return f"<{len(self)} parses for {names}; {fell_back} fell back>"
 
 
-def source_of(origin: Any, options: ParserOptions) -> sources.Source:
+def source_of(origin: Any, options: answers.ParserOptions) -> sources.Source:
     """The source of a grammar, of several, or of given posteriors; raises OptionsError."""
     kind = getattr(origin, "kind", None)
     if kind == "dop":
@@ -160,7 +159,7 @@ def source_of(origin: Any, options: ParserOptions) -> sources.Source:
     return (sources.GrammarSource if kind == "pcfg" else sources.PosteriorsSource)(origin, options)
 
 
-@checked
+@arguments.checked
 class Parser:
     """Parses for one objective or several, with a grammar or with another model's posteriors.
 
@@ -198,14 +197,14 @@ class Parser:
         self,
         source: Grammar | GivenPosteriors,
         *objectives: str | Objective,
-        options: ParserOptions | None = None,
+        options: answers.ParserOptions | None = None,
         **settings: Any,
     ) -> None:
         if options is None:
             free = settings.get("unlabelled", False) or not isinstance(source, Grammar)
             unaries = not free and cast("Grammar", source).pcfg.has_unaries
-            rows = tuple(objective_of(name, unaries) for name in objectives or ("labelled-recall",))
-            options = ParserOptions(rows, **settings)
+            rows = tuple(answers.objective_of(name, unaries) for name in objectives or ("labelled-recall",))
+            options = answers.ParserOptions(rows, **settings)
         elif objectives or settings:
             raise OptionsError("options hold the objectives and all settings: give no others beside them")
         self.options = options

@@ -17,22 +17,21 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar, cast
 
+from mbrparse import files
 from mbrparse.charts.chart import TOO_LARGE
 from mbrparse.charts.spans import SpanEntries
-from mbrparse.decode.answers import ParserOptions
+from mbrparse.decode import answers, tree_probability
+from mbrparse.decode.parser import sources
 from mbrparse.decode.parser.parser import Parse, Parser
 from mbrparse.decode.parser.sentences import GivenTree, Line
-from mbrparse.decode.parser.sources import FIRST, Source
 from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors
-from mbrparse.decode.tree_probability import Probability, TreeProbability
 from mbrparse.decode.trees import Decoded, LabelledSpans
 from mbrparse.errors import ChartOverflowError, OptionsError
-from mbrparse.files import atomic_outputs, open_output, open_output_bytes
 from mbrparse.grammar.pcfg import PCFG, FloatArray, Grammar
 from mbrparse.jobs import Jobs, Scheduler, WorkerDied, WorkerFunction, in_order, open_executor
 from mbrparse.log import Log, counted, no_log
+from mbrparse.treebank import outlines
 from mbrparse.treebank.brackets import EMPTY_PARSE, marked_fallback, read_trees
-from mbrparse.treebank.outlines import tree_digest
 
 if TYPE_CHECKING:
     from mbrparse.decode.posteriors.posteriors_file import PosteriorsWriter
@@ -51,7 +50,7 @@ REPORTED = 5
 class Worker(Protocol[Given_contra, Result]):
     """What makes the results of sentences, in each process its own."""
 
-    source: Source
+    source: sources.Source
 
     def __call__(self, items: Sequence[Given_contra], /) -> list[Result]:
         """The result of each item."""
@@ -95,7 +94,7 @@ def run(
     if seconds is not None and isinstance(jobs, Scheduler):
         raise OptionsError("`max_seconds` ends processes of this machine: it is not for `scheduler`")
     worker, stream = make(), iter(items)
-    first = list(itertools.islice(stream, FIRST))
+    first = list(itertools.islice(stream, sources.FIRST))
     if spoken := [item for item in first if item.sentence]:
         worker.source.check_beginning([item.sentence for item in spoken], spoken[0].tokens, log)
     every, count, last = itertools.chain(first, stream), 0, None
@@ -171,14 +170,14 @@ class ParseWorker:
     def __init__(
         self,
         known: Grammar | GivenPosteriors,
-        options: ParserOptions,
+        options: answers.ParserOptions,
         details: bool = False,
         posteriors: bool = False,
         marked: bool = False,
     ) -> None:
         """With ``marked`` the roots of fall-backs are; ``details`` need the options' ``expectations``."""
         self._parser = Parser(known, options=options)
-        self.source: Source = self._parser.source
+        self.source: sources.Source = self._parser.source
         grammar = known if isinstance(known, Grammar) else None
         self._details = Details(grammar) if details else None
         self._posteriors, self._marked = posteriors, marked
@@ -299,17 +298,17 @@ def write_parses(
     """
     account = ParseAccount()
     with ExitStack() as stack:
-        stack.enter_context(atomic_outputs())
+        stack.enter_context(files.atomic_outputs())
         rows, listed, *streams = [
-            None if path is None else stack.enter_context(open_output(path))
+            None if path is None else stack.enter_context(files.open_output(path))
             for path in (details, candidates, *trees)
         ]
-        entries = None if posteriors is None else stack.enter_context(open_output_bytes(posteriors[1]))
+        entries = None if posteriors is None else stack.enter_context(files.open_output_bytes(posteriors[1]))
         for number, output in enumerate(outputs, first + 1):
             for stream, text in zip(streams, output.trees, strict=True):
                 print(text, file=stream)
             if rows is not None and output.details is not None:
-                digests = json.dumps([tree_digest(read.tree) for read in read_trees(output.trees)])
+                digests = json.dumps([outlines.tree_digest(read.tree) for read in read_trees(output.trees)])
                 rows.write(f'{{"sentence": {number}, {output.details[1:-1]}, "digests": {digests}}}\n')
             if posteriors is not None:
                 posteriors[0].add(output.length, output.entries, output.consistent)
@@ -328,9 +327,9 @@ class Details:
     """
 
     def __init__(self, grammar: Grammar | None) -> None:
-        self._probability: Probability | None = None
+        self._probability: tree_probability.Probability | None = None
         if isinstance(grammar, PCFG):
-            self._probability = TreeProbability(grammar)
+            self._probability = tree_probability.TreeProbability(grammar)
         elif grammar is not None and grammar.kind == "dop":
             from mbrparse.charts.dop.dop_charts import DopTreeProbability
 

@@ -10,20 +10,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mbrparse.arguments import checked
+from mbrparse import arguments, errors, files
 from mbrparse.charts.exhaustive.factory import TIE
 from mbrparse.decode import answers
 from mbrparse.decode.candidates.candidate_trees import expected_scores, first_best, shares
 from mbrparse.decode.objectives import Item, Kind, Objective
-from mbrparse.decode.parser.parsing import Output
+from mbrparse.decode.parser import parsing, votes
 from mbrparse.decode.parser.score import COLUMNS, Form, Row, Scorer, find_form
 from mbrparse.decode.parser.sentences import GivenTree
-from mbrparse.decode.parser.votes import Votes
 from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors
-from mbrparse.errors import OptionsError
-from mbrparse.files import source_name
 from mbrparse.grammar.pcfg import PCFG, FloatArray
-from mbrparse.treebank.brackets import EMPTY_PARSE, any_tree
+from mbrparse.treebank import brackets
 from mbrparse.treebank.candidate_files import CandidateLine, read_candidates
 from mbrparse.treebank.tree import Tree
 
@@ -86,7 +83,7 @@ class Reranker:
             for place, each in enumerate(listed)
         ]
         if (scorer := self._scorer) is None:
-            own = Votes.of_candidates(listed, source, self._form == "binarized").posteriors()
+            own = votes.Votes.of_candidates(listed, source, self._form == "binarized").posteriors()
             scorer = Scorer(own, self._form, *self._options)
         scorer.check_fit([trees[0] for trees in given])
         for candidates, trees in zip(listed, given, strict=True):
@@ -131,7 +128,7 @@ def _expected(objective: Objective, row: Row) -> float:
     return float(gained + objective.node_constant * row["tree_constituents"])
 
 
-def lines_of(choices: Sequence[Reranked], objectives: Sequence[Objective]) -> Output:
+def lines_of(choices: Sequence[Reranked], objectives: Sequence[Objective]) -> parsing.Output:
     """What is written of a sentence: the trees, and a row of details as ``parse`` writes it."""
     row, reason = choices[0].row, next((one.reason for one in choices if one.reason), None)
     trees: dict[str, Row | None] = {}
@@ -148,11 +145,11 @@ def lines_of(choices: Sequence[Reranked], objectives: Sequence[Objective]) -> Ou
         "reason": reason,
         "trees": trees,
     }
-    written = tuple(EMPTY_PARSE if one.tree is None else str(one.tree) for one in choices)
-    return Output(written, json.dumps(details, allow_nan=False), reason)
+    written = tuple(brackets.EMPTY_PARSE if one.tree is None else str(one.tree) for one in choices)
+    return parsing.Output(written, json.dumps(details, allow_nan=False), reason)
 
 
-@checked
+@arguments.checked
 def rerank(
     candidates: str | Path | Iterable[Iterable[tuple[float, Any]]],
     known: PCFG | GivenPosteriors | None = None,
@@ -194,7 +191,7 @@ def rerank(
     (S a (A b c d)) 1
     """
     if isinstance(candidates, (str, Path)):
-        block, source = list(read_candidates(candidates)), source_name(candidates)
+        block, source = list(read_candidates(candidates)), files.source_name(candidates)
     else:
         block, source = [list(map(_line, repeat(n), pairs)) for n, pairs in enumerate(candidates, 1)], _HERE
     # A sentence without any has one that is no tree.
@@ -210,8 +207,8 @@ def _line(number: int, pair: tuple[float, Any]) -> CandidateLine:
         if not log_prob < np.inf:
             raise ValueError
     except (TypeError, ValueError):
-        raise OptionsError(
+        raise errors.OptionsError(
             f"sentence {number}: {pair!r} is no candidate",
             remedy="it is a pair of a log probability (a number, or -inf) and a tree or None",
         ) from None
-    return CandidateLine(number, number, log_prob, None if tree is None else any_tree(tree, _HERE))
+    return CandidateLine(number, number, log_prob, None if tree is None else brackets.any_tree(tree, _HERE))

@@ -14,19 +14,15 @@ from functools import lru_cache
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
-from mbrparse.arguments import checked
+from mbrparse import arguments, files
 from mbrparse.charts.spans import cell_of
-from mbrparse.decode.answers import ParserOptions
-from mbrparse.decode.objectives import OBJECTIVES
+from mbrparse.decode import answers, objectives, tree_probability
 from mbrparse.decode.parser import sources
 from mbrparse.decode.parser.sentences import GivenTree, Line
 from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors
 from mbrparse.decode.span_posteriors import Posteriors
-from mbrparse.decode.tree_probability import TreeProbability
 from mbrparse.decode.trees import LabelledSpans
-from mbrparse.files import source_name
-from mbrparse.grammar.pcfg import PCFG
-from mbrparse.grammar.rules import TerminalKind
+from mbrparse.grammar import pcfg, rules
 from mbrparse.log import Progress, no_log, no_progress
 from mbrparse.treebank import binarize, brackets, clean, labels
 from mbrparse.treebank.corpora.reading import SourceTree, no_trees
@@ -52,7 +48,7 @@ def read_given_trees(
     ``lines`` are those of the file; lines of tokens are sentences without trees.
     """
     name, file = formats.format_path(path)
-    source = source_name(file)
+    source = files.source_name(file)
     if not name:
         name, lines = formats.looked_at(lines, tokens=True)
     if name == "tokens":
@@ -166,21 +162,21 @@ class Scorer:
 
     def __init__(
         self,
-        known: PCFG | GivenPosteriors,
+        known: pcfg.PCFG | GivenPosteriors,
         form: Form,
         items: bool = False,
         max_length: int | None = None,
         consistent: bool = False,
     ) -> None:
-        forests = items and form == "binarized" and isinstance(known, PCFG)
-        asked = OBJECTIVES["productions" if forests else "labelled-recall"]
-        options = ParserOptions((asked,), max_length=max_length, expectations=True)
+        forests = items and form == "binarized" and isinstance(known, pcfg.PCFG)
+        asked = objectives.OBJECTIVES["productions" if forests else "labelled-recall"]
+        options = answers.ParserOptions((asked,), max_length=max_length, expectations=True)
         self.source: sources.Source
         self._form = form
-        self._probability: TreeProbability | None = None
+        self._probability: tree_probability.TreeProbability | None = None
         self._items: ExpectedItems | None = None
         self._lengths: list[int] = []
-        if not isinstance(known, PCFG):
+        if not isinstance(known, pcfg.PCFG):
             self.source = sources.PosteriorsSource(known, options)
             self._unaries = bool(known.phrase[known.ends - known.starts == 1].any())
             self._joined, self._crossing = True, known.consistent is not None
@@ -188,7 +184,7 @@ class Scorer:
             return
         self.source = sources.GrammarSource(known, options)
         self._unaries, self._joined, self._crossing = known.has_unaries, not known.has_unaries, consistent
-        self._probability = TreeProbability(known)
+        self._probability = tree_probability.TreeProbability(known)
         self._words = known.terminal_kind == "words"
         # As trees show them; what is written alike is a treebank's label first, which binarizing escapes.
         self._tags = {labels.unescape(label): label for label in sorted(known.labels, reverse=True)}
@@ -330,8 +326,8 @@ class Scorer:
 
 
 def jackknife_parts(
-    trees: Iterable[GivenTree], most: int, terminals: TerminalKind, progress: Progress = no_progress
-) -> tuple[Sequence[PCFG], Sequence[int]]:
+    trees: Iterable[GivenTree], most: int, terminals: rules.TerminalKind, progress: Progress = no_progress
+) -> tuple[Sequence[pcfg.PCFG], Sequence[int]]:
     """At ``most`` this many parts of consecutive binarized trees: for each the grammar of all others.
 
     Also returns the lines on which the parts but the first begin. Grammars are counted, as ``train`` does;
@@ -346,7 +342,7 @@ def jackknife_parts(
     for part in progress(range(parts), "training", parts):
         rest = (one for one in kept if bisect_right(borders, one.line) != part)
         counted = train_by_counting(rest, terminals, "signature" if terminals == "words" else None)
-        grammars.append(PCFG.from_rules(counted.rules))
+        grammars.append(pcfg.PCFG.from_rules(counted.rules))
     return grammars, borders
 
 
@@ -355,7 +351,7 @@ class ScoreWorker:
 
     def __init__(
         self,
-        known: Sequence[PCFG | GivenPosteriors],
+        known: Sequence[pcfg.PCFG | GivenPosteriors],
         borders: Sequence[int],
         form: Form,
         options: Mapping[str, Any],
@@ -383,9 +379,9 @@ class ScoreWorker:
         return {**row, "length": len(one.sentence), "line": one.line}
 
 
-@checked
+@arguments.checked
 def score(
-    grammar: PCFG | GivenPosteriors,
+    grammar: pcfg.PCFG | GivenPosteriors,
     trees: brackets.AnyTree | Iterable[brackets.AnyTree | None],
     *,
     form: Form | None = None,

@@ -9,14 +9,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from mbrparse.arguments import checked
+from mbrparse import arguments, log
 from mbrparse.errors import CorpusError, InputMismatchError, LabelError, shortened
 from mbrparse.files import read_lines, source_name
 from mbrparse.grammar.pcfg import PCFG, UNKNOWN_TERMINAL
-from mbrparse.log import warn
-from mbrparse.treebank import brackets
-from mbrparse.treebank.clean import TRACE
-from mbrparse.treebank.labels import project
+from mbrparse.treebank import brackets, clean, labels
 from mbrparse.treebank.tree import Tree, bracket_free
 
 InputForm = Literal["trees", "tokens", "text", "tagged"]
@@ -75,7 +72,7 @@ class GivenTree(NamedTuple):
     def projected(self, label: str) -> str:
         """A label of a binarized tree without its annotations; raises LabelError for one that is none."""
         try:
-            return project(label)
+            return labels.project(label)
         except LabelError as error:
             remedy = "is this tree binarized? For others say `form=original`"
             line = self.line or None
@@ -101,7 +98,7 @@ def sentences_from(
         sentences = sentences.removesuffix("\n").split("\n") if sentences else []
     listed = ["" if one is None else one for one in brackets.any_trees(sentences, "<sentences>", words=True)]
     if len(listed) > 1 and all(isinstance(one, str) and len(brackets.tokens_of(one)) == 1 for one in listed):
-        warn(
+        log.warn(
             f"these are {len(listed)} sentences of one word each; if they are the words of one, give a "
             "string of them, or a list in a list"
         )
@@ -122,7 +119,7 @@ def _sentence(one: Tree | str | Sequence[str | Tree]) -> Sentence:
 def _terminals(leaves: Sequence[Tree]) -> Sentence:
     """The leaves without traces, and without what is joined with their tags: that is to be found."""
     plain = [leaf if leaf.tag == leaf.label else Tree(leaf.tag, word=leaf.word) for leaf in leaves]
-    return tuple([leaf for leaf in plain if leaf.label != TRACE])
+    return tuple([leaf for leaf in plain if leaf.label != clean.TRACE])
 
 
 def _tagged(token: str, source: str, line: int) -> Tree:
@@ -188,7 +185,7 @@ def sentence_of_line(
     raise CorpusError(f"there is no sentence {number}: the input holds {count}", source=source_name(path))
 
 
-@checked
+@arguments.checked
 def tokenize(line: str) -> list[str]:
     """The words of a sentence of plain text as the Penn Treebank writes them, by NLTK's tokenizer.
 

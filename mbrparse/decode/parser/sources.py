@@ -17,15 +17,13 @@ from mbrparse import errors
 from mbrparse.charts.chart import TOO_LARGE
 from mbrparse.charts.exhaustive import factory
 from mbrparse.charts.spans import NO_LABEL, Labels, Spans, cell_of
-from mbrparse.decode.answers import DecoderName, ParserOptions, SourceKind, check, decoder_of
+from mbrparse.decode import answers, trees
 from mbrparse.decode.objectives import Kind, Objective
 from mbrparse.decode.parser.sentences import Line, Sentence, other_case, untokenized
 from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors
 from mbrparse.decode.span_decoders import UNLABELLED, FreeDecoder, NaryDecoder, best_preterminals
 from mbrparse.decode.span_posteriors import LabelOrder, Posteriors, SentenceChart
-from mbrparse.decode.trees import Decoded, Decoder, tagged
-from mbrparse.grammar.pcfg import PCFG, UNKNOWN_TERMINAL, FloatArray, IntArray, Terminals
-from mbrparse.grammar.rules import is_terminal, unquote
+from mbrparse.grammar import pcfg, rules
 from mbrparse.log import Log
 from mbrparse.treebank.labels import split_tag, unescape
 from mbrparse.treebank.tree import Tree
@@ -51,7 +49,7 @@ class Evidence(NamedTuple):
     """
 
     sentence: Sentence
-    terminal_ids: IntArray
+    terminal_ids: pcfg.IntArray
     posteriors: Posteriors | None = None
     chart: SentenceChart | None = None
     reason: str | None = None
@@ -61,18 +59,18 @@ class Evidence(NamedTuple):
 class ViterbiDecoder:
     """Decodes for objectives that ask for the most probable derivation; all get the same tree."""
 
-    def __init__(self, grammar: PCFG, objectives: Sequence[Objective]) -> None:
+    def __init__(self, grammar: pcfg.PCFG, objectives: Sequence[Objective]) -> None:
         self._labels = grammar.labels
         self._label_ids = grammar.label_ids
         self._objectives = objectives
 
-    def decode(self, chart: Chart, posteriors: Posteriors) -> list[Decoded]:
+    def decode(self, chart: Chart, posteriors: Posteriors) -> list[trees.Decoded]:
         """The best tree, once for each objective."""
         best = chart.viterbi()
         starts, ends, symbols = np.array(best.nodes, np.int32).reshape(-1, 3).T
         spans = Spans(starts, ends, self._label_ids[symbols], self._labels)
         preterminals = Labels(self._label_ids[best.preterminals], self._labels)
-        return [Decoded(spans, preterminals, log_prob=best.log_prob)] * len(self._objectives)
+        return [trees.Decoded(spans, preterminals, log_prob=best.log_prob)] * len(self._objectives)
 
 
 class Source:
@@ -83,13 +81,13 @@ class Source:
     stand in rules themselves, and have none. Raises OptionsError for what the source cannot serve.
     """
 
-    kind: SourceKind
+    kind: answers.SourceKind
     labels: frozenset[str]
     root: str
     retags = False
     bare: frozenset[str] = frozenset()
     candidates: CandidateTrees | None = None
-    decoders: Sequence[tuple[Decoder[Any], list[int]]]
+    decoders: Sequence[tuple[trees.Decoder[Any], list[int]]]
 
     def evidence(self, line: Line) -> Evidence:
         """What is known of a sentence.
@@ -100,7 +98,7 @@ class Source:
 
     def refused(self, sentence: Sentence, reason: str) -> Evidence:
         """Evidence of a sentence that falls back for this reason."""
-        return Evidence(sentence, np.full(len(sentence), UNKNOWN_TERMINAL, np.int32), reason=reason)
+        return Evidence(sentence, np.full(len(sentence), pcfg.UNKNOWN_TERMINAL, np.int32), reason=reason)
 
     def check_beginning(self, sentences: Sequence[Sentence], tokens: bool, log: Log) -> None:
         """See whether the source and the first sentences fit; note ``tokens`` that look like text's.
@@ -115,15 +113,15 @@ class Source:
         """The leaves of a fall-back."""
         return evidence.sentence
 
-    def decoder(self, name: DecoderName, objectives: list[Objective]) -> Decoder[Any]:
+    def decoder(self, name: answers.DecoderName, objectives: list[Objective]) -> trees.Decoder[Any]:
         """The decoder of this name."""
         raise NotImplementedError
 
-    def decoders_of(self, options: ParserOptions) -> list[tuple[Decoder[Any], list[int]]]:
+    def decoders_of(self, options: answers.ParserOptions) -> list[tuple[trees.Decoder[Any], list[int]]]:
         """The decoders that the table names for the objectives, and the places of each one's own."""
-        places: dict[DecoderName, list[int]] = {}
+        places: dict[answers.DecoderName, list[int]] = {}
         for place, row in enumerate(options.objectives):
-            places.setdefault(decoder_of(self.kind, row, options), []).append(place)
+            places.setdefault(answers.decoder_of(self.kind, row, options), []).append(place)
         rows = options.objectives
         return [(self.decoder(name, [rows[one] for one in mine]), mine) for name, mine in places.items()]
 
@@ -131,19 +129,19 @@ class Source:
 class GrammarSource(Source):
     """The charts of a grammar's sentences, here of a PCFG; ``charts`` fills those that decoders use."""
 
-    kind: SourceKind = "pcfg"
+    kind: answers.SourceKind = "pcfg"
     #: Grammars beside the first.
-    others: Sequence[PCFG] = ()
+    others: Sequence[pcfg.PCFG] = ()
 
-    def __init__(self, source: Grammar, options: ParserOptions) -> None:
-        check(self.kind, options)
+    def __init__(self, source: Grammar, options: answers.ParserOptions) -> None:
+        answers.check(self.kind, options)
         self.origin, self.options = source, options
         self.grammar = grammar = source.pcfg
         #: The labels by the ids of posteriors.
         self.chart_labels = grammar.labels
         self.root, self.labels = grammar.start_label, frozenset(grammar.labels)
         self.retags = grammar.terminal_kind == "words"
-        self.bare = frozenset(unquote(name) for name in grammar.symbols if is_terminal(name))
+        self.bare = frozenset(rules.unquote(name) for name in grammar.symbols if rules.is_terminal(name))
         self.charts = self.make_charts()
         self.candidates = self.make_candidates() if options.has_candidates else None
         self.decoders = self.decoders_of(options)
@@ -159,7 +157,7 @@ class GrammarSource(Source):
             reason = "empty sentence"
         elif len(ids) > self._max_length:
             reason = f"longer than {self._max_length} terminals"
-        elif (unknown := np.flatnonzero(ids == UNKNOWN_TERMINAL)).size:
+        elif (unknown := np.flatnonzero(ids == pcfg.UNKNOWN_TERMINAL)).size:
             name = read.names[unknown[0]]
             reason = f"unknown terminal {errors.shortened(name)}{other_case(self.grammar, name)}"
         if reason is not None:
@@ -193,7 +191,7 @@ class GrammarSource(Source):
         usual, leaves = self.grammar.usual_tags, list(evidence.sentence)
         for place, (leaf, terminal_id) in enumerate(zip(leaves, evidence.terminal_ids.tolist(), strict=True)):
             if leaf.word is None and leaf.label not in self.bare:
-                tag = usual[terminal_id] if usual and terminal_id != UNKNOWN_TERMINAL else None
+                tag = usual[terminal_id] if usual and terminal_id != pcfg.UNKNOWN_TERMINAL else None
                 tag = leaf.label if tag is None else split_tag(unescape(tag))[1]
                 leaves[place] = Tree(tag, word=leaf.label)
         return tuple(leaves)
@@ -201,7 +199,7 @@ class GrammarSource(Source):
     def posteriors(self, chart: SentenceChart) -> Posteriors:
         """The posteriors of a sentence's chart, which must have a parse."""
 
-        def consistent() -> FloatArray:
+        def consistent() -> pcfg.FloatArray:
             return self._consistency.of_sentence(self.forests, chart.terminal_ids)
 
         known = consistent if self.options.best_first is None else None
@@ -262,7 +260,7 @@ class GrammarSource(Source):
 
         return CandidateTrees.of_forests(self.forests, self.options)
 
-    def decoder(self, name: DecoderName, objectives: list[Objective]) -> Decoder[Any]:
+    def decoder(self, name: answers.DecoderName, objectives: list[Objective]) -> trees.Decoder[Any]:
         """The decoder of this name."""
         root, options = self.grammar.start_label, self.options
         match name:
@@ -296,7 +294,7 @@ def failure(error: Exception) -> str:
     return error.message if isinstance(error, errors.NumberRangeError) else TOO_LARGE
 
 
-def terminals_of(grammar: PCFG, sentence: Sentence) -> Terminals:
+def terminals_of(grammar: pcfg.PCFG, sentence: Sentence) -> pcfg.Terminals:
     """The terminals of a sentence: its tags, or its words with unknown ones mapped."""
     tags = grammar.terminal_kind == "tags"
     return grammar.read_words(
@@ -304,7 +302,7 @@ def terminals_of(grammar: PCFG, sentence: Sentence) -> Terminals:
     )
 
 
-def check_fit(grammar: PCFG, sentences: Sequence[Sentence], *others: PCFG) -> None:
+def check_fit(grammar: pcfg.PCFG, sentences: Sequence[Sentence], *others: pcfg.PCFG) -> None:
     """Raise InputMismatchError where no sentence holds a single terminal that one of the grammars knows."""
     for one in (grammar, *others):
         known = frozenset(one.terminals)
@@ -332,16 +330,16 @@ _REMEDY = (
 class PosteriorsSource(Source):
     """The sentences of a file of posteriors, which know no derivations; words keep their tags."""
 
-    kind: SourceKind = "posteriors"
+    kind: answers.SourceKind = "posteriors"
 
-    def __init__(self, given: GivenPosteriors, options: ParserOptions) -> None:
+    def __init__(self, given: GivenPosteriors, options: answers.ParserOptions) -> None:
         """Raises OptionsError for objectives and options that need a grammar."""
         if not isinstance(given, GivenPosteriors):
             raise errors.OptionsError(
                 f"a parser needs a grammar or posteriors, not a {type(given).__name__}",
                 remedy="grammar, train or read_grammar make the one, posteriors or read_posteriors the other",
             )
-        check(self.kind, options, given.consistent is not None)
+        answers.check(self.kind, options, given.consistent is not None)
         self._given = given
         self.labels = frozenset(given.labels)
         self.root = given.usual_root() or UNLABELLED
@@ -351,7 +349,7 @@ class PosteriorsSource(Source):
         self._unlabelled = options.unlabelled
         self.decoders = self.decoders_of(options)
 
-    def decoder(self, name: DecoderName, objectives: list[Objective]) -> Decoder[Any]:
+    def decoder(self, name: answers.DecoderName, objectives: list[Objective]) -> trees.Decoder[Any]:
         """The decoder of this name."""
         if name == "free":
             return FreeDecoder(objectives, self._given.tie, self.root if self._unlabelled else None)
@@ -409,4 +407,4 @@ def _with_tags(sentence: Sentence, tags: Sequence[str | None]) -> Sentence:
     words = [leaf.label if leaf.word is None else leaf.word for leaf in sentence]
     if all(tag is None or unescape(tag) == word for tag, word in zip(tags, words, strict=True)):
         return sentence
-    return tagged(sentence, tags)
+    return trees.tagged(sentence, tags)

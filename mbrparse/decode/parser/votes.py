@@ -22,19 +22,15 @@ from typing import Literal
 
 import numpy as np
 
-from mbrparse.arguments import checked
+from mbrparse import arguments, errors, log
 from mbrparse.charts.exhaustive.factory import TIE
-from mbrparse.decode.answers import ParserOptions, Risk, check_risk, objective_of
+from mbrparse.decode import answers, objectives, span_posteriors
 from mbrparse.decode.candidates.candidate_trees import expected_scores, first_best, shares
-from mbrparse.decode.objectives import Objective
 from mbrparse.decode.parser.parsing import Output, ParseWorker
 from mbrparse.decode.parser.sentences import GivenTree, Line
 from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors, checked_weights
-from mbrparse.decode.span_posteriors import Chains, LabelOrder
-from mbrparse.errors import CorpusError, InputMismatchError, OptionsError
 from mbrparse.grammar.pcfg import FloatArray
-from mbrparse.log import Progress, no_progress, warn
-from mbrparse.treebank.binarize import our_trees
+from mbrparse.treebank import binarize
 from mbrparse.treebank.brackets import EMPTY_PARSE, AnyTree, ReadTree, any_trees, read_tree, read_trees
 from mbrparse.treebank.candidate_files import CandidateLine
 from mbrparse.treebank.labels import escape, is_continuation_label
@@ -70,7 +66,7 @@ class Votes:
         binarized: bool = False,
     ) -> None:
         if not sentences:
-            raise CorpusError("no trees to combine")
+            raise errors.CorpusError("no trees to combine")
         self._sentences, self._weigh, self._binarized = sentences, weigh, binarized
 
     @classmethod
@@ -103,7 +99,7 @@ class Votes:
 
     def posteriors(self) -> GivenPosteriors:
         """g of all sentences; raises as ``items``."""
-        rows, lengths, chains = list[tuple[int, Item, float]](), list[int](), list[Chains]()
+        rows, lengths, chains = list[tuple[int, Item, float]](), list[int](), list[span_posteriors.Chains]()
         above = Counter[tuple[str, str]]()
         for place, trees in enumerate(self.items()):
             lengths.append(len(self.words(place)))
@@ -138,7 +134,7 @@ class Votes:
             lengths=np.array(lengths, np.int64),
             labels=tuple(labels),
             tie=TIE,
-            order=LabelOrder(above, {}) if above else None,
+            order=span_posteriors.LabelOrder(above, {}) if above else None,
             chains=chains if above else (),
         )
 
@@ -208,23 +204,23 @@ class Votes:
 
     def lines(
         self,
-        objective: Objective,
-        risk: Risk | None = None,
+        objective: objectives.Objective,
+        risk: answers.Risk | None = None,
         details: bool = False,
-        progress: Progress = no_progress,
+        progress: log.Progress = log.no_progress,
     ) -> Iterator[Output]:
         """Yield the line of each sentence; minimum-risk chooses among the trees.
 
         Raises OptionsError for objectives that votes cannot serve, and as ``posteriors``.
         """
-        check_risk((objective,), risk)
+        answers.check_risk((objective,), risk)
         lines = self._least_risk(risk) if risk is not None else self._decoded(objective, details)
         return progress(lines, "combining", len(self._sentences))
 
-    def _decoded(self, objective: Objective, details: bool) -> Iterator[Output]:
+    def _decoded(self, objective: objectives.Objective, details: bool) -> Iterator[Output]:
         given = self.posteriors()
         worker = ParseWorker(
-            given, ParserOptions((objective,), expectations=details, max_length=_LONGEST), details
+            given, answers.ParserOptions((objective,), expectations=details, max_length=_LONGEST), details
         )
         # Words get the tags with the most votes, as tokens do.
         for place in range(len(self._sentences)):
@@ -233,14 +229,14 @@ class Votes:
             heaviest = self._sentences[place][int(self._weigh(place, "").argmax())]
             if output.reason is not None and heaviest.tree is not None:
                 why = f"the tree of {heaviest.source} stands alone, without a vote: {output.reason}"
-                warn(f"sentence {place + 1}: {why}")
+                log.warn(f"sentence {place + 1}: {why}")
                 output = output._replace(trees=(str(heaviest.tree),))
             elif given.lengths[place] == 1 and not given.phrase[rows].any():
                 # Nobody voted for more than a tag.
                 output = output._replace(trees=(str(read_tree(output.trees[0]).leaves()[0]),))
             yield _noted(output)
 
-    def _least_risk(self, risk: Risk) -> Iterator[Output]:
+    def _least_risk(self, risk: answers.Risk) -> Iterator[Output]:
         for place, (trees, _) in enumerate(zip(self._sentences, self.items(), strict=True)):
             known = [(number, one.tree) for number, one in enumerate(trees) if one.tree is not None]
             if not known:
@@ -292,7 +288,7 @@ def _sentences_of(systems: Systems) -> list[list[GivenTree]]:
     first, firsts = systems[0] if systems else ("<trees>", [])
     for source, found in systems:
         if len(found) != len(firsts):
-            raise InputMismatchError(
+            raise errors.InputMismatchError(
                 f"{len(found)} trees, but {first} holds {len(firsts)}",
                 source=source,
                 line=found[-1].line if found else None,
@@ -312,15 +308,15 @@ def _noted(output: Output) -> Output:
     return output._replace(details=json.dumps(row))
 
 
-@checked
+@arguments.checked
 def combine(
     systems: Mapping[str, Sequence[AnyTree | None]],
-    objective: str | Objective = "labelled-f",
+    objective: str | objectives.Objective = "labelled-f",
     *,
     weights: Sequence[float] | None = None,
     weights_from: tuple[Sequence[AnyTree], Mapping[str, Sequence[AnyTree | None]]] | None = None,
     weights_by: WeightsBy = "system",
-    risk: Risk | None = None,
+    risk: answers.Risk | None = None,
 ) -> list[Tree | None]:
     """Combine the n-ary trees of several systems, by name, as ``mbrparse combine`` does.
 
@@ -360,12 +356,12 @@ def combine(
         ),
     ):
         if is_wrong:
-            raise OptionsError(message)
+            raise errors.OptionsError(message)
     known: Weights = {"": checked_weights(weights, len(systems), "systems")}
     if weights_from is not None:
         learnt = _named({name: of[name] for name in systems})
         known = precision(_read(gold, "gold"), "the gold", learnt, weights_by)
-    found = Votes.of_systems(_named(systems), known).lines(objective_of(objective), risk)
+    found = Votes.of_systems(_named(systems), known).lines(answers.objective_of(objective), risk)
     return [tree for _, tree, _ in read_trees(one.trees[0] for one in found)]
 
 
@@ -375,4 +371,4 @@ def _named(systems: Mapping[str, Sequence[AnyTree | None]]) -> Systems:
 
 def _read(trees: Sequence[AnyTree | None], name: str) -> list[ReadTree]:
     read = (ReadTree(number, tree) for number, tree in enumerate(any_trees(trees, name), start=1))
-    return list(our_trees(read, None, True, name))
+    return list(binarize.our_trees(read, None, True, name))

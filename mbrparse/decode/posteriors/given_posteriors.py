@@ -11,10 +11,9 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
-from mbrparse.arguments import checked
+from mbrparse import arguments, errors
 from mbrparse.charts.spans import SpanEntries, begins
 from mbrparse.decode.span_posteriors import Chains, LabelOrder
-from mbrparse.errors import InputMismatchError, OptionsError
 from mbrparse.grammar.pcfg import FloatArray, IntArray
 from mbrparse.log import warn
 from mbrparse.treebank.labels import is_continuation_label
@@ -189,15 +188,15 @@ def checked_weights(weights: Sequence[float] | None, count: int, what: str) -> F
     except OverflowError:
         found = np.array([math.nan] * count)
     if len(found) != count:
-        raise OptionsError(f"{len(found)} weights, where there are {count} {what}: give one for each")
+        raise errors.OptionsError(f"{len(found)} weights, where there are {count} {what}: give one for each")
     if not (np.isfinite(found) & (found >= 0)).all() or not found.any():
-        raise OptionsError("weights are numbers from 0 on, not all 0: their sum is divided by")
+        raise errors.OptionsError("weights are numbers from 0 on, not all 0: their sum is divided by")
     found = np.ldexp(found, -np.frexp(found.max())[1])  # the sum of the largest numbers is none
     shares: FloatArray = found / math.fsum(found)
     return shares
 
 
-@checked
+@arguments.checked
 def mix_posteriors(
     models: Sequence[GivenPosteriors], weights: Sequence[float] | None = None
 ) -> GivenPosteriors:
@@ -222,7 +221,7 @@ def mix_posteriors(
         Weights that are none.
     """
     if not models:
-        raise OptionsError("there are no posteriors to mix")
+        raise errors.OptionsError("there are no posteriors to mix")
     share = checked_weights(weights, len(models), "files of posteriors")
     if len(models) == 1:
         return models[0]
@@ -275,7 +274,7 @@ def _check_sentences(first: GivenPosteriors, other: GivenPosteriors) -> None:
     else:
         return
     remedy = "a mixture is of the same sentences in the same order"
-    raise InputMismatchError(f"{differs} in {first.source}", source=other.source, remedy=remedy)
+    raise errors.InputMismatchError(f"{differs} in {first.source}", source=other.source, remedy=remedy)
 
 
 def _known(model: GivenPosteriors) -> npt.NDArray[np.bool_]:

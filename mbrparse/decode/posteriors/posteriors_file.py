@@ -29,13 +29,11 @@ from typing import Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
-from mbrparse.arguments import checked
-from mbrparse.array_columns import ArrayColumn, as_temporary_errors, write_arrays
+from mbrparse import arguments, array_columns, files
 from mbrparse.charts.spans import SpanEntries
 from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors, added_up
 from mbrparse.decode.posteriors.posteriors_checks import ENTRIES, TOLERANCE, checked_posteriors, refuse
 from mbrparse.decode.span_posteriors import LabelOrder
-from mbrparse.files import open_input, source_name
 from mbrparse.grammar.pcfg import FloatArray, Grammar, IntArray
 from mbrparse.treebank.labels import JOIN, MARKS, PLAIN, LabelMarks
 
@@ -57,7 +55,7 @@ REQUIRED = tuple(_ARRAYS)[:7]
 _HOW_TO_WRITE = f"write it with np.savez_compressed and the arrays {', '.join(REQUIRED)} (docs/posteriors.md)"
 
 
-@checked
+@arguments.checked
 def read_posteriors(path: str | Path, marks: LabelMarks | str | None = None) -> GivenPosteriors:
     """Read and check a file of posteriors.
 
@@ -75,9 +73,9 @@ def read_posteriors(path: str | Path, marks: LabelMarks | str | None = None) -> 
     FileError, PosteriorsError
         A file that cannot be read, is invalid, or holds no posteriors.
     """
-    source = source_name(path)
+    source = files.source_name(path)
     try:
-        with open_input(path) as stream:
+        with files.open_input(path) as stream:
             # Zip archives are read from their end, so pipes are read whole first.
             arrays, ignored = _read_arrays(stream if stream.seekable() else io.BytesIO(stream.read()), source)
         return checked_posteriors(arrays, source, marks, ignored)
@@ -182,14 +180,14 @@ class PosteriorsWriter:
         # In the order of the file.
         names = ["lengths", "sentence", "start", "end", "label", "g", "tag"]
         types = {"consistent": np.float64, "g": np.float64, "tag": np.bool_}
-        with as_temporary_errors():
+        with array_columns.as_temporary_errors():
             listed = [*(["consistent"] if consistent else []), *names]
-            self._columns = {name: ArrayColumn(types.get(name, np.int32)) for name in listed}
+            self._columns = {name: array_columns.ArrayColumn(types.get(name, np.int32)) for name in listed}
 
     def add(self, length: int, entries: SpanEntries | None, consistent: FloatArray | None = None) -> None:
         """Add the next sentence; None: its posteriors are unknown. Raises FileError for lack of room."""
         columns = self._columns
-        with as_temporary_errors():
+        with array_columns.as_temporary_errors():
             columns["lengths"].add([length])
             if self._crossing:
                 unknown = np.zeros(length * (length + 1) // 2)
@@ -223,10 +221,10 @@ class PosteriorsWriter:
         """Write the file, once, as ``numpy.savez_compressed`` writes it."""
         first = {name: self._columns[name] for name in ("consistent", "lengths") if name in self._columns}
         texts = {name: np.array(values, np.str_) for name, values in self._texts.items()}
-        write_arrays(stream, first | texts | self._columns)
+        array_columns.write_arrays(stream, first | texts | self._columns)
 
 
-@checked
+@arguments.checked
 def posteriors(
     marginals: Any,
     lengths: Any,
@@ -324,7 +322,7 @@ def _numbers(name: str, values: Any) -> npt.NDArray[Any]:
     return array if array.dtype.kind in "iu" or array.dtype.itemsize in (4, 8) else array.astype(np.float32)
 
 
-@checked
+@arguments.checked
 def span_marginals(scores: Any, lengths: Any, ends: str = "exclusive", null: str | int | None = None) -> Any:
     """The probability of each label over each span, in a model that scores spans (a CRF's logits).
 

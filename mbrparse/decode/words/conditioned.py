@@ -8,10 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mbrparse.arguments import checked
-from mbrparse.charts import rule_tables
-from mbrparse.charts.left_corner import left_corners
-from mbrparse.errors import InputMismatchError, shortened
+from mbrparse import arguments, errors
+from mbrparse.charts import left_corner, rule_tables
 from mbrparse.grammar.grammar_files import known_rules
 from mbrparse.grammar.pcfg import PCFG, UNKNOWN_TERMINAL, FloatArray, IntArray
 from mbrparse.grammar.rules import RuleSet, binarize_rules, quote
@@ -41,7 +39,7 @@ class SpanMasses:
         self.last = len(given) if longest is None else longest
         size, spans = len(grammar.symbols), range(self.given + 1)
         if len(grammar.left) * sum((self.last - start) ** 2 for start in spans) / 2 > MOST_PAIRS:
-            raise InputMismatchError(
+            raise errors.InputMismatchError(
                 f"sentences of {self.last} words are too long for {len(grammar.left)} binary rules",
                 remedy="ask for shorter ones: it would take hours",
             )
@@ -52,7 +50,7 @@ class SpanMasses:
         entered = [_gathered(words.symbol[place], logs, size) for place, logs in self.lexical]
         closure = rule_tables.unary_closure(grammar)
         below, chains = np.arange(size).repeat(np.diff(closure.start)), np.log(closure.value)
-        corners = left_corners(grammar, logs=True) if self.is_open else None
+        corners = left_corner.left_corners(grammar, logs=True) if self.is_open else None
         pairs, pair_of = np.unique(np.stack([grammar.left, grammar.right]), axis=1, return_inverse=True)
         left, right = pairs
         # By symbol, the widths of spans over which it has been found; others need not be looked at.
@@ -141,13 +139,13 @@ class ConditionedSampler(Sampler):
         self._grammar = grammar = PCFG.from_rules(binary)
         given = grammar.encode(grammar.terminals_of(words))
         for word in np.array(words)[given == UNKNOWN_TERMINAL]:
-            raise InputMismatchError(f"the grammar does not have {shortened(word)}")
+            raise errors.InputMismatchError(f"the grammar does not have {errors.shortened(word)}")
         first, last = (len(given), None) if lengths is None else (max(len(given), lengths[0]), lengths[1])
         self._masses = SpanMasses(grammar, given.tolist(), last)
         self._ends = np.arange(first, self._masses.last + 1)
         self._ways: dict[Any, tuple[NDArray[Any], NDArray[Any]]] = {}
         if not len(self._ways_of(None)[1]):
-            raise InputMismatchError(
+            raise errors.InputMismatchError(
                 "the grammar has no such sentence", remedy="ask for other words, or lengths"
             )
 
@@ -210,7 +208,7 @@ class ConditionedSampler(Sampler):
         return tuple(np.concatenate(column) for column in zip(*rows, strict=True))
 
 
-@checked
+@arguments.checked
 def sample(
     grammar: PCFG,
     count: int,
@@ -234,7 +232,7 @@ def sample(
     return list(Sampler(rules, seed).trees(count))
 
 
-@checked
+@arguments.checked
 def entropy(grammar: PCFG, lengths: int = 0) -> dict[str, float]:
     """What ``mbrparse grammar info --entropy`` prints: of trees and sentences, and of ``lengths`` in words.
 

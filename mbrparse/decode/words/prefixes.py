@@ -17,9 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from mbrparse.charts import rule_tables
-from mbrparse.charts.chart import TOO_IMPROBABLE, TOO_LARGE
-from mbrparse.charts.exhaustive.factory import default_max_length
+from mbrparse.charts import chart, packed_forest, rule_tables
+from mbrparse.charts.exhaustive import factory
 from mbrparse.charts.exhaustive.prefix_passes import (
     DONE,
     NODES,
@@ -37,11 +36,10 @@ from mbrparse.charts.exhaustive.prefix_passes import (
 )
 from mbrparse.charts.kernel import inner_kernel, kernel
 from mbrparse.charts.left_corner import Logs, left_corners, plus, times, zero_of
-from mbrparse.charts.packed_forest import forest_cell, new_floats, new_ints
 from mbrparse.charts.rule_tables import Closure, Floats, RulesByChild
 from mbrparse.charts.vector import LANES
 from mbrparse.errors import ChartOverflowError, NumberRangeError
-from mbrparse.grammar.pcfg import PCFG, UNKNOWN_TERMINAL, FloatArray, IntArray
+from mbrparse.grammar import pcfg
 from mbrparse.grammar.tree_statistics import derivation_entropies, lexical_mass
 
 # What is next to impossible beside those that were likely may depend on what was lost.
@@ -70,10 +68,10 @@ def gap_pass(
     n, above, lost = len(nodes.power) - 1, np.empty(len(root)), False
     zero, tiny = zero_of(logs), TINY if logs is None else -np.inf
     for one in range(len(root)):
-        outside[forest_cell(0, n), one] = root[one]
+        outside[packed_forest.forest_cell(0, n), one] = root[one]
     for end in range(n, 0, -1):
         for start in range(end):
-            here = outside[forest_cell(start, end)]
+            here = outside[packed_forest.forest_cell(start, end)]
             largest = zero
             for one in range(len(above)):
                 above[one] = here[one]
@@ -87,7 +85,7 @@ def gap_pass(
                     lost |= (passed < tiny) & (above[closure.top[entry]] > zero)
                     here[bottom] = plus(here[bottom], passed, logs)
             for split in range(start + 1, end):
-                left, right = forest_cell(start, split), forest_cell(split, end)
+                left, right = packed_forest.forest_cell(start, split), packed_forest.forest_cell(split, end)
                 lost |= _pass_on(by_right, nodes, right, here, outside[left], logs)
                 lost |= _pass_on(by_left, nodes, left, here, outside[right], logs)
     return lost
@@ -112,7 +110,7 @@ def _pass_on(
 class Vocabulary:
     """A grammar's lexical rules: matrices [symbols, ..] of what words have in common."""
 
-    def __init__(self, grammar: PCFG, rules: rule_tables.Rules) -> None:
+    def __init__(self, grammar: pcfg.PCFG, rules: rule_tables.Rules) -> None:
         shape = len(grammar.symbols), len(grammar.terminals)
         places = rules.lexical_symbol, rules.lexical_terminal
         self._grammar = grammar
@@ -143,7 +141,7 @@ class Vocabulary:
         return self._columns[2]
 
     @cached_property
-    def sizes(self) -> IntArray:
+    def sizes(self) -> pcfg.IntArray:
         """How many words share the terminals of each column (``class_sizes``)."""
         return self._grammar.class_sizes[:, self._columns[0]]
 
@@ -159,7 +157,7 @@ class Vocabulary:
         return csr_array((lexical_mass(self._grammar)[some.coords[0]], some.coords), some.shape)
 
     @cached_property
-    def class_bits(self) -> FloatArray:
+    def class_bits(self) -> pcfg.FloatArray:
         """[symbols, 2]: the entropy of the choice of a word of a terminal, first in a sentence, and later."""
         return np.asarray(self.lexical @ np.log2(np.maximum(self._grammar.class_sizes, 1)).T)
 
@@ -174,40 +172,40 @@ class PrefixValues:
     """
 
     #: Natural logarithms of the probabilities that a sentence begins with the first k words, [n + 1].
-    log_prefix: FloatArray
+    log_prefix: pcfg.FloatArray
     #: That of the probability of the sentence: of all its words, and the end.
     log_prob: float
     #: -log2 P(word k | the words before it), in bits, [n + 1]; the last is the end's (Hale 2001).
-    surprisal: FloatArray
+    surprisal: pcfg.FloatArray
     #: The part of the surprisal that a preterminal of the word accounts for (Roark et al. 2009): -log2 of the
     #: probability that the next word is of some symbol that has the word. The rest is lexical: this word and
     #: no other of these symbols. The end has no lexical part.
-    syntactic: FloatArray
+    syntactic: pcfg.FloatArray
     #: The entropy in bits of the derivations of all sentences that begin with the first k words (Hale 2006),
     #: and at last that of those of the sentence itself, [n + 2]; empty where it is not asked for.
-    derivation_entropy: FloatArray
-    expected: FloatArray  # by symbol (``PrefixRoom``), in the units of ``prefix``, and so is ``end``
-    prefix: FloatArray
-    end: FloatArray
+    derivation_entropy: pcfg.FloatArray
+    expected: pcfg.FloatArray  # by symbol (``PrefixRoom``), in the units of ``prefix``, and so is ``end``
+    prefix: pcfg.FloatArray
+    end: pcfg.FloatArray
     vocabulary: Vocabulary
     reason: str | None = None
 
-    def next_words(self) -> FloatArray:
+    def next_words(self) -> pcfg.FloatArray:
         """The distributions of the next word, [n + 1, terminals + 1]; the last column is the end's."""
         return self._shares(self.vocabulary.lexical)
 
     @cached_property
-    def distinct_words(self) -> FloatArray:
+    def distinct_words(self) -> pcfg.FloatArray:
         """The same, of one word for all that have the same rules (``Vocabulary``)."""
         return self._shares(self.vocabulary.distinct)
 
-    def _shares(self, matrix: Any) -> FloatArray:
+    def _shares(self, matrix: Any) -> pcfg.FloatArray:
         """Probabilities of sums of lexical rules, and of the end."""
         joint = np.hstack([self.expected @ matrix, self.end[:, None]])
         with np.errstate(invalid="ignore"):
             return np.minimum(joint / self.prefix[:, None], 1.0)
 
-    def entropy(self) -> FloatArray:
+    def entropy(self) -> pcfg.FloatArray:
         """The entropy of the next word in bits: the expectation of its surprisal, [n + 1].
 
         It is that of words, some of which share a terminal equally (``class_sizes``).
@@ -219,7 +217,7 @@ class PrefixValues:
             entropy += np.append(of_class[:1, 0], of_class[1:, 1])
         return np.asarray(entropy)
 
-    def syntactic_entropy(self) -> FloatArray:
+    def syntactic_entropy(self) -> pcfg.FloatArray:
         """The expectation of the syntactic part of the next word's surprisal, [n + 1]."""
         p, over = self.distinct_words, self._shares(self.vocabulary.over)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -235,9 +233,9 @@ class Prefixes:
     their derivations: NaN where some derivation of the grammar never ends.
     """
 
-    def __init__(self, grammar: PCFG, max_length: int | None = None, entropies: bool = False) -> None:
+    def __init__(self, grammar: pcfg.PCFG, max_length: int | None = None, entropies: bool = False) -> None:
         self.grammar, self._entropies = grammar, entropies
-        self._max_length = max_length or default_max_length(grammar)
+        self._max_length = max_length or factory.default_max_length(grammar)
         self._rules = rules = rule_tables.chart_rules(grammar)
         self._lexicon = rule_tables.lexicon(rules, len(grammar.terminals))
         self._shift, _ = rule_tables.scaled_entries(self._lexicon)
@@ -249,7 +247,7 @@ class Prefixes:
         self._memory: PassMemory | None = None
 
     @cached_property
-    def _continued(self) -> FloatArray:
+    def _continued(self) -> pcfg.FloatArray:
         """By symbol, the entropy of what it derives in natural logarithms, words of classes told apart."""
         of_class = self._vocabulary.class_bits[:, 1] * math.log(2.0)
         return derivation_entropies(self.grammar, of_class)
@@ -285,12 +283,12 @@ class Prefixes:
         by_left, by_right = (one._replace(prob=prob) for one, prob in zip(tables, values[:2], strict=True))
         return by_left, by_right, closure._replace(value=values[2]), values[3]
 
-    def read(self, tokens: IntArray) -> PrefixValues:
+    def read(self, tokens: pcfg.IntArray) -> PrefixValues:
         """The prefixes of a sentence; raises GrammarError where left recursion is never left.
 
         What comes after a terminal that the grammar lacks has probability zero.
         """
-        unknown = np.flatnonzero(tokens == UNKNOWN_TERMINAL)
+        unknown = np.flatnonzero(tokens == pcfg.UNKNOWN_TERMINAL)
         known = tokens[: unknown[0]] if len(unknown) else tokens
         found, reason = _in_range(lambda logs: self._read(known, len(tokens), logs))
         if found is None:
@@ -302,11 +300,11 @@ class Prefixes:
             )
         return found
 
-    def _read(self, tokens: IntArray, n: int, logs: Logs) -> PrefixValues:
+    def _read(self, tokens: pcfg.IntArray, n: int, logs: Logs) -> PrefixValues:
         """Those of a sentence of n words that begins with these; raises as ``_pass`` does."""
         corners, zero = self._corners(logs), zero_of(logs)
         if logs is None and corners.least < TINY:
-            raise NumberRangeError(TOO_IMPROBABLE)
+            raise NumberRangeError(chart.TOO_IMPROBABLE)
         size = n + 1, len(self.grammar.symbols)
         costly = size if self._entropies else (0, 0)
         rooms: list[PrefixRoom] = []
@@ -352,12 +350,12 @@ class Prefixes:
         first = self._corners(None).starting(root) @ (classes[:, 0] - classes[:, 1])
         return float((_cost(root) + root * self._continued).sum() / math.log(2.0) + first)
 
-    def masked(self, tokens: IntArray) -> tuple[FloatArray, str | None]:
+    def masked(self, tokens: pcfg.IntArray) -> tuple[pcfg.FloatArray, str | None]:
         """P(word | all other words) for each word of a sentence, [n, terminals], from outside values.
 
         NaN where the others have no sentence, or where there is a reason.
         """
-        n, gaps = len(tokens), np.flatnonzero(tokens == UNKNOWN_TERMINAL)
+        n, gaps = len(tokens), np.flatnonzero(tokens == pcfg.UNKNOWN_TERMINAL)
         found = np.full((n, len(self.grammar.terminals)), np.nan)
         if len(gaps) > 1 or n == 0:
             return found, None
@@ -368,7 +366,7 @@ class Prefixes:
             found[rows] = probs
         return found, reason
 
-    def _masked(self, tokens: IntArray, places: NDArray[Any], logs: Logs) -> FloatArray:
+    def _masked(self, tokens: pcfg.IntArray, places: NDArray[Any], logs: Logs) -> pcfg.FloatArray:
         """Those of some places; raises as ``_pass`` does."""
         n, rules = len(tokens), self._rules
         everything = np.ones((n, rules.n_symbols))
@@ -380,7 +378,7 @@ class Prefixes:
         nodes = InsideNodes(memory.cell_first, memory.symbol, memory.inside, memory.power[: n + 1])
         shape = n * (n + 1) // 2, len(self.grammar.symbols)
         if 8 * math.prod(shape) > _MOST_BYTES:
-            raise ChartOverflowError(TOO_LARGE)
+            raise ChartOverflowError(chart.TOO_LARGE)
         outside = np.full(shape, zero_of(logs))
         lost = gap_pass(*self._gap_tables(logs), nodes, outside, logs)
         outside = outside[places * (places + 1) // 2]
@@ -395,13 +393,13 @@ class Prefixes:
             totals = joint.sum(axis=1, keepdims=True)
             lost |= outside.min(initial=1, where=outside > 0) * rules.lexical_prob.min() < TINY
             if not np.isfinite(totals).all() or (lost and totals.min() < LEAST_STEP):
-                raise NumberRangeError(TOO_IMPROBABLE)
+                raise NumberRangeError(chart.TOO_IMPROBABLE)
             with np.errstate(invalid="ignore"):
                 probs = joint / totals
         return np.asarray(np.minimum(probs, 1.0))
 
     def _pass(
-        self, tokens: IntArray, fill: Callable[[PrefixTables, PrefixWords, PassMemory], int], logs: Logs
+        self, tokens: pcfg.IntArray, fill: Callable[[PrefixTables, PrefixWords, PassMemory], int], logs: Logs
     ) -> PassMemory:
         """Let a pass fill the memory; raises ChartOverflowError, or NumberRangeError."""
         n = len(tokens)
@@ -418,11 +416,11 @@ class Prefixes:
             memory = self._allocate(max(n, 32 if memory is None else 3 * len(memory.predictions) // 2))
         while (status := fill(tables, words, memory)) not in (DONE, OUT_OF_RANGE):
             if self._sizes[status] >= _MOST:
-                raise ChartOverflowError(TOO_LARGE)
+                raise ChartOverflowError(chart.TOO_LARGE)
             self._sizes[status] *= 2
             memory = self._allocate(len(memory.predictions))
         if status == OUT_OF_RANGE:
-            raise NumberRangeError(TOO_IMPROBABLE)
+            raise NumberRangeError(chart.TOO_IMPROBABLE)
         return memory
 
     def _allocate(self, length: int) -> PassMemory:
@@ -430,7 +428,7 @@ class Prefixes:
         self._memory = None  # first, so that both are never there
         symbols, nodes, partners = len(self.grammar.symbols), self._sizes[NODES], self._sizes[PARTNERS]
         pairs, costly = len(self._tables(None).by_right.other), int(self._entropies)
-        ints, floats = new_ints, new_floats
+        ints, floats = packed_forest.new_ints, packed_forest.new_floats
         self._memory = PassMemory(
             *(ints(length * (length + 1) // 2 + 1), ints(nodes), floats(nodes), floats(costly * nodes)),
             *(ints(nodes), ints(nodes), ints(length + 1), ints(length + 1, symbols)),

@@ -13,35 +13,14 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Literal, NamedTuple
 
 import numpy as np
 
-from mbrparse.arguments import checked
-from mbrparse.array_columns import ArrayColumn, as_temporary_errors, write_arrays
+from mbrparse import arguments, array_columns, errors, log
 from mbrparse.decode.parser import sentences as reading
+from mbrparse.decode.parser import sources
 from mbrparse.decode.parser.sentences import Line, Sentence, written_tokens
-from mbrparse.decode.parser.sources import check_fit, terminals_of
+from mbrparse.decode.words import written_words
 from mbrparse.decode.words.prefixes import Prefixes, PrefixValues
-from mbrparse.decode.words.written_words import (
-    JOINED_COLUMNS,
-    MOST_SPILLED,
-    Row,
-    joined,
-    spill,
-    spilled_columns,
-)
-from mbrparse.errors import ArgumentError, InputMismatchError, shortened
-from mbrparse.grammar.grammar_files import read_grammar
-from mbrparse.grammar.pcfg import (
-    PCFG,
-    UNKNOWN_TERMINAL,
-    UNLISTED,
-    UNSEEN,
-    FloatArray,
-    IntArray,
-    Terminals,
-)
-from mbrparse.grammar.rules import TerminalKind, is_terminal, unquote
-from mbrparse.grammar.tree_statistics import expected_terminals, lexical_mass
+from mbrparse.grammar import grammar_files, pcfg, rules, tree_statistics
 from mbrparse.grammar.unknown_words import is_unknown
-from mbrparse.log import warn
 from mbrparse.treebank.brackets import AnyTree, is_tree
 from mbrparse.treebank.labels import project, split_tag, unescape
 from mbrparse.treebank.tree import Tree, bracket_free
@@ -78,12 +57,12 @@ class SentenceSurprisals(NamedTuple):
     """
 
     columns: Mapping[str, Sequence[Any]]
-    bits: FloatArray
+    bits: pcfg.FloatArray
     reason: str | None
     told: Counter[str]
     length: int
 
-    def rows(self, number: int, text: str = "") -> list[Row]:
+    def rows(self, number: int, text: str = "") -> list[written_words.Row]:
         """A row for each word of the text (as default its words with blanks between), and one for the end."""
         words = self.columns["word"]
         text = text or " ".join(words[: self.length])
@@ -92,7 +71,7 @@ class SentenceSurprisals(NamedTuple):
         end = {"word_number": last + 1, "written": END, "start": len(text), "end": len(text)}
         found = []
         for place, values in enumerate(zip(*self.columns.values(), strict=True)):
-            row: Row = dict(zip(self.columns, values, strict=True))
+            row: written_words.Row = dict(zip(self.columns, values, strict=True))
             row |= written[place] if place < self.length else end
             length = len(words[place]) if place < self.length else 0
             row.update(sentence=number, position=place + 1, length=length)
@@ -107,16 +86,16 @@ class Distributions(NamedTuple):
     """
 
     words: list[str]
-    terminal_ids: IntArray
-    shared: IntArray
-    probabilities: FloatArray
+    terminal_ids: pcfg.IntArray
+    shared: pcfg.IntArray
+    probabilities: pcfg.FloatArray
     reason: str | None
     told: Counter[str]
 
     @property
-    def bits(self) -> FloatArray:
+    def bits(self) -> pcfg.FloatArray:
         """The surprisal of what stands there."""
-        known = self.terminal_ids != UNKNOWN_TERMINAL
+        known = self.terminal_ids != pcfg.UNKNOWN_TERMINAL
         there = self.probabilities[np.arange(len(known)), self.terminal_ids]
         with np.errstate(divide="ignore"):
             return np.asarray(-np.log2(np.where(known, there / self.shared, 0)) + 0.0)
@@ -125,16 +104,16 @@ class Distributions(NamedTuple):
 class DistributionsFile:
     """Collects distributions in temporary files, and writes them as arrays."""
 
-    def __init__(self, grammar: PCFG, ends: bool) -> None:
+    def __init__(self, grammar: pcfg.PCFG, ends: bool) -> None:
         terminals = [*grammar.terminals, *([END] if ends else [])]
-        self._lengths, self._words, self._shared = (ArrayColumn(np.int32) for _ in range(3))
-        self._probabilities = ArrayColumn(np.float64, len(terminals))
+        self._lengths, self._words, self._shared = (array_columns.ArrayColumn(np.int32) for _ in range(3))
+        self._probabilities = array_columns.ArrayColumn(np.float64, len(terminals))
         self._terminals = np.array(terminals, np.str_)
         self._sizes = np.pad(grammar.class_sizes, ((0, 0), (0, int(ends))), constant_values=1)
 
     def add(self, found: Distributions) -> None:
         """Add the next sentence; raises FileError for lack of room."""
-        with as_temporary_errors():
+        with array_columns.as_temporary_errors():
             self._lengths.add([len(found.words)])
             self._words.add(found.terminal_ids)
             self._shared.add(found.shared)
@@ -144,13 +123,13 @@ class DistributionsFile:
         """Write the file, once."""
         names = {"terminals": self._terminals, "class_size": self._sizes}
         columns = {"word": self._words, "shared": self._shared, "probabilities": self._probabilities}
-        write_arrays(stream, {"lengths": self._lengths, **names, **columns})
+        array_columns.write_arrays(stream, {"lengths": self._lengths, **names, **columns})
 
 
 class _Read(NamedTuple):
     sentence: Sentence
-    terminals: Terminals
-    tokens: IntArray
+    terminals: pcfg.Terminals
+    tokens: pcfg.IntArray
     told: Counter[str]
 
     @property
@@ -168,14 +147,14 @@ class WordProbabilities:
 
     def __init__(
         self,
-        grammar: PCFG,
-        by: TerminalKind | None = None,
+        grammar: pcfg.PCFG,
+        by: rules.TerminalKind | None = None,
         fold_case: bool = False,
         end: bool = True,
         entropies: bool = False,
     ) -> None:
         if by == "words" and grammar.terminal_kind == "tags":
-            raise InputMismatchError(
+            raise errors.InputMismatchError(
                 "the grammar's terminals are tags: it knows no words",
                 remedy="train it with `terminals=words`, or ask for tags",
             )
@@ -200,9 +179,9 @@ class WordProbabilities:
             reasons = [values.reason] * len(words)
             if values.reason is None and not np.isfinite(bits).all():
                 there = int(np.isfinite(bits).argmin())
-                unknown = UNKNOWN_TERMINAL in tokens[there : there + 1]
+                unknown = pcfg.UNKNOWN_TERMINAL in tokens[there : there + 1]
                 what = "unknown" if unknown else "impossible here:"
-                reasons[there:] = [f"{what} {shortened(words[there])}"] * (len(words) - there)
+                reasons[there:] = [f"{what} {errors.shortened(words[there])}"] * (len(words) - there)
             columns = {
                 "word": words,
                 "terminal": [*read.names, END],
@@ -232,7 +211,7 @@ class WordProbabilities:
             reason = next(filter(None, listed["reason"]), None)
             yield SentenceSurprisals(listed, bits[:rows], reason, one.told, len(tokens))
 
-    def _ranks(self, one: _Read, values: PrefixValues, bits: FloatArray) -> dict[str, FloatArray]:
+    def _ranks(self, one: _Read, values: PrefixValues, bits: pcfg.FloatArray) -> dict[str, pcfg.FloatArray]:
         """What the words are among those that may stand there, and their surprisals in the other case."""
         probabilities, known = values.distinct_words, values.vocabulary
         sizes = np.ones(probabilities.shape)
@@ -243,24 +222,24 @@ class WordProbabilities:
         rank = 1.0 + np.where(each > here[:, None] * (1 + _TIE), words, 0).sum(axis=1)
         rank[np.isnan(here)] = np.nan
         other = self.grammar.encode([word[:1].swapcase() + word[1:] for word in one.words])
-        some = np.flatnonzero((other != UNKNOWN_TERMINAL) & (other != one.tokens))
+        some = np.flatnonzero((other != pcfg.UNKNOWN_TERMINAL) & (other != one.tokens))
         other_case = np.full(len(bits), np.nan)
         with np.errstate(divide="ignore", invalid="ignore"):
             other_case[some] = -np.log2(probabilities[some, known.column[other[some]]]) + 0.0
             ratio = np.maximum(np.log(each.max(axis=1)) - np.log(here), 0)
         return {"rank": rank, "log_rank": np.log(rank), "log_ratio": ratio, "other_case": other_case}
 
-    def _log_frequencies(self, one: _Read) -> FloatArray:
+    def _log_frequencies(self, one: _Read) -> pcfg.FloatArray:
         """Natural logarithms of the words' relative frequencies; nan for words that training did not have."""
         frequencies = self._frequencies[one.tokens] / one.terminals.shared
-        frequencies[[kind in (UNSEEN, UNLISTED) for kind in one.terminals.classes]] = np.nan
-        frequencies[one.tokens == UNKNOWN_TERMINAL] = np.nan
+        frequencies[[kind in (pcfg.UNSEEN, pcfg.UNLISTED) for kind in one.terminals.classes]] = np.nan
+        frequencies[one.tokens == pcfg.UNKNOWN_TERMINAL] = np.nan
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(frequencies))
 
     @cached_property
-    def _frequencies(self) -> FloatArray:
-        expected = expected_terminals(self.grammar)
+    def _frequencies(self) -> pcfg.FloatArray:
+        expected = tree_statistics.expected_terminals(self.grammar)
         return np.asarray(expected / expected.sum())
 
     @cached_property
@@ -287,7 +266,7 @@ class WordProbabilities:
             found, reason = self._prefixes.masked(one.tokens)
             yield Distributions(one.words, one.tokens, one.terminals.shared, found, reason, one.told)
 
-    def other_words(self, number: int, found: Distributions, count: int) -> Iterator[Row]:
+    def other_words(self, number: int, found: Distributions, count: int) -> Iterator[written_words.Row]:
         """Yield the rows of the most probable words in each place of a sentence (``OTHER_COLUMNS``)."""
         for place, (word, bits) in enumerate(zip(found.words, found.bits.tolist(), strict=True)):
             best = self.most_probable(found, place, count) or [("", math.nan)]
@@ -308,7 +287,7 @@ class WordProbabilities:
     def _encoded(self, sentences: Iterable[Sentence]) -> Iterator[_Read]:
         for given in sentences:
             sentence = tuple(map(self._folded, given)) if self._fold_case else given
-            read = terminals_of(self.grammar, sentence)
+            read = sources.terminals_of(self.grammar, sentence)
             told = Counter(filter(None, read.classes))
             if folded := sum(map(operator.is_not, sentence, given)):
                 told[FOLDED] = folded
@@ -324,11 +303,11 @@ class WordProbabilities:
         return leaf if other is None else Tree(other) if leaf.word is None else Tree(leaf.label, word=other)
 
 
-def over_tags(grammar: PCFG) -> PCFG:
+def over_tags(grammar: pcfg.PCFG) -> pcfg.PCFG:
     """The grammar over the tags of a grammar of words, whose probabilities are those of any word of a tag."""
     if grammar.terminal_kind == "tags":
         return grammar
-    mass = lexical_mass(grammar)
+    mass = tree_statistics.lexical_mass(grammar)
     symbols = np.flatnonzero(mass)
     tags = [_tag(grammar.symbols[symbol]) for symbol in symbols]
     terminals, ids = np.unique(tags, return_inverse=True)
@@ -347,17 +326,17 @@ def over_tags(grammar: PCFG) -> PCFG:
 
 
 def _tag(symbol: str) -> str:
-    return unquote(symbol) if is_terminal(symbol) else split_tag(unescape(project(symbol)))[1]
+    return rules.unquote(symbol) if rules.is_terminal(symbol) else split_tag(unescape(project(symbol)))[1]
 
 
 Sentences = AnyTree | Iterable[AnyTree | Sequence[str | Tree]]
 
 
-@checked
+@arguments.checked
 def surprisal(
-    grammar: PCFG | str | Path,
+    grammar: pcfg.PCFG | str | Path,
     sentences: Sentences,
-    by: TerminalKind | None = None,
+    by: rules.TerminalKind | None = None,
     *,
     tokenize: bool = False,
     per: Literal["token", "word"] = "token",
@@ -393,25 +372,25 @@ def surprisal(
     """
     import pandas as pd
 
-    if not 0 <= spillover <= MOST_SPILLED:
-        raise ArgumentError(f"`spillover` is from 0 to {MOST_SPILLED}, not {spillover}")
+    if not 0 <= spillover <= written_words.MOST_SPILLED:
+        raise errors.ArgumentError(f"`spillover` is from 0 to {written_words.MOST_SPILLED}, not {spillover}")
     words = WordProbabilities(_grammar(grammar), by, fold_case, end, entropies)
-    rows, lines = list[Row](), _lines(words, sentences, tokenize)
+    rows, lines = list[written_words.Row](), _lines(words, sentences, tokenize)
     found = words.surprisals(line.sentence for line in lines)
     for line, one in zip(lines, found, strict=True):
         of_tokens = one.rows(line.place + 1, line.text)
-        mine = joined(of_tokens, line.text) if per == "word" else of_tokens
-        spill(mine, spillover)
+        mine = written_words.joined(of_tokens, line.text) if per == "word" else of_tokens
+        written_words.spill(mine, spillover)
         rows += mine
-    names = [*(JOINED_COLUMNS if per == "word" else COLUMNS), *(ENTROPIES if entropies else ())]
-    return pd.DataFrame(rows, columns=[*names, *spilled_columns(spillover)])
+    names = [*(written_words.JOINED_COLUMNS if per == "word" else COLUMNS), *(ENTROPIES if entropies else ())]
+    return pd.DataFrame(rows, columns=[*names, *written_words.spilled_columns(spillover)])
 
 
-@checked
+@arguments.checked
 def next_words(
-    grammar: PCFG | str | Path,
+    grammar: pcfg.PCFG | str | Path,
     sentences: Sentences,
-    by: TerminalKind | None = None,
+    by: rules.TerminalKind | None = None,
     *,
     top: int = 5,
     tokenize: bool = False,
@@ -431,11 +410,11 @@ def next_words(
     return _others(words, words.next_words, _lines(words, sentences, tokenize), top)
 
 
-@checked
+@arguments.checked
 def masked_words(
-    grammar: PCFG | str | Path,
+    grammar: pcfg.PCFG | str | Path,
     sentences: Sentences,
-    by: TerminalKind | None = None,
+    by: rules.TerminalKind | None = None,
     *,
     top: int = 5,
     tokenize: bool = False,
@@ -455,14 +434,14 @@ def _others(
     import pandas as pd
 
     if top < 1:
-        raise ArgumentError(f"`top` is one or more, not {top}")
+        raise errors.ArgumentError(f"`top` is one or more, not {top}")
     found = enumerate(find(line.sentence for line in lines), start=1)
     rows = [row for number, one in found for row in words.other_words(number, one, top)]
     return pd.DataFrame(rows, columns=list(OTHER_COLUMNS))
 
 
-def _grammar(given: PCFG | str | Path) -> PCFG:
-    return given if isinstance(given, PCFG) else read_grammar(given)
+def _grammar(given: pcfg.PCFG | str | Path) -> pcfg.PCFG:
+    return given if isinstance(given, pcfg.PCFG) else grammar_files.read_grammar(given)
 
 
 def _lines(words: WordProbabilities, sentences: Sentences, tokenize: bool) -> list[Line]:
@@ -476,8 +455,8 @@ def _lines(words: WordProbabilities, sentences: Sentences, tokenize: bool) -> li
         cut = [reading.tokenize(one) if tokenize and isinstance(one, str) else one for one in listed]
     given, tokens = reading.sentences_from(cut)
     spoken = [one for one in given if one]
-    check_fit(words.grammar, spoken)
+    sources.check_fit(words.grammar, spoken)
     if tokens and not tokenize and (remark := reading.untokenized(words.grammar, spoken)):
-        warn(remark)
+        log.warn(remark)
     rows = enumerate(zip(given, texts or [""] * len(given), strict=True))
     return [Line(one, place, tokens, "<sentences>", text) for place, (one, text) in rows]

@@ -10,9 +10,8 @@ from itertools import count
 from typing import Any, BinaryIO
 
 from mbrparse.errors import CorpusError, did_you_mean
-from mbrparse.treebank.brackets import ReadTree
+from mbrparse.treebank import brackets, tree
 from mbrparse.treebank.formats.conventions import Reading
-from mbrparse.treebank.tree import Tree
 
 #: The style of what NLTK alone reads.
 NLTK = "nltk"
@@ -56,7 +55,7 @@ def is_plain(corpus: Any) -> bool:
     )
 
 
-def nltk_trees(_: Iterable[str], spec: str, reading: Reading) -> Iterator[ReadTree]:
+def nltk_trees(_: Iterable[str], spec: str, reading: Reading) -> Iterator[brackets.ReadTree]:
     """Yield the trees that NLTK's reader gives, numbered from 1.
 
     Where it says that it could not read one, or guesses at it, the tree is malformed here. Raises
@@ -76,4 +75,4 @@ def nltk_trees(_: Iterable[str], spec: str, reading: Reading) -> Iterator[ReadTr
         with reading.refusing("NLTK's reader cannot read this tree", spec, number):
             if said.getvalue() or not all(isinstance(leaf, str) for leaf in sentence.leaves()):
                 raise ValueError("it guesses, or has leaves that are no words")
-            yield ReadTree(number, Tree.from_nltk(sentence))
+            yield brackets.ReadTree(number, tree.Tree.from_nltk(sentence))

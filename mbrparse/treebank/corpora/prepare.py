@@ -11,16 +11,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal, get_args
 
-from mbrparse.arguments import checked
-from mbrparse.errors import CorpusError, MbrparseError
-from mbrparse.files import source_name
-from mbrparse.log import counted
+from mbrparse import arguments, errors, files, log
 from mbrparse.treebank import clean
 from mbrparse.treebank.binarize import RIGHT_LINEAR, Binarization, binarize
 from mbrparse.treebank.corpora.known_corpora import known_corpus
 from mbrparse.treebank.corpora.reading import SourceTree, no_trees, read_corpus
-from mbrparse.treebank.formats.conventions import AS_USUAL, CorpusReading, Removals
-from mbrparse.treebank.formats.formats import read_parse_file
+from mbrparse.treebank.formats import conventions, formats
 from mbrparse.treebank.heads import choose_heads
 from mbrparse.treebank.tree import Tree
 
@@ -109,7 +105,7 @@ class Preparation:
     def __post_init__(self) -> None:
         if self.unary not in get_args(clean.UnaryPolicy):
             known = ", ".join(get_args(clean.UnaryPolicy))
-            raise MbrparseError(f"unary is one of {known}, not {self.unary!r}")
+            raise errors.MbrparseError(f"unary is one of {known}, not {self.unary!r}")
         self.categories()
 
     def categories(self, convention: str = clean.PENN) -> clean.Categories:
@@ -124,8 +120,8 @@ class PreparationStatistics:
     kept: int = 0
     source: str | None = None  #: what messages call the input
     dropped: Counter[str] = field(default_factory=Counter)
-    first_error: MbrparseError | None = None
-    removed: Removals = field(default_factory=Removals)
+    first_error: errors.MbrparseError | None = None
+    removed: conventions.Removals = field(default_factory=conventions.Removals)
     unmatched: list[str] = field(default_factory=list)  #: labels to drop that are nowhere
     sanity: Sanity = field(default_factory=Sanity)
 
@@ -133,7 +129,7 @@ class PreparationStatistics:
     def read(self) -> int:
         return self.kept + self.dropped.total()
 
-    def skip(self, error: MbrparseError) -> None:
+    def skip(self, error: errors.MbrparseError) -> None:
         """Count a malformed tree (an error handler for the readers)."""
         self.first_error = self.first_error or error
         self.dropped["malformed"] += 1
@@ -143,7 +139,7 @@ class PreparationStatistics:
         if self.read == 0:
             raise no_trees(self.source)
         if not self.kept:
-            raise CorpusError(f"no tree is left: {self}", source=self.source)
+            raise errors.CorpusError(f"no tree is left: {self}", source=self.source)
 
     def notes(self) -> list[str]:
         """What was removed from the trees, and warnings about unusual figures, one line each."""
@@ -165,7 +161,7 @@ class PreparationStatistics:
         >>> str(PreparationStatistics(kept=3, dropped=Counter({"longer than 40": 2})))
         'read 5 trees, kept 3, dropped 2 (longer than 40: 2)'
         """
-        text = f"read {counted(self.read, 'tree')}, kept {self.kept}, dropped {self.dropped.total()}"
+        text = f"read {log.counted(self.read, 'tree')}, kept {self.kept}, dropped {self.dropped.total()}"
         if self.dropped:
             text += " (" + ", ".join(f"{why}: {count}" for why, count in self.dropped.items()) + ")"
         if error := self.first_error:
@@ -189,13 +185,13 @@ def prepare_corpora(
     specs: Sequence[str],
     how: Preparation,
     statistics: PreparationStatistics,
-    reading: CorpusReading = AS_USUAL,
+    reading: conventions.CorpusReading = conventions.AS_USUAL,
     *,
     sections: str | None = None,
     on_error: OnError = "stop",
 ) -> Iterator[SourceTree]:
     """Read, clean and binarize corpora, each by its own conventions; see ``read_corpus`` and ``prepare``."""
-    statistics.source = statistics.source or ", ".join(map(source_name, specs))
+    statistics.source = statistics.source or ", ".join(map(files.source_name, specs))
     for spec in specs:
         corpus = known_corpus(spec)
         trees = read_corpus(
@@ -239,7 +235,7 @@ def _prepared(
             yield placed._replace(tree=binarize(cleaned, binarization, heads))
 
 
-def _count_removed(tree: Tree, bare: Tree | None, removed: Removals) -> None:
+def _count_removed(tree: Tree, bare: Tree | None, removed: conventions.Removals) -> None:
     """Count the traces and wrappers that were taken from a tree."""
     leaves = tree.leaves()
     traces = len(leaves) - (0 if bare is None else len(bare.leaves()))
@@ -252,7 +248,7 @@ def _count_removed(tree: Tree, bare: Tree | None, removed: Removals) -> None:
         removed["wrapper around several trees, which stays"] += 1
 
 
-@checked
+@arguments.checked
 def read_trees(
     corpus: str | Path,
     *,
@@ -260,7 +256,7 @@ def read_trees(
     unary: clean.UnaryPolicy = "top",
     functions: str = clean.STRIP,
     label_map: str | Path | None = None,
-    reading: CorpusReading = AS_USUAL,
+    reading: conventions.CorpusReading = conventions.AS_USUAL,
     max_length: int | None = None,
     sections: str | None = None,
     on_error: OnError = "stop",
@@ -298,11 +294,11 @@ def read_trees(
     (204, '(SQ (VBP are) (SQ_Cont (EX there) (SQ_Cont (NP (JJ early) (NNS flights)) (. ?))))')
     """
     corpus = str(corpus)
-    statistics = PreparationStatistics(source=source_name(corpus)) if statistics is None else statistics
+    statistics = PreparationStatistics(source=files.source_name(corpus)) if statistics is None else statistics
     if sections is not None and not corpus.startswith("wsj:"):
-        raise MbrparseError(f"sections of {corpus}", remedy="only wsj:DIR has them")
+        raise errors.MbrparseError(f"sections of {corpus}", remedy="only wsj:DIR has them")
     if on_error not in ("stop", "skip"):
-        raise MbrparseError(f"on_error is stop or skip, not {on_error!r}")
+        raise errors.MbrparseError(f"on_error is stop or skip, not {on_error!r}")
     if binarize is False:
         skip, kept = statistics.skip if on_error == "skip" else None, []
         removed = statistics.removed
@@ -328,12 +324,12 @@ def read_trees(
 
 
 def _refuse(source: str, line: int) -> None:
-    raise CorpusError(
+    raise errors.CorpusError(
         "an empty parse", source=source, line=line, remedy="read_parses reads a parser's output"
     )
 
 
-@checked
+@arguments.checked
 def read_parses(path: str | Path, *, encoding: str = "utf-8") -> list[Tree | None]:
     """Read a parser's output as ``mbrparse evaluate`` does: a tree for each sentence, None without a parse.
 
@@ -349,4 +345,4 @@ def read_parses(path: str | Path, *, encoding: str = "utf-8") -> list[Tree | Non
     ...     read_parses(path)
     [<Tree (S x y)>, None]
     """
-    return [tree for _, tree, _ in read_parse_file(path, encoding)]
+    return [tree for _, tree, _ in formats.read_parse_file(path, encoding)]

@@ -37,12 +37,11 @@ from mbrparse.files import (
 from mbrparse.treebank.brackets import tokens_of
 from mbrparse.treebank.corpora.known_corpora import CORPORA, Corpus, corpus_path, known_corpus
 from mbrparse.treebank.corpora.nltk_corpora import NLTK, is_plain, nltk_corpus, nltk_files, nltk_trees
+from mbrparse.treebank.formats import formats, styles
 from mbrparse.treebank.formats.conventions import AS_USUAL, CorpusReading, Reading, Removals, conformed
-from mbrparse.treebank.formats.formats import FORMATS, format_path, looked_at, recognized
-from mbrparse.treebank.formats.styles import STYLES
 from mbrparse.treebank.tree import Tree, bracket_free
 
-TREE_SUFFIXES = FORMATS["brackets"].suffixes
+TREE_SUFFIXES = formats.FORMATS["brackets"].suffixes
 
 # White space, lines of comments, and then a bracket.
 _BEGINS_WITH_BRACKET = re.compile(r"[\ufeff\s]*(?:#[^\n]*\n\s*)*\(")
@@ -184,7 +183,7 @@ def holds_trees(file: TreeFile) -> bool:
     with file.open() as stream:
         begins = stream.read(_BEGINNING)
     text = begins.decode("utf-16" if begins[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8", "ignore")
-    return _BEGINS_WITH_BRACKET.match(text) is not None or recognized(text) != "brackets"
+    return _BEGINS_WITH_BRACKET.match(text) is not None or formats.recognized(text) != "brackets"
 
 
 def _of_trees(
@@ -260,9 +259,9 @@ def read_corpus(
     style = "penn" if corpus is None else corpus.style
     if corpus is None and spec.startswith("nltk:") and not is_plain(nltk_corpus(spec)):
         style = NLTK
-    written = STYLES[style].joined(how)
+    written = styles.STYLES[style].joined(how)
     if how.leaves is not None and not written.has_lemmas:
-        names = ", ".join(known.spec for known in CORPORA if STYLES[known.style].has_lemmas)
+        names = ", ".join(known.spec for known in CORPORA if styles.STYLES[known.style].has_lemmas)
         raise CorpusError(
             f"{spec} gives no lemmas that leaves could hold",
             remedy=f"these do: {names}; elsewhere `terminals_below` says where they are",
@@ -273,7 +272,7 @@ def read_corpus(
         return _read_lines(lines, spec, reading, "brackets")
     if spec.startswith("nltk:"):
         return _read_nltk(spec, reading)
-    name = format_path(spec)[0] or written.format or ("" if corpus is None else "brackets")
+    name = formats.format_path(spec)[0] or written.format or ("" if corpus is None else "brackets")
     return _read_files(corpus_files(spec, sections), name, how.encoding, reading, tokens)
 
 
@@ -281,8 +280,8 @@ def corpus_files(spec: str, sections: str | None = None) -> Sequence[TreeFile]:
     """The files of a corpus that is neither embedded nor NLTK's."""
     corpus = known_corpus(spec)
     if corpus is None:
-        name, path = format_path(spec)
-        return tree_files(path, FORMATS[name or "brackets"].suffixes)
+        name, path = formats.format_path(spec)
+        return tree_files(path, formats.FORMATS[name or "brackets"].suffixes)
     if corpus.name == "wsj":
         return [TreeFile(file) for file in wsj_files(spec, sections)]
     return tree_files(corpus_path(spec), corpus.suffixes or TREE_SUFFIXES, corpus.folders)
@@ -333,7 +332,7 @@ def _read_files(
         lines: Iterable[str] = file.lines(encoding, bad)
         here = name
         if tokens and not name:
-            here, lines = looked_at(lines, reading.own, tokens=True)
+            here, lines = formats.looked_at(lines, reading.own, tokens=True)
         if here != "tokens":
             yield from _read_lines(lines, file.source, reading, here, bad, encoding)
             continue
@@ -353,8 +352,8 @@ def _read_lines(
     """The trees of a file; one whose text holds what was on ``bad`` lines (``decode_lines``) is malformed."""
     reported: set[int] = set()
     if not name:
-        name, lines = looked_at(lines, reading.own)
-    read = nltk_trees if name == NLTK else FORMATS[name].read
+        name, lines = formats.looked_at(lines, reading.own)
+    read = nltk_trees if name == NLTK else formats.FORMATS[name].read
     trees = read(_placed(lines, source, reading.removed), source, reading)
     for line, tree, named in conformed(trees, reading):
         if tree is None:

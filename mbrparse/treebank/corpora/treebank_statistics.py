@@ -15,12 +15,11 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from mbrparse.arguments import checked
-from mbrparse.errors import MbrparseError
+from mbrparse import arguments, errors
 from mbrparse.files import source_name
 from mbrparse.treebank import clean
+from mbrparse.treebank.corpora import prepare
 from mbrparse.treebank.corpora.known_corpora import CORPORA, corpus_path, known_corpus
-from mbrparse.treebank.corpora.prepare import OnError, Sanity
 from mbrparse.treebank.corpora.reading import (
     SourceTree,
     corpus_files,
@@ -29,10 +28,9 @@ from mbrparse.treebank.corpora.reading import (
     read_corpus,
     tree_files,
 )  # fmt: skip
+from mbrparse.treebank.formats import penn_historical, styles
 from mbrparse.treebank.formats.conventions import AS_USUAL, CorpusReading, Removals
 from mbrparse.treebank.formats.formats import FORMATS, format_path, looked_at
-from mbrparse.treebank.formats.penn_historical import NO_TEXT
-from mbrparse.treebank.formats.styles import marked_style
 from mbrparse.treebank.tree import Tree
 
 TABLES = (
@@ -60,7 +58,7 @@ class TreebankStatistics:
 
     functions: str = clean.STRIP
     no_traces: bool = False
-    malformed: list[MbrparseError] = field(default_factory=list)
+    malformed: list[errors.MbrparseError] = field(default_factory=list)
     files: dict[str, Counter[str]] = field(default_factory=dict)  #: ``FILE_FIGURES``
     labels: Counter[tuple[clean.Categories, str]] = field(default_factory=Counter)  #: whole
     leaves: Counter[tuple[str, str]] = field(default_factory=Counter)  #: tags and words
@@ -165,13 +163,13 @@ class TreebankStatistics:
         return {name: dict(sorted(found[name].items(), key=orders[name in NUMBERED])) for name in TABLES}
 
 
-@checked
+@arguments.checked
 def treebank_statistics(
     *specs: str,
     functions: str = clean.STRIP,
     no_traces: bool = False,
     reading: CorpusReading = AS_USUAL,
-    on_error: OnError = "stop",
+    on_error: prepare.OnError = "stop",
     progress: Callable[[Iterable[SourceTree]], Iterable[SourceTree]] = iter,
 ) -> TreebankStatistics:
     """Count what is in corpora, each by its own conventions; raises MbrparseError as ``read_trees`` does.
@@ -193,7 +191,7 @@ def treebank_statistics(
 
 # How many files of a corpus, and lines of each, say what its style is; lines of a last tree that are shown.
 _FILES, _LINES, _SHOWN = 3, 5000, 10
-_NOT_WORDS = {*NO_TEXT, "ID", "LEMMA", "META", "URL"}
+_NOT_WORDS = {*penn_historical.NO_TEXT, "ID", "LEMMA", "META", "URL"}
 _PHRASE = "several words under one label, (NN a b): read as a phrase of words without tags"
 _HYPHEN = "most words have a hyphen inside: are they word-lemma?"
 
@@ -215,8 +213,8 @@ def check_treebank(
 
     Raises MbrparseError where it cannot be read, or there is no tree.
     """
-    malformed: list[MbrparseError] = []
-    removed, suspicious, sanity, wrong = Removals(), Removals(), Sanity(), 0
+    malformed: list[errors.MbrparseError] = []
+    removed, suspicious, sanity, wrong = Removals(), Removals(), prepare.Sanity(), 0
     trees = read_corpus(spec, reading, on_error=malformed.append, removed=removed)
     for one in chain(progress(trees), [None]):
         for error in malformed:
@@ -278,7 +276,7 @@ def likely_reader(path: str, reading: CorpusReading = AS_USUAL) -> str:
     for file in tree_files(path)[:_FILES]:
         encoding = file.encoding(reading.encoding)
         name, lines = looked_at(islice(file.lines(encoding, []), _LINES), reading)
-        style = marked_style("".join(lines)) if name == "brackets" else "penn"
+        style = styles.marked_style("".join(lines)) if name == "brackets" else "penn"
         if style != "penn":
             return next(f"{corpus.name}:{path}" for corpus in CORPORA if corpus.style == style)
     return path

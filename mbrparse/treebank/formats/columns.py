@@ -13,10 +13,9 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import chain
 
+from mbrparse.treebank import tree
 from mbrparse.treebank.brackets import ReadTree
-from mbrparse.treebank.formats.conventions import Reading
-from mbrparse.treebank.formats.discontinuous import written, written_leaf
-from mbrparse.treebank.tree import Tree
+from mbrparse.treebank.formats import conventions, discontinuous
 
 _PART = re.compile(r"((?:\([^\s()*]*)*)\*(\)*)")
 _DOCUMENT = re.compile(r"#begin document \(?([^;\s)]*)\)?(?:; *part +(\S+))?")
@@ -38,7 +37,7 @@ def part_columns(rows: list[list[str]]) -> list[int]:
     return found
 
 
-def read_columns(lines: Iterable[str], source: str, reading: Reading) -> Iterator[ReadTree]:
+def read_columns(lines: Iterable[str], source: str, reading: conventions.Reading) -> Iterator[ReadTree]:
     """Yield the trees; those of a document are named by it, its part and their number."""
     column = None if reading.own.column is None else reading.own.column - 1
     rows: list[list[str]] = []
@@ -70,9 +69,9 @@ def _part(text: str) -> tuple[list[str], int] | None:
     return None if found is None else (found[1].split("(")[1:], len(found[2]))
 
 
-def _tree(rows: list[list[str]], column: int) -> Tree:
+def _tree(rows: list[list[str]], column: int) -> tree.Tree:
     open_labels: list[str] = []
-    children: list[list[Tree]] = [[]]
+    children: list[list[tree.Tree]] = [[]]
     for row in rows:
         if not 0 < column < len(row):
             raise ValueError(f"no column {column + 1} in: {' '.join(row)}")
@@ -84,14 +83,14 @@ def _tree(rows: list[list[str]], column: int) -> Tree:
             open_labels.append(label)
             children.append([])
         if column == 1:
-            children[-1].append(Tree(written(row[0])))
+            children[-1].append(tree.Tree(discontinuous.written(row[0])))
         else:
-            children[-1].append(written_leaf(row[column - 1], row[column - 2]))
+            children[-1].append(discontinuous.written_leaf(row[column - 1], row[column - 2]))
         for _ in range(closed):
             if not open_labels:
                 raise ValueError("closing bracket without an opening one")
             inside = children.pop()
-            children[-1].append(Tree(open_labels.pop(), inside))
+            children[-1].append(tree.Tree(open_labels.pop(), inside))
     if open_labels or len(children[0]) != 1:
         raise ValueError("unbalanced brackets")
     return children[0][0]

@@ -16,8 +16,7 @@ from typing import Any, Literal
 
 from mbrparse.arguments import checked
 from mbrparse.errors import BracketError, MbrparseError
-from mbrparse.treebank.brackets import LEAVE_OUT, ReadTree
-from mbrparse.treebank.clean import PENN_CATEGORIES, WRAPPERS, LabelMap
+from mbrparse.treebank import brackets, clean
 from mbrparse.treebank.formats.penn_historical import named_characters, split_lemma, without_codes
 from mbrparse.treebank.tree import Tree
 
@@ -101,11 +100,11 @@ def fitting(patterns: Sequence[str]) -> Callable[[str], bool]:
     >>> [fitting(["CODE", "N?"])(label) for label in ("CODE-1", "NP", "NPR")]
     [True, True, False]
     """
-    table = LabelMap(f"{pattern} x" for pattern in patterns if pattern)
+    table = clean.LabelMap(f"{pattern} x" for pattern in patterns if pattern)
 
     @functools.cache
     def fits(label: str) -> bool:
-        return label in patterns or any(map(table.find, (label, PENN_CATEGORIES.category(label))))
+        return label in patterns or any(map(table.find, (label, clean.PENN_CATEGORIES.category(label))))
 
     return fits
 
@@ -161,7 +160,7 @@ class Reading:
             raise
         except (ValueError, KeyError, RecursionError, SyntaxError) as error:  # SyntaxError: of XML
             why = f"{error} is missing" if isinstance(error, KeyError) else error
-            malformed = BracketError(f"{what} ({why})", source=source, line=line, remedy=LEAVE_OUT)
+            malformed = BracketError(f"{what} ({why})", source=source, line=line, remedy=brackets.LEAVE_OUT)
             if self.on_error is None:
                 raise malformed from None
             self.on_error(malformed)
@@ -217,7 +216,7 @@ class Conventions:
         return replace(
             self,
             drop=(*self.drop, *_labels(own.drop)),
-            roots=(*self.roots, *WRAPPERS, *_labels(own.roots)) if own.roots else self.roots,
+            roots=(*self.roots, *clean.WRAPPERS, *_labels(own.roots)) if own.roots else self.roots,
             ids=(*self.ids, *_labels(own.ids)),
             lemma=lemma,
             form=form,
@@ -245,7 +244,7 @@ ROOT = "ROOT"
 _TAKEN = {"word": "lemma", "lemma": "word", "both": "space before a lemma"}
 
 
-def conformed(trees: Iterator[ReadTree], reading: Reading) -> Iterator[ReadTree]:
+def conformed(trees: Iterator[brackets.ReadTree], reading: Reading) -> Iterator[brackets.ReadTree]:
     """Yield the trees of a file by the conventions of its reading; those without text are left out."""
     how, removed = reading.conventions, reading.removed
     labels = how.drop or how.roots or how.ids or how.lemma or how.form
@@ -283,7 +282,7 @@ def conformed(trees: Iterator[ReadTree], reading: Reading) -> Iterator[ReadTree]
         # A tree's name is below its root, or one constituent further down.
         nodes = (node for child in tree.children for node in (child, *child.children) if not _is_bare(node))
         names = (" ".join(node.words()) for node in nodes if is_name(node.label))
-        yield ReadTree(line, found, name or next(names, ""))
+        yield brackets.ReadTree(line, found, name or next(names, ""))
 
 
 def _leaf(

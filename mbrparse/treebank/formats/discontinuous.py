@@ -20,8 +20,7 @@ from itertools import chain, count, pairwise
 from operator import itemgetter
 from typing import TypeAlias
 
-from mbrparse.treebank.brackets import ReadTree, read_trees
-from mbrparse.treebank.clean import WRAPPERS
+from mbrparse.treebank import brackets, clean
 from mbrparse.treebank.formats.conventions import Reading, leaf_word
 from mbrparse.treebank.tree import Tree
 
@@ -190,10 +189,10 @@ class SentenceGraph:
         if not (loose or roots):
             raise ValueError("no root")
         label = VIRTUAL_ROOT
-        if len(roots) == 1 and (not loose or self._nodes[roots[0]] in WRAPPERS):
+        if len(roots) == 1 and (not loose or self._nodes[roots[0]] in clean.WRAPPERS):
             label = str(self._nodes[roots[0]])
             below = self._children.pop(roots[0], [])
-            more, roots = self._divided(below) if label in WRAPPERS else ([], below)
+            more, roots = self._divided(below) if label in clean.WRAPPERS else ([], below)
             loose += more
         marks = [word for name in loose if not isinstance(word := self._nodes[name], str)]
         places = {*range(self._words)} - {place for place, _ in marks}
@@ -225,17 +224,17 @@ class SentenceGraph:
         return found
 
 
-def read_discbracket(lines: Iterable[str], source: str, reading: Reading) -> Iterator[ReadTree]:
+def read_discbracket(lines: Iterable[str], source: str, reading: Reading) -> Iterator[brackets.ReadTree]:
     """Yield the trees, one a line."""
     for number, line in enumerate(lines, start=1):
         text, _, behind = line.partition("\t")
         words = behind.split()
-        for _, tree, _ in read_trees([text], source, reading.on_error, number):
+        for _, tree, _ in brackets.read_trees([text], source, reading.on_error, number):
             if tree is None:
-                yield ReadTree(number, None)
+                yield brackets.ReadTree(number, None)
                 continue
             with reading.refusing("no tree of discontinuous brackets", source, number):
-                yield ReadTree(number, _bracketed(tree, words, reading))
+                yield brackets.ReadTree(number, _bracketed(tree, words, reading))
 
 
 def _bracketed(tree: Tree, words: list[str], reading: Reading) -> Tree:
@@ -253,7 +252,7 @@ def _bracketed(tree: Tree, words: list[str], reading: Reading) -> Tree:
     if tree.is_leaf:
         return leaves[0][1]
     loose = [child for child in tree.children if child.is_leaf]
-    marks = [*map(placed, loose)] if tree.label in WRAPPERS and len(loose) < len(tree.children) else []
+    marks = [*map(placed, loose)] if tree.label in clean.WRAPPERS and len(loose) < len(tree.children) else []
     outside = {place for place, _ in marks}
     order = WordOrder((place for place, _ in leaves if place not in outside), marks, reading)
     following = iter(leaves)

@@ -9,16 +9,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
+from mbrparse.treebank import tree
 from mbrparse.treebank.brackets import ReadTree
-from mbrparse.treebank.formats.conventions import Reading
-from mbrparse.treebank.formats.discontinuous import Name, SentenceGraph
-from mbrparse.treebank.tree import Tree
+from mbrparse.treebank.formats import conventions, discontinuous
 
 _NODE = re.compile(r"#(\d{3,})")
 _COMMENT = re.compile(r"\s%%.*")
 
 
-def read_export(lines: Iterable[str], source: str, reading: Reading) -> Iterator[ReadTree]:
+def read_export(lines: Iterable[str], source: str, reading: conventions.Reading) -> Iterator[ReadTree]:
     """Yield the trees between ``#BOS`` and ``#EOS``, with the number of their sentence."""
     sentence: list[list[str]] | None = None
     began, name, lemmas = 0, "", False
@@ -42,11 +41,11 @@ def read_export(lines: Iterable[str], source: str, reading: Reading) -> Iterator
             raise ValueError("no #EOS")
 
 
-def _tree(lines: list[list[str]], lemmas: bool, reading: Reading) -> Tree:
+def _tree(lines: list[list[str]], lemmas: bool, reading: conventions.Reading) -> tree.Tree:
     """The tree of a sentence's lines: word, lemma in version 4, tag, morphology, edge, parent, then pairs of
     secondary edges."""
-    graph = SentenceGraph(reading)
-    edges = list[tuple[Name, str, str]]()
+    graph = discontinuous.SentenceGraph(reading)
+    edges = list[tuple[discontinuous.Name, str, str]]()
     lemmas = lemmas or any(len(fields) > 5 and not fields[4].isdecimal() for fields in lines[:1])
     for place, fields in enumerate(lines):
         more = len(fields) - 5 - lemmas
@@ -54,7 +53,7 @@ def _tree(lines: list[list[str]], lemmas: bool, reading: Reading) -> Tree:
             raise ValueError(f"{len(fields)} fields: {' '.join(fields)}")
         word, tag, edge, parent = fields[0], fields[1 + lemmas], fields[3 + lemmas], fields[4 + lemmas]
         node = _NODE.fullmatch(word) if word[0] == "#" else None
-        name: Name = node[1] if node else place
+        name: discontinuous.Name = node[1] if node else place
         if node:
             graph.add_constituent(name, tag)
         else:

@@ -8,8 +8,7 @@ from dataclasses import replace
 from itertools import chain
 
 from mbrparse.treebank.brackets import ReadTree, read_trees
-from mbrparse.treebank.formats.conventions import Conventions, Reading, without_own_brackets
-from mbrparse.treebank.formats.penn_historical import EMPTY, NO_TEXT
+from mbrparse.treebank.formats import conventions, penn_historical
 
 COMMENT = "#"
 #: What is cut from labels, by the name under which it is counted.
@@ -21,7 +20,7 @@ _CHILDLESS = re.compile(r"\(([^\s()]+)\)")
 _LABEL = re.compile(r"\((-?)([^\s()]*?)(\[[+-]\d+\])?(\+[^\s()]*[^\s()-])(-?)(?=\s)")
 
 
-def read_floresta(lines: Iterable[str], source: str, reading: Reading) -> Iterator[ReadTree]:
+def read_floresta(lines: Iterable[str], source: str, reading: conventions.Reading) -> Iterator[ReadTree]:
     """Yield the trees of a file in Floresta's style (Portuguese): labels are function and form.
 
     ``(UTT+np (>N+art Um) (H+n dia) (.))``: punctuation is ``(,)``, its own tag, and so are brackets: ``(()``
@@ -85,34 +84,34 @@ def _has_bracketed_words(text: str) -> bool:
     return len(_BRACKETED.findall(text)) > len(_LEAF.findall(text))
 
 
-_HISTORICAL = Conventions(
-    drop=NO_TEXT,
+_HISTORICAL = conventions.Conventions(
+    drop=penn_historical.NO_TEXT,
     roots=("",),
     ids=("ID",),
     lemma="LEMMA",
     form="ORTHO",
     lemmas="hyphen",
-    empty=EMPTY,
+    empty=penn_historical.EMPTY,
     codes=True,
     marks=_is_historical,
 )
 
 #: How each style is written; of those that take a path, the first whose marks a text has is advised for it.
-STYLES: dict[str, Conventions] = {
-    "penn": Conventions(),
-    "nltk": Conventions("nltk"),
+STYLES: dict[str, conventions.Conventions] = {
+    "penn": conventions.Conventions(),
+    "nltk": conventions.Conventions("nltk"),
     # Labels are categories such as <NP\S>, with roles such as #role=h.
     "abc": replace(_HISTORICAL, marks=lambda text: _is_historical(text) and _has_functors(text)),
     "icepahc": replace(_HISTORICAL, leaves="word", marks=_is_icepahc),
     "penn-historical": _HISTORICAL,
     # A leaf is (tag word lemma), of which NLTK's reader makes two words; *0* is a subject that is not spoken.
-    "cess": Conventions(
+    "cess": conventions.Conventions(
         lemmas="second",
         empty=r"[^ ]+ \*0\*",
         respell=lambda line: line.replace("-Fpa-", "-LRB-").replace("-Fpt-", "-RRB-"),
     ),
     # A leaf is (tag word (lemma lemma)), with notes such as (exp_seg ...); brackets are \( and \).
-    "greynir": Conventions(
+    "greynir": conventions.Conventions(
         drop=("META", "exp_*"),
         roots=("", "S0"),
         ids=("ID-LOCAL",),
@@ -120,23 +119,23 @@ STYLES: dict[str, Conventions] = {
         respell=lambda line: line.replace("\\(", "-LRB-").replace("\\)", "-RRB-"),
         marks=holding(r"\((?:lemma|ID-LOCAL) "),
     ),
-    "floresta": Conventions("floresta"),
-    "alpino": Conventions("alpino", lemmas="read"),
+    "floresta": conventions.Conventions("floresta"),
+    "alpino": conventions.Conventions("alpino", lemmas="read"),
     # A word has brackets of its own, (NN (dog)); so have empty elements, also where no tag is above them.
-    "indonesian": Conventions(
+    "indonesian": conventions.Conventions(
         drop=("0", "\\**"),
         empty=r"[^ ]+ (?:\*\S*|0)",
-        respell=without_own_brackets,
+        respell=conventions.without_own_brackets,
         marks=_has_bracketed_words,
     ),
     # A leaf is layers of annotation, {turkish=Kedi}{english=Cat}.
-    "turkish": Conventions(
+    "turkish": conventions.Conventions(
         leaf=r".*\{turkish=(?P<word>[^{}]*)\}.*",
         empty=r"[^ ]* \*NONE\*",
         marks=holding(r"\{turkish=[^{}]*\}"),
     ),
     # A leaf is word/tag, or as in the Penn Treebank; the tag XXX is of traces; units are no trees.
-    "atis": Conventions(
+    "atis": conventions.Conventions(
         drop=("END_OF_TEXT_UNIT", "@*/CD"),
         leaf=r"(?P<word>.+)/(?P<tag>[^/\s]+)",
         empty=r"XXX .*|-NONE- .*",

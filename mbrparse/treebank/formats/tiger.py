@@ -9,25 +9,24 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from mbrparse.treebank import tree
 from mbrparse.treebank.brackets import ReadTree
-from mbrparse.treebank.formats.conventions import Reading
-from mbrparse.treebank.formats.discontinuous import SentenceGraph
+from mbrparse.treebank.formats import conventions, discontinuous
 from mbrparse.treebank.formats.xml_elements import xml_elements
-from mbrparse.treebank.tree import Tree
 
 if TYPE_CHECKING:
     from xml.etree import ElementTree
 
 
-def read_tiger(lines: Iterable[str], source: str, reading: Reading) -> Iterator[ReadTree]:
+def read_tiger(lines: Iterable[str], source: str, reading: conventions.Reading) -> Iterator[ReadTree]:
     """Yield the trees of a file of ``<s>`` elements, one at a time."""
     for line, element in xml_elements(lines, source, "s", reading):
         with reading.refusing("no tree of TIGER-XML", source, line):
             yield ReadTree(line, _tree(element, reading), element.get("id", ""))
 
 
-def _tree(sentence: ElementTree.Element, reading: Reading) -> Tree:
-    graph = SentenceGraph(reading)
+def _tree(sentence: ElementTree.Element, reading: conventions.Reading) -> tree.Tree:
+    graph = discontinuous.SentenceGraph(reading)
     edges = list[tuple[str, str, str]]()
     for node in sentence.iter():
         if node.tag == "t":

@@ -8,8 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from mbrparse.treebank.brackets import EMPTY_PARSE, ReadTree, is_comment
-from mbrparse.treebank.formats.conventions import Reading
-from mbrparse.treebank.formats.discontinuous import written
+from mbrparse.treebank.formats import conventions, discontinuous
 from mbrparse.treebank.tree import Tree
 
 #: The label of constituents that have none.
@@ -22,7 +21,7 @@ _TOKEN = re.compile(r"[()]|[^\s()]+")
 Nested = Any
 
 
-def read_unlabelled(lines: Iterable[str], source: str, reading: Reading) -> Iterator[ReadTree]:
+def read_unlabelled(lines: Iterable[str], source: str, reading: conventions.Reading) -> Iterator[ReadTree]:
     """Yield the trees, of which each ends with its line; a line of one word is a tree of one."""
     for number, line in enumerate(lines, start=1):
         if line.strip() and not is_comment(line):
@@ -67,7 +66,7 @@ def tree_of(lists: Nested) -> Tree:
             inside = results.pop()
             results[-1].append(Tree(NO_LABEL, inside))
         elif isinstance(one, str) and one.strip():
-            results[-1].append(Tree(written(one)))
+            results[-1].append(Tree(discontinuous.written(one)))
         elif isinstance(one, list) and one:
             results.append([])
             pending += [closing, *reversed(one)]
