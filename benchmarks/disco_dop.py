@@ -36,8 +36,7 @@ from mbrparse.decode.trees import LabelledSpans
 from mbrparse.evaluate.align import Place
 from mbrparse.evaluate.counts import PAPER_FORM, Brackets, GoldSentence, SentenceCounts
 from mbrparse.evaluate.criteria import rates
-from mbrparse.grammar.dop_grammar import DopGrammar
-from mbrparse.grammar.dop_treebank import Weighting, address_trees
+from mbrparse.grammar.dop_grammar import DopGrammar, Weighting, address_trees
 from mbrparse.treebank.brackets import read_tree
 from mbrparse.treebank.corpora.prepare import Preparation, PreparationStatistics, prepare
 from mbrparse.treebank.corpora.reading import SourceTree, read_corpus

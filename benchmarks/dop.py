@@ -19,8 +19,7 @@ from mbrparse.charts.chart import Chart
 from mbrparse.charts.dop.dop_charts import DopCharts
 from mbrparse.charts.exhaustive.factory import ChartFactory
 from mbrparse.decode.span_decoders import best_bracketing
-from mbrparse.grammar.dop_grammar import DopGrammar, reduced_rules
-from mbrparse.grammar.dop_treebank import Weighting, address_trees
+from mbrparse.grammar.dop_grammar import DopGrammar, Weighting, address_trees, reduced_rules
 from mbrparse.grammar.pcfg import PCFG, IntArray
 from mbrparse.grammar.rules import RuleSet, Weight
 from mbrparse.treebank.corpora.prepare import Preparation, PreparationStatistics, prepare

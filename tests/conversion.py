@@ -12,7 +12,7 @@ from naive_dop import Node
 from mbrparse.charts.chart import Chart
 from mbrparse.charts.spans import SpanEntries
 from mbrparse.decode.candidates.samples import Samples
-from mbrparse.grammar.dop_treebank import AddressedTreebank, Weighting, address_trees
+from mbrparse.grammar.dop_grammar import AddressedTreebank, Weighting, address_trees
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import (
     Rule,

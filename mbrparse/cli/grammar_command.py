@@ -131,8 +131,7 @@ def convert(
     --debinarize removes the continuations from the trees.
     """
     from mbrparse.grammar import grammar_files, grammar_formats
-    from mbrparse.grammar.dop_grammar import write_reduction
-    from mbrparse.grammar.dop_treebank import AddressedTreebank
+    from mbrparse.grammar.dop_grammar import AddressedTreebank, write_reduction
     from mbrparse.grammar.rules import RuleSet, binary_rules
 
     if (source == "bitpar") != (lexicon is not None):

@@ -239,7 +239,7 @@ def train(
 
 
 def _dop(trees: Iterable[SourceTree], output: str, words: LexiconOptions, fragments: FragmentOptions) -> None:
-    from mbrparse.grammar.dop_treebank import write_treebank
+    from mbrparse.grammar.dop_grammar import write_treebank
     from mbrparse.training import count
 
     treebank = count.train_dop(

@@ -46,8 +46,7 @@ from mbrparse.log import Log, no_log
 if TYPE_CHECKING:
     import nltk
 
-    from mbrparse.grammar.dop_grammar import DopGrammar
-    from mbrparse.grammar.dop_treebank import AddressedTreebank
+    from mbrparse.grammar.dop_grammar import AddressedTreebank, DopGrammar
 
 MAGIC = "mbrparse-grammar"
 VERSION = 1
@@ -154,7 +153,7 @@ def _content(
     first = next(filter(fields_of, io.StringIO(text)), "")
     begin, source = fields_of(first), files.source_name(path)
     if begin[:1] == [DOP_MAGIC]:
-        from mbrparse.grammar.dop_treebank import read_treebank
+        from mbrparse.grammar.dop_grammar import read_treebank
 
         if start is not None:
             raise GrammarError("a DOP grammar starts as its trees do: leave `start` out", source=source)
@@ -322,7 +321,7 @@ def write_grammar(grammar: pcfg.Grammar, path: str | Path) -> None:
     end
     """
     if grammar.kind == "dop":
-        from mbrparse.grammar.dop_treebank import write_treebank
+        from mbrparse.grammar.dop_grammar import write_treebank
 
         write_treebank(cast("DopGrammar", grammar).treebank, path)
     else:

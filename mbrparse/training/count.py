@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from mbrparse.arguments import checked
 from mbrparse.errors import GrammarError
-from mbrparse.grammar.dop_treebank import AddressedTreebank, Weighting, address_trees
+from mbrparse.grammar.dop_grammar import AddressedTreebank, Weighting, address_trees
 from mbrparse.grammar.rules import (
     Rule,
     RuleSet,

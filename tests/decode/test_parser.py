@@ -18,8 +18,7 @@ from mbrparse.decode.objectives import OBJECTIVES, Item, Kind, Objective, Space
 from mbrparse.decode.parser.mixed_source import Grammars
 from mbrparse.decode.parser.parser import Parser
 from mbrparse.errors import MbrparseError, ObjectiveError, OptionsError
-from mbrparse.grammar.dop_grammar import DopGrammar
-from mbrparse.grammar.dop_treebank import address_trees
+from mbrparse.grammar.dop_grammar import DopGrammar, address_trees
 from mbrparse.training.methods import train
 from mbrparse.treebank.brackets import read_tree
 from mbrparse.treebank.corpora.reading import SourceTree

@@ -13,8 +13,7 @@ from naive_dop import Node, inner_nodes, words_of
 
 from mbrparse.charts.dop.dop_charts import DopCharts
 from mbrparse.errors import GrammarError
-from mbrparse.grammar.dop_grammar import DopGrammar
-from mbrparse.grammar.dop_treebank import Weighting, address_trees
+from mbrparse.grammar.dop_grammar import DopGrammar, Weighting, address_trees
 from mbrparse.grammar.rules import TerminalKind
 from mbrparse.treebank.corpora.reading import SourceTree
 from mbrparse.treebank.tree import Tree

@@ -7,8 +7,14 @@ import pytest
 from commandline import Command
 
 from mbrparse.errors import GrammarError
-from mbrparse.grammar.dop_grammar import DopGrammar, reduced_rules
-from mbrparse.grammar.dop_treebank import AddressedTreebank, address_trees, read_treebank, write_treebank
+from mbrparse.grammar.dop_grammar import (
+    AddressedTreebank,
+    DopGrammar,
+    address_trees,
+    read_treebank,
+    reduced_rules,
+    write_treebank,
+)
 from mbrparse.grammar.grammar_files import read_any_grammar
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.treebank.brackets import read_tree

@@ -21,8 +21,7 @@ from mbrparse.charts.dop.dop_charts import DopCharts
 from mbrparse.decode.candidates.samples import Samples
 from mbrparse.decode.parser.dop_source import drawing, leader_error
 from mbrparse.decode.parser.parser import Parser
-from mbrparse.grammar.dop_grammar import DopGrammar
-from mbrparse.grammar.dop_treebank import Weighting
+from mbrparse.grammar.dop_grammar import DopGrammar, Weighting
 from mbrparse.grammar.rules import TerminalKind
 from mbrparse.treebank.labels import is_continuation
 

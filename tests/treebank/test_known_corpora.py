@@ -10,9 +10,9 @@ from mbrparse.errors import CorpusError, MbrparseError
 from mbrparse.treebank.corpora.known_corpora import CORPORA, Corpus
 from mbrparse.treebank.corpora.prepare import Preparation, PreparationStatistics, Sanity, prepare_corpora
 from mbrparse.treebank.corpora.reading import find_corpora, read_corpus
-from mbrparse.treebank.formats.alpino import COINDEXED
 from mbrparse.treebank.formats.conventions import CorpusReading
 from mbrparse.treebank.formats.discontinuous import LOWERED, RAISED
+from mbrparse.treebank.formats.xml_formats import COINDEXED
 from mbrparse.treebank.tree import Tree
 
 DOCS = Path(__file__).parents[2] / "docs" / "treebanks.md"

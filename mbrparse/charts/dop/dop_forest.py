@@ -71,7 +71,7 @@ class DopTables(NamedTuple):
 def dop_tables(grammar: DopGrammar) -> DopTables:
     """Arrange a grammar's addresses."""
     # Here, and not above: the key of machine code is made of what files of kernels import.
-    from mbrparse.grammar.dop_treebank import NO_CHILD
+    from mbrparse.grammar.dop_grammar import NO_CHILD
 
     treebank, fragments = grammar.treebank, grammar.fragments
     n_labels, n_terminals = len(treebank.labels), len(treebank.terminals)

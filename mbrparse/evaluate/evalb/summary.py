@@ -30,8 +30,13 @@ from mbrparse.errors import InputMismatchError
 from mbrparse.evaluate.align import TreeSource, no_trees
 from mbrparse.evaluate.counts import Brackets, ComparedTrees, Tally, consistent, gap_owners
 from mbrparse.evaluate.criteria import COVERAGE, Column, Counts, Criterion, exact, f_score, ratio, sides
-from mbrparse.evaluate.evalb.bracket_lines import EvalbLine, StrayWordError, mend_quotes, read_line
-from mbrparse.evaluate.evalb.parameters import EvalbParameters
+from mbrparse.evaluate.evalb.parameters import (
+    EvalbLine,
+    EvalbParameters,
+    StrayWordError,
+    mend_quotes,
+    read_line,
+)
 from mbrparse.treebank.outlines import Span
 
 if TYPE_CHECKING:

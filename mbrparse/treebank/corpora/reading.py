@@ -23,20 +23,10 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO, NamedTuple, NoReturn, cast
 
+from mbrparse import files
 from mbrparse.errors import CorpusError, FileError, MbrparseError
-from mbrparse.files import (
-    SIDECAR,
-    STANDARD,
-    bad_bytes,
-    decode_lines,
-    holds_bad_bytes,
-    is_file,
-    open_input,
-    source_name,
-)
 from mbrparse.treebank.brackets import tokens_of
-from mbrparse.treebank.corpora.known_corpora import CORPORA, Corpus, corpus_path, known_corpus
-from mbrparse.treebank.corpora.nltk_corpora import NLTK, is_plain, nltk_corpus, nltk_files, nltk_trees
+from mbrparse.treebank.corpora import known_corpora
 from mbrparse.treebank.formats import formats, styles
 from mbrparse.treebank.formats.conventions import AS_USUAL, CorpusReading, Reading, Removals, conformed
 from mbrparse.treebank.tree import Tree, bracket_free
@@ -62,7 +52,7 @@ class TreeFile:
     @property
     def source(self) -> str:
         """Its name in messages."""
-        return source_name(self.path) if self.member is None else f"{self.path}/{self.member}"
+        return files.source_name(self.path) if self.member is None else f"{self.path}/{self.member}"
 
     @property
     def inner_path(self) -> PurePosixPath:
@@ -72,7 +62,7 @@ class TreeFile:
     def lines(self, encoding: str, bad: list[int] | None = None) -> Iterator[str]:
         """Yield its lines (``decode_lines``); raises FileError where it cannot be read or decoded."""
         with self.open() as stream:
-            yield from decode_lines(stream, self.source, encoding, bad)
+            yield from files.decode_lines(stream, self.source, encoding, bad)
 
     def encoding(self, encodings: str) -> str:
         """Of encodings with commas between the first that all of it fits, or else the last."""
@@ -92,7 +82,7 @@ class TreeFile:
     def open(self) -> Iterator[BinaryIO]:
         """Open it for reading bytes; raises FileError."""
         if self.member is None:
-            with open_input(self.path) as stream:
+            with files.open_input(self.path) as stream:
                 yield stream
             return
 
@@ -119,10 +109,10 @@ class TreeFile:
 
 def refuse_stream(spec: str) -> None:
     """Raise FileError for standard input and pipes, where an input is read several times."""
-    if not is_file(corpus_path(spec)):
+    if not files.is_file(known_corpora.corpus_path(spec)):
         raise FileError(
             "can be read once, and is to be read several times",
-            source=source_name(spec),
+            source=files.source_name(spec),
             remedy="write it to a file first",
         )
 
@@ -135,7 +125,7 @@ def tree_files(
     Of the folders of these names the first that is there is taken alone. Raises CorpusError where there is
     no file of trees.
     """
-    if spec == STANDARD:
+    if spec == files.STANDARD:
         return [TreeFile(spec)]
     if not spec:  # which pathlib takes for the working folder
         raise CorpusError("an input without a name", remedy="name a file or a folder, or . for this one")
@@ -150,7 +140,7 @@ def tree_files(
         return _of_trees(spec, "zip", inside, suffixes, folders)
     if not path.exists() and glob.has_magic(spec):
         matches = glob.glob(spec, recursive=True)
-        found = sorted(file for file in matches if not (Path(file).is_dir() or file.endswith(SIDECAR)))
+        found = sorted(file for file in matches if not (Path(file).is_dir() or file.endswith(files.SIDECAR)))
         if not found:
             raise CorpusError(
                 "no file matches", source=spec, remedy="** stands for folders, as in 'trees/**/*.mrg'"
@@ -172,7 +162,7 @@ def _below(folder: Path) -> Iterator[Path]:
 def is_zip(path: Path) -> bool:
     """Whether this is a zip, whole or damaged, by how it begins: no tree does so."""
     try:
-        with open(path, "rb") if is_file(path) else io.BytesIO() as stream:
+        with open(path, "rb") if files.is_file(path) else io.BytesIO() as stream:
             return stream.read(4) in _ZIPS
     except OSError:
         return False
@@ -255,13 +245,14 @@ def read_corpus(
 
     Raises CorpusError if there is no such corpus.
     """
-    corpus = known_corpus(spec)
+    corpus = known_corpora.known_corpus(spec)
     style = "penn" if corpus is None else corpus.style
-    if corpus is None and spec.startswith("nltk:") and not is_plain(nltk_corpus(spec)):
-        style = NLTK
+    if corpus is None and spec.startswith("nltk:") and not known_corpora.is_plain(spec):
+        style = known_corpora.NLTK
     written = styles.STYLES[style].joined(how)
     if how.leaves is not None and not written.has_lemmas:
-        names = ", ".join(known.spec for known in CORPORA if styles.STYLES[known.style].has_lemmas)
+        able = (one.spec for one in known_corpora.CORPORA if styles.STYLES[one.style].has_lemmas)
+        names = ", ".join(able)
         raise CorpusError(
             f"{spec} gives no lemmas that leaves could hold",
             remedy=f"these do: {names}; elsewhere `terminals_below` says where they are",
@@ -278,13 +269,13 @@ def read_corpus(
 
 def corpus_files(spec: str, sections: str | None = None) -> Sequence[TreeFile]:
     """The files of a corpus that is neither embedded nor NLTK's."""
-    corpus = known_corpus(spec)
+    corpus = known_corpora.known_corpus(spec)
     if corpus is None:
         name, path = formats.format_path(spec)
         return tree_files(path, formats.FORMATS[name or "brackets"].suffixes)
     if corpus.name == "wsj":
         return [TreeFile(file) for file in wsj_files(spec, sections)]
-    return tree_files(corpus_path(spec), corpus.suffixes or TREE_SUFFIXES, corpus.folders)
+    return tree_files(known_corpora.corpus_path(spec), corpus.suffixes or TREE_SUFFIXES, corpus.folders)
 
 
 def corpus_digest(spec: str) -> str:
@@ -293,7 +284,7 @@ def corpus_digest(spec: str) -> str:
     if spec.startswith("embedded:"):
         found.update(_embedded(spec, ".mrg").read_bytes())
     elif spec.startswith("nltk:"):
-        for file, _, stream in nltk_files(spec):
+        for file, _, stream in known_corpora.nltk_files(spec):
             found.update(f"{file}\0".encode() + hashlib.sha256(stream.read()).digest())
     else:
         for one in corpus_files(spec):
@@ -353,16 +344,16 @@ def _read_lines(
     reported: set[int] = set()
     if not name:
         name, lines = formats.looked_at(lines, reading.own)
-    read = nltk_trees if name == NLTK else formats.FORMATS[name].read
+    read = known_corpora.nltk_trees if name == known_corpora.NLTK else formats.FORMATS[name].read
     trees = read(_placed(lines, source, reading.removed), source, reading)
     for line, tree, named in conformed(trees, reading):
         if tree is None:
             if reading.on_empty is not None:
                 reading.on_empty(source, line)
-        elif bad and reading.on_error is not None and holds_bad_bytes(str(tree)):
+        elif bad and reading.on_error is not None and files.holds_bad_bytes(str(tree)):
             here = bad[bisect_left(bad, line) : bisect_right(bad, reading.removed.place[1])]
             reported.update(here)
-            reading.on_error(bad_bytes(source, here[0], encoding))
+            reading.on_error(files.bad_bytes(source, here[0], encoding))
         else:
             yield SourceTree(source, line, tree, named)
     for number in bad or ():
@@ -415,12 +406,12 @@ def _embedded(spec: str, suffix: str) -> Any:
 
 def _read_nltk(spec: str, reading: Reading) -> Iterator[SourceTree]:
     name = reading.conventions.format or "brackets"
-    if name == NLTK:
+    if name == known_corpora.NLTK:
         yield from _read_lines((), spec, reading, name)
         return
-    for file, encoding, stream in nltk_files(spec):
+    for file, encoding, stream in known_corpora.nltk_files(spec):
         source, bad = f"{spec}/{file}", reading.bad_lines()
-        lines = decode_lines(stream, source, encoding, bad)
+        lines = files.decode_lines(stream, source, encoding, bad)
         yield from _read_lines(lines, source, reading, name, bad, encoding)
 
 
@@ -435,7 +426,7 @@ def read_inputs(specs: Sequence[str], encoding: str = "utf-8", tokens: bool = Fa
             found = True
             yield tree
     if not found:
-        raise no_trees(", ".join(map(source_name, specs)))
+        raise no_trees(", ".join(map(files.source_name, specs)))
 
 
 def no_trees(source: str | None) -> CorpusError:
@@ -459,21 +450,21 @@ def find_corpora(paths: Iterable[str]) -> dict[str, list[str]]:
         if Path(path).is_dir():
             files = sorted(Path(path).iterdir())
             places += [str(file) for file in files if file.is_file() and zipfile.is_zipfile(file)]
-    found = {corpus.name: list(_found(corpus, places)) for corpus in CORPORA}
+    found = {corpus.name: list(_found(corpus, places)) for corpus in known_corpora.CORPORA}
     named = {spec.partition(":")[2] for spec in found["icepahc"]}
     general = found["penn-historical"]
     found["penn-historical"] = [spec for spec in general if spec.partition(":")[2] not in named]
     return found
 
 
-def _found(corpus: Corpus, places: Iterable[str]) -> Iterator[str]:
+def _found(corpus: known_corpora.Corpus, places: Iterable[str]) -> Iterator[str]:
     if corpus.takes_path:
         yield from (f"{corpus.name}:{place}" for place in places if _is_at(corpus, place))
     elif corpus.name.startswith("embedded:") or _is_installed(corpus.name.partition(":")[2]):
         yield corpus.name
 
 
-def _is_at(corpus: Corpus, place: str) -> bool:
+def _is_at(corpus: known_corpora.Corpus, place: str) -> bool:
     try:
         if not corpus.suffixes:
             return bool(wsj_files(f"wsj:{place}", None))

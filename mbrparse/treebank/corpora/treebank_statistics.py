@@ -28,7 +28,7 @@ from mbrparse.treebank.corpora.reading import (
     read_corpus,
     tree_files,
 )  # fmt: skip
-from mbrparse.treebank.formats import penn_historical, styles
+from mbrparse.treebank.formats import conventions, styles
 from mbrparse.treebank.formats.conventions import AS_USUAL, CorpusReading, Removals
 from mbrparse.treebank.formats.formats import FORMATS, format_path, looked_at
 from mbrparse.treebank.tree import Tree
@@ -191,7 +191,7 @@ def treebank_statistics(
 
 # How many files of a corpus, and lines of each, say what its style is; lines of a last tree that are shown.
 _FILES, _LINES, _SHOWN = 3, 5000, 10
-_NOT_WORDS = {*penn_historical.NO_TEXT, "ID", "LEMMA", "META", "URL"}
+_NOT_WORDS = {*conventions.NO_TEXT, "ID", "LEMMA", "META", "URL"}
 _PHRASE = "several words under one label, (NN a b): read as a phrase of words without tags"
 _HYPHEN = "most words have a hyphen inside: are they word-lemma?"
 

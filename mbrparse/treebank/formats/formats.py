@@ -10,18 +10,14 @@ from typing import NamedTuple
 
 from mbrparse.files import read_lines, source_name
 from mbrparse.treebank.brackets import ReadTree, look_ahead, parse_lines, read_trees
-from mbrparse.treebank.formats import (
-    alpino,
-    columns,
-    discontinuous,
-    export,
-    styles,
-    tiger,
-    tree_fields,
-    unlabelled,
+from mbrparse.treebank.formats import discontinuous, styles, tree_fields, unlabelled, word_lines, xml_formats
+from mbrparse.treebank.formats.conventions import (
+    AS_USUAL,
+    Conventions,
+    CorpusReading,
+    Reading,
+    without_comments,
 )
-from mbrparse.treebank.formats.conventions import AS_USUAL, Conventions, CorpusReading, Reading
-from mbrparse.treebank.formats.penn_historical import without_comments
 
 # How much of a file says what it is: lines are read until they have so many characters; no more is looked at.
 _BEGINNING, _MOST = 4096, 1 << 16
@@ -52,7 +48,7 @@ def _is_columns(text: str) -> bool:
     rows = (
         [line.split() for line in sentences[0].splitlines() if not line.startswith("#")] if sentences else []
     )
-    return bool(columns.part_columns(rows))
+    return bool(word_lines.part_columns(rows))
 
 
 def _is_discbracket(text: str) -> bool:
@@ -73,9 +69,9 @@ def _is_unlabelled(text: str) -> bool:
 
 #: The formats by name; the first that recognizes a file's beginning reads it, or else ``brackets`` does.
 FORMATS = {
-    "alpino": Format("Alpino's XML", styles.holding(r"<alpino_ds\b"), alpino.read_alpino, (".xml",)),
+    "alpino": Format("Alpino's XML", styles.holding(r"<alpino_ds\b"), xml_formats.read_alpino, (".xml",)),
     "tiger": Format(
-        "TIGER-XML", styles.holding(r"<corpus\b|<s [^<>]*>\s*<graph\b"), tiger.read_tiger, (".xml",)
+        "TIGER-XML", styles.holding(r"<corpus\b|<s [^<>]*>\s*<graph\b"), xml_formats.read_tiger, (".xml",)
     ),
     "corenlp-xml": Format(
         "CoreNLP's XML", styles.holding(r"<root>\s*<document\b"), tree_fields.read_corenlp_xml, (".xml",)
@@ -83,10 +79,10 @@ FORMATS = {
     "export": Format(
         "the export format of NEGRA and TIGER",
         styles.holding(r"(?m)^#(?:FORMAT|BOT|BOS)\b"),
-        export.read_export,
+        word_lines.read_export,
         (".export",),
     ),
-    "columns": Format("columns with bracket parts (CoNLL)", _is_columns, columns.read_columns, ("conll",)),
+    "columns": Format("columns with bracket parts (CoNLL)", _is_columns, word_lines.read_columns, ("conll",)),
     "corenlp-json": Format(
         "CoreNLP's JSON",
         _is_corenlp_json,

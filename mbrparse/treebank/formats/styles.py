@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import chain
 
 from mbrparse.treebank.brackets import ReadTree, read_trees
-from mbrparse.treebank.formats import conventions, penn_historical
+from mbrparse.treebank.formats import conventions
 
 COMMENT = "#"
 #: What is cut from labels, by the name under which it is counted.
@@ -85,13 +85,13 @@ def _has_bracketed_words(text: str) -> bool:
 
 
 _HISTORICAL = conventions.Conventions(
-    drop=penn_historical.NO_TEXT,
+    drop=conventions.NO_TEXT,
     roots=("",),
     ids=("ID",),
     lemma="LEMMA",
     form="ORTHO",
     lemmas="hyphen",
-    empty=penn_historical.EMPTY,
+    empty=conventions.EMPTY,
     codes=True,
     marks=_is_historical,
 )

@@ -17,7 +17,7 @@ from typing import Any
 from mbrparse.treebank.brackets import ReadTree, is_tree, read_trees
 from mbrparse.treebank.formats.conventions import Reading
 from mbrparse.treebank.formats.unlabelled import is_unlabelled, nested, tree_of
-from mbrparse.treebank.formats.xml_elements import xml_elements
+from mbrparse.treebank.formats.xml_formats import xml_elements
 
 _SEVERAL = 50
 _TREE_FOLLOWS = re.compile(r"(?:Constituency parse|Parse tree):\s*")
