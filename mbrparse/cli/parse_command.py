@@ -189,12 +189,13 @@ def parse(
         asked = replace(asked, objectives=rows)
         if trees.write_posteriors is not None:
             from mbrparse.decode.posteriors import posteriors_file
+            from mbrparse.decode.span_posteriors import LabelOrder
 
             if asked.items == "symbol":
                 raise click.UsageError("--write-posteriors needs --items projected: the file holds labels.")
-            crossing, chains = asked.needs_consistency, posteriors_file.chains_of(grammar)
+            crossing, order = asked.needs_consistency, LabelOrder.of(grammar)
             writer = posteriors_file.PosteriorsWriter(
-                grammar.pcfg.labels, crossing, chains, trees.least, source.marks() or PLAIN
+                grammar.pcfg.labels, crossing, order, trees.least, source.marks() or PLAIN
             )
             collected = writer, trees.write_posteriors
     candidates.check(known.kind == "dop" and asked.draws)

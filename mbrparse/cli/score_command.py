@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import click
 
@@ -84,8 +84,7 @@ def score(
         options.refuse(["normalize", "start", "mix"], "--grammar or --posteriors")
     options.check_outputs({"--output": output, "--log": machines.log}, known.files, {"TREES": trees})
     source, marks = files.source_name(trees), known.marks() or PLAIN
-    models: Sequence[Any] = [] if jackknife else [known.model()]
-    borders: Sequence[int] = ()
+    models, borders = cast("Sequence[Any]", [] if jackknife else [known.model()]), cast("Sequence[int]", ())
     # What can be read but once is kept as text.
     path = format_path(trees)[1]
     text = None if Path(path).is_file() else list(files.read_lines(path, encoding))
@@ -108,7 +107,8 @@ def score(
     number, names = 0, (*scoring.COLUMNS, *places.COLUMNS)
     count = None if text is not None else lambda: sum(1 for _ in given())
     headings = int(layout == "tsv" and machines.begins)
-    work = machines.results(make, given(), count, "scoring", [output], [trees], headings=headings)
+    told = scoring.told(given(), models[0], counts.items, counts.consistent, counts.max_length)
+    work = machines.results(make, told, count, "scoring", [output], [trees], headings=headings)
     with work as (_, done, results), files.open_output(output) as stream:
         if headings and not done:
             stream.write("\t".join(names) + "\n")

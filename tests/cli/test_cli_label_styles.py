@@ -139,3 +139,30 @@ def test_what_looks_foreign_is_never_written_in_silence(command: Command, label:
     mended = command(typed, *LOOKS[label].replace('"', "").split(" "), stdin="a b c\n" * 2)
     assert mended.err == "mbrparse: 2 sentences, 0 fell back\n"
     assert mended.output == "(S a b c)\n" * 2
+
+
+def test_labels_that_become_equal(command: Command) -> None:
+    """Alternatives have the sum of their probabilities; of one above the other the sum is no probability."""
+    rules = [
+        "S -> 'a' S_Cont [0.25]",
+        "S -> 'a' SBAR+S_Cont [0.5]",
+        "S -> 'a' B [0.25]",
+        "B -> 'b' 'c' [1.0]",
+    ]
+    rules += ["S_Cont -> 'b' 'c' [1.0]", "SBAR+S_Cont -> 'b' 'c' [0.5]"]
+    for name, last in (("alternatives", "'c' 'b' [0.5]"), ("chain", "S_Cont [0.5]")):
+        Path(name).write_text("\n".join([*rules, f"SBAR+S_Cont -> {last}", ""]))
+    Path("words").write_text("a b c\n")
+    typed = "parse words --write-posteriors out.npz --label-style supar -g"
+    assert command(f"{typed} alternatives").code == 0
+    with np.load("out.npz") as found:
+        wide = found["start"] == 1
+        wide &= found["end"] == 3
+        labels = [str(found["labels"][one]) for one in found["label"][wide]]
+        given = dict(zip(labels, found["g"][wide].tolist(), strict=True))
+    # Trees of weights 1/4, 1/2 * 1/2 and 1/4.
+    assert given == {"S*": pytest.approx(2 / 3), "B": pytest.approx(1 / 3)}
+    Path("out.npz").unlink()
+    error = command(f"{typed} chain").usage_error
+    assert "SBAR+S_Cont is above S_Cont in trees, and both would be called 'S*'; write the" in error
+    assert not Path("out.npz").exists()

@@ -19,10 +19,12 @@ from naive_objectives import projection_of
 from strategies import grammars, sentences
 from unary_strategies import FEW_LABELS, unary_cases
 
-from mbrparse.decode.parser.score import COLUMNS, score
+from mbrparse.decode.parser.score import COLUMNS, score, told
+from mbrparse.decode.parser.sentences import GivenTree
 from mbrparse.decode.tree_probability import TreeProbability
 from mbrparse.errors import InputMismatchError, LabelError
 from mbrparse.grammar.pcfg import PCFG
+from mbrparse.log import MbrparseWarning
 from mbrparse.training.methods import train
 from mbrparse.treebank.brackets import read_tree
 from mbrparse.treebank.outlines import constituents
@@ -264,3 +266,14 @@ def test_trees_that_cannot_be_scored() -> None:
         score(GRAMMAR, read_tree("(S (^NP DT NN) VB)"))
     with pytest.raises(InputMismatchError, match="grammar and input do not fit"):
         score(GRAMMAR, read_tree("(S a b)"))
+
+
+def test_what_takes_long_is_told_before() -> None:
+    """Once, of what a grammar's forests are asked for, and not of what is skipped."""
+    grammar = train([read_tree("(S (NP DT NN) VB)")])
+    words = [GivenTree(None, line=number, words=(Tree("x"),) * n) for number, n in enumerate((9, 2000, 3000))]
+    with pytest.warns(MbrparseWarning, match="^line 1 has 2000 words: `items` and `consistent` may") as said:
+        assert list(told(words, grammar, items=True, consistent=True)) == words
+    assert len(said) == 1
+    for known, items, most in ((grammar, True, 1999), (grammar, False, None), (None, True, None)):
+        assert list(told(words[:2], known, items, False, most)) == words[:2]

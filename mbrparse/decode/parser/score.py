@@ -23,7 +23,7 @@ from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors
 from mbrparse.decode.span_posteriors import Posteriors
 from mbrparse.decode.trees import LabelledSpans
 from mbrparse.grammar import pcfg, rules
-from mbrparse.log import Progress, no_log, no_progress
+from mbrparse.log import Progress, no_log, no_progress, warn
 from mbrparse.treebank import binarize, brackets, clean, labels
 from mbrparse.treebank.corpora.reading import SourceTree, no_trees
 from mbrparse.treebank.formats import formats
@@ -74,6 +74,30 @@ def look_at(trees: Iterable[GivenTree], source: str, form: Form | None, *, token
         return FoundForm(form or "binarized", TOKENS)
     there = itertools.chain([first], spoken)
     return find_form(binarize.watched(there, lambda one: binarize.phrase_labels(one.tree), source), form)
+
+
+def told(
+    trees: Iterable[GivenTree], known: object, items: bool, consistent: bool, most: float | None = None
+) -> Iterator[GivenTree]:
+    """Yield the trees, and warn before the first that takes long with a grammar for what is asked.
+
+    Sentences of more than ``most`` words are skipped.
+    """
+    asked = " and ".join(["`items`"] * items + ["`consistent`"] * consistent)
+    for one in trees:
+        n = len(one.sentence)
+        if (
+            asked
+            and isinstance(known, pcfg.PCFG)
+            and len(known.left) * n**3 > _LONG_PASS
+            and n <= (most or n)
+        ):
+            warn(
+                f"line {one.line} has {n} words: {asked} may take a minute and 5 GB for so many, or not fit; "
+                "`max_length` skips longer sentences"
+            )
+            asked = ""
+        yield one
 
 
 class FoundForm(NamedTuple):
@@ -149,6 +173,8 @@ NO_TREE = "no tree"
 TOKENS = "there are lines of tokens, without trees"
 # Without a chart, an n-ary node of more words might take longer than one would have.
 _LONG = 100
+# Forests take seconds for so many binary rules times splits.
+_LONG_PASS = 5e9
 
 
 class Scorer:
@@ -428,5 +454,6 @@ def score(
     given = [GivenTree(tree, place, line=place + 1) for place, tree in enumerate(brackets.any_trees(trees))]
     scorer = Scorer(grammar, find_form(given, form).form, items, None, consistent)
     scorer.check_fit(given)
-    table = pd.DataFrame([row for one in given for row in scorer.rows([one])], columns=list(COLUMNS))
+    rows = [row for one in told(given, grammar, items, consistent) for row in scorer.rows([one])]
+    table = pd.DataFrame(rows, columns=list(COLUMNS))
     return table.set_index("sentence").astype({name: "float64" for name in COLUMNS[3:] if name not in _TEXTS})

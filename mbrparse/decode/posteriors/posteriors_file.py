@@ -34,7 +34,8 @@ from mbrparse.charts.spans import SpanEntries
 from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors, added_up
 from mbrparse.decode.posteriors.posteriors_checks import ENTRIES, TOLERANCE, checked_posteriors, refuse
 from mbrparse.decode.span_posteriors import LabelOrder
-from mbrparse.grammar.pcfg import FloatArray, Grammar, IntArray
+from mbrparse.errors import OptionsError
+from mbrparse.grammar.pcfg import FloatArray, IntArray
 from mbrparse.treebank.labels import JOIN, MARKS, PLAIN, LabelMarks
 
 _INTEGERS, _FLOATS, _TEXT = ("iu", "integers", np.int64), ("f", "floats", np.float64), ("U", "text", np.str_)
@@ -138,12 +139,6 @@ def _read_array(archive: Any, name: str, source: str) -> npt.NDArray[Any]:
 _ROUNDED = 1e-12  # of a tag, what rounding leaves beside it
 
 
-def chains_of(grammar: Grammar) -> list[tuple[str, str]]:
-    """The chains of a grammar's unary rules, for a ``PosteriorsWriter``."""
-    order = LabelOrder.of(grammar)
-    return [] if order is None else order.chains
-
-
 class PosteriorsWriter:
     """Collects the posteriors of all sentences and writes them.
 
@@ -154,22 +149,31 @@ class PosteriorsWriter:
         self,
         labels: Sequence[str],
         consistent: bool = False,
-        chains: Sequence[Sequence[str]] = (),
+        order: LabelOrder | None = None,
         least: float = 0.0,
         marks: LabelMarks = PLAIN,
     ) -> None:
         """With ``consistent`` sentences have the probabilities that nothing crosses a span.
 
-        ``chains`` are labels that stand over one span, the topmost first (``chains_of``). Labels are written,
+        ``order`` is that of labels over one span, if several may be there. Labels are written,
         and the file says so, with another program's ``marks``; continuations that have none are left out, as
-        are entries less probable than ``least``. Raises FileError where there is no temporary file.
+        are entries less probable than ``least``. Raises FileError where there is no temporary file, and
+        OptionsError where labels become equal of which one is above the other: what is listed of each does
+        not tell how often there is one.
         """
-        self._ids, texts = None, list[str | None](labels)
+        self._ids, texts, chains = None, list[str | None](labels), [] if order is None else order.chains
         if marks != PLAIN:
-            chains = [[marks.written(label) or label for label in chain] for chain in chains]
-            written = [marks.written(label) for label in labels]
-            texts = list(dict.fromkeys(written))
-            self._ids = np.array([-1 if text is None else texts.index(text) for text in written])
+            written = {label: marks.written(label) for label in labels}
+            for pair in () if order is None else order.above:
+                one, other = map(written.get, pair)
+                if pair[0] != pair[1] and one is not None and one == other:
+                    raise OptionsError(
+                        f"{pair[0]} is above {pair[1]} in trees, and both would be called {one!r}",
+                        remedy="write the grammar's own labels: leave `label_style` and other marks out",
+                    )
+            chains = [(written[top] or top, written[bottom] or bottom) for top, bottom in chains]
+            texts = list(dict.fromkeys(written.values()))
+            self._ids = np.array([-1 if text is None else texts.index(text) for text in written.values()])
         self._texts: dict[str, Any] = {"labels": [text or "" for text in texts]}
         self._texts |= {name: text for name in MARKS if (text := getattr(marks, name)) not in (None, ())}
         if chains:
@@ -204,13 +208,13 @@ class PosteriorsWriter:
                 columns["start"].add(entries.starts[rows])
                 columns["end"].add(entries.ends[rows])
                 columns["label"].add(entries.label_ids[rows])
-                # Those that rounding, or labels that became equal in one chain, brought above one are one.
+                # Those that rounding brought above one are one.
                 columns["g"].add(np.minimum(g[listed], 1.0))
                 columns["tag"].add(tag == 1)
         self._sentences += 1
 
     def _renamed(self, entries: SpanEntries, label_ids: IntArray) -> SpanEntries:
-        """With these labels; those that become equal are added up."""
+        """With these labels; those that become equal are alternatives, which are added up."""
         order = np.lexsort((label_ids, entries.ends, entries.starts))
         order = order[label_ids[order] >= 0]
         keys = entries.starts, entries.ends, label_ids
