@@ -16,6 +16,7 @@ import re
 import signal
 import stat
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
@@ -264,15 +265,17 @@ def only_run(path: str | Path) -> Iterator[None]:
 
     The system lets go when the process ends. Raises FileError where another run holds it.
     """
-    with as_file_errors(path):
-        handle = _hold(path, path)
+    handle = None
     try:
+        with _undisturbed(), as_file_errors(path):
+            handle = _hold(path, path)
         yield
     finally:
-        with suppress(OSError):
-            if os.path.isfile(path) and os.path.getsize(path) == 0:
-                os.unlink(path)
-        os.close(handle)
+        if handle is not None:
+            with suppress(OSError):
+                if os.path.isfile(path) and os.path.getsize(path) == 0:
+                    os.unlink(path)
+            os.close(handle)
 
 
 def _hold(path: str | Path, of: str | Path, mode: int = 0o666) -> int:
@@ -332,7 +335,7 @@ class _Replacement:
     def open(self) -> int:
         """A descriptor to write to; the file gets the old one's permissions."""
         mode, size = 0o666 if self._mode is None else self._mode, 0
-        with as_file_errors(self.path):
+        with _undisturbed(), as_file_errors(self.path):
             if self._kept is None:
                 self._handle = handle = _hold(self._beside, self.path, mode)
             else:
@@ -404,16 +407,32 @@ def atomic_outputs(kept: int | None = None) -> Iterator[list[_Replacement]]:
 
 
 def _place(files: list[_Replacement]) -> None:
-    """Rename complete files; signals are blocked, so that never one of two is new."""
-    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-    waiting = signal.pthread_sigmask(signal.SIG_BLOCK, numbers)
-    try:
+    """Rename complete files; never one of two is new."""
+    with _undisturbed():
         for file in files:
             if file.complete:
                 file.place()
         files.clear()
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Signals that come meanwhile, by any thread, act afterwards. (They act in the main thread alone.)"""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    handlers = {one: handler for one in numbers if (handler := signal.getsignal(one)) is not None}
+    waiting: list[int] = []
+    try:
+        for number in handlers:
+            signal.signal(number, lambda came, _: waiting.append(came))
+        yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, waiting)
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+        for number in waiting:
+            signal.raise_signal(number)
 
 
 # What a path names.

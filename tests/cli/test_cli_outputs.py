@@ -1,6 +1,7 @@
 """Where commands write: devices and pipes stay, no output takes another's place, all appear together."""
 
 import contextlib
+import fcntl
 import os
 import signal
 import stat
@@ -8,6 +9,7 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -145,6 +147,34 @@ def test_signals_leave_the_old_file_and_nothing_else(number: signal.Signals) -> 
         assert process.stderr.read() == f"mbrparse: interrupted{by}\n"
     assert process.returncode == 128 + number
     assert (names(), Path("out").read_text()) == (before, "old")
+
+
+@pytest.mark.parametrize("place", ["flock", "replace"])
+def test_a_signal_while_a_file_is_made_or_placed(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It acts when the file is known, and goes, or when all files are in their places."""
+    module: Any = fcntl if place == "flock" else os
+    usual = getattr(module, place)
+
+    def interrupted(*given: Any) -> None:
+        usual(*given)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    monkeypatch.setattr(module, place, interrupted)
+    before = names()
+
+    def write() -> None:
+        with atomic_outputs(), open_output("one") as one, open_output("other") as other:
+            print("new", file=one)
+            print("new", file=other)
+
+    with pytest.raises(KeyboardInterrupt):
+        write()
+    assert names() == sorted(before + ["one", "other"] * (place == "replace"))
+    if place == "flock":
+        with pytest.raises(KeyboardInterrupt), only_run("held"):
+            pass
+        assert names() == before
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def test_a_replaced_file_keeps_its_permissions(command: Command) -> None:
