@@ -87,13 +87,6 @@ class ForestMaker(ChartAnswers, Protocol):
     def occurrences(self, chart: Chart) -> Occurrences | None: ...
 
 
-class ForestHolder(Protocol):
-    """What has the forests of one grammar, and may make them when it is first asked."""
-
-    @property
-    def forests(self) -> ForestMaker: ...
-
-
 class Chart:
     """The chart of one sentence. Each answer is computed at the first question, and kept.
 
@@ -102,18 +95,21 @@ class Chart:
 
     def __init__(
         self,
-        source: ForestHolder,
+        forests: Callable[[], ForestMaker],
         terminal_ids: IntArray,
         dense: ChartAnswers | None = None,
         spans: SpanFilter | None = None,
     ) -> None:
-        """``dense`` is asked before ``source``'s forests; ``spans`` says what is allowed over its spans."""
+        """``dense`` is asked before ``forests``, which are perhaps made when they are first asked.
+
+        ``spans`` says what is allowed over its spans.
+        """
         self.terminal_ids = terminal_ids
         self.length = len(terminal_ids)
         self.spans = spans
         self.in_logarithms = False
         """Whether its values left the range of numbers, and were computed in logarithms."""
-        self._source = source
+        self._forests = forests
         self._dense = dense
         self._log_prob: float | None = None
         self._summary: SpanSummary | None = None
@@ -127,7 +123,7 @@ class Chart:
                 return question(self._dense)
             except NumberRangeError:
                 self._dense = None
-        return question(self._source.forests)
+        return question(self._forests())
 
     @property
     def has_parse(self) -> bool:
@@ -174,7 +170,7 @@ class Chart:
     def occurrences(self) -> Occurrences | None:
         """What counts constituents over a span; None without unary rules, where there is one at most."""
         if self._occurrences is None:
-            self._occurrences = self._source.forests.occurrences(self)
+            self._occurrences = self._forests().occurrences(self)
         return self._occurrences
 
     def forest(self) -> Forest:
@@ -182,12 +178,12 @@ class Chart:
 
         Raises NumberRangeError where the values of the sentence leave the range of a forest's numbers.
         """
-        return self._source.forests.forest(self)
+        return self._forests().forest(self)
 
     def inside(self, start: int, end: int) -> tuple[IntArray, FloatArray]:
         """The symbols that derive the span, and the logarithms of their inside probabilities."""
-        return self._source.forests.cell(self, start, end).inside
+        return self._forests().cell(self, start, end).inside
 
     def outside(self, start: int, end: int) -> tuple[IntArray, FloatArray]:
         """The symbols that derive the span and occur in a parse, and their log outside probabilities."""
-        return self._source.forests.cell(self, start, end).outside
+        return self._forests().cell(self, start, end).outside

@@ -91,14 +91,13 @@ class RulesByChild(NamedTuple):
     prob: Floats
 
 
-def rules_by_child(rules: Rules, left: bool, chosen: Any = slice(None)) -> RulesByChild:
-    """Arrange the rules, or those ``chosen`` of them, by their left or right children."""
+def rules_by_child(rules: Rules, left: bool) -> RulesByChild:
+    """Arrange the rules by their left or right children."""
     child, other = (rules.left, rules.right) if left else (rules.right, rules.left)
-    child, other, parent, prob = child[chosen], other[chosen], rules.parent[chosen], rules.prob[chosen]
     # Neighbouring rules have different parents where possible: their sums can overlap in time.
-    order = np.lexsort((parent, other, child))
-    parent, other = parent[order].astype(np.uint32), other[order].astype(np.uint32)
-    return RulesByChild(starts(child[order], rules.n_symbols), parent, other, prob[order])
+    order = np.lexsort((rules.parent, other, child))
+    parent, other = rules.parent[order].astype(np.uint32), other[order].astype(np.uint32)
+    return RulesByChild(starts(child[order], rules.n_symbols), parent, other, rules.prob[order])
 
 
 def wide_symbols(rules: Rules) -> Ints:
@@ -109,7 +108,7 @@ def wide_symbols(rules: Rules) -> Ints:
     return np.unique(rules.parent).astype(np.int32)
 
 
-def sparse_tables(rules: Rules, dtype: Any = np.float64) -> SparseTables:
+def sparse_tables(rules: Rules) -> SparseTables:
     """Arrange the rules for lists of active symbols."""
     left_symbols = np.unique(rules.left)
     left_index = np.full(rules.n_symbols, -1, np.int32)
@@ -124,8 +123,8 @@ def sparse_tables(rules: Rules, dtype: Any = np.float64) -> SparseTables:
         pair_left=left[order][first].astype(np.uint32),
         rule_start=np.append(first, len(order)).astype(np.uint32),
         rule_parent=rules.parent[order].astype(np.uint32),
-        rule_prob=rules.prob[order].astype(dtype),
-        root=rules.root_prob.astype(dtype),
+        rule_prob=rules.prob[order],
+        root=rules.root_prob,
         n_left=len(left_symbols),
     )
 
@@ -158,7 +157,7 @@ def lexicon(rules: Rules, n_terminals: int) -> Lexicon:
     return Lexicon(start, rules.lexical_symbol, rules.lexical_prob, shift, token_shift(rules))
 
 
-def token_shift(rules: Rules, generations: int = 100) -> int:
+def token_shift(rules: Rules) -> int:
     """Bits that the binary rules of a sentence cost per token, in the mean.
 
     Chart values are multiplied by this power of two for each token, so that
@@ -169,7 +168,7 @@ def token_shift(rules: Rules, generations: int = 100) -> int:
         surprise = np.where(rules.prob > 0, -rules.prob * np.log2(rules.prob), 0.0)
     expected: Floats = rules.root_prob.copy()
     cost, count = 0.0, 0.0
-    for _ in range(generations):
+    for _ in range(100):
         weight = expected[rules.parent]
         cost += float(weight @ surprise)
         uses = weight * rules.prob
@@ -326,17 +325,17 @@ class BestChains(NamedTuple):
     length: Ints
 
 
-def unary_tables(grammar: PCFG, dtype: Any = np.float64) -> UnaryTables:
+def unary_tables(grammar: PCFG) -> UnaryTables:
     """Arrange a grammar's unary rules for its cells; raises GrammarError as ``unary_closure`` does."""
     order = np.lexsort((grammar.unary_parent, grammar.unary_child))
     closure = unary_closure(grammar)
     return UnaryTables(
         np.searchsorted(grammar.unary_child[order], np.arange(len(grammar.symbols) + 1)).astype(np.int32),
         grammar.unary_parent[order],
-        np.exp(grammar.unary_log_prob[order]).astype(dtype),
+        np.exp(grammar.unary_log_prob[order]),
         closure.start,
         closure.top,
-        closure.value.astype(dtype),
+        closure.value,
     )
 
 
@@ -359,7 +358,7 @@ def best_chains(grammar: PCFG, closure: UnaryTables, tie: float) -> BestChains:
         for symbol, (prob, child, rules) in _best_chains(bottom, above, tie).items():
             entry = entry_of[symbol]
             best[entry], below[entry], length[entry] = prob, entry_of[child], rules
-    return BestChains(best.astype(closure.closure_value.dtype), below, length)
+    return BestChains(best, below, length)
 
 
 def _best_chains(

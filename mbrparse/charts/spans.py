@@ -104,13 +104,13 @@ def no_entries() -> SpanEntries:
     return entries_without_unaries(none, none, none, np.zeros(0))
 
 
-def empty_summary(n: int, dtype: npt.DTypeLike = np.float64) -> SpanSummary:
+def empty_summary(n: int) -> SpanSummary:
     """The summary of a sentence of which nothing is known yet.
 
     Kernels fill it in: what fails within one for want of memory would keep all that it has taken.
     """
     n_cells = n * (n + 1) // 2
-    return SpanSummary(np.full(n_cells, -1, np.int32), np.zeros(n_cells, dtype), np.zeros(n_cells, dtype))
+    return SpanSummary(np.full(n_cells, -1, np.int32), np.zeros(n_cells), np.zeros(n_cells))
 
 
 def summarize_entries(n: int, entries: SpanEntries, tolerance: float) -> SpanSummary:

@@ -78,7 +78,7 @@ class StateGrammar:
         return cls(rules, dict.fromkeys(totals, ("",)), blocks)
 
     @classmethod
-    def of_rules(cls, trained: RuleSet, rules: tuple[Rule, ...], source: str | None = None) -> StateGrammar:
+    def of_rules(cls, trained: RuleSet, rules: tuple[Rule, ...]) -> StateGrammar:
         """The grammar that ``written`` wrote, for these rules, which it must have."""
         names: dict[str, set[str]] = {ROOT: {""}}
         for rule in trained.rules:
@@ -103,7 +103,6 @@ class StateGrammar:
         if lacking is not None:
             raise errors.GrammarError(
                 f"the grammar has no rule {lacking} of the training trees",
-                source=source,
                 remedy="give the trees that it was trained on, or leave `resume` out",
             )
         return cls(

@@ -12,7 +12,7 @@ from test_sampler_of_derivations import Listed, listed
 from unary_strategies import unary_cases
 
 from mbrparse.charts.exhaustive.factory import ChartFactory, ForestCharts
-from mbrparse.decode.candidates.k_best import KBestSearch
+from mbrparse.decode.candidates.k_best import forest_k_best
 
 LONGEST_CHAIN = 3
 
@@ -20,7 +20,7 @@ LONGEST_CHAIN = 3
 def found(twin: naive.Grammar, words: list[str], k: int) -> list[tuple[Listed, float]]:
     """The derivations found, and their log probabilities."""
     grammar = to_pcfg(twin)
-    best = KBestSearch(ForestCharts(grammar)).k_best(grammar.encode(words), k)
+    best = forest_k_best(ForestCharts(grammar), grammar.encode(words), k)
     return list(zip(nodes_of(best.derivations, names_of(grammar)), best.log_probs.tolist(), strict=True))
 
 

@@ -14,7 +14,7 @@ from strategies import derived
 from unary_strategies import unary_cases
 
 from mbrparse.charts.exhaustive.factory import ForestCharts
-from mbrparse.decode.candidates.samples import DerivationSampler
+from mbrparse.decode.candidates.samples import forest_samples
 
 Listed = tuple[tuple[int, int, str], ...]
 
@@ -39,7 +39,7 @@ def check(twin: naive.Grammar, words: list[str], chain: int | None, seed: int) -
     expected: dict[Listed, float] = {}
     for tree, p in trees:
         expected[listed(tree)] = expected.get(listed(tree), 0.0) + float(p) / total
-    samples = DerivationSampler(ForestCharts(grammar)).samples(ids, COUNT, seed)
+    samples = forest_samples(ForestCharts(grammar), ids, COUNT, seed)
     observed = Counter(nodes_of(samples, names_of(grammar)))
     if chain is None:
         assert observed.keys() <= expected.keys()
@@ -70,6 +70,6 @@ AMBIGUOUS = naive.Grammar(
 def test_long_sentences() -> None:
     """Probabilities far below the least number that a float holds."""
     grammar = to_pcfg(AMBIGUOUS)
-    samples = DerivationSampler(ForestCharts(grammar)).samples(grammar.encode(["x"] * 300), 20, 0)
+    samples = forest_samples(ForestCharts(grammar), grammar.encode(["x"] * 300), 20, 0)
     assert np.diff(samples.first).tolist() == [599] * 20
     assert len({tuple(nodes) for nodes in nodes_of(samples, names_of(grammar))}) == 20

@@ -46,7 +46,7 @@ class DopChart(Chart):
     """A chart of the labels that a threshold leaves."""
 
     def __init__(self, charts: DopCharts, terminal_ids: pcfg.IntArray, of_pcfg: Chart) -> None:
-        super().__init__(cast("Any", charts), terminal_ids)
+        super().__init__(lambda: cast("Any", charts), terminal_ids)
         self._charts = charts
         self.of_pcfg = of_pcfg
         """The sentence's chart under the treebank's PCFG."""
@@ -91,11 +91,6 @@ class DopCharts:
         self._last: DopChart | None = None
         # The last sentence whose values were computed for derivations: they take much memory.
         self._held: Filled | None = None
-
-    @property
-    def forests(self) -> DopCharts:
-        """What its charts ask: these."""
-        return self
 
     def chart(self, terminal_ids: pcfg.IntArray) -> DopChart:
         """The chart of a sentence of known terminals (one or more)."""

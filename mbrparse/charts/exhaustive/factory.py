@@ -84,7 +84,7 @@ class Pruning:
         left: SpanFilter | None = None
         for level in self.levels:
             if left is not None:
-                chart = Chart(level.within, chart.terminal_ids, spans=left)
+                chart = level.within.chart(chart.terminal_ids, left)
             if not chart.has_parse:
                 return None
             entries = chart.span_posteriors()
@@ -108,14 +108,14 @@ def left_out(within: ChartFactory, terminal_ids: pcfg.IntArray, spans: SpanFilte
 
     ``within`` makes forests; ``log_prob`` is the sentence's.
     """
-    return max(0.0, -math.expm1(Chart(within, terminal_ids, spans=spans).log_prob - log_prob))
+    return max(0.0, -math.expm1(within.chart(terminal_ids, spans).log_prob - log_prob))
 
 
 class PrunedChart(Chart):
     """A chart of what a mask leaves: all that it says is of the derivations that are left."""
 
     def __init__(self, charts: PrunedCharts, terminal_ids: pcfg.IntArray, mask: Mask) -> None:
-        super().__init__(charts, terminal_ids, spans=mask.spans)
+        super().__init__(lambda: charts.forests, terminal_ids, spans=mask.spans)
         self._pruning, self._mask = charts.pruning, mask
 
     @property
@@ -278,10 +278,10 @@ class ChartFactory:
     def _suits_dense(self) -> bool:
         return not self.grammar.has_unaries and suits_dense(rule_tables.chart_rules(self.grammar))
 
-    def chart(self, terminal_ids: pcfg.IntArray) -> Chart:
-        """The chart of a sentence of known terminals (one or more)."""
+    def chart(self, terminal_ids: pcfg.IntArray, spans: SpanFilter | None = None) -> Chart:
+        """The chart of a sentence of known terminals (one or more); ``spans``, if given, are for forests."""
         dense = self._dense if self._is_dense and len(terminal_ids) > 1 else None
-        return Chart(self, terminal_ids, dense)
+        return Chart(lambda: self.forests, terminal_ids, dense, spans)
 
     @cached_property
     def _dense(self) -> DenseAnswers:

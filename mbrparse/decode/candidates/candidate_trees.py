@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
 from mbrparse.charts.exhaustive.factory import ForestCharts
 from mbrparse.decode.answers import ParserOptions, Risk
-from mbrparse.decode.candidates.k_best import KBest, KBestSearch
-from mbrparse.decode.candidates.samples import DerivationSampler, Samples
+from mbrparse.decode.candidates.k_best import KBest, forest_k_best
+from mbrparse.decode.candidates.samples import Samples, forest_samples
 from mbrparse.decode.span_posteriors import Posteriors, SentenceChart
 from mbrparse.decode.tree_probability import Probability, TreeProbability
 from mbrparse.decode.trees import Decoded, LabelledSpans, TreeForm
@@ -63,7 +64,7 @@ class CandidateTrees:
     def of_forests(cls, charts: ForestCharts, options: ParserOptions) -> CandidateTrees:
         """Those of a PCFG's forests."""
         grammar, probability = charts.grammar, TreeProbability(charts.grammar)
-        k_best, samples = KBestSearch(charts).k_best, DerivationSampler(charts).samples
+        k_best, samples = partial(forest_k_best, charts), partial(forest_samples, charts)
         return cls(grammar, k_best, samples, probability, options)
 
     def of_sentence(self, terminal_ids: IntArray) -> list[Candidate]:

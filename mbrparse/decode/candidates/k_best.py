@@ -194,50 +194,41 @@ class KBest(NamedTuple):
     log_probs: FloatArray
 
 
-class KBestSearch:
-    """Finds the k best derivations of sentences; the forests that it fills may be shared with charts."""
+def forest_k_best(charts: factory.ForestCharts, terminal_ids: IntArray, k: int) -> KBest:
+    """The k most probable derivations of a sentence by a forest, or all if there are fewer.
 
-    def __init__(self, charts: factory.ForestCharts) -> None:
-        self._charts = charts
-        tables, unaries = charts.forests.tables, charts.forests.unaries
-        # Those of binary and unary rules, and of symbols as roots.
-        rules, unary_rules = _of_probabilities(tables.rule_prob), _of_probabilities(unaries.rule_prob)
-        self._scores = rules, unary_rules, _of_probabilities(tables.root)
-
-    def k_best(self, terminal_ids: IntArray, k: int) -> KBest:
-        """The k most probable derivations of a sentence, or all if there are fewer.
-
-        Those that are less probable than ``LEAST_SHARE`` of the best one are none. Raises ChartOverflowError
-        or MemoryError where its forest does not fit, ValueError where it has none, NumberRangeError.
-        """
-        forest = top_down.top_down_forest(self._charts, terminal_ids)
-        search = _ForestSearch(forest, *self._scores)
-        found = search.root(k)
-        most = min((one.cost for one in found), default=0) - int(scores_of(np.log(LEAST_SHARE)))
-        found = [one for one in found if one.cost <= most]
-        nodes = [
-            [vertex for vertex, _ in search.vertices(rank) if vertex < search.nodes]
-            for rank in range(len(found))
-        ]
-        first = np.cumsum([0, *map(len, nodes)], dtype=np.int32)
-        listed = np.array([node for one in nodes for node in one], np.int32)
-        columns = forest.node_start[listed], forest.node_end[listed], forest.node_symbol[listed]
-        # Inside values of a forest are scaled, and so is the probability of a derivation.
-        scaled = np.array([-one.cost for one in found], np.float64) / SCALE
-        return KBest(Samples(first, *columns), scaled - forest.log_scale)
+    Those that are less probable than ``LEAST_SHARE`` of the best one are none. Raises ChartOverflowError or
+    MemoryError where its forest does not fit, ValueError where it has none, NumberRangeError.
+    """
+    forest = top_down.top_down_forest(charts, terminal_ids)
+    search = _ForestSearch(charts, forest)
+    found = search.root(k)
+    most = min((one.cost for one in found), default=0) - int(scores_of(np.log(LEAST_SHARE)))
+    found = [one for one in found if one.cost <= most]
+    nodes = [
+        [vertex for vertex, _ in search.vertices(rank) if vertex < search.nodes] for rank in range(len(found))
+    ]
+    first = np.cumsum([0, *map(len, nodes)], dtype=np.int32)
+    listed = np.array([node for one in nodes for node in one], np.int32)
+    columns = forest.node_start[listed], forest.node_end[listed], forest.node_symbol[listed]
+    # Inside values of a forest are scaled, and so is the probability of a derivation.
+    scaled = np.array([-one.cost for one in found], np.float64) / SCALE
+    return KBest(Samples(first, *columns), scaled - forest.log_scale)
 
 
 class _ForestSearch(LazySearch[int]):
     """The derivations of one sentence; vertices are its forest's nodes, then its groups, then the root."""
 
-    def __init__(self, forest: top_down.TopDownForest, rules: Scores, unaries: Scores, roots: Scores) -> None:
+    def __init__(self, charts: factory.ForestCharts, forest: top_down.TopDownForest) -> None:
         self.nodes = len(forest.node_symbol)
         count = self.nodes + len(forest.edge_first) - 1
         super().__init__(count)
-        self._forest, self._rules, self._unaries, self._roots = forest, rules, unaries, roots
+        tables, self._forest = charts.forests.tables, forest
+        self._rules, self._roots = _of_probabilities(tables.rule_prob), _of_probabilities(tables.root)
+        self._unaries = _of_probabilities(charts.forests.unaries.rule_prob)
         self._top = Best(np.full(count, NONE, np.int64), np.full(count, -1, np.int32))
         self._lexical = _of_probabilities(forest.lexical, forest.log_unit)
-        best_derivations(forest, rules, unaries, self._lexical, self._top)
+        best_derivations(forest, self._rules, self._unaries, self._lexical, self._top)
 
     def _best(self, vertex: int) -> tuple[int, Order]:
         cost = -int(self._top.score[vertex])

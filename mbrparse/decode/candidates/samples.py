@@ -93,24 +93,17 @@ class SampledTree(NamedTuple):
     drawn: list[int]
 
 
-class DerivationSampler:
-    """Draws derivations of sentences; the forests that it fills may be shared with charts."""
+def forest_samples(charts: factory.ForestCharts, terminal_ids: IntArray, count: int, seed: int) -> Samples:
+    """So many derivations of a sentence which has one, drawn from its forest.
 
-    def __init__(self, charts: factory.ForestCharts) -> None:
-        self._charts = charts
-
-    def samples(self, terminal_ids: IntArray, count: int, seed: int) -> Samples:
-        """So many derivations of a sentence which has one.
-
-        The answer depends on the grammar, the sentence and the seed (zero or more), and on nothing else.
-        Raises ChartOverflowError or MemoryError where its forest does not fit, ValueError
-        where it has none.
-        """
-        forest = top_down.top_down_forest(self._charts, terminal_ids)
-        top_down.sum_up(forest.way_first, forest.way_share)
-        top_down.sum_up(forest.edge_first, forest.edge_share)
-        drawn = draw(forest, np.cumsum(forest.root), count, generator(terminal_ids, seed))
-        return Samples(*drawn)
+    The answer depends on the grammar, the sentence and the seed (zero or more), and on nothing else. Raises
+    ChartOverflowError or MemoryError where its forest does not fit, ValueError where it has none.
+    """
+    forest = top_down.top_down_forest(charts, terminal_ids)
+    top_down.sum_up(forest.way_first, forest.way_share)
+    top_down.sum_up(forest.edge_first, forest.edge_share)
+    drawn = draw(forest, np.cumsum(forest.root), count, generator(terminal_ids, seed))
+    return Samples(*drawn)
 
 
 def generator(terminal_ids: IntArray, seed: int) -> np.random.Generator:

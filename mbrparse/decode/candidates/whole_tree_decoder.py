@@ -35,7 +35,7 @@ from mbrparse.charts.kernel import kernel
 from mbrparse.charts.rule_tables import Floats, Ints
 from mbrparse.charts.spans import cell_of
 from mbrparse.decode import span_posteriors
-from mbrparse.decode.candidates.samples import DerivationSampler, SampledTree, Samples
+from mbrparse.decode.candidates.samples import SampledTree, Samples, forest_samples
 from mbrparse.decode.objectives import Item, Objective
 from mbrparse.decode.span_decoders import LEAST, best_preterminals, bracketing, spans_of
 from mbrparse.decode.trees import Certificate, Decoded
@@ -461,14 +461,16 @@ class WholeTreeDecoder:
                 "most-probable-tree takes no grammar with unary rules",
                 remedy="train on trees without: mbrparse binarize --unary top, bottom or join",
             )
-        self._forests, self._sampler, self._grammar = forests, DerivationSampler(forests), grammar
+        self._forests, self._grammar = forests, grammar
         self._of_constituents = Consistency(grammar)
         self._of_nodes = Consistency(grammar, np.zeros(len(grammar.symbols), np.bool_))
 
     def decode(self, chart: Chart, posteriors: span_posteriors.Posteriors) -> list[Decoded]:
         """The best trees found."""
         preterminals, labels = best_preterminals(posteriors), self._grammar.labels
-        samples = self._sampler.samples(chart.terminal_ids, SAMPLES, SEED) if chart.length > 2 else None
+        samples = None
+        if chart.length > 2:
+            samples = forest_samples(self._forests, chart.terminal_ids, SAMPLES, SEED)
         decoded = []
         for objective in self._objectives:
             labelled = bool(objective.weight(Item.PROJECTED_TREE))
