@@ -431,8 +431,8 @@ def _undisturbed() -> Iterator[None]:
     finally:
         for number, handler in handlers.items():
             signal.signal(number, handler)
-        for number in waiting:
-            signal.raise_signal(number)
+        for came in waiting:
+            signal.raise_signal(came)
 
 
 # What a path names.
