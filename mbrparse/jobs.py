@@ -20,13 +20,11 @@ A function that takes long to make, such as a parser with its grammar, is made o
 from __future__ import annotations
 
 import json
-import multiprocessing
 import signal
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import CancelledError, Executor, Future, ThreadPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
+from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -160,11 +158,13 @@ class Processes(Executor):
     """Processes of this machine (pebble's); one that dies, or is too slow, ends its own task alone."""
 
     def __init__(self, jobs: int, function: WorkerFunction[..., Any], seconds: float | None) -> None:
+        from multiprocessing import get_context
+
         import pebble
 
         # Its own are a tenth of a second and three seconds: too long for short sentences and for Ctrl-C.
         pebble.CONSTS.sleep_unit, pebble.CONSTS.term_timeout = 0.02, 0.5
-        context = multiprocessing.get_context("spawn")
+        context = get_context("spawn")
         self._function, self._seconds = function, seconds
         self.under_way = 2 * jobs + 1
         self._pool = pebble.ProcessPool(jobs, initializer=_begin, initargs=(function,), context=context)
@@ -184,7 +184,7 @@ class Processes(Executor):
 
         if isinstance(error, TimeoutError):
             return WorkerDied(f"took longer than {self._seconds:g} seconds")
-        if isinstance(error, BrokenProcessPool):
+        if isinstance(error, BrokenExecutor):
             return WorkersError(
                 "processes ended as they started, or while they had nothing to do",
                 remedy="is there memory for so many jobs? One job starts none",

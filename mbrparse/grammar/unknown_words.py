@@ -52,11 +52,11 @@ from itertools import count
 from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
 
 from mbrparse.errors import GrammarError
-from mbrparse.grammar.tagger import Tagger
 from mbrparse.treebank.labels import escape
 from mbrparse.treebank.tree import Tree, bracket_free
 
 if TYPE_CHECKING:
+    from mbrparse.grammar.tagger import Tagger
     from mbrparse.treebank.corpora.reading import SourceTree
 
 
