@@ -79,6 +79,11 @@ class ComparisonOptions(model_options.LabelOptions):
         "than 10,000 sentences).",
     )
     seed: int = seed_option("Seed of the resamples.", default=0)
+    correction: Any = option(
+        choices=["none", "holm"],
+        default="none",
+        help="Correct p-values for their number: of each criterion, by Holm (1979), over all pairs.",
+    )
     encoding: str = options.encoding()
 
     def inputs(
@@ -117,6 +122,7 @@ class ComparisonOptions(model_options.LabelOptions):
             else _names(self.criteria),
             context=True,
             criterion=None if self.criterion is None else criterion_name(self.criterion),
+            correction=self.correction,
             marks=self.marks(),
             log=log,
             progress=with_progress,

@@ -34,6 +34,8 @@ LISTED = {
     **dict.fromkeys(("method", "terminals"), "train"),
     "prune": "parse",
 }
+#: The value of an axis that leaves its option out.
+_WITHOUT = "without"
 # What the commands here say themselves: files between the stages, workers, and what is about a single call.
 _OWN = {"grammars", "names", "posteriors", "mix", "form", "statistics", "debinarize", "least", "strict"}
 _OWN |= {"curve", "jobs", "resume", "shard", "log", *LABEL_OPTIONS}
@@ -105,14 +107,47 @@ def _check(corpus: str, digests: Mapping[str, str], written: Iterable[Path]) -> 
     options.check_outputs({"--output": there}, {"CORPUS": corpus_path(corpus), "a stage's file": read})
 
 
-def _axis(stage: str, text: str) -> Any:
+def _axes(given: Mapping[str, Sequence[str]], bundles: Sequence[str]) -> list[Any]:
+    """The axes of options of stages, each with all values that it is given, and that of bundles."""
     from mbrparse.grid.cells import GridAxis
 
-    name, _, listed = text.partition("=")
-    values = [one for one in listed.split(";" if ";" in listed else ",") if one]
-    if not values and name in stage_options(stage):
-        raise click.UsageError(f"--{stage} {text!r} is not {name}=VALUE,VALUE,...")
-    return GridAxis(stage, name, {value: _words(stage, name, value) for value in values or [""]})
+    axes: dict[tuple[str, str], Any] = {}
+    for stage, text in ((stage, text) for stage, texts in given.items() for text in texts):
+        name, _, listed = text.partition("=")
+        values = [one for one in listed.split(";" if ";" in listed else ",") if one]
+        if not values and name in stage_options(stage):
+            raise click.UsageError(f"--{stage} {text!r} is not {name}=VALUE,VALUE,...")
+        title = name if stage == "binarize" else f"{stage} {name}"
+        axis = axes.setdefault((stage, name), GridAxis(title, {}))
+        for value in values or [""]:
+            words = [] if value == _WITHOUT else _words(stage, name, value)
+            axis.values[value] = {stage: words}
+    bundle = GridAxis("bundle", {})
+    for text in bundles:
+        name, _, options_of = text.partition("=")
+        if not options_of or not name or name in bundle.values:
+            raise click.UsageError(f"--bundle {text!r} is not NAME='OPTION=VALUE ...', each NAME once.")
+        bundle.values[name] = {}
+        for word in shlex.split(options_of):
+            stage, option, value = _bundled(word)
+            if (stage, option) in axes or any(
+                one.startswith(f"--{option}=") for one in bundle.values[name].get(stage, ())
+            ):
+                raise click.UsageError(f"--bundle {name}: {option} is given elsewhere, too.")
+            bundle.values[name].setdefault(stage, []).extend(_words(stage, option, value))
+    return [*axes.values(), *[bundle] * bool(bundles)]
+
+
+def _bundled(word: str) -> tuple[str, str, str]:
+    """Stage, option and value of ``NAME=VALUE`` or, where several stages have it, ``STAGE.NAME=VALUE``."""
+    name, _, value = word.partition("=")
+    stage, _, option = name.rpartition(".")
+    known = [one for one in ("binarize", "train", "parse") if option in stage_options(one)]
+    stages = [one for one in known if stage in ("", one)]
+    if len(stages) != 1:
+        among = " and ".join(f"{one}.{option}" for one in known) or "no option of binarize, train and parse"
+        raise click.UsageError(f"--bundle: {name!r} is {among}.")
+    return stages[0], option, value
 
 
 def _stage_option(stage: str, values: str, more: str) -> Any:
@@ -192,7 +227,15 @@ def grid(
     binarize: tuple[str, ...] = _stage_option("binarize", "values", "on,off of a flag"),
     train: tuple[str, ...] = _stage_option("train", "values", "on,off of a flag"),
     parse: tuple[str, ...] = _stage_option("parse", "values", "on,off of a flag"),
-    unary: str | None = commands.option(type=commands.Text("VALUE,..."), help="--binarize unary=VALUE,..."),
+    unary: tuple[str, ...] = commands.option(
+        type=commands.Text("VALUE,..."), multiple=True, help="--binarize unary=VALUE,..."
+    ),
+    bundles: tuple[str, ...] = commands.option(
+        "--bundle",
+        type=commands.Text("NAME='OPTION=VALUE ...'"),
+        multiple=True,
+        help="Options that go together, as one value of an axis (repeatable).",
+    ),
     names: tuple[str, ...] = objective_option(
         default=["labelled-recall"], help="Parse for this (repeatable)."
     ),
@@ -202,8 +245,11 @@ def grid(
     test_fraction: str = commands.option(
         default="0.1", type=commands.Text("F"), help="Without --folds: the last part, to hold out."
     ),
-    train_size: str = commands.option(
-        default="1", type=commands.Text("F|N,..."), help="Shares or numbers of the training trees."
+    train_size: tuple[str, ...] = commands.option(
+        default=["1"],
+        type=commands.Text("F|N,..."),
+        multiple=True,
+        help="Shares or numbers of the training trees.",
     ),
     seed: int | None = commands.seed_option(
         "Draw folds, or the trees to parse, and smaller training parts at random."
@@ -228,25 +274,25 @@ def grid(
 
     reading.refuse_stream(corpus)
     given = {
-        "binarize": [*binarize, *filter(None, [unary and f"unary={unary}"])],
+        "binarize": [*binarize, *(f"unary={values}" for values in unary)],
         "train": train,
         "parse": parse,
     }
-    axes = [_axis(stage, text) for stage, texts in given.items() for text in texts]
-    if len({axis.title for axis in axes}) < len(axes):
-        raise click.UsageError("An option is given twice: give all its values at once.")
+    axes = _axes(given, bundles)
     divisions = [f"--fold={number}/{folds}" for number in range(1, (folds or 0) + 1)]
     common: dict[str, Sequence[str]] = dict.fromkeys(given, ())
     common |= {"binarize": [f"--max-length={max_length}"], "split": [f"--seed={seed}"] * (seed is not None)}
-    chosen = [(axis.stage, word) for axis in axes for word in chain(*axis.values.values())]
-    digests = _digests(corpus, {stage: [word for of, word in chosen if of == stage] for stage in given})
+    values = [value for axis in axes for value in axis.values.values()]
+    digests = _digests(
+        corpus, {stage: [*chain(*(one.get(stage, ()) for one in values))] for stage in COMMANDS}
+    )
     made = ("trees/*", "cells/*", "work/**/*", "grid.*", "cells.csv", "table.csv", "curves.*", "heat-map.*")
     _check(corpus, digests, chain(*map(Path(output).glob, made)))
     trial = CellTrial(
         corpus,
         Path(output).resolve(),
         axes,
-        tuple(dict.fromkeys(train_size.split(","))),
+        tuple(dict.fromkeys(",".join(train_size).split(","))),
         divisions or [f"--test-fraction={test_fraction}"],
         names,
         common,

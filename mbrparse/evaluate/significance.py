@@ -10,7 +10,7 @@ n times with replacement; intervals are percentile intervals (widened to the rat
 should miss it); the p-value is the share of resamples whose difference is as far from the observed one
 as that is from zero. Randomization: each sentence's counts are swapped between two files with
 probability 1/2; the p-value is the share of swaps with a difference as large as the observed one.
-Tests are two-sided and not corrected for their number; the observed data count as one resample, so
+Tests are two-sided and, without a correction, each is by itself; the observed data count as one resample, so
 that no p-value is zero: p = (share of B + 1) / (B + 1). A rate that a resample leaves without
 denominator counts against a difference. Units: rates as in ``criteria.rates``, 0 to 1.
 """
@@ -20,8 +20,8 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 #: Below this p-value of the randomization test, a difference is marked.
 LEVEL = 0.05
+#: For the number of tests: Holm's, by each criterion over all pairs of files, or of systems and the baseline.
+Correction = Literal["none", "holm"]
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,7 @@ class Significance(Differences):
     seed: int
     pairs: Floats
     beats: NDArray[np.bool_]  #: [i, j, criterion]: i is better than j, and not by chance
+    correction: Correction = "none"  #: of all p-values here
 
     @property
     def p_randomization(self) -> Floats:
@@ -76,6 +79,7 @@ def significance(
     baseline: str,
     resamples: int = 10_000,
     seed: int = 0,
+    correction: Correction = "none",
 ) -> Significance:
     """Resample a table of counts of several files over the same sentences; context is not tested."""
     criteria = tuple(criterion for criterion in criteria if not criterion.context)
@@ -85,10 +89,15 @@ def significance(
     sampled = bootstrap(above, below, resamples, np.random.default_rng([seed, 0]))
     extreme = randomization(above, below, observed, resamples, np.random.default_rng([seed, 1]))
     pairs = p_value(extreme, observed[:, None] - observed[None], resamples)
+    against = differences(sampled, observed, names.index(baseline))
+    if correction == "holm":
+        one, other = np.triu_indices(len(names), 1)
+        pairs[one, other] = pairs[other, one] = corrected(pairs[one, other])
+        against = replace(against, p_bootstrap=of_others(against.p_bootstrap, names.index(baseline)))
     lower = np.array([criterion.lower_is_better for criterion in criteria])
     better = np.where(lower, observed[:, None] < observed[None], observed[:, None] > observed[None])
     return Significance(
-        **vars(differences(sampled, observed, names.index(baseline))),
+        **vars(against),
         names=names,
         criteria=criteria,
         baseline=baseline,
@@ -96,6 +105,7 @@ def significance(
         seed=seed,
         pairs=pairs,
         beats=better & (pairs < LEVEL),
+        correction=correction,
     )
 
 
@@ -172,6 +182,22 @@ def interval(sampled: Floats, observed: Floats) -> tuple[Floats, Floats]:
 def p_value(extreme: NDArray[np.int64], difference: Floats, resamples: int) -> Floats:
     """The share of as extreme resamples, the observed data being one; not a number without a difference."""
     return np.where(np.isnan(difference), np.nan, (extreme + 1) / (resamples + 1))
+
+
+def correction_text(correction: Correction) -> str:
+    """What a signature says of it."""
+    return "" if correction == "none" else f",correction={correction}"
+
+
+def corrected(p_values: Floats) -> Floats:
+    """Holm's correction of p-values [test, criterion], by criterion."""
+    return np.array([holm(tests) for tests in p_values.T.tolist()]).T
+
+
+def of_others(p_values: Floats, baseline: int) -> Floats:
+    """Holm's correction of p-values [file, criterion] of all files but the baseline."""
+    others = np.arange(len(p_values)) != baseline
+    return np.insert(corrected(p_values[others]), baseline, p_values[baseline], axis=0)
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

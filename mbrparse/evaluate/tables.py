@@ -22,7 +22,7 @@ import pandas as pd
 
 from mbrparse.errors import MbrparseError, visible
 from mbrparse.evaluate.criteria import DASH, Average, Criterion, rates, totals
-from mbrparse.evaluate.significance import LEVEL, Differences, Significance
+from mbrparse.evaluate.significance import LEVEL, Correction, Differences, Significance, correction_text
 from mbrparse.latex import latex
 from mbrparse.program import signature as signed
 
@@ -104,6 +104,12 @@ def _text(cells: Sequence[Sequence[TableCell]], names: int) -> list[str]:
     return [line.rstrip().removesuffix(" \\").rstrip() for line in lines]
 
 
+def frame(grid: Grid) -> pd.DataFrame:
+    """The texts of a table, without marks."""
+    heading, *rows = [[cell if isinstance(cell, str) else cell.text for cell in row] for row in grid]
+    return pd.DataFrame(rows, columns=heading)
+
+
 def _shortened(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most // 2 - 2]}...{text[most // 2 + 1 - most :]}"
 
@@ -146,15 +152,16 @@ def csv_of(table: pd.DataFrame) -> str:
 
 #: Of more files than these, marks tell only which beat the baseline.
 PAIRED = 6
-_TEST = f"(approximate randomization, p < {LEVEL}, two-sided, each pair by itself)."
 
 
 def legend(found: Significance) -> str:
     """What the marks mean among as many files."""
+    by = "each pair by itself" if found.correction == "none" else "by Holm's correction for all pairs"
+    how = f"(approximate randomization, p < {LEVEL}, two-sided, {by})."
     if len(found.names) <= PAIRED:
-        return f"Letters behind a figure: the files that it beats {_TEST}"
+        return f"Letters behind a figure: the files that it beats {how}"
     letter = letters(found, len(found.names))[found.names.index(found.baseline)]
-    return f"{letter} behind a figure: it beats the baseline {_TEST}"
+    return f"{letter} behind a figure: it beats the baseline {how}"
 
 
 def letters(found: Significance | None, files: int) -> list[str]:
@@ -186,7 +193,14 @@ def mark(found: Significance | None, file: int, criterion: Criterion) -> str:
 def difference_lines(found: Significance, criterion: Criterion) -> Grid:
     """By one criterion, a line for each file but the baseline: its difference, interval and p-value."""
     place = found.criteria.index(criterion)
-    grid = [[criterion.heading, f"difference to {found.baseline}", "95% interval", "p"]]
+    grid = [
+        [
+            criterion.heading,
+            f"difference to {found.baseline}",
+            "95% interval",
+            p_heading("p", found.correction),
+        ]
+    ]
     for file, name in enumerate(found.names):
         if name != found.baseline:
             p_value = p_value_text(found.p_randomization[file, place])
@@ -196,7 +210,13 @@ def difference_lines(found: Significance, criterion: Criterion) -> Grid:
 
 def pairs(found: Significance) -> Grid:
     """The p-values by randomization of every two files: a line for each pair, a column for each criterion."""
-    grid = [["p (randomization)", "", *(criterion.heading for criterion in found.criteria)]]
+    grid = [
+        [
+            p_heading("p (randomization)", found.correction),
+            "",
+            *(criterion.heading for criterion in found.criteria),
+        ]
+    ]
     for one, other in itertools.combinations(range(len(found.names)), 2):
         grid.append([found.names[one], found.names[other], *map(p_value_text, found.pairs[one, other])])
     return grid
@@ -205,7 +225,8 @@ def pairs(found: Significance) -> Grid:
 def details(found: Significance, rates: pd.DataFrame) -> Grid:
     """A line for each file and criterion: the rate, the difference from the baseline, their intervals."""
     heading = ["", "criterion", "rate", "95% interval", f"difference to {found.baseline}", "95% interval"]
-    grid = [[*heading, "p (bootstrap)", "p (randomization)"]]
+    p_values = (p_heading(f"p ({test})", found.correction) for test in ("bootstrap", "randomization"))
+    grid = [[*heading, *p_values]]
     for file, name in enumerate(found.names):
         for place, criterion in enumerate(found.criteria):
             at = file, place
@@ -228,6 +249,17 @@ def difference_texts(found: Differences, at: tuple[int, int], criterion: Criteri
 def interval_text(criterion: Criterion, low: float, high: float) -> str:
     """An interval of rates; a dash where there is none."""
     return DASH if math.isnan(low) else f"{criterion.show(float(low))}..{criterion.show(float(high))}"
+
+
+def p_heading(text: str, correction: Correction) -> str:
+    """The heading of p-values.
+
+    >>> p_heading("p", "holm"), p_heading("p (bootstrap)", "holm"), p_heading("p", "none")
+    ('p (Holm)', 'p (bootstrap, Holm)', 'p')
+    """
+    if correction == "none":
+        return text
+    return f"{text.removesuffix(')')}, Holm)" if text.endswith(")") else f"{text} (Holm)"
 
 
 def p_value_text(value: float) -> str:
@@ -254,7 +286,7 @@ def as_data(found: Significance) -> dict[str, Any]:
             entry["beats"] = [other for rival, other in others if found.beats[file, rival, place]]
             by_criterion[criterion.name] = entry
         rows.append({"name": name, "criteria": by_criterion})
-    settings = {name: getattr(found, name) for name in ("baseline", "resamples", "seed")}
+    settings = {name: getattr(found, name) for name in ("baseline", "resamples", "seed", "correction")}
     return {**settings, "level": LEVEL, "rows": rows}
 
 
@@ -303,6 +335,7 @@ def summarize(
         parts[criterion.name] = "..".join(dict.fromkeys(map(criterion.show, (column.min(), column.max()))))
     if significance is not None:
         of_tests = f"resamples={significance.resamples},seed={significance.seed},level={LEVEL}"
+        of_tests += correction_text(significance.correction)
         parts["significance"] = f"bootstrap+randomization,{of_tests}"
     return Summary(tuple(criteria), found, sums, signed(parts), significance, shown)
 

@@ -94,16 +94,21 @@ class GridCell:
 
 
 class GridAxis(NamedTuple):
-    """An option of a stage, and its values with the arguments that give each."""
+    """An option, or bundles of several, and its values with the arguments of stages that give each."""
 
-    stage: str
-    name: str
-    values: Mapping[str, Sequence[str]]
+    title: str  #: of its column
+    values: dict[str, dict[str, list[str]]]
 
     @property
-    def title(self) -> str:
-        """The heading of its column."""
-        return self.name if self.stage == "binarize" else f"{self.stage} {self.name}"
+    def said(self) -> list[str]:
+        """Its values, and what bundles stand for."""
+        bundled = {name: " ".join(chain(*words.values())) for name, words in self.values.items()}
+        return [f"{name} ({of})" if self.title == "bundle" else name for name, of in bundled.items()]
+
+    @property
+    def is_runs(self) -> bool:
+        """Whether its values are runs of one parser, and no settings."""
+        return self.title.rpartition(" ")[2] == "seed"
 
 
 class CellCounts(msgspec.Struct):
@@ -134,10 +139,17 @@ class CellTrial:
 
     def settings(self) -> dict[str, object]:
         """What the cells depend on."""
-        axes: dict[str, object] = {f"{axis.stage} {axis.name}": list(axis.values) for axis in self.axes}
+        axes: dict[str, object] = {axis.title: axis.said for axis in self.axes}
         common = {stage: list(words) for stage, words in self.common.items()}
         names = "objectives", "sizes", "divisions"
         return axes | common | {name: list(getattr(self, name)) for name in names} | {"corpus": self.corpus}
+
+    def name(self, run: int) -> str:
+        """The values of a cell, for people."""
+        *values, size, division = self.places[run - 1]
+        titles = [*(axis.title for axis in self.axes), "train-size"]
+        said = [f"{title}={value}" for title, value in zip(titles, [*values, size], strict=True)]
+        return ", ".join([*said, division.removeprefix("--")])
 
     @property
     def work(self) -> Path:
@@ -189,5 +201,5 @@ class CellTrial:
     def _words(self, stage: str, place: Sequence[str]) -> list[str]:
         """The options of a stage in a cell."""
         chosen = zip(self.axes, place, strict=False)
-        given = (axis.values[value] for axis, value in chosen if axis.stage == stage)
+        given = (axis.values[value].get(stage, ()) for axis, value in chosen)
         return [*self.common[stage], *chain.from_iterable(given)]

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property, partial
 from html import escape
-from itertools import takewhile
+from itertools import compress, takewhile
 from pathlib import Path
 from typing import Any
 
@@ -25,11 +25,12 @@ import pandas as pd
 from mbrparse import errors, local_settings
 from mbrparse.decode.posteriors.posteriors_file import read_posteriors
 from mbrparse.evaluate import align, tables
+from mbrparse.evaluate.breakdowns import Breakdown, render_breakdowns
 from mbrparse.evaluate.compare.evaluation import EvaluationSettings, evaluate_files, file_sources
 from mbrparse.evaluate.counts import Comparison
-from mbrparse.evaluate.criteria import COVERAGE, DASH, MORE, PAPER, rates, totals
+from mbrparse.evaluate.criteria import COVERAGE, DASH, MORE, PAPER, Criterion, rates, totals
 from mbrparse.evaluate.report import pages, records
-from mbrparse.evaluate.significance import holm, significance
+from mbrparse.evaluate.significance import LEVEL, holm, significance
 from mbrparse.files import (
     atomic_outputs,
     make_folder,
@@ -218,7 +219,11 @@ def _is_nary(path: Path) -> bool:
 F = next(one for one in MORE if one.name == "labelled_f")
 SIZE, OBJECTIVE = "train_size", "objective"
 FORMATS: dict[str, tables.PrintFormat] = {"txt": "text", "md": "markdown", "tex": "latex"}
-_SHOWN = ("labelled_recall", "labelled_precision", F.name, "labelled_tree")
+SENTENCE, DIVISION = "sentence", "division"
+_NAMES = ("labelled_recall", "labelled_precision", "labelled_f", "labelled_tree")
+_SHOWN = [one for one in CRITERIA if one.name in _NAMES]
+#: What the other objectives of a cell are compared with, where it is there.
+_VITERBI = "labelled-tree"
 #: A plot with more lines shows those that differ from the baseline in one option.
 _LINES = 8
 _STYLE = (
@@ -250,7 +255,7 @@ def done_cells(trial: CellTrial, jobs: Jobs, log: Log) -> Iterator[tuple[int, Ce
                 counts = future.result()
                 save(files[run], counts, settings)
                 done += 1
-                log(f"cell {run} ({', '.join(trial.places[run - 1])}), {done} of {len(files)}")
+                log(f"cell {run} ({trial.name(run)}), {done} of {len(files)}")
                 yield run, counts
 
 
@@ -278,55 +283,63 @@ def run_grid(trial: CellTrial, resamples: int, jobs: Jobs, log: Log, progress: P
 
 
 def _grid(trial: CellTrial, resamples: int, jobs: Jobs, log: Log, progress: Progress) -> str:
-    baseline = (*trial.places[0][:-2], trial.sizes[-1], trial.objectives[0])
-    names, total = [axis.title for axis in trial.axes], len(trial.places)
+    total = len(trial.places)
     log(f"{total} cell{'s' * (total > 1)}, each for {', '.join(trial.objectives)}")
     results = dict(progress(done_cells(trial, jobs, log), "cells", total))
     rows = [
-        (*place[:-1], place[-1].removeprefix("--"), results[run].training_trees, objective, *one)
+        (*place[:-1], place[-1].removeprefix("--"), results[run].training_trees, objective, number, *one)
         for run, place in enumerate(trial.places, start=1)
         for objective, counts in results[run].counts.items()
-        for one in counts
+        for number, one in enumerate(counts, start=1)
     ]
-    columns = [*names, SIZE, "division", "training_trees", OBJECTIVE]
-    counts = pd.DataFrame(rows, columns=[*columns, *COUNTS])
-    cells, table = _summed(counts, columns), _summed(counts, [*names, SIZE, OBJECTIVE])
-    tests = _tests(counts, table, baseline, resamples, progress)
+    columns = [*(axis.title for axis in trial.axes), SIZE, DIVISION, "training_trees", OBJECTIVE]
+    names = [axis.title for axis in trial.axes if not axis.is_runs]
+    keys = [*names, SIZE, OBJECTIVE]
+    counts = pd.DataFrame(rows, columns=[*columns, SENTENCE, *COUNTS])
+    cells, table = _summed(counts, columns), _summed(counts, keys)
+    of_runs = cells.groupby(keys, sort=False)[[one.name for one in _SHOWN]]
+    table.insert(len(keys), "runs", of_runs.size().to_numpy())
+    for name, figures in (("mean", of_runs.mean()), ("sd", of_runs.std())):
+        for one in _SHOWN:
+            table[f"{one.name}_{name}"] = figures[one.name].to_numpy()
+    parts = {
+        tuple(map(str, key)): part.groupby([DIVISION, SENTENCE], sort=False)[[*COUNTS]].sum()
+        for key, part in counts.groupby(keys, sort=False)
+    }
+    baseline = (*next(iter(parts))[:-2], trial.sizes[-1], trial.objectives[0])
+    viterbi = _VITERBI if _VITERBI in trial.objectives else trial.objectives[0]
+    tests = [
+        _tests(parts, reference, resamples, progress)
+        for reference in (lambda _: baseline, lambda key: (*key[:-1], viterbi))
+    ]
     title = f"Grid on {trial.corpus}"
     about = {"experiment": "grid", "run": trial.settings(), "corpus": trial.digests[trial.corpus]}
     signed = signature(
         {"table": "grid", **about, **COMPARISON.signature(), "tests": {"resamples": resamples}}
     )
-    people, width = _people(table, tests, len(names) + 2), len(names) + 2
-    tested = tests["p"].count()
-    legend = (
-        f"{F.heading} diff.: from the baseline, with its 95% interval (bootstrap); p by approximate "
-        f"randomization, two-sided, {resamples:,} resamples; p (Holm): corrected for {tested} tests."
-    )
-    prose = [*([legend] * bool(tested)), signed]
+    wide = [name for name in keys[:-1] if table[name].nunique() > 1] or keys[:1]
+    printed = _printed(table, wide, dict(zip(("the baseline", viterbi), tests, strict=True)), resamples)
     with atomic_outputs():
-        heading, *shown = [[cell.text for cell in row] for row in people]
-        frames = {"cells": cells, "table": table.join(tests), "grid": pd.DataFrame(shown, columns=heading)}
+        numbers = pd.concat([table, tests[0], tests[1].add_prefix("within_")], axis=1)
+        frames = {"cells": cells, "table": numbers, "grid": printed[0].table}
         for name, frame in frames.items():
             with open_output(trial.folder / f"{name}.csv") as stream:
                 stream.write(tables.csv_of(frame))
         for suffix, form in FORMATS.items():
-            lines = [*tables.lay_out(people, form, width), "", tables.signature_line(signed, form)]
             with open_output(trial.folder / f"grid.{suffix}") as stream:
-                stream.write("\n".join(lines) + "\n")
+                stream.write(render_breakdowns(printed, signed, form))
         sizes = cells.groupby(SIZE, sort=False)["training_trees"].mean()
         plots = [*_curves(trial, table, baseline, sizes, title), *_heat_map(trial, table, baseline, title)]
     svg = ("".join(read_lines(trial.folder / f"{plot}.svg")) for plot in plots)
     html = [
         f'<!DOCTYPE html><html lang="en"><meta charset="utf-8"><title>{escape(title)}</title>',
         f"<style>{_STYLE}</style><h1>{escape(title)}</h1>",
-        *tables.lay_out(people, "html", width),
-        *(f"<p>{escape(line)}</p>" for line in prose),
+        render_breakdowns(printed, signed, "html"),
         *(one[one.index("<svg") :] for one in svg),
     ]
     with open_output(trial.folder / "grid.html") as stream:
         stream.writelines(f"{line}\n" for line in html)
-    return "\n".join([*tables.lay_out(people, "text", width), "", "\n\n".join(prose)])
+    return render_breakdowns(printed, signed, "text").rstrip("\n")
 
 
 def _summed(counts: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
@@ -339,18 +352,25 @@ def _summed(counts: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
     return pd.concat([firsts, sums.reset_index(drop=True), shares.reset_index(drop=True)], axis=1)
 
 
+#: What tells a parser: the values of its axes, its size and its objective.
+_Key = tuple[str, ...]
+
+
 def _tests(
-    counts: pd.DataFrame, table: pd.DataFrame, baseline: Sequence[str], resamples: int, progress: Progress
+    parts: Mapping[_Key, pd.DataFrame],
+    reference: Callable[[_Key], _Key],
+    resamples: int,
+    progress: Progress,
 ) -> pd.DataFrame:
-    """Each row's F against the baseline's, where the sentences are the same."""
-    parts = dict(iter(counts.groupby(list(table.columns[: len(baseline)]), sort=False)))
-    base, found = parts[tuple(baseline)], []
+    """Each row's F against that of another, where the sentences are the same."""
+    found = []
     for key, part in progress(parts.items(), "tests", len(parts)):
         row: tuple[float, ...] = (math.nan,) * 4
-        if key != tuple(baseline) and resamples and part["terminals"].tolist() == base["terminals"].tolist():
+        base = parts[reference(key)]
+        same = part["terminals"].tolist() == base["terminals"].tolist()
+        if key != reference(key) and resamples and same:
             both = pd.concat([base.assign(name="a"), part.assign(name="b")], ignore_index=True)
-            columns = both[["name", *COUNTS]]
-            tested = significance(columns, [F], "pooled", "a", resamples)
+            tested = significance(both[["name", *COUNTS]], [F], "pooled", "a", resamples)
             arrays = tested.difference, tested.difference_low, tested.difference_high, tested.p_randomization
             row = tuple(float(array[1, 0]) for array in arrays)
         found.append(row)
@@ -358,18 +378,60 @@ def _tests(
     return frame.assign(p_holm=holm(frame["p"].tolist()))
 
 
-def _people(table: pd.DataFrame, tests: pd.DataFrame, names: int) -> list[list[tables.TableCell]]:
-    """What people see."""
-    shown = [one for one in CRITERIA if one.name in _SHOWN]
-    more = f"{F.heading} diff.", "95% interval", "p", "p (Holm)"
-    grid = [list(map(tables.TableCell, (*table.columns[:names], *(one.heading for one in shown), *more)))]
-    for (_, row), (_, test) in zip(table.iterrows(), tests.iterrows(), strict=True):
-        found = ((one, row[one.name], np.array(list(table[one.name]))) for one in shown)
-        rates = [tables.TableCell(one.show(rate), "", one.is_best(rate, every)) for one, rate, every in found]
-        ends = tables.interval_text(F, test["low"], test["high"])
-        p_values = map(tables.p_value_text, (test["p"], test["p_holm"]))
-        last = F.show(test["difference"]), ends, *p_values
-        grid.append([*map(tables.TableCell, map(str, row[:names])), *rates, *map(tables.TableCell, last)])
+def _printed(
+    table: pd.DataFrame, names: list[str], tests: Mapping[str, pd.DataFrame], resamples: int
+) -> list[Breakdown]:
+    """What people see: F by objective, all criteria, and the tests."""
+    means, spreads = (
+        {one: table[f"{one.name}_{figure}"].to_numpy() for one in _SHOWN} for figure in ("mean", "sd")
+    )
+    better = [(test["difference"] > 0) & (test["p_holm"] < LEVEL) for test in tests.values()]
+    marks = ["".join(compress("bv", each)) for each in zip(*better, strict=True)]
+
+    def figure(one: Criterion, row: int, among: slice) -> tables.TableCell:
+        text, spread = one.show(means[one][row]), spreads[one][row]
+        text += "" if math.isnan(spread) else f" ± {one.show(spread)}"
+        best = one.is_best(means[one][row], means[one][among])
+        return tables.TableCell(text, marks[row] if one is F else "", best)
+
+    every, values = range(len(table)), table[names].to_numpy().tolist()
+    objectives = table[OBJECTIVE].unique().tolist()
+    several, everything = len(objectives), slice(None)
+    by_objective: list[list[tables.TableCell | str]] = [[*names, *objectives]]
+    for first in every[::several]:
+        columns = (figure(F, first + at, slice(at, None, several)) for at in range(several))
+        by_objective.append([*values[first], *columns])
+    labels = [[*value, objective] for value, objective in zip(values, table[OBJECTIVE], strict=True)]
+    criteria: list[list[tables.TableCell | str]] = [[*names, OBJECTIVE, *(one.heading for one in _SHOWN)]]
+    criteria += [[*labels[row], *(figure(one, row, everything) for one in _SHOWN)] for row in every]
+    compared: list[list[tables.TableCell | str]] = [[*names, OBJECTIVE]]
+    compared[0] += [part for name in tests for part in (f"to {name}", "95% interval", "p", "p (Holm)")]
+    for row in every:
+        compared.append([*labels[row]])
+        for test in (frame.iloc[row] for frame in tests.values()):
+            ends = tables.interval_text(F, test["low"], test["high"])
+            p_values = map(tables.p_value_text, (test["p"], test["p_holm"]))
+            compared[-1] += [F.show(test["difference"]), ends, *p_values]
+    legend = f", mean ± s.d. of {table['runs'].max()} runs" if table["runs"].max() > 1 else ""
+    if any(marks):
+        legend += f"; b: better than the baseline, v: than {[*tests][1]} of the same row (Holm's p < {LEVEL})"
+    numbers = " and ".join(str(test["p"].count()) for test in tests.values())
+    how = (
+        f"Differences in {F.heading}, runs pooled: 95% interval by the bootstrap, p by approximate "
+        f"randomization, two-sided, {resamples:,} resamples, corrected for {numbers} tests"
+    )
+    shown: list[tuple[str, tables.Grid, int]] = [
+        *[(f"{F.heading} by objective{legend}", by_objective, len(names))] * (several > 1),
+        (f"Criteria{legend}", criteria, len(names) + 1),
+        *[(how, compared, len(names) + 1)] * bool(resamples),
+    ]
+    return [
+        Breakdown(title, tables.frame(grid), (), count, cells=partial(_whole, grid))
+        for title, grid, count in shown
+    ]
+
+
+def _whole(grid: tables.Grid, _: Sequence[str]) -> tables.Grid:
     return grid
 
 
@@ -379,8 +441,8 @@ def _curves(
     """F against training trees, a line for each parser."""
     if len(trial.sizes) < 2:
         return
-    names = [axis.title for axis in trial.axes]
-    lines = list(dict.fromkeys(place[:-2] for place in trial.places))
+    names = list(table.columns[: len(baseline) - 2])
+    lines = list(dict.fromkeys(map(tuple, table[names].to_numpy().tolist())))
     if len(lines) > _LINES:
         lines = [one for one in lines if sum(map(str.__ne__, one, baseline)) < 2]
     several = len(trial.objectives)
@@ -401,11 +463,11 @@ def _curves(
 
 def _heat_map(trial: CellTrial, table: pd.DataFrame, baseline: Sequence[str], title: str) -> Iterator[str]:
     """F over two axes of several values, those of binarize first; all else is the baseline's."""
-    wide = [axis for axis in trial.axes if len(axis.values) > 1]
-    names = [axis.title for axis in sorted(wide, key=lambda axis: axis.stage != "binarize")[:2]]
+    settings = list(table.columns[: len(baseline) - 2])
+    names = sorted((name for name in settings if table[name].nunique() > 1), key=lambda name: " " in name)[:2]
     if len(names) < 2:
         return
-    same = [name for name in table.columns[: len(trial.axes) + 1] if name not in names]
+    same = [name for name in [*settings, SIZE] if name not in names]
     kept = dict(zip(table.columns, baseline, strict=False))
     rows = table[table[same].eq([kept[name] for name in same]).all(axis=1)]
     several = len(trial.objectives)

@@ -18,11 +18,12 @@ from commandline import Command
 from evaluation_cases import GOLD, PARSE, write
 from hypothesis import given
 from hypothesis import strategies as st
+from naive_holm import naive_holm
 
 from mbrparse.evaluate.compare.evaluation import runs_of_systems
 from mbrparse.evaluate.counts import SentenceCounts
 from mbrparse.evaluate.criteria import MORE, PAPER, Average, Criterion, rates, ratio
-from mbrparse.evaluate.significance import Significance, significance
+from mbrparse.evaluate.significance import LEVEL, Significance, significance
 
 RATE = ratio("rate", "rate", "matched", "gold")
 #: For each run a matched and a gold count of each sentence.
@@ -190,6 +191,43 @@ def test_randomization_agrees_with_enumeration(average: Average, seed: int) -> N
         exact = exact_p(counts, ALL[place], average)
         error = 5 * math.sqrt(exact * (1 - exact) / resamples) + 2 / resamples
         assert found.p_randomization[1, place] == pytest.approx(exact, abs=error)
+
+
+def test_holms_correction_is_of_all_pairs_by_criterion(command: Command) -> None:
+    counts = random_table(4, 30)
+    plain, holm = (
+        significance(counts, ALL, "pooled", "file1", 500, 0, correction) for correction in ("none", "holm")
+    )
+    pairs, others = list(itertools.combinations(range(4), 2)), [0, 2, 3]
+    for place in range(len(ALL)):
+        expected = naive_holm([float(plain.pairs[pair][place]) for pair in pairs])
+        for pair in pairs:
+            wanted = pytest.approx(expected[pairs.index(pair)])
+            assert holm.pairs[pair][place] == wanted
+            assert holm.pairs[pair[::-1]][place] == wanted
+            worse, better = sorted(pair, key=lambda file: rates(counts, [ALL[place]])[ALL[place].name][file])
+            assert not holm.beats[worse, better, place]
+            assert holm.beats[better, worse, place] == (expected[pairs.index(pair)] < LEVEL)
+        expected = naive_holm([float(plain.p_bootstrap[file, place]) for file in others])
+        assert holm.p_bootstrap[others, place] == pytest.approx(expected)
+    assert holm.p_bootstrap[1].tolist() == plain.p_bootstrap[1].tolist()
+    assert plain.beats.sum() > holm.beats.sum() > 0
+    # And of systems of runs, whose p-values are all of the baseline.
+    table = [[(3, 4)] * 20, [(3, 4), (4, 4)] * 10, [(2, 4), (4, 4), (4, 4), (4, 4)] * 5]
+    systems: dict[str, Table] = {name: [run] for name, run in zip("abc", table, strict=True)}
+    plain_p, holm_p = (
+        runs_of(systems, "a", correction=correction).set_index("name")[["p_bootstrap", "p_wilcoxon"]]
+        for correction in ("none", "holm")
+    )
+    for test in plain_p:
+        assert holm_p.loc[["b", "c"], test].tolist() == pytest.approx(
+            naive_holm(plain_p.loc[["b", "c"], test].tolist())
+        )
+    write(gold=GOLD, one=PARSE, two=GOLD)
+    text = command("evaluate gold.mrg one.mrg two.mrg --correction holm").output
+    assert "two-sided, by Holm's correction for all pairs)." in text
+    assert ",level=0.05,correction=holm|" in text
+    assert "p (Holm)" in text
 
 
 def test_command(command: Command) -> None:

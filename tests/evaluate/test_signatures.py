@@ -49,6 +49,7 @@ DIFFERENT: dict[str, Sequence[str]] = {
     "--baseline": ("", "--baseline two"),
     "--resamples": ("", "--resamples 0", "--resamples 77"),
     "--seed": ("", "--seed 1"),
+    "--correction": ("", "--correction holm"),
     "--encoding": ("", "--encoding latin-1"),
     "--label-style": ("", "--label-style supar --form original"),
     "--joiner": ("--form original", "--form original --joiner +"),

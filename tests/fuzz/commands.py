@@ -32,7 +32,7 @@ baseline bin.mrg --kind random -o random.mrg
 debinarize one.mrg -o one.orig
 debinarize bin.mrg -o gold.orig
 {REPRODUCE}
-grid trees.mrg --binarize hmarkov=0,1 --unary top,keep --folds 2 --resamples 20 -o grid
+grid trees.mrg --bundle a=hmarkov=0 --bundle b=hmarkov=1 --unary top,keep --folds 2 --resamples 20 -o grid
 """.strip().splitlines()
 
 
@@ -168,7 +168,7 @@ COMMANDS = _weighed("""
 5 evaluate bin.mrg candidates.tsv --criterion bracketed-recall --resamples 10
 4 evaluate bin.mrg --runs a=one.mrg,two.mrg --runs b=three.mrg,random.mrg --resamples 10 --significance
 3 evaluate bin.mrg one.mrg two.mrg --criteria labelled-f,leaf-ancestor,tagging-accuracy --resamples 10
-3 evaluate bin.mrg one.mrg two.mrg --baseline two --average sentence --resamples 10 --format csv
+3 evaluate bin.mrg one.mrg two.mrg --baseline two --average sentence --resamples 9 --correction holm
 4 evaluate gold.orig one.orig --profile spmrl
 3 evaluate gold.orig one.orig --profile compound-pcfg --keep-punctuation
 6 evaluate --evalb rules.prm gold.orig one.orig

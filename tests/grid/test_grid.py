@@ -1,13 +1,19 @@
 """``mbrparse grid``: cells as commands typed by hand make them, resumed, in processes."""
 
 import csv
+import itertools
+import json
 import math
+import shlex
+import statistics
 from pathlib import Path
+from random import Random
 
 import pytest
 from commandline import Command
 from hypothesis import given
 from hypothesis import strategies as st
+from naive_holm import naive_holm
 
 from mbrparse.cli.grid_command import COMMANDS
 from mbrparse.evaluate.significance import holm
@@ -36,7 +42,7 @@ def contents(folder: str) -> dict[str, bytes]:
 def test_a_grid_of_three_axes(command: Command) -> None:
     outcome = command(f"{GRID} --binarize hmarkov=0,inf --unary top,keep --train-size .3,1")
     assert "mbrparse: 16 cells, each for labelled-tree, labelled-recall\n" in outcome.err
-    assert "cell 16 (inf, keep, 1, --fold=2/2), 16 of 16\n" in outcome.err
+    assert "cell 16 (hmarkov=inf, unary=keep, train-size=1, fold=2/2), 16 of 16\n" in outcome.err
     signature = Path("grid/grid.txt").read_text().splitlines()[-1]
     assert outcome.output.splitlines()[-1] == signature
     cells, pooled = rows("grid/cells.csv"), rows("grid/table.csv")
@@ -114,7 +120,10 @@ def test_what_is_wrong_is_named(command: Command) -> None:
         ("--binarize hmarkov=0,x", "--binarize hmarkov: 'x' is neither 0, 1, 2, ... nor inf"),
         ("--binarize subcat=perhaps", "--binarize subcat: 'perhaps' is not a valid boolean"),
         ("--binarize hmarkov=", "'hmarkov=' is not hmarkov=VALUE,VALUE,..."),
-        ("--unary top --binarize unary=keep", "An option is given twice"),
+        ("--bundle right", "--bundle 'right' is not NAME='OPTION=VALUE ...', each NAME once"),
+        ("--bundle a=hmarkov=0 --binarize hmarkov=1", "--bundle a: hmarkov is given elsewhere, too"),
+        ("--bundle a=seed=1", "--bundle: 'seed' is train.seed and parse.seed"),
+        ("--bundle a=hmarkow=1", "'hmarkow' is no option of binarize, train and parse"),
         ("--folds 1", "1 is not in the range 2<=x<=1000"),
     ):
         assert said in command(f"{known} {options}").usage_error
@@ -124,25 +133,82 @@ def test_what_is_wrong_is_named(command: Command) -> None:
     assert (refused.code, "train: --weights needs --method dop" in refused.err) == (2, True)
 
 
-def naive_holm(p_values: list[float]) -> list[float]:
-    """For each test, the least level at which Holm's procedure, step by step, rejects it."""
+def test_bundles_unions_and_what_is_left_out(command: Command) -> None:
+    """An option given twice has all its values; what goes together is one value of an axis."""
+    small = "grid embedded:flights --max-length 4 --resamples 0 --train terminals=words -o"
+    bundles = "--bundle right=hmarkov=0 --bundle 'both=hmarkov=inf train.rare=3'"
+    more = "--unary keep --binarize unary=keep,top --train-size .5 --train-size .5,1"
+    outcome = command(*shlex.split(f"{small} out {bundles} {more}"))
+    found = rows("out/table.csv")
+    assert [(row["unary"], row["bundle"], row["train_size"]) for row in found] == list(
+        itertools.product(("keep", "top"), ("right", "both"), (".5", "1"))
+    )
+    assert "cell 3 (unary=keep, train terminals=words, bundle=both, train-size=.5, test-" in outcome.err
+    assert "bundle=right (--hmarkov=0),both (--hmarkov=inf --rare=3)" in outcome.out
+    keep = "--binarize hmarkov=inf --unary keep"
+    command(f"{small} plain --train rare=without,3 {keep}")
+    command(f"{small} none {keep}")
+    [without, given], [none] = rows("plain/table.csv"), rows("none/table.csv")
+    for name in ("gold", "guess", "labelled"):
+        assert given[name] == found[3][name]
+        assert none[name] == without[name]
 
-    def rejected(level: float) -> set[int]:
-        done: set[int] = set()
-        while len(done) < len(p_values):
-            least = min(
-                (place for place in range(len(p_values)) if place not in done), key=p_values.__getitem__
-            )
-            if p_values[least] * (len(p_values) - len(done)) > level:
-                break
-            done.add(least)
-        return done
 
-    steps = {p * count for p in p_values for count in range(1, len(p_values) + 1)} | {1.0}
-    levels = sorted(min(step, 1.0) for step in steps)
-    return [
-        next((level for level in levels if place in rejected(level)), 1.0) for place in range(len(p_values))
-    ]
+def test_seeds_and_folds_are_runs(command: Command) -> None:
+    """Of each row the mean and the deviation over its runs; tests sum a sentence's counts over them."""
+    learn = "--train method=inside-outside --train iterations=1 --train nonterminals=3 --train seed=1,2"
+    grid = "grid embedded:flights --max-length 4 --objective labelled-tree --objective bracketed-recall"
+    outcome = command(f"{grid} {learn} --train brackets=off,on --folds 2 --resamples 99 -o out")
+    cells, table = rows("out/cells.csv"), rows("out/table.csv")
+    assert (len(cells), len(table)) == (16, 4)
+    for row in table:
+        mine = [one for one in cells if all(one[key] == row[key] for key in ("train brackets", "objective"))]
+        assert (len(mine), row["runs"]) == (4, "4")
+        for name in ("labelled_f", "labelled_tree"):
+            figures = [float(one[name]) for one in mine]
+            assert float(row[f"{name}_mean"]) == pytest.approx(statistics.mean(figures))
+            assert float(row[f"{name}_sd"]) == pytest.approx(statistics.stdev(figures))
+    _, _, heading, off, *_ = outcome.output.splitlines()
+    assert heading.split() == ["train", "brackets", "labelled-tree", "bracketed-recall"]
+    mean, deviation = (100 * float(table[0][f"labelled_f_{name}"]) for name in ("mean", "sd"))
+    assert off.split()[:4] == ["off", f"{mean:.2f}", "±", f"{deviation:.2f}"]
+    # Within each row objectives are compared with Viterbi, which is not compared with itself.
+    assert [row["within_p"] == "" for row in table] == [True, False] * 2
+    for row, viterbi in zip(table[1::2], table[::2], strict=True):
+        f, other = (float(one["labelled_f"]) for one in (row, viterbi))
+        assert float(row["within_difference"]) == pytest.approx(f - other)
+    # What is known by chance alone: the sentences' sums over both seeds are swapped, not single runs.
+    sums = summed_counts("out", "off")
+    counted = [sums[objective] for objective in ("labelled-tree", "bracketed-recall")]
+    assert float(table[1]["within_p"]) == pytest.approx(naive_p(*counted), abs=0.1)
+
+
+def summed_counts(folder: str, brackets: str) -> dict[str, list[tuple[int, int]]]:
+    """By objective each sentence's (2 * labelled, gold + guess), summed over the seeds."""
+    found: dict[str, list[tuple[int, int]]] = {}
+    for fold in (0, 1):
+        # Cells in order: seeds, then brackets, then folds.
+        runs = [1 + fold + 2 * (brackets == "on") + 4 * seed for seed in (0, 1)]
+        kept = [json.loads(Path(folder, f"cells/run-{run:02}.json").read_text())["content"] for run in runs]
+        for objective in kept[0]["counts"]:
+            for one, other in zip(*(cell["counts"][objective] for cell in kept), strict=True):
+                gold, guess, labelled = (a + b for a, b in zip(one[2:5], other[2:5], strict=True))
+                found.setdefault(objective, []).append((2 * labelled, gold + guess))
+    return found
+
+
+def naive_p(one: list[tuple[int, int]], other: list[tuple[int, int]]) -> float:
+    """The share of 2,000 random swaps of sentences with as large a difference of F."""
+    random = Random(0)
+
+    def difference(pairs: list[tuple[tuple[int, int], tuple[int, int]]]) -> float:
+        first, second = ([sum(side) for side in zip(*each, strict=True)] for each in zip(*pairs, strict=True))
+        return abs(first[0] / first[1] - second[0] / second[1])
+
+    pairs = list(zip(one, other, strict=True))
+    seen = difference(pairs)
+    drawn = (difference([pair[:: random.choice([1, -1])] for pair in pairs]) for _ in range(2000))
+    return sum(one >= seen - 1e-12 for one in drawn) / 2000
 
 
 @given(st.lists(st.integers(1, 40).map(lambda count: count / 40), max_size=6))

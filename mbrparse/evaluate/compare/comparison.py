@@ -13,6 +13,7 @@ from mbrparse.evaluate import align, breakdowns, counts
 from mbrparse.evaluate.compare import evaluation, profiles
 from mbrparse.evaluate.criteria import Average, Criterion
 from mbrparse.evaluate.evalb.parameters import EvalbParameters, read_parameters
+from mbrparse.evaluate.significance import Correction
 from mbrparse.log import Log
 from mbrparse.treebank import brackets, tree
 
@@ -44,6 +45,7 @@ class ComparisonSettings(TypedDict, total=False):
     baseline: str | None
     resamples: int | None
     seed: int
+    correction: Correction
     criterion: str | None
     evalb: EvalbParameters | str | Path | None
     profile: profiles.Profile | str | None
@@ -86,6 +88,8 @@ def compare(
         resamples: How many, for the significance of differences between several parsers; 0: untested
             (default: 10,000; 1,000 with more than 10,000 sentences).
         seed: Of the resamples.
+        correction: "holm" (1979) corrects p-values for their number: by each criterion over all pairs, with
+            ``runs`` over all systems but the baseline.
         criterion: The criterion of the differences below the table (default: labelled recall, EVALB's F).
         evalb: Compare as EVALB does, by these parameters or this .prm file, and with its criteria; form,
             unaries and crossing_reference then mean nothing.

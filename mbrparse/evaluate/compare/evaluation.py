@@ -9,7 +9,7 @@ deviation is that of a sample (n - 1). The bootstrap draws sentences, the same f
 many of its runs as there are, with replacement; intervals and p-values are made of the means as
 ``significance`` makes them. With few runs the intervals are too narrow. Wilcoxon's signed-rank test
 (Wilcoxon 1945) compares the sentences' own rates, each the mean of the runs', with the baseline's; sentences
-without a rate in either have no part in it. Tests are two-sided, and not corrected for their number.
+without a rate in either have no part in it. Tests are two-sided, and corrected for their number if asked.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import hashlib
 import sys
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -37,6 +37,7 @@ from mbrparse.evaluate.compare import candidates, profiles
 from mbrparse.evaluate.counts import Comparison, Tally, counts_table
 from mbrparse.evaluate.criteria import CONSISTENT, DASH, FELL_BACK, Average, Criterion, Floats, quotients
 from mbrparse.evaluate.details import in_order, read_fallbacks
+from mbrparse.evaluate.significance import Correction
 from mbrparse.files import STANDARD
 from mbrparse.log import Log, Progress, no_progress, warn
 from mbrparse.settings import described
@@ -52,6 +53,7 @@ def runs_of_systems(
     shown: Criterion | None = None,
     resamples: int = 10_000,
     seed: int = 0,
+    correction: Correction = "none",
 ) -> list[Breakdown]:
     """The runs of all systems by every criterion, and the means alone.
 
@@ -77,13 +79,17 @@ def runs_of_systems(
     else:
         nothing = np.full(mean.shape, np.nan)
         found = significance.Differences(nothing, nothing, mean - mean[first], nothing, nothing, nothing)
+    wilcoxon = _wilcoxon(quotients(above, below), runs, first)
+    if correction == "holm":
+        found = replace(found, p_bootstrap=significance.of_others(found.p_bootstrap, first))
+        wilcoxon = significance.of_others(wilcoxon, first)
     figures = {
         "mean": mean,
         "deviation": deviation,
         "best": np.where(lower, least, most),
         "worst": np.where(lower, most, least),
         **vars(found),
-        "p_wilcoxon": _wilcoxon(quotients(above, below), runs, first),
+        "p_wilcoxon": wilcoxon,
     }
     tested = [place for place, criterion in enumerate(criteria) if not criterion.context]
     flat = pd.DataFrame(
@@ -98,7 +104,7 @@ def runs_of_systems(
     table = pd.DataFrame({"name": list(systems), "runs": sizes, **means})
     return [
         Breakdown("Runs: mean ± s.d.", flat, (), 1, cells=partial(_means, table, deviation, criteria)),
-        Breakdown("Means", table, (), 2, cells=lambda _: _tests(flat, criteria, baseline, shown)),
+        Breakdown("Means", table, (), 2, cells=lambda _: _tests(flat, criteria, baseline, shown, correction)),
     ]
 
 
@@ -153,11 +159,16 @@ def _means(
 
 
 def _tests(
-    table: pd.DataFrame, criteria: Sequence[Criterion], baseline: str, shown: Criterion | None
+    table: pd.DataFrame,
+    criteria: Sequence[Criterion],
+    baseline: str,
+    shown: Criterion | None,
+    correction: Correction,
 ) -> tables.Grid:
     known = {criterion.name: criterion for criterion in criteria}
     heading = ["", "criterion", "runs", "mean", "s.d.", "best", "worst", "95% interval"]
-    heading += [f"difference to {baseline}", "95% interval", "p (bootstrap)", "p (Wilcoxon)"]
+    heading += [f"difference to {baseline}", "95% interval"]
+    heading += [tables.p_heading(f"p ({test})", correction) for test in ("bootstrap", "Wilcoxon")]
     grid = [heading]
     for row in table.to_dict("records"):
         criterion = known[row["criterion"]]
@@ -201,6 +212,7 @@ class EvaluationSettings:
     baseline: str | None = None  #: default: the first of the parsers
     resamples: int | None = None  #: default: 10,000; with more sentences 1,000
     seed: int = 0
+    correction: Correction = "none"  #: for the number of tests
     criterion: str | None = None  #: of differences between parsers; default: see ``shown_criterion``
     everything: bool = False  #: show the differences by all criteria, and the p-values of all pairs
     frames: tuple[By, ...] = ()  #: breakdowns that are there beside the table
@@ -362,6 +374,7 @@ def evaluate(
     # With many sentences resampling is slow, and p-values are clear.
     usual = 10_000 if len(counts) <= 10_000 * len(names) else 1_000
     resamples = usual if settings.resamples is None else settings.resamples
+    how = resamples, settings.seed, settings.correction
     parts = {by: tables_of(by, of_breakdowns, counts, criteria, average) for by in breakdowns}
     if not settings.labelled:  # no labels are confused
         parts = {by: [part for part in each if part.key not in OF_LABELS] for by, each in parts.items()}
@@ -369,14 +382,15 @@ def evaluate(
     tested, of_runs, shown = None, list[Breakdown](), settings.shown_criterion()
     if runs:
         of_each = {name: [source.name for source in sources] for name, sources in systems.items()}
-        how = resamples, settings.seed
         of_runs = runs_of_systems(counts, of_each, criteria, average, baseline, shown, *how)
         printed = printed or of_runs
         conventions["runs"] = ",".join(f"{name}={len(each)}" for name, each in of_each.items())
-        tests = "bootstrap-of-sentences-and-runs+wilcoxon"
-        conventions["significance"] = f"{tests},resamples={resamples},seed={settings.seed}"
+        corrected = significance.correction_text(settings.correction)
+        conventions["significance"] = (
+            f"bootstrap-of-sentences-and-runs+wilcoxon,resamples={resamples},seed={settings.seed}{corrected}"
+        )
     elif len(names) > 1 and resamples and settings.by is None and settings.tested():
-        tested = significance.significance(counts, criteria, average, baseline, resamples, settings.seed)
+        tested = significance.significance(counts, criteria, average, baseline, *how)
     summary = tables.summarize(counts, gold.name, conventions, criteria, average, tested, shown)
     frames = {part.key: part.table for part in chain(of_runs, *parts.values())}
     return Evaluation(counts, summary, printed, frames)
