@@ -4,6 +4,8 @@
 #                  FUNCTIONS=before:+ LABEL_MAP=FILE BUILD=build)
 # make table1, figure2, simaan, figures-of-merit, dop, split-merge, beyond-recall, prefixes, palindromes, calibration
 #                  a paper's experiment on the embedded treebank, or CORPUS=nltk:treebank OPTIONS="--max-length 15"
+# make natural-stories OPTIONS="--stories PATH"
+#                  the same on reading times
 # make shell       a shell in which mbrparse, and the environment's python, are commands
 # make test        sets up an environment and passes the tests, but for the long ones
 # make test-long   the long ones, and all properties with eight times as many examples, drawn anew
@@ -56,7 +58,7 @@ PAPER_CORPUS = $(if $(call given,CORPUS),$(CORPUS),embedded:flights)
 paper = $(BIN)/python papers/$(1).py "$(PAPER_CORPUS)" --jobs $(JOBS) $(OPTIONS) \
     -o $(BUILD)/$(1)-$(subst /,_,$(subst :,-,$(PAPER_CORPUS)))
 
-.PHONY: table1 figure2 simaan figures-of-merit dop split-merge beyond-recall prefixes palindromes calibration
+.PHONY: table1 figure2 simaan figures-of-merit dop split-merge beyond-recall prefixes palindromes calibration natural-stories
 table1 figure2: $(VENV)/installed
 	$(call paper,goodman1996_table1)
 simaan: $(VENV)/installed
@@ -69,6 +71,8 @@ split-merge: $(VENV)/installed
 	$(call paper,split_merge)
 beyond-recall prefixes calibration: $(VENV)/installed
 	$(call paper,$(subst -,_,$@))
+natural-stories: $(VENV)/installed
+	$(call paper,natural_stories)
 palindromes: $(VENV)/installed
 	$(BIN)/python papers/pereira_schabes1992.py palindromes --jobs $(JOBS) $(OPTIONS) -o $(BUILD)/palindromes
 

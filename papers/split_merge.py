@@ -26,6 +26,20 @@ OBJECTIVES = (
 DERIVATIONS = 1000
 
 
+def trained(steps: Steps, train: Path, cycles: int, seed: int) -> Path:
+    """The grammar of so many cycles, which those of fewer go before."""
+    training, grammar = steps.path("training.txt"), steps.path(f"{cycles}/grammar.txt")
+    words: dict[str, object] = {"method": "split-merge", "terminals": "words", "seed": seed}
+
+    def one_more() -> None:
+        resume = cycles > 0 and Path(f"{training}.checkpoint").exists()
+        mbrparse("train", train, **words, cycles=cycles, resume=resume, jobs=steps.jobs, output=training)
+        shutil.copy(training, grammar)
+
+    steps.once([grammar], {"cycles": cycles, **words}, [train], one_more)
+    return grammar
+
+
 def most_probable(candidates: Path, sentences: int, fallbacks: Path) -> list[mp.Tree | None]:
     """The most probable candidate of each sentence, or its fall-back."""
     found: list[mp.Tree | None] = list(mp.read_parses(fallbacks))
@@ -79,19 +93,9 @@ def main(
     steps.mbrparse("binarize", corpus, **reading, output=trees)
     steps.mbrparse("split", trees, test_fraction=test_fraction, train_output=train, test_output=test)
     steps.mbrparse("debinarize", test, output=gold)
-    training = steps.path("training.txt")
     texts, figures = [], {}
-    words: dict[str, object] = {"method": "split-merge", "terminals": "words", "seed": seed}
     for cycle in range(cycles + 1):
-        grammar = steps.path(f"{cycle}/grammar.txt")
-
-        def one_more(cycle: int = cycle, grammar: Path = grammar) -> None:
-            resume = cycle > 0 and Path(f"{training}.checkpoint").exists()
-            more = {"cycles": cycle, "resume": resume, "jobs": steps.jobs, "output": training}
-            mbrparse("train", train, **words, **more)
-            shutil.copy(training, grammar)
-
-        steps.once([grammar], {"cycles": cycle, **words}, [train], one_more)
+        trained(steps, train, cycle, seed)
         found = mp.compare(
             read(gold), parses(steps, gold, cycle, names, prune), evalb="COLLINS.prm",
             resamples=resamples, seed=seed, log=lambda _: None,
