@@ -96,8 +96,8 @@ def rules_by_child(rules: Rules, left: bool) -> RulesByChild:
     child, other = (rules.left, rules.right) if left else (rules.right, rules.left)
     # Neighbouring rules have different parents where possible: their sums can overlap in time.
     order = np.lexsort((rules.parent, other, child))
-    parent, other = rules.parent[order].astype(np.uint32), other[order].astype(np.uint32)
-    return RulesByChild(starts(child[order], rules.n_symbols), parent, other, rules.prob[order])
+    columns = rules.parent[order].astype(np.uint32), other[order].astype(np.uint32), rules.prob[order]
+    return RulesByChild(starts(child[order], rules.n_symbols), *columns)
 
 
 def wide_symbols(rules: Rules) -> Ints:
