@@ -29,24 +29,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from mbrparse.charts import vector
 from mbrparse.charts.chart import TOO_LARGE
 from mbrparse.charts.dop.dop_forest import LANES, DopForest, DopTables, rows_of
 from mbrparse.charts.exhaustive.top_down import drawn_place
 from mbrparse.charts.kernel import kernel
 from mbrparse.charts.rule_tables import Floats, Ints
-from mbrparse.charts.vector import (
-    add,
-    gather,
-    largest_of,
-    load,
-    maximum,
-    multiply,
-    multiply_add,
-    repeated,
-    store,
-    total_of,
-    zeros,
-)
 from mbrparse.errors import ChartOverflowError
 
 if TYPE_CHECKING:
@@ -85,7 +73,7 @@ def dop_inside(tables: DopTables, forest: DopForest, values: DopValues, best: bo
     of_left, of_right, first_vector, next_vector = vectors.left, vectors.right, vectors.first, vectors.next
     vector_row, vector_size, vector_source = vectors.row, vectors.size, vectors.source
     first, children, cuts, ups, keeps = tables.first, tables.child, tables.cut, tables.up, tables.keep
-    zero = zeros(node_rows)
+    zero = vector.zeros(node_rows)
     for node in range(len(words)):
         begin, end, word = expansions[node], expansions[node + 1], words[node]
         exponent[node] = 0
@@ -106,47 +94,54 @@ def dop_inside(tables: DopTables, forest: DopForest, values: DopValues, best: bo
                 own, size = first[rule] // LANES, (first[rule + 1] - first[rule]) // LANES
                 for production in range(productions[expansion], productions[expansion + 1]):
                     factor = np.ldexp(1.0, exponent[lefts[production]] + exponent[rights[production]] - top)
-                    factors = repeated(node_rows, factor)
+                    factors = vector.repeated(node_rows, factor)
                     left, right = of_left[production], of_right[production]
                     for row in range(size):
-                        product = multiply(load(rows, row, left), load(rows, row, right))
-                        so_far = load(node_rows, row, own)
+                        product = vector.multiply(vector.load(rows, row, left), vector.load(rows, row, right))
+                        so_far = vector.load(node_rows, row, own)
                         if best:
-                            store(node_rows, row, own, maximum(so_far, multiply(factors, product)))
+                            vector.store(
+                                node_rows, row, own, vector.maximum(so_far, vector.multiply(factors, product))
+                            )
                         else:
-                            store(node_rows, row, own, multiply_add(factors, product, so_far))
+                            vector.store(node_rows, row, own, vector.multiply_add(factors, product, so_far))
                 for row in range(own, own + size):
-                    q = load(node_rows, row, 0)
-                    part = multiply(load(ups, row, 0), q)
-                    total = maximum(total, q) if best else add(total, q)
-                    mass = maximum(mass, part) if best else add(mass, part)
-                    store(node_rows, row, 0, multiply(load(keeps, row, 0), q))
-            whole = largest_of(total) if best else total_of(total)
+                    q = vector.load(node_rows, row, 0)
+                    part = vector.multiply(vector.load(ups, row, 0), q)
+                    total = vector.maximum(total, q) if best else vector.add(total, q)
+                    mass = vector.maximum(mass, part) if best else vector.add(mass, part)
+                    vector.store(node_rows, row, 0, vector.multiply(vector.load(keeps, row, 0), q))
+            whole = vector.largest_of(total) if best else vector.total_of(total)
             # Nothing where all that is below can neither end nor go on (of a treebank cut off at a depth).
             shift = int(np.ceil(np.log2(whole))) if whole > 0 else 0
             scale = np.ldexp(1.0, -shift)
             exponent[node] = top + shift
-            inside[node] = scale * (largest_of(mass) if best else total_of(mass))
-        scales, below = repeated(node_rows, scale), repeated(node_rows, inside[node])
-        vector = first_vector[node]
-        while vector >= 0:
-            at, source = vector_row[vector], vector_source[vector]
-            for row in range(vector_size[vector]):
-                x = multiply(scales, gather(node_values, children, LANES * (source + row)))
-                cut = load(cuts, row, source)
+            inside[node] = scale * (vector.largest_of(mass) if best else vector.total_of(mass))
+        scales, below = vector.repeated(node_rows, scale), vector.repeated(node_rows, inside[node])
+        one = first_vector[node]
+        while one >= 0:
+            at, source = vector_row[one], vector_source[one]
+            for row in range(vector_size[one]):
+                x = vector.multiply(scales, vector.gather(node_values, children, LANES * (source + row)))
+                cut = vector.load(cuts, row, source)
                 if best:
-                    store(rows, row, at, maximum(multiply(cut, below), x))
+                    vector.store(rows, row, at, vector.maximum(vector.multiply(cut, below), x))
                 else:
-                    store(rows, row, at, multiply_add(cut, below, x))
-            vector = next_vector[vector]
+                    vector.store(rows, row, at, vector.multiply_add(cut, below, x))
+            one = next_vector[one]
         # The next node finds zeros.
         for expansion in range(begin, end):
             rule = rules[expansion]
             own, size = first[rule] // LANES, (first[rule + 1] - first[rule]) // LANES
             for row in range(size):
                 if len(value):
-                    store(value, row, value_row[expansion], multiply(scales, load(node_rows, row, own)))
-                store(node_rows, row, own, zero)
+                    vector.store(
+                        value,
+                        row,
+                        value_row[expansion],
+                        vector.multiply(scales, vector.load(node_rows, row, own)),
+                    )
+                vector.store(node_rows, row, own, zero)
         if word >= 0:
             node_values[tables.first_word + word] = 0
 
@@ -165,52 +160,56 @@ def dop_outside(tables: DopTables, forest: DopForest, values: DopValues) -> None
     vector_row, vector_size, vector_source = vectors.row, vectors.size, vectors.source
     node_values, flat = node_rows.reshape(node_rows.size), adjoints.reshape(adjoints.size)
     first, children, cuts, ups, keeps = tables.first, tables.child, tables.cut, tables.up, tables.keep
-    zero = zeros(node_rows)
+    zero = vector.zeros(node_rows)
     for row in range(vectors.n_rows):
-        store(adjoints, row, 0, zero)
+        vector.store(adjoints, row, 0, zero)
     for node in range(len(group) - 1, -1, -1):
         begin, end = expansions[node], expansions[node + 1]
         # Places of other rules hold what nodes before left there, and are not read.
         for expansion in range(begin, end):
             rule = rules[expansion]
             for row in range(first[rule] // LANES, first[rule + 1] // LANES):
-                store(node_rows, row, 0, zero)
+                vector.store(node_rows, row, 0, zero)
         mass_of_node = inside[node] * outside[node]
-        vector = first_vector[node]
-        while vector >= 0:
-            at, source, size = vector_row[vector], vector_source[vector], vector_size[vector]
+        one = first_vector[node]
+        while one >= 0:
+            at, source, size = vector_row[one], vector_source[one], vector_size[one]
             cut = mass = zero
             for row in range(size):
-                adjoint = load(adjoints, row, at)
-                cut = multiply_add(adjoint, load(cuts, row, source), cut)
-                mass = multiply_add(adjoint, load(rows, row, at), mass)
-            outside[node] += total_of(cut)
-            mass_of_node += total_of(mass)
+                adjoint = vector.load(adjoints, row, at)
+                cut = vector.multiply_add(adjoint, vector.load(cuts, row, source), cut)
+                mass = vector.multiply_add(adjoint, vector.load(rows, row, at), mass)
+            outside[node] += vector.total_of(cut)
+            mass_of_node += vector.total_of(mass)
             place, below = np.uint64(LANES * at), np.uint64(LANES * source)
             for _ in range(size * LANES):
                 node_values[children[below]] += flat[place]
                 below += np.uint64(1)
                 place += np.uint64(1)
-            vector = next_vector[vector]
+            one = next_vector[one]
         posterior[node] = outside[node] if group[node] >= tables.n_labels else mass_of_node
-        of_label = repeated(node_rows, outside[node])
+        of_label = vector.repeated(node_rows, outside[node])
         for expansion in range(begin, end):
             rule = rules[expansion]
             own, size = first[rule] // LANES, (first[rule + 1] - first[rule]) // LANES
             for row in range(own, own + size):
-                kept = multiply(load(keeps, row, 0), load(node_rows, row, 0))
-                store(node_rows, row, 0, multiply_add(load(ups, row, 0), of_label, kept))
+                kept = vector.multiply(vector.load(keeps, row, 0), vector.load(node_rows, row, 0))
+                vector.store(node_rows, row, 0, vector.multiply_add(vector.load(ups, row, 0), of_label, kept))
             for production in range(productions[expansion], productions[expansion + 1]):
                 left, right = of_left[production], of_right[production]
                 left_node, right_node = lefts[production], rights[production]
                 factor = np.ldexp(1.0, exponent[left_node] + exponent[right_node] - exponent[node])
-                factors = repeated(node_rows, factor)
+                factors = vector.repeated(node_rows, factor)
                 for row in range(size):
-                    adjoint = multiply(factors, load(node_rows, row, own))
-                    to_left = multiply_add(adjoint, load(rows, row, right), load(adjoints, row, left))
-                    to_right = multiply_add(adjoint, load(rows, row, left), load(adjoints, row, right))
-                    store(adjoints, row, left, to_left)
-                    store(adjoints, row, right, to_right)
+                    adjoint = vector.multiply(factors, vector.load(node_rows, row, own))
+                    to_left = vector.multiply_add(
+                        adjoint, vector.load(rows, row, right), vector.load(adjoints, row, left)
+                    )
+                    to_right = vector.multiply_add(
+                        adjoint, vector.load(rows, row, left), vector.load(adjoints, row, right)
+                    )
+                    vector.store(adjoints, row, left, to_left)
+                    vector.store(adjoints, row, right, to_right)
 
 
 class Sums(NamedTuple):
