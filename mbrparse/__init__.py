@@ -35,9 +35,9 @@ if TYPE_CHECKING:
     from mbrparse.decode.parser.sentences import tokenize as tokenize
     from mbrparse.decode.parser.votes import combine as combine
     from mbrparse.decode.posteriors.given_posteriors import mix_posteriors as mix_posteriors
-    from mbrparse.decode.posteriors.posteriors_file import posteriors as posteriors
     from mbrparse.decode.posteriors.posteriors_file import read_posteriors as read_posteriors
-    from mbrparse.decode.posteriors.posteriors_file import span_marginals as span_marginals
+    from mbrparse.decode.posteriors.span_arrays import posteriors as posteriors
+    from mbrparse.decode.posteriors.span_arrays import span_marginals as span_marginals
     from mbrparse.decode.span_posteriors import Posteriors as Posteriors
     from mbrparse.decode.words.conditioned import entropy as entropy
     from mbrparse.decode.words.conditioned import sample as sample
@@ -82,7 +82,8 @@ _NAMES = {
     "decode.parser.votes": "combine",
     "decode.parser.reranking": "rerank",
     "decode.posteriors.given_posteriors": "mix_posteriors",
-    "decode.posteriors.posteriors_file": "posteriors read_posteriors span_marginals",
+    "decode.posteriors.posteriors_file": "read_posteriors",
+    "decode.posteriors.span_arrays": "posteriors span_marginals",
     "decode.span_posteriors": "Posteriors",
     "decode.words.conditioned": "entropy sample",
     "decode.words.surprisal": "masked_words next_words surprisal",

@@ -49,6 +49,9 @@ class Tensor:
     def __len__(self) -> int:
         return len(self._values)
 
+    def __getitem__(self, index: int) -> "Tensor":
+        return Tensor(self._values[index], self.dtype, self._steps)
+
     def __array__(self, *_: Any, **__: Any) -> Any:
         raise RuntimeError("Can't call numpy() on Tensor that requires grad.")
 

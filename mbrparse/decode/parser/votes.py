@@ -28,7 +28,7 @@ from mbrparse.decode import answers, objectives, span_posteriors
 from mbrparse.decode.candidates.candidate_trees import expected_scores, first_best, shares
 from mbrparse.decode.parser.parsing import Output, ParseWorker
 from mbrparse.decode.parser.sentences import GivenTree, Line
-from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors, checked_weights
+from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors, checked_weights, in_order
 from mbrparse.grammar.pcfg import FloatArray
 from mbrparse.treebank import binarize
 from mbrparse.treebank.brackets import EMPTY_PARSE, AnyTree, ReadTree, any_trees, read_tree, read_trees
@@ -121,15 +121,10 @@ class Votes:
         labels = sorted({item[2] for _, item, _ in rows})
         ids = {label: number for number, label in enumerate(labels)}
         listed = [(place, *item[:2], ids[item[2]], *item[3:]) for place, item, _ in rows]
-        sentence, starts, ends, label_ids, phrase, rank = np.array(listed, np.int64).reshape(-1, 6).T
-        return GivenPosteriors.of_columns(
-            sentence,
-            starts.astype(np.int32),
-            ends.astype(np.int32),
-            label_ids.astype(np.int32),
-            phrase.astype(np.bool_),
-            np.array([g for *_, g in rows]),
-            rank,
+        *keys, phrase, rank = np.array(listed, np.int64).reshape(-1, 6).T
+        columns = *keys, phrase.astype(np.bool_), np.array([g for *_, g in rows])
+        return GivenPosteriors.of_blocks(
+            [in_order(columns, rank)],
             source=self._sentences[0][0].source,
             lengths=np.array(lengths, np.int64),
             labels=tuple(labels),

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any, ClassVar, Literal
+from itertools import pairwise
+from typing import Any, ClassVar, Literal, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +15,7 @@ import numpy.typing as npt
 from mbrparse import arguments, errors
 from mbrparse.charts.spans import SpanEntries, begins
 from mbrparse.decode.span_posteriors import Chains, LabelOrder
-from mbrparse.grammar.pcfg import FloatArray, IntArray
+from mbrparse.grammar.pcfg import FloatArray
 from mbrparse.log import warn
 from mbrparse.treebank.labels import is_continuation_label
 
@@ -22,6 +23,10 @@ from mbrparse.treebank.labels import is_continuation_label
 ROUNDING = 1e-3
 # More one-word constituents a word than any treebank has.
 _MOST = 0.7
+#: Entries that are looked at together: what is computed of them takes some megabytes.
+TOGETHER = 1 << 16
+#: Columns of entries: sentence, start, end, label id, phrase, and g.
+Columns = Sequence[npt.NDArray[Any]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,9 +42,9 @@ class GivenPosteriors:
 
     lengths          int64 [sentences]
     first            int64 [sentences + 1]
-    starts, ends     int32 [entries], and label_ids
+    starts, ends     int16 or int32 [entries], and label_ids
     phrase           bool [entries]: no tag
-    g                float64 [entries]
+    g                float32 or float64 [entries]
     """
 
     kind: ClassVar[Literal["posteriors"]] = "posteriors"
@@ -48,11 +53,11 @@ class GivenPosteriors:
     lengths: npt.NDArray[np.int64]
     labels: tuple[str, ...]
     first: npt.NDArray[np.int64]
-    starts: IntArray
-    ends: IntArray
-    label_ids: IntArray
+    starts: npt.NDArray[Any]
+    ends: npt.NDArray[Any]
+    label_ids: npt.NDArray[Any]
     phrase: npt.NDArray[np.bool_]
-    g: FloatArray
+    g: npt.NDArray[Any]
     tie: float
     ignored: tuple[str, ...] = ()
     consistent: FloatArray | None = None
@@ -61,42 +66,62 @@ class GivenPosteriors:
     chains: Sequence[Chains] = ()
 
     @classmethod
-    def of_columns(
+    def of_blocks(
         cls,
-        sentence: npt.NDArray[np.int64],
-        starts: IntArray,
-        ends: IntArray,
-        label_ids: IntArray,
-        phrase: npt.NDArray[np.bool_],
-        g: FloatArray,
-        rank: npt.NDArray[np.int64],
+        blocks: Iterable[Columns],
         *,
         lengths: npt.NDArray[np.int64],
+        labels: tuple[str, ...],
         **known: Any,
     ) -> GivenPosteriors:
-        """Of entries in any order, those of zero left out; equal ones of one rank are added up.
+        """Of the columns of ``in_order``, all entries of a sentence in one block, sentences in their order.
 
-        ``rank`` counts what lists a label over a span again (``ranks``). Sums above one are parted.
+        Columns are as narrow as lengths, labels and g allow: models list millions of entries.
         """
-        keys = sentence, starts, ends, label_ids, phrase, rank
-        order = np.lexsort(keys[::-1])
-        order, g = added_up(order[g[order] > 0], keys, g)
-        rows, g = parted(g)
-        order = order[rows]
-        first = np.searchsorted(sentence[order], np.arange(len(lengths) + 1))
-        columns = starts[order], ends[order], label_ids[order], phrase[order]
-        return cls(known.pop("source"), lengths, known.pop("labels"), first, *columns, g, **known)
+        place, label = (
+            np.int16 if most < 1 << 15 else np.int32 for most in (lengths.max(initial=0), len(labels))
+        )
+        columns = [np.zeros(0, kind) for kind in (place, place, label, np.bool_, np.float32)]
+        counts = np.zeros(len(lengths) + 1, np.int64)
+        for sentence, *block in blocks:
+            counts[1:] += np.bincount(sentence, minlength=len(lengths))
+            columns[-1] = columns[-1].astype(np.result_type(columns[-1], block[-1]), copy=False)
+            for column, values in zip(columns, block, strict=True):
+                size = len(column)
+                column.resize(size + len(values), refcheck=False)  # in place, where there is room
+                column[size:] = values
+        starts, ends, label_ids, phrase, g = cast("tuple[Any, ...]", columns)
+        first = np.cumsum(counts)
+        return cls(
+            lengths=lengths,
+            labels=labels,
+            first=first,
+            starts=starts,
+            ends=ends,
+            label_ids=label_ids,
+            phrase=phrase,
+            g=g,
+            **known,
+        )
 
     @property
     def sentence(self) -> npt.NDArray[np.int64]:
         """The sentence of each entry."""
         return np.repeat(np.arange(len(self.lengths)), np.diff(self.first))
 
+    def columns(self, begin: int, end: int) -> Columns:
+        """The columns of the sentences of a range."""
+        rows = slice(int(self.first[begin]), int(self.first[end]))
+        sentence = np.repeat(np.arange(begin, end), np.diff(self.first[begin : end + 1]))
+        return sentence, *(
+            column[rows] for column in (self.starts, self.ends, self.label_ids, self.phrase, self.g)
+        )
+
     def over_words(self) -> float:
         """The expected number of constituents over one word."""
         whole = np.array([not is_continuation_label(label) for label in self.labels], np.bool_)
-        single = self.phrase & (self.ends - self.starts == 1) & whole[self.label_ids]
-        return float(self.g[single].sum())
+        single = np.flatnonzero(self.phrase & (self.ends - self.starts == 1))
+        return float(self.g[single[whole[self.label_ids[single]]]].sum(dtype=np.float64))
 
     def seems_tagged(self) -> bool:
         """Whether tags were taken for constituents: most words seem to be constituents by themselves."""
@@ -104,17 +129,18 @@ class GivenPosteriors:
 
     def repeated(self) -> npt.NDArray[np.int64]:
         """The entries that list a label over a span again."""
-        return np.flatnonzero(~begins(*self.keys))
-
-    @property
-    def keys(self) -> tuple[npt.NDArray[Any], ...]:
-        """What entries that list a label over a span again share."""
-        return self.sentence, self.starts, self.ends, self.label_ids, self.phrase
+        found = [np.zeros(0, np.int64)]
+        for begin, end in windows(self.first):
+            found.append(np.flatnonzero(~begins(*self.columns(begin, end)[:-1])) + self.first[begin])
+        return np.concatenate(found)
 
     def phrase_labels(self) -> list[str]:
         """The labels of constituents over two words or more, in text order."""
-        wide = self.phrase & (self.ends - self.starts > 1)
-        return [self.labels[label] for label in np.unique(self.label_ids[wide])]
+        there = np.zeros(len(self.labels), np.bool_)
+        for begin, end in windows(self.first):
+            _, starts, ends, label_ids, phrase, _ = self.columns(begin, end)
+            there[label_ids[phrase & (ends - starts > 1)]] = True
+        return [self.labels[label] for label in np.flatnonzero(there)]
 
     def consistent_spans(self, sentence: int) -> FloatArray | None:
         """Of one sentence, by cell, the probabilities that no constituent crosses a span, if known."""
@@ -127,16 +153,50 @@ class GivenPosteriors:
     def entries(self, sentence: int) -> SpanEntries:
         """Those of one sentence, in the order of start, end, label id."""
         rows = slice(int(self.first[sentence]), int(self.first[sentence + 1]))
-        lexical = np.where(self.phrase[rows], 0.0, self.g[rows])
-        return SpanEntries(self.starts[rows], self.ends[rows], self.label_ids[rows], self.g[rows], lexical)
+        starts, ends, label_ids = (
+            column[rows].astype(np.int32) for column in (self.starts, self.ends, self.label_ids)
+        )
+        g = self.g[rows].astype(np.float64)
+        return SpanEntries(starts, ends, label_ids, g, np.where(self.phrase[rows], 0.0, g))
 
     def usual_root(self) -> str | None:
         """The most probable label of roots, in place of a grammar's start symbol; None without roots."""
-        lengths = np.repeat(self.lengths, np.diff(self.first))
-        whole = (self.starts == 0) & (self.ends == lengths) & self.phrase
-        if not whole.any():
+        rows = np.flatnonzero((self.starts == 0) & self.phrase)
+        rows = rows[self.ends[rows] == self.lengths[self.first.searchsorted(rows, "right") - 1]]
+        if not len(rows):
             return None
-        return self.labels[int(np.bincount(self.label_ids[whole], self.g[whole]).argmax())]
+        return self.labels[int(np.bincount(self.label_ids[rows], self.g[rows]).argmax())]
+
+
+def windows(first: npt.NDArray[np.int64]) -> Iterator[tuple[int, int]]:
+    """Ranges of sentences whose entries are looked at together; those of sentence s begin at first[s].
+
+    >>> list(windows(np.array([0, 5, 5, 1 << 16, 1 << 17])))
+    [(0, 3), (3, 4)]
+    """
+    cuts = first.searchsorted(np.arange(0, first[-1], TOGETHER))
+    return pairwise(np.unique([0, *cuts, len(first) - 1]).tolist())
+
+
+def packed(keys: Columns) -> npt.NDArray[np.int64]:
+    """A number for each row of arrays of numbers from 0 on; rows and numbers are in the same order.
+
+    >>> packed([np.array([1, 0, 1]), np.array([0, 5, 1])]).tolist()
+    [6, 5, 7]
+    """
+    sizes = [int(key.max(initial=0)) + 1 for key in keys]
+    if math.prod(sizes) > np.iinfo(np.int64).max:
+        return np.unique(np.stack(keys), axis=1, return_inverse=True)[1].ravel()
+    found = np.zeros(len(keys[0]), np.int64)
+    for key, size in zip(keys, sizes, strict=True):
+        found *= size
+        found += key
+    return found
+
+
+def ascends(numbers: npt.NDArray[Any]) -> bool:
+    """Whether each number is larger than the one before."""
+    return bool((numbers[1:] > numbers[:-1]).all())
 
 
 def ranks(keys: Sequence[npt.NDArray[Any]], g: FloatArray) -> npt.NDArray[np.int64]:
@@ -145,19 +205,38 @@ def ranks(keys: Sequence[npt.NDArray[Any]], g: FloatArray) -> npt.NDArray[np.int
     >>> ranks([np.array([7, 3, 7])], np.array([0.25, 1.0, 0.75])).tolist()
     [1, 0, 0]
     """
-    order, places = np.lexsort((-g, *keys[::-1])), np.arange(len(g))
-    first = np.where(begins(*(key[order] for key in keys)), places, 0)
+    key = packed(keys)
+    if ascends(key):
+        return np.zeros(len(g), np.int64)
+    order, places = np.lexsort((-g, key)), np.arange(len(g))
+    first = np.where(begins(key[order]), places, 0)
     rank = np.empty_like(places)
     rank[order] = places - np.maximum.accumulate(first)
     return rank
 
 
+def in_order(columns: Columns, rank: npt.NDArray[np.int64] | None = None) -> Columns:
+    """Columns of entries in the order of sentence, start, end, label id; those of zero are left out.
+
+    Equal ones of one ``rank`` are added up, which counts what lists a label over a span again (``ranks``).
+    Sums above one are parted.
+    """
+    *keys, g = columns
+    key = packed(keys if rank is None else [*keys, rank])
+    if ascends(key) and (g > 0).all():
+        return columns
+    order = np.argsort(key, kind="stable")
+    order, g = added_up(order[g[order] > 0], key, g.astype(np.float64))
+    rows, g = parted(g)
+    return *(column[order[rows]] for column in keys), g
+
+
 def added_up(
-    order: npt.NDArray[np.int64], keys: Sequence[npt.NDArray[Any]], g: FloatArray
+    order: npt.NDArray[np.int64], key: npt.NDArray[Any], g: FloatArray
 ) -> tuple[npt.NDArray[np.int64], FloatArray]:
-    """The first of equal entries, in this order, and the sums of their posteriors."""
+    """The first of entries of equal keys, in this order, and the sums of their posteriors."""
     ordered = g[order]
-    new = begins(*(key[order] for key in keys))
+    new = begins(key[order])
     if new.all():
         return order, ordered
     return order[new], np.add.reduceat(ordered, np.flatnonzero(new))
@@ -244,17 +323,21 @@ def mixed(models: Sequence[GivenPosteriors], share: FloatArray) -> GivenPosterio
     by_sentence = np.where(total > 0, by_sentence / np.where(total > 0, total, 1), share[:, None])
     labels = tuple(sorted(set().union(*(model.labels for model in models))))
     place = {label: position for position, label in enumerate(labels)}
-    parts = [
-        (
-            *(model.sentence, model.starts, model.ends),
-            np.array([place[label] for label in model.labels], np.int32)[model.label_ids],
-            *(model.phrase, model.g * row[model.sentence], ranks(model.keys, model.g)),
-        )
-        for model, row in zip(models, by_sentence, strict=True)
-    ]
+    ids = [np.array([place[label] for label in model.labels], np.int32) for model in models]
+
+    def blocks() -> Iterator[Columns]:
+        for begin, end in windows(np.sum([model.first for model in models], axis=0)):
+            parts, rank = list[Columns](), list[npt.NDArray[np.int64]]()
+            for model, own, row in zip(models, ids, by_sentence, strict=True):
+                *keys, g = model.columns(begin, end)
+                rank.append(ranks(keys, g))
+                keys[3] = own[keys[3]]
+                parts.append((*keys, g * row[keys[0]]))
+            yield in_order([*map(np.concatenate, zip(*parts, strict=True))], np.concatenate(rank))
+
     orders = [model.order for model in models if model.order is not None]
-    return GivenPosteriors.of_columns(
-        *map(np.concatenate, zip(*parts, strict=True)),
+    return GivenPosteriors.of_blocks(
+        blocks(),
         lengths=models[0].lengths,
         source=" + ".join(model.source for model in models),
         labels=labels,

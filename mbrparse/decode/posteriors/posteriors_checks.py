@@ -6,7 +6,7 @@ Messages count sentences from 1, like lines, and name the entry's index in the a
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations
 from typing import Any, NamedTuple, NoReturn
@@ -16,7 +16,8 @@ import numpy.typing as npt
 
 from mbrparse.charts.exhaustive.factory import TIE
 from mbrparse.charts.spans import begins
-from mbrparse.decode.posteriors.given_posteriors import ROUNDING, GivenPosteriors, added_up, ranks
+from mbrparse.decode.posteriors import given_posteriors
+from mbrparse.decode.posteriors.given_posteriors import ROUNDING, Columns, GivenPosteriors
 from mbrparse.decode.span_posteriors import LabelOrder
 from mbrparse.errors import LabelError, OptionsError, PosteriorsError
 from mbrparse.grammar.pcfg import FloatArray
@@ -41,21 +42,21 @@ def refuse(source: str, message: str, remedy: str) -> NoReturn:
 
 
 class RawPosteriors(NamedTuple):
-    """The arrays of a file; ``lengths`` by sentence, ``labels`` by label, the others by entry."""
+    """Entries of some sentences, all of these; ``lengths`` of all sentences, ``labels`` of all.
+
+    ``number`` is where in the file an entry stands, ``whole`` whether it has no others.
+    """
 
     lengths: npt.NDArray[Any]
-    labels: npt.NDArray[Any]
+    labels: Sequence[str]
     sentence: npt.NDArray[Any]
     start: npt.NDArray[Any]
     end: npt.NDArray[Any]
     label: npt.NDArray[Any]
     g: npt.NDArray[Any]
-    tag: npt.NDArray[np.bool_] | None = None
-
-    @property
-    def phrase(self) -> npt.NDArray[np.bool_]:
-        """Which entries are constituents: where no array says, all are."""
-        return np.ones(len(self.g), np.bool_) if self.tag is None else ~self.tag
+    phrase: npt.NDArray[np.bool_]
+    number: npt.NDArray[np.int64]
+    whole: bool = True
 
     @property
     def keys(self) -> tuple[npt.NDArray[Any], ...]:
@@ -72,85 +73,135 @@ class RawPosteriors(NamedTuple):
 
 
 #: The arrays that have an element for each entry.
-ENTRIES = RawPosteriors._fields[2:]
+ENTRIES = "sentence", "start", "end", "label", "g", "tag"
 
 
-def checked_posteriors(
-    arrays: dict[str, npt.NDArray[Any]], source: str, marks: LabelMarks | str | None, ignored: Any = ()
-) -> GivenPosteriors:
-    """The posteriors of the arrays of a file; warns of ``doubts``.
+def known_marks(marks: LabelMarks | str | None) -> LabelMarks | None:
+    """The marks of a style's name; raises OptionsError for a name that none has."""
+    if isinstance(marks, str) and marks not in codec.STYLES:
+        raise OptionsError(f"marks is {marks!r}: give a LabelMarks or one of {', '.join(codec.STYLES)}")
+    return codec.STYLES[marks] if isinstance(marks, str) else marks
 
-    Raises PosteriorsError for values that are none.
+
+def translated(names: Sequence[str], marks: LabelMarks | None) -> tuple[list[str], npt.NDArray[np.int64]]:
+    """Texts of labels in their order, and the place among them of each name, as a tag's and a phrase's.
+
+    Over one word stand tags, which another program writes as they are.
     """
-    if isinstance(marks, str):
-        if marks not in codec.STYLES:
-            raise OptionsError(f"marks is {marks!r}: give a LabelMarks or one of {', '.join(codec.STYLES)}")
-        marks = codec.STYLES[marks]
-    consistent, chains = arrays.pop("consistent", None), arrays.pop("chains", np.zeros(0, np.str_))
-    listed = {name: tuple(arrays.pop(name).ravel().tolist()) for name in codec.MARKS if name in arrays}
-    if listed:
-        own = LabelMarks(next(iter(listed.pop("joiner", ())), None), **listed)
-        marks = (marks or codec.PLAIN).over(own)
-    if marks is not None and marks.null:
-        nulls = np.flatnonzero(np.isin(arrays["labels"], marks.null))
-        kept = ~np.isin(arrays["label"], nulls) | arrays.get("tag", np.False_)
-        arrays |= {name: arrays[name][kept] for name in ENTRIES if name in arrays}
-    raw = RawPosteriors(**arrays)
-    _check_entries(raw, source)
-    if consistent is not None:
-        _check_consistent(consistent, raw.lengths, source)
-        consistent = consistent.astype(np.float64)
-    used, ids = np.unique(raw.label.astype(np.int64), return_inverse=True)
-    names = [str(raw.labels[label]) for label in used]
-    _check_labels(names, raw, ids, marks, source)
-    _check_single(raw, source)
-    # Over one word stand tags, which another program writes as they are.
     shown = [names, names]
     if marks is not None:
         shown = [list(map(codec.escape, names)), list(map(marks.translate, names))]
     texts, place = np.unique(np.array(shown, np.str_), return_inverse=True)
-    there, label_ids = np.unique(place.reshape(2, -1)[raw.phrase.astype(np.int64), ids], return_inverse=True)
-    given = GivenPosteriors.of_columns(
-        raw.sentence.astype(np.int64),
-        *(raw.start.astype(np.int32), raw.end.astype(np.int32), label_ids.astype(np.int32), raw.phrase),
-        raw.g.astype(np.float64),
-        ranks(raw.keys, raw.g),
-        lengths=raw.lengths.astype(np.int64),
+    return texts.tolist(), place.reshape(2, -1)
+
+
+def file_blocks(arrays: dict[str, npt.NDArray[Any]]) -> Iterator[RawPosteriors]:
+    """The entries of the arrays of a file, sentence by sentence, some of them at a time."""
+    sentence, tag = arrays["sentence"], arrays.get("tag")
+    ordered = bool((sentence[1:] >= sentence[:-1]).all())
+    order = None if ordered else np.argsort(sentence, kind="stable")
+    sentence = sentence if order is None else sentence[order]
+    first = np.append(np.flatnonzero(begins(sentence)), len(sentence))
+    for cut in given_posteriors.windows(first):
+        begin, end = first[list(cut)].tolist()
+        number = np.arange(begin, end) if order is None else order[begin:end]
+        rows = slice(begin, end) if order is None else number
+        at, start, stop, label = (arrays[name][rows].astype(np.int64) for name in ENTRIES[:4])
+        phrase = np.ones(end - begin, np.bool_) if tag is None else ~tag[rows]
+        whole, labels = end - begin == len(sentence), arrays["labels"].tolist()
+        g = arrays["g"][rows]
+        yield RawPosteriors(arrays["lengths"], labels, at, start, stop, label, g, phrase, number, whole)
+
+
+def checked_posteriors(
+    blocks: Iterable[RawPosteriors],
+    source: str,
+    marks: LabelMarks | None,
+    lengths: npt.NDArray[Any],
+    names: Sequence[str],
+    *,
+    consistent: npt.NDArray[Any] | None = None,
+    chains: Sequence[str] = (),
+    **known: Any,
+) -> GivenPosteriors:
+    """The posteriors of entries, which are in the order of sentences; warns of ``doubts``.
+
+    Raises PosteriorsError for values that are none.
+    """
+    if not len(lengths):
+        refuse(source, "there are no sentences: lengths is empty", "it has one number a sentence")
+    wrong = np.flatnonzero((lengths < 0) | (lengths > _LONGEST))
+    if len(wrong):
+        says = f"sentence {wrong[0] + 1}: its length is {lengths[wrong[0]]}"
+        refuse(source, says, "lengths are numbers of words")
+    if consistent is not None:
+        _check_consistent(consistent, lengths, source)
+        consistent = consistent.astype(np.float64)
+    texts, place = translated(names, marks)
+    nulls = np.flatnonzero(np.isin(names, () if marks is None else marks.null))
+    seen = np.zeros((2, len(names)), np.bool_)  # as a tag's label, and as a phrase's
+    sizes = set[int]()  # of numbers
+
+    def checked() -> Iterator[Columns]:
+        for block in blocks:
+            raw = block
+            if len(nulls):
+                kept = ~(np.isin(raw.label, nulls) & raw.phrase)
+                raw = raw._replace(**{name: getattr(raw, name)[kept] for name in raw._fields[2:9]})
+            _check_entries(raw, source)
+            sizes.add(raw.g.dtype.itemsize)
+            used = raw.label + raw.phrase * np.int64(len(names))
+            now = np.bincount(used, minlength=seen.size).reshape(seen.shape) > 0
+            if (now & ~seen).any():
+                _check_labels(raw, now, seen, marks, source)
+            seen[now] = True
+            columns = raw.sentence, raw.start, raw.end, place.ravel()[used], raw.phrase, raw.g
+            rank = None
+            if not given_posteriors.ascends(given_posteriors.packed(columns[:-1])):
+                _check_single(raw, source)
+                rank = given_posteriors.ranks(raw.keys, raw.g)
+            yield given_posteriors.in_order(columns, rank)
+
+    given = GivenPosteriors.of_blocks(
+        checked(),
+        lengths=lengths.astype(np.int64),
+        labels=tuple(texts),
         source=source,
-        labels=tuple(texts[there].tolist()),
-        tie=TIE if raw.g.dtype.itemsize == 8 else _SINGLE_TIE,
-        ignored=ignored,
+        tie=TIE,
         consistent=consistent,
-        tells_tags=raw.tag is not None,
+        **known,
     )
-    translated = [marks.translate(one) if marks else one for one in chains.tolist()]
-    given = replace(given, order=_order(given, translated))
-    for line in doubts(given):
+    there = np.unique(place[seen])
+    place_there, label_ids = there.searchsorted(np.arange(len(texts))), given.label_ids
+    for begin in range(0, len(label_ids), given_posteriors.TOGETHER):
+        rows = slice(begin, begin + given_posteriors.TOGETHER)
+        label_ids[rows] = place_there[label_ids[rows]]
+    tie = TIE if sizes == {8} else _SINGLE_TIE
+    given = replace(given, labels=tuple(texts[label] for label in there), tie=tie)
+    phrases = _Spans.of(given, phrase=True)
+    chains = [marks.translate(one) if marks else one for one in chains]
+    given = replace(given, order=_order(given, phrases, chains))
+    for line in doubts(given, phrases):
         warn(f"{source}: {line}")
     return given
 
 
 def _check_entries(raw: RawPosteriors, source: str) -> None:
-    """Check lengths, spans, label ids and posteriors; raises PosteriorsError for the first wrong one."""
+    """Check spans, label ids and posteriors; raises PosteriorsError for the first wrong one."""
 
     def check(wrong: npt.NDArray[np.bool_], says: Callable[[int], str], remedy: str) -> None:
         where = np.flatnonzero(wrong)
         if len(where):
-            others = f" (and {len(where) - 1} more like it)" if len(where) > 1 else ""
+            least = "" if raw.whole else "at least "
+            others = f" (and {least}{len(where) - 1} more like it)" if len(where) > 1 else ""
             refuse(source, says(int(where[0])) + others, remedy)
 
-    if not len(raw.lengths):
-        refuse(source, "there are no sentences: lengths is empty", "it has one number a sentence")
     count, labels, most = len(raw.lengths), len(raw.labels), 1 + TOLERANCE.get(raw.g.dtype.itemsize, 0.0)
-    check(
-        (raw.lengths < 0) | (raw.lengths > _LONGEST),
-        lambda index: f"sentence {index + 1}: its length is {raw.lengths[index]}",
-        "lengths are numbers of words",
-    )
     check(
         (raw.sentence < 0) | (raw.sentence >= count),
         lambda entry: (
-            f"sentence[{entry}] is {raw.sentence[entry]}, where lengths has sentences 0 to {count - 1}"
+            f"sentence[{raw.number[entry]}] is {raw.sentence[entry]}, "
+            f"where lengths has sentences 0 to {count - 1}"
         ),
         "an entry's sentence is a position in lengths, from 0",
     )
@@ -171,12 +222,11 @@ def _check_entries(raw: RawPosteriors, source: str) -> None:
         "spans are half-open: end is the position after the last word, start the first word's, from 0 (in "
         "Python see ends='inclusive'); words added for the model, a first and a last one, do not count",
     )
-    if raw.tag is not None:
-        check(
-            raw.tag & (raw.end - raw.start > 1),
-            lambda entry: f"{raw.labelled_place(entry)} is called a tag over more than one word",
-            "in the array 'tag' only entries over one word are true",
-        )
+    check(
+        ~raw.phrase & (raw.end - raw.start > 1),
+        lambda entry: f"{raw.labelled_place(entry)} is called a tag over more than one word",
+        "in the array 'tag' only entries over one word are true",
+    )
 
 
 def _check_consistent(consistent: npt.NDArray[Any], lengths: npt.NDArray[Any], source: str) -> None:
@@ -198,37 +248,41 @@ def _check_consistent(consistent: npt.NDArray[Any], lengths: npt.NDArray[Any], s
 
 def _check_single(raw: RawPosteriors, source: str) -> None:
     """Check that what is listed twice is there more than once."""
-    order = np.lexsort(raw.keys[::-1])
-    new = begins(*(values[order] for values in raw.keys))
+    key = given_posteriors.packed(raw.keys)
+    order = np.argsort(key, kind="stable")
+    new = begins(key[order])
     if new.all():
         return
     total = np.add.reduceat(raw.g[order], np.flatnonzero(new))[np.cumsum(new) - 1]
     where = np.flatnonzero(~new & ((total <= 1 + TOLERANCE[4]) | ~raw.phrase[order]))
     if len(where):
         entry, again = int(order[where[0] - 1]), int(order[where[0]])
-        twice = f"{raw.labelled_place(entry)} is listed twice, as entries {entry} and {again}"
+        listed = f"entries {raw.number[entry]} and {raw.number[again]}"
+        twice = f"{raw.labelled_place(entry)} is listed twice, as {listed}"
         refuse(source, twice, "add the posteriors of what is the same up to its label up, and list the sum")
 
 
 def _check_labels(
-    names: Sequence[str],
     raw: RawPosteriors,
-    ids: npt.NDArray[np.int64],
+    now: npt.NDArray[np.bool_],
+    before: npt.NDArray[np.bool_],
     marks: LabelMarks | None,
     source: str,
 ) -> None:
-    """Check the labels that entries have; ``ids`` says which of ``names`` each entry has.
+    """Check the labels that entries have ``now`` and had ``before``, as tags' and as phrases'.
 
     Over one word stand tags, which are whatever can be written; over more words stand the projected
     labels of binarized trees, or with ``marks`` another program's. A label that no entry has may be anything.
     """
-    counted, wide = Counter(names), set(ids[raw.phrase].tolist())
-    for position, name in enumerate(names):
-        trouble = _trouble(name, position in wide, marks)
+    used = np.flatnonzero((now | before).any(0)).tolist()
+    counted = Counter(raw.labels[label] for label in used)
+    for label in used:
+        name = raw.labels[label]
+        trouble = _trouble(name, bool(now[1, label]), marks)
         if counted[name] > 1:
             trouble = "stands in labels twice", "give each label one position"
-        if trouble is not None:
-            first = raw.place(int(np.flatnonzero(ids == position)[0]))
+        if trouble is not None and now[:, label].any():
+            first = raw.place(int(np.flatnonzero(raw.label == label)[0]))
             refuse(source, f"label {name!r} {trouble[0]} (first at {first})", trouble[1])
 
 
@@ -265,14 +319,13 @@ def _trouble(name: str, wide: bool, marks: LabelMarks | None) -> tuple[str, str]
     return None
 
 
-def _order(given: GivenPosteriors, chains: Sequence[str]) -> LabelOrder | None:
+def _order(given: GivenPosteriors, spans: _Spans, chains: Sequence[str]) -> LabelOrder | None:
     """That of labels over one span, where there are chains: listed ones, or sums of g above one."""
-    phrase, g = given.phrase, given.g[given.phrase]
-    starts, ends, labels = given.starts[phrase], given.ends[phrase], given.label_ids[phrase]
-    sentence = given.sentence[phrase]
-    _, sums = added_up(np.arange(len(g)), (sentence, starts, ends), g)
-    if not chains and sums.max(initial=0.0) <= 1 + TOLERANCE[4]:
+    if not chains and spans.total.max(initial=0.0) <= 1 + TOLERANCE[4]:
         return None
+    phrase = given.phrase
+    starts, ends, labels = given.starts[phrase], given.ends[phrase], given.label_ids[phrase]
+    sentence, g = given.sentence[phrase], given.g[phrase]
     share = (ends - starts) / given.lengths[sentence]
     mass, wide = (np.bincount(labels, of, len(given.labels)) for of in (g, g * share))
     width = np.divide(wide, mass, out=np.zeros(len(mass)), where=mass > 0)
@@ -297,15 +350,25 @@ class _Spans(NamedTuple):
     largest: FloatArray
 
     @classmethod
-    def of(cls, given: GivenPosteriors, chosen: npt.NDArray[np.bool_]) -> _Spans:
-        """Of some entries."""
-        keys, g = np.stack([given.sentence, given.starts, given.ends])[:, chosen], given.g[chosen]
-        first = np.flatnonzero(begins(*keys))
-        sums = [np.add.reduceat(g, first), np.maximum.reduceat(g, first)] if len(g) else [g, g]
-        return cls(*keys[:, first], *sums)
+    def of(cls, given: GivenPosteriors, *, phrase: bool) -> _Spans:
+        """Of phrases or of tags."""
+        parts = []
+        for begin, end in given_posteriors.windows(given.first):
+            *keys, _, phrases, g = given.columns(begin, end)
+            chosen = phrases == phrase
+            if not chosen.all():
+                *keys, g = (column[chosen] for column in (*keys, g))
+            first = np.flatnonzero(begins(*keys))
+            sums = (
+                [np.add.reduceat(g, first, dtype=np.float64), np.maximum.reduceat(g, first)]
+                if len(g)
+                else [g, g]
+            )
+            parts.append([*(key[first].astype(np.int64) for key in keys), *sums])
+        return cls(*map(np.concatenate, zip(*parts, strict=True)))
 
 
-def doubts(given: GivenPosteriors) -> Iterator[str]:
+def doubts(given: GivenPosteriors, phrases: _Spans) -> Iterator[str]:
     """Yield what is ignored, and what posteriors may be that are not what they are taken for."""
     if given.ignored:
         yield f"ignored the arrays {', '.join(map(repr, given.ignored))}"
@@ -328,18 +391,18 @@ def doubts(given: GivenPosteriors) -> Iterator[str]:
         place = f"{given.labels[given.label_ids[row]]} over ({given.starts[row]}, {given.ends[row]})"
         first = f"sentence {given.sentence[row] + 1}, {place}"
         yield f"{len(rows)} labels are listed twice for a span: first {first}"
-    for line in _impossible(given):
+    for line in _impossible(given, phrases):
         yield f"{line}: no marginals of trees (docs/posteriors.md)"
 
 
-def _impossible(given: GivenPosteriors) -> Iterator[str]:
+def _impossible(given: GivenPosteriors, phrases: _Spans) -> Iterator[str]:
     """Yield a line for each condition that is broken: the first sentence, and how many others break it.
 
     A span is in a tree at least as often as its most probable label, and where labels exclude each other, as
     joined chains and tags do, as often as all of them together. Where labels stand above themselves,
     posteriors are expected numbers, and say less.
     """
-    phrases, tags = _Spans.of(given, given.phrase), _Spans.of(given, ~given.phrase)
+    tags = _Spans.of(given, phrase=False)
     joined = next((label for label in given.phrase_labels() if JOIN in label), None)
     single = f"where chains are joined, as in {joined}, a span has one label"
     for spans, says in ((tags, "a word has one tag"), *([(phrases, single)] if joined else [])):
