@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import Enum
-from typing import Literal, get_args
+from typing import Literal
 
 from mbrparse.arguments import MOST_COUNT, checked
 from mbrparse.errors import ObjectiveError
@@ -129,10 +129,6 @@ class Objective:
         if self.space is not Space.GRAMMAR and weights.get(Item.LABELLED_SPAN, 0.0) < 0:
             raise ObjectiveError(
                 f"{self.name}: a negative weight would give each span its least probable label"
-            )
-        if self.f_score not in (None, *get_args(FScore)):
-            raise ObjectiveError(
-                f"{self.name}: F is one of {', '.join(get_args(FScore))}, not {self.f_score!r}"
             )
         if self.f_score and (self.space is not Space.NARY or self.node_constant):
             raise ObjectiveError(f"{self.name}: F is maximized over n-ary trees, without a constant")

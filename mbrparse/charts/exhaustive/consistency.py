@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from mbrparse.charts.exhaustive.top_down import ForestSource, TopDownForest, top_down_forest
+from mbrparse.charts.exhaustive.top_down import TopDownForest, top_down_forest
 from mbrparse.charts.kernel import kernel
 from mbrparse.charts.rule_tables import Closure, Ints, unary_closure
 from mbrparse.charts.spans import cell_of
@@ -38,7 +38,7 @@ from mbrparse.grammar.rules import is_terminal
 from mbrparse.treebank.labels import is_continuation
 
 if TYPE_CHECKING:
-    from mbrparse.grammar.pcfg import FloatArray
+    from mbrparse.charts.exhaustive.factory import ForestCharts
 
 Booleans = npt.NDArray[np.bool_]
 
@@ -403,12 +403,12 @@ class Consistency:
             closure = unary_closure(grammar)
             self._chains = Chains(closure, _closed(grammar, flags, closure))
 
-    def forest(self, charts: ForestSource, terminal_ids: IntArray) -> MaskedForest:
+    def forest(self, charts: ForestCharts, terminal_ids: IntArray) -> MaskedForest:
         """The derivations of a sentence; raises as ``top_down_forest`` does."""
         forest = top_down_forest(charts, terminal_ids, NEGLIGIBLE)
         return MaskedForest.of(forest, self.continuation, self._chains)
 
-    def of_sentence(self, charts: ForestSource, terminal_ids: IntArray) -> FloatArray:
+    def of_sentence(self, charts: ForestCharts, terminal_ids: IntArray) -> FloatArray:
         """c by cell (charts.spans)."""
         forest = self.forest(charts, terminal_ids)
         return self.joint(forest, forest.none)

@@ -7,16 +7,18 @@ Samples, the k best derivations and what crosses spans are computed with it.
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from mbrparse.charts.exhaustive.forests import Forests
 from mbrparse.charts.kernel import inner_kernel, kernel
 from mbrparse.charts.packed_forest import ONE, Forest, Index, node_ends
 from mbrparse.charts.rule_tables import Floats, Ints
 from mbrparse.grammar.pcfg import IntArray
+
+if TYPE_CHECKING:
+    from mbrparse.charts.exhaustive.factory import ForestCharts
 
 # What a way leads to: a group (its number), nothing (a lexical rule), or a node by a unary rule (UNARY less
 # its number).
@@ -55,16 +57,7 @@ class TopDownForest(NamedTuple):
     log_scale: float  # as the forest's
 
 
-class ForestSource(Protocol):
-    """Charts that fill the forests of sentences."""
-
-    @property
-    def forests(self) -> Forests: ...
-
-    def forest_of(self, terminal_ids: IntArray) -> Forest: ...
-
-
-def top_down_forest(charts: ForestSource, terminal_ids: IntArray, least: float = 0.0) -> TopDownForest:
+def top_down_forest(charts: ForestCharts, terminal_ids: IntArray, least: float = 0.0) -> TopDownForest:
     """The forest of a sentence from above: the nodes whose expected number is more than ``least``.
 
     Raises ChartOverflowError or MemoryError where the forest does not fit, and ValueError where the sentence

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Literal
 
 from mbrparse import arguments, errors, files, log
 from mbrparse.treebank import clean
@@ -87,6 +87,7 @@ OnError = Literal["stop", "skip"]
 LONGER = "longer than"
 
 
+@arguments.checked
 @dataclass(frozen=True, slots=True)
 class Preparation:
     """What is done to each tree of a corpus; lengths count the cleaned tree's terminals.
@@ -103,9 +104,6 @@ class Preparation:
     min_length: int = 1
 
     def __post_init__(self) -> None:
-        if self.unary not in get_args(clean.UnaryPolicy):
-            known = ", ".join(get_args(clean.UnaryPolicy))
-            raise errors.MbrparseError(f"unary is one of {known}, not {self.unary!r}")
         self.categories()
 
     def categories(self, convention: str = clean.PENN) -> clean.Categories:
