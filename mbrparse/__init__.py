@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from mbrparse.decode.objectives import Item as Item
     from mbrparse.decode.objectives import Objective as Objective
     from mbrparse.decode.objectives import Space as Space
+    from mbrparse.decode.parser.explanation import chart as chart
     from mbrparse.decode.parser.explanation import explain as explain
     from mbrparse.decode.parser.mixed_source import Grammars as Grammars
     from mbrparse.decode.parser.parser import Parser as Parser
@@ -73,7 +74,7 @@ if TYPE_CHECKING:
 #: The public names, by the module that they come from.
 _NAMES = {
     "decode.best_first.best_first": "BestFirst Until",
-    "decode.parser.explanation": "explain",
+    "decode.parser.explanation": "chart explain",
     "decode.objectives": "Item OBJECTIVES Objective Space",
     "decode.parser.mixed_source": "Grammars",
     "decode.parser.parser": "Parser",

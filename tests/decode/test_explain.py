@@ -2,9 +2,12 @@
 
 import math
 from html import unescape
+from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import naive
+import pandas as pd
 import pytest
 from conversion import to_pcfg
 from hypothesis import example, given
@@ -53,6 +56,20 @@ def test_chart_readings_and_results_equal_enumeration(case: tuple[naive.Grammar,
                 assert math.exp(way.log_value) == pytest.approx(
                     float(grammar.binary[label, left, right] * below)
                 )
+    viterbi = {key: float(max(p for _, p in some)) for key, some in naive.subtrees(grammar, words).items()}
+    rows: Any = list(found.frame.itertuples(index=False))
+    assert {row[:3]: math.exp(row.log_viterbi) for row in rows} == pytest.approx(viterbi)
+    for row in rows:
+        children = tuple(row.children.replace("'", "").split())
+        split = [] if pd.isna(row.split) else [row.split]
+        ends = pairwise([row.start, *split, row.end])
+        below = [
+            viterbi[start, end, child]
+            for (start, end), child in zip(ends, children, strict=True)
+            if "'" not in row.children
+        ]
+        rules: Any = grammar.binary | grammar.unary | grammar.lexical
+        assert float(rules[row.label, *children]) * math.prod(below) == pytest.approx(viterbi[row[:3]])
     spans = {cell: place for place, cell in enumerate((one.start, one.end) for one in found.cells)}
     assert list(spans) == sorted(spans, key=lambda span: (span[1], -span[0]))
     trees: dict[tuple[naive.LabelledSpan, ...], float] = {}

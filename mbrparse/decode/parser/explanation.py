@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from html import escape
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -35,17 +35,21 @@ from mbrparse.treebank.drawing import draw_tree
 from mbrparse.treebank.outlines import constituents
 from mbrparse.treebank.tree import Tree
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 
 class Way(NamedTuple):
     """One way to build a label over its span: a rule, and where its children meet (None: there is one).
 
-    ``share`` is its part of the label's inside value.
+    ``share`` is its part of the label's inside value, ``log_best`` the value of its best derivation.
     """
 
     children: tuple[str, ...]
     split: int | None
     log_prob: float
     log_value: float
+    log_best: float
     share: float
 
 
@@ -58,6 +62,12 @@ class Entry(NamedTuple):
     posterior: float
     ways: tuple[Way, ...]
 
+    @property
+    def back_pointer(self) -> Way:
+        """The way that has the Viterbi value; of equal ones the first by split, then by children."""
+        ways = sorted(self.ways, key=lambda way: (way.split or math.inf, way.children))
+        return max(ways, key=lambda way: round(way.log_best, 9))
+
 
 class ExplainedCell(NamedTuple):
     """A span and all symbols that derive it, the most probable first."""
@@ -69,17 +79,17 @@ class ExplainedCell(NamedTuple):
 
 def chart_cells(chart: Chart, grammar: PCFG) -> Iterator[ExplainedCell]:
     """The cells that hold something, in the order of filling; ``chart`` has those of preterminals, too."""
-    inside: dict[tuple[int, int], FloatArray] = {}
+    inside, best = dict[tuple[int, int], FloatArray](), dict[tuple[int, int], FloatArray]()
     names = grammar.symbols
     for end in range(1, chart.length + 1):
         for start in range(end - 1, -1, -1):
             symbols, values = chart.inside(start, end)
+            best[start, end] = np.full(len(names), -np.inf)
             inside[start, end] = row = np.full(len(names), -np.inf)
             row[symbols] = values
             ways: dict[int, list[Way]] = {symbol: [] for symbol in symbols.tolist()}
-            for symbol, children, split, log_prob, value in _ways(chart, grammar, inside, start, end):
-                share = math.exp(value - row[symbol])
-                ways[symbol].append(Way(children, split, log_prob, value, share))
+            for symbol, *way, value, log_best in _ways(chart, grammar, inside, best, start, end):
+                ways[symbol].append(Way(*way, value, log_best, math.exp(value - row[symbol])))
             outside = dict(zip(*(part.tolist() for part in chart.outside(start, end)), strict=True))
             entries = []
             for symbol, found in ways.items():
@@ -92,26 +102,46 @@ def chart_cells(chart: Chart, grammar: PCFG) -> Iterator[ExplainedCell]:
 
 
 def _ways(
-    chart: Chart, grammar: PCFG, inside: dict[tuple[int, int], FloatArray], start: int, end: int
-) -> Iterator[tuple[int, tuple[str, ...], int | None, float, float]]:
-    """Parent, children (or the word), split, log probability of the rule and log value of each way."""
-    names, cell = grammar.symbols, inside[start, end]
+    chart: Chart,
+    grammar: PCFG,
+    inside: dict[tuple[int, int], FloatArray],
+    best: dict[tuple[int, int], FloatArray],
+    start: int,
+    end: int,
+) -> Iterator[tuple[int, tuple[str, ...], int | None, float, float, float]]:
+    """Parent, children (or the word), split, and log values of each way: the rule's, all of it, its best.
+
+    ``best`` gets the span's Viterbi values.
+    """
+    names, cell, cell_best = grammar.symbols, inside[start, end], best[start, end]
     if end - start == 1:
         word = grammar.terminals[chart.terminal_ids[start]]
         for rule in np.flatnonzero(grammar.lexical_terminal == chart.terminal_ids[start]).tolist():
-            if cell[grammar.lexical_symbol[rule]] > -np.inf:
-                log_prob = float(grammar.lexical_log_prob[rule])
-                yield int(grammar.lexical_symbol[rule]), (f"'{word}'",), None, log_prob, log_prob
+            symbol, log_prob = int(grammar.lexical_symbol[rule]), float(grammar.lexical_log_prob[rule])
+            if cell[symbol] > -np.inf:
+                cell_best[symbol] = log_prob
+                yield symbol, (f"'{word}'",), None, log_prob, log_prob, log_prob
     for split in range(start + 1, end):
-        values = grammar.log_prob + inside[start, split][grammar.left] + inside[split, end][grammar.right]
+        values, viterbi = (
+            grammar.log_prob + table[start, split][grammar.left] + table[split, end][grammar.right]
+            for table in (inside, best)
+        )
+        np.maximum.at(cell_best, grammar.parent, viterbi)
         for rule in np.flatnonzero(values > -np.inf).tolist():
             children = names[grammar.left[rule]], names[grammar.right[rule]]
-            log_prob = float(grammar.log_prob[rule])
-            yield int(grammar.parent[rule]), children, split, log_prob, float(values[rule])
-    values = grammar.unary_log_prob + cell[grammar.unary_child]
+            logs = map(float, (grammar.log_prob[rule], values[rule], viterbi[rule]))
+            yield int(grammar.parent[rule]), children, split, *logs
+    # Chains are of as many rules as there are symbols, at most.
+    for _ in names:
+        before = cell_best.copy()
+        np.maximum.at(cell_best, grammar.unary_parent, grammar.unary_log_prob + before[grammar.unary_child])
+        if np.array_equal(before, cell_best):
+            break
+    values, viterbi = (grammar.unary_log_prob + row[grammar.unary_child] for row in (cell, cell_best))
     for rule in np.flatnonzero(values > -np.inf).tolist():
-        child, log_prob = names[grammar.unary_child[rule]], float(grammar.unary_log_prob[rule])
-        yield int(grammar.unary_parent[rule]), (child,), None, log_prob, float(values[rule])
+        children = (names[grammar.unary_child[rule]],)
+        logs = map(float, (grammar.unary_log_prob[rule], values[rule], viterbi[rule]))
+        yield int(grammar.unary_parent[rule]), children, None, *logs
 
 
 _OF_SPANS = Item.LABELLED_SPAN, Item.SPAN, Item.CONSISTENT_SPAN, Item.LOG_CONSISTENT_SPAN
@@ -222,6 +252,27 @@ class Explanation:
         left = 1 - math.fsum(reading.posterior for reading in self.readings)
         return left if left > 1e-9 else 0.0
 
+    @property
+    def frame(self) -> pd.DataFrame:
+        """The labels of all cells, in the order of filling; ``children`` and ``split`` are back-pointers."""
+        import pandas as pd
+
+        names = ["start", "end", "label", "log_inside", "log_outside", "posterior"]
+        rows = [
+            (
+                start,
+                end,
+                *one[:4],
+                one.back_pointer.log_best,
+                " ".join(one.back_pointer.children),
+                one.back_pointer.split,
+            )
+            for start, end, entries in self.cells
+            for one in entries
+        ]
+        found = pd.DataFrame(rows, columns=[*names, "log_viterbi", "children", "split"])
+        return found.astype({"split": "Int64"})
+
     def html(self) -> str:
         """The page: all in one, nothing is loaded from elsewhere."""
         import jinja2
@@ -277,13 +328,14 @@ def _number(value: float) -> str:
 
 
 def _entry(entry: Entry) -> dict[str, Any]:
-    ways = sorted(entry.ways, key=lambda way: -way.share)
+    ways, back = sorted(entry.ways, key=lambda way: -way.share), entry.back_pointer
     listed = [
         {
             "rule": visible(f"{entry.label} → {' '.join(way.children)}"),
             "split": way.split,
             "rule_probability": probability(way.log_prob),
             "value": probability(way.log_value),
+            "best": probability(way.log_best),
             "percent": f"{100 * way.share:.4g}",
         }
         for way in ways[:_MOST_WAYS]
@@ -294,6 +346,8 @@ def _entry(entry: Entry) -> dict[str, Any]:
         "outside": probability(entry.log_outside),
         "posterior": _number(entry.posterior),
         "percent": f"{100 * entry.posterior:.3g}",
+        "viterbi": probability(back.log_best),
+        "back": visible(" ".join(back.children)) + ("" if back.split is None else f" at {back.split}"),
         "ways": listed,
         "more": len(ways) - len(listed),
     }
@@ -432,3 +486,17 @@ def explain(
             listed.append(PageReading(tree, shown, posterior, spans, right))
     log_prob = parse.log_prob - parse.log_share
     return Explanation(words, log_prob, cells, tuple(listed), tuple(results), posteriors)
+
+
+def chart(grammar: Grammar, sentence: str | Tree | Sequence[str | Tree]) -> pd.DataFrame:
+    """The chart of a sentence of ``explain``: its cells' labels, in the order in which they are filled.
+
+    Logarithms are natural. ``children`` (or the word, in quotes) and ``split`` are the back-pointer: the way
+    that has the Viterbi value.
+
+    >>> from mbrparse.training.methods import train
+    >>> shown = ["start", "end", "label", "posterior", "children", "split"]
+    >>> chart(train(["(S (NP DT NN) VB)"]), "DT NN VB")[shown].tail(2).values.tolist()
+    [[2, 3, 'VB', 1.0, "'VB'", <NA>], [0, 3, 'S', 1.0, 'NP VB', 2]]
+    """
+    return explain(grammar, sentence, "labelled-tree", readings=1).frame

@@ -4,6 +4,7 @@ const { words, cells } = JSON.parse(document.getElementById("data").textContent)
 const shownIn = new Map(); // "start-end" -> the cell's button
 const panel = document.getElementById("cell");
 const walk = document.getElementById("walk");
+const least = document.getElementById("least"); // per cent
 let current = -1; // the chosen cell's place in the order of filling
 let steps = []; // of the chosen cell: its ways, each with its row
 let step = -1;
@@ -28,18 +29,30 @@ function drawChart() {
   cells.forEach((cell, place) => {
     const covered = words.slice(cell.start, cell.end).join(" ");
     const button = element("button", { type: "button", "data-span": `${cell.start}-${cell.end}`, title: covered });
-    for (const entry of cell.entries.slice(0, 8)) {
-      const dead = entry.posterior === "0";
-      const text = dead ? entry.label : `${entry.label} ${entry.percent}`;
-      button.append(element("span", { class: dead ? "label dead" : "label" }, text));
-    }
-    const more = cell.entries.length - 8;
-    if (more > 0) button.append(element("span", { class: "label dead" }, `and ${more} more`));
     button.addEventListener("click", () => choose(place));
     document.getElementById(`at-${cell.start}-${cell.end}`).append(button);
     shownIn.set(`${cell.start}-${cell.end}`, button);
   });
   walk.max = cells.length - 1;
+}
+
+// A cell's entries: those that are shown, the best of them always, and those that are folded.
+function folded(cell) {
+  const small = (entry, at) => at > 0 && 100 * Number(entry.posterior) < least.valueAsNumber;
+  return [cell.entries.filter((...one) => !small(...one)), cell.entries.filter(small)];
+}
+
+function label() {
+  cells.forEach((cell, place) => {
+    const [shown, small] = folded(cell);
+    const labels = [element("span", { class: "order" }, String(place + 1))];
+    for (const entry of shown) {
+      const dead = entry.posterior === "0";
+      labels.push(element("span", { class: dead ? "label dead" : "label" }, dead ? entry.label : `${entry.label} ${entry.percent}`));
+    }
+    if (small.length) labels.push(element("span", { class: "label dead" }, `and ${small.length} more`));
+    shownIn.get(`${cell.start}-${cell.end}`).replaceChildren(...labels);
+  });
 }
 
 function table(headings, name) {
@@ -60,7 +73,7 @@ function wayRow(cell, way) {
   const share = element("td", { class: "number" }, `${way.percent}%`, bar);
   const number = (text) => element("td", { class: "number" }, text);
   return element("tr", {}, element("th", { scope: "row" }, element("bdi", {}, way.rule)), parts,
-    number(way.rule_probability), number(way.value), share);
+    number(way.rule_probability), number(way.value), share, number(way.best));
 }
 
 function choose(place) {
@@ -70,26 +83,39 @@ function choose(place) {
   panel.replaceChildren(
     element("h3", {}, element("bdi", {}, words.slice(cell.start, cell.end).join(" "))),
     element("p", { class: "quiet" }, `Cell ${place + 1} of ${cells.length}: words ${cell.start} to ${cell.end}.`));
-  const values = table([["label"], ["inside", "number"], ["outside", "number"], ["posterior", "number"]], "values");
-  for (const entry of cell.entries) {
-    const row = element("tr", {}, element("th", { scope: "row" }, element("bdi", {}, entry.label)));
-    for (const value of [entry.inside, entry.outside, entry.posterior]) row.append(element("td", { class: "number" }, value));
-    values.tBodies[0].append(row);
-  }
+  const [shown, small] = folded(cell);
+  const hidden = element("details", {}, element("summary", {}, `${small.length} labels below ${least.value}%`));
+  const valuesOf = (entries) => {
+    const numbers = ["inside", "outside", "posterior", "viterbi"];
+    const values = table([["label"], ...numbers.map((name) => [name === "viterbi" ? "Viterbi" : name, "number"]), ["back-pointer"]], "values");
+    for (const entry of entries) {
+      const row = element("tr", {}, element("th", { scope: "row" }, element("bdi", {}, entry.label)));
+      for (const name of numbers) row.append(element("td", { class: "number" }, entry[name]));
+      row.append(element("td", {}, element("bdi", {}, entry.back)));
+      values.tBodies[0].append(row);
+    }
+    return values;
+  };
   const back = element("button", { type: "button", id: "earlier-way" }, "← Way");
   const on = element("button", { type: "button", id: "later-way" }, "Way →");
   back.addEventListener("click", () => show(step - 1));
   on.addEventListener("click", () => show(step + 1));
-  panel.append(values, element("div", { class: "steps" }, back, on, element("span", { id: "which", class: "quiet" })));
-  for (const entry of cell.entries) {
-    const ways = table([["rule"], ["split"], ["of the rule", "number"], ["value", "number"], ["share of inside", "number"]], "ways");
+  panel.append(valuesOf(shown), element("div", { class: "steps" }, back, on, element("span", { id: "which", class: "quiet" })));
+  const waysOf = (entry, into) => {
+    const ways = table([["rule"], ["split"], ["of the rule", "number"], ["value", "number"], ["share of inside", "number"], ["Viterbi", "number"]], "ways");
     for (const way of entry.ways) {
       const row = wayRow(cell, way);
       ways.tBodies[0].append(row);
       steps.push({ cell, way, row });
     }
-    panel.append(element("h4", {}, element("bdi", {}, entry.label), `: inside ${entry.inside}`), ways);
-    if (entry.more) panel.append(element("p", { class: "quiet" }, `and ${entry.more} smaller ones`));
+    into.append(element("h4", {}, element("bdi", {}, entry.label), `: inside ${entry.inside}`), ways);
+    if (entry.more) into.append(element("p", { class: "quiet" }, `and ${entry.more} smaller ones`));
+  };
+  for (const entry of shown) waysOf(entry, panel);
+  if (small.length) {
+    panel.append(hidden);
+    hidden.append(valuesOf(small));
+    for (const entry of small) waysOf(entry, hidden);
   }
   walk.value = place;
   walk.setAttribute("aria-valuetext", `cell ${place + 1} of ${cells.length}`);
@@ -114,6 +140,7 @@ function show(place) {
     : `way ${step + 1} of ${steps.length}`;
   if (step < 0) return;
   const { cell, way, row } = steps[step];
+  for (const details of panel.querySelectorAll("details")) if (details.contains(row)) details.open = true;
   row.scrollIntoView({ block: "nearest" });
   if (way.split === null) return;
   shownIn.get(`${cell.start}-${way.split}`).classList.add("left");
@@ -121,7 +148,9 @@ function show(place) {
 }
 
 drawChart();
+label();
 document.getElementById("earlier").addEventListener("click", () => choose(current - 1));
 document.getElementById("later").addEventListener("click", () => choose(current + 1));
 walk.addEventListener("input", () => choose(Number(walk.value)));
+least.addEventListener("input", () => { label(); choose(current); });
 choose(cells.length - 1);
