@@ -63,13 +63,13 @@ def test_chart_readings_and_results_equal_enumeration(case: tuple[naive.Grammar,
         children = tuple(row.children.replace("'", "").split())
         split = [] if pd.isna(row.split) else [row.split]
         ends = pairwise([row.start, *split, row.end])
-        below = [
+        parts: Any = [
             viterbi[start, end, child]
             for (start, end), child in zip(ends, children, strict=True)
             if "'" not in row.children
         ]
         rules: Any = grammar.binary | grammar.unary | grammar.lexical
-        assert float(rules[row.label, *children]) * math.prod(below) == pytest.approx(viterbi[row[:3]])
+        assert float(rules[row.label, *children]) * math.prod(parts) == pytest.approx(viterbi[row[:3]])
     spans = {cell: place for place, cell in enumerate((one.start, one.end) for one in found.cells)}
     assert list(spans) == sorted(spans, key=lambda span: (span[1], -span[0]))
     trees: dict[tuple[naive.LabelledSpan, ...], float] = {}

@@ -30,21 +30,32 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
 
 def test_a_cell_is_clicked_and_its_splits_stepped_through(page: Page) -> None:
     page.one("[data-span='1-7']").click()
-    assert page.texts("#cell .values tbody tr") == ["VP 0.0315 0.2 1"]
+    assert page.texts("#cell .values tbody tr") == ["VP 0.0315 0.2 1 0.0189 VP PP at 4"]
     assert page.texts("#which") == ["ways to build its labels: 2"]
     page.one("#later-way").click()
     assert page.texts("#cell tr.current th") == ["VP → VP PP"]
-    assert page.texts("#cell tr.current .number") == ["0.3", "0.0189", "60%"]
+    assert page.texts("#cell tr.current .number") == ["0.3", "0.0189", "60%", "0.0189"]
     assert [one.get_attribute("data-span") for one in page.all("#cells .left, #cells .right")] == [
         "1-4",
         "4-7",
     ]
     page.one("#later-way").click()
     assert page.texts("#cell tr.current th") == ["VP → V NP"]
-    assert page.texts("#cell tr.current .number")[-1] == "40%"
+    assert page.texts("#cell tr.current .number")[-2:] == ["40%", "0.0126"]
     assert not page.one("#later-way").is_enabled()
     assert page.texts("[data-span='0-4'] .dead") == ["S"]
     assert page.messages() == []
+
+
+def test_improbable_labels_are_folded(page: Page) -> None:
+    rare = "{...cells[0].entries[0], label: 'X', posterior: '0.001', percent: '0.1'}"
+    page.run(f"cells[0].entries.push({rare}); label(); choose(0)")
+    assert page.texts("[data-span='0-1'] span") == ["1", "NP 100", "and 1 more"]
+    assert page.texts("#cell summary") == ["labels below 1%: 1"]
+    page.run("least.value = 0; least.dispatchEvent(new Event('input'))")
+    assert page.texts("[data-span='0-1'] .label") == ["NP 100", "X 0.1"]
+    assert page.texts("#cell summary") == []
+    page.run("cells[0].entries.pop(); least.value = 1; label(); choose(0)")
 
 
 def test_nothing_overflows_in_any_width_and_both_colours(page: Page) -> None:

@@ -34,6 +34,7 @@ CALLS: dict[str, tuple[Any, ...]] = {
     "baseline_trees": (TREES, "random"),
     "binarize": ("(S a b c)",),
     "combine": (SYSTEMS, "labelled-f"),
+    "chart": (GRAMMAR, "DT NN VB"),
     "compare": (TREES, SYSTEMS),
     "debinarize": ("(S a b)",),
     "entropy": (GRAMMAR, 2),

@@ -88,8 +88,8 @@ def chart_cells(chart: Chart, grammar: PCFG) -> Iterator[ExplainedCell]:
             inside[start, end] = row = np.full(len(names), -np.inf)
             row[symbols] = values
             ways: dict[int, list[Way]] = {symbol: [] for symbol in symbols.tolist()}
-            for symbol, *way, value, log_best in _ways(chart, grammar, inside, best, start, end):
-                ways[symbol].append(Way(*way, value, log_best, math.exp(value - row[symbol])))
+            for symbol, way in _ways(chart, grammar, inside, best, start, end):
+                ways[symbol].append(way)
             outside = dict(zip(*(part.tolist() for part in chart.outside(start, end)), strict=True))
             entries = []
             for symbol, found in ways.items():
@@ -108,19 +108,22 @@ def _ways(
     best: dict[tuple[int, int], FloatArray],
     start: int,
     end: int,
-) -> Iterator[tuple[int, tuple[str, ...], int | None, float, float, float]]:
-    """Parent, children (or the word), split, and log values of each way: the rule's, all of it, its best.
-
-    ``best`` gets the span's Viterbi values.
-    """
+) -> Iterator[tuple[int, Way]]:
+    """Symbols with their ways; ``best`` gets the span's Viterbi values."""
     names, cell, cell_best = grammar.symbols, inside[start, end], best[start, end]
+
+    def way(symbol: int, children: tuple[str, ...], split: int | None, *logs: float) -> tuple[int, Way]:
+        log_prob, value, log_best = map(float, logs)
+        share = math.exp(value - cell[symbol])
+        return int(symbol), Way(children, split, log_prob, value, log_best, share)
+
     if end - start == 1:
         word = grammar.terminals[chart.terminal_ids[start]]
         for rule in np.flatnonzero(grammar.lexical_terminal == chart.terminal_ids[start]).tolist():
-            symbol, log_prob = int(grammar.lexical_symbol[rule]), float(grammar.lexical_log_prob[rule])
+            symbol, log_prob = grammar.lexical_symbol[rule], grammar.lexical_log_prob[rule]
             if cell[symbol] > -np.inf:
                 cell_best[symbol] = log_prob
-                yield symbol, (f"'{word}'",), None, log_prob, log_prob, log_prob
+                yield way(symbol, (f"'{word}'",), None, log_prob, log_prob, log_prob)
     for split in range(start + 1, end):
         values, viterbi = (
             grammar.log_prob + table[start, split][grammar.left] + table[split, end][grammar.right]
@@ -129,8 +132,8 @@ def _ways(
         np.maximum.at(cell_best, grammar.parent, viterbi)
         for rule in np.flatnonzero(values > -np.inf).tolist():
             children = names[grammar.left[rule]], names[grammar.right[rule]]
-            logs = map(float, (grammar.log_prob[rule], values[rule], viterbi[rule]))
-            yield int(grammar.parent[rule]), children, split, *logs
+            logs = grammar.log_prob[rule], values[rule], viterbi[rule]
+            yield way(grammar.parent[rule], children, split, *logs)
     # Chains are of as many rules as there are symbols, at most.
     for _ in names:
         before = cell_best.copy()
@@ -139,9 +142,8 @@ def _ways(
             break
     values, viterbi = (grammar.unary_log_prob + row[grammar.unary_child] for row in (cell, cell_best))
     for rule in np.flatnonzero(values > -np.inf).tolist():
-        children = (names[grammar.unary_child[rule]],)
-        logs = map(float, (grammar.unary_log_prob[rule], values[rule], viterbi[rule]))
-        yield int(grammar.unary_parent[rule]), children, None, *logs
+        logs = grammar.unary_log_prob[rule], values[rule], viterbi[rule]
+        yield way(grammar.unary_parent[rule], (names[grammar.unary_child[rule]],), None, *logs)
 
 
 _OF_SPANS = Item.LABELLED_SPAN, Item.SPAN, Item.CONSISTENT_SPAN, Item.LOG_CONSISTENT_SPAN
@@ -345,7 +347,7 @@ def _entry(entry: Entry) -> dict[str, Any]:
         "inside": probability(entry.log_inside),
         "outside": probability(entry.log_outside),
         "posterior": _number(entry.posterior),
-        "percent": f"{100 * entry.posterior:.3g}",
+        "percent": f"{100 * entry.posterior:.3g}" if entry.posterior >= 1e-4 else "<0.01",
         "viterbi": probability(back.log_best),
         "back": visible(" ".join(back.children)) + ("" if back.split is None else f" at {back.split}"),
         "ways": listed,

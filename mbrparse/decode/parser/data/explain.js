@@ -84,7 +84,7 @@ function choose(place) {
     element("h3", {}, element("bdi", {}, words.slice(cell.start, cell.end).join(" "))),
     element("p", { class: "quiet" }, `Cell ${place + 1} of ${cells.length}: words ${cell.start} to ${cell.end}.`));
   const [shown, small] = folded(cell);
-  const hidden = element("details", {}, element("summary", {}, `${small.length} labels below ${least.value}%`));
+  const hidden = element("details", {}, element("summary", {}, `labels below ${least.value}%: ${small.length}`));
   const valuesOf = (entries) => {
     const numbers = ["inside", "outside", "posterior", "viterbi"];
     const values = table([["label"], ...numbers.map((name) => [name === "viterbi" ? "Viterbi" : name, "number"]), ["back-pointer"]], "values");
