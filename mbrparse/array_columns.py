@@ -6,6 +6,7 @@ import os
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from types import SimpleNamespace
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -51,8 +52,12 @@ class ArrayColumn:
 
 
 def write_arrays(stream: BinaryIO, arrays: Mapping[str, ArrayColumn | NDArray[Any]]) -> None:
-    """Write arrays to one compressed file (.npz)."""
+    """Write arrays to one compressed file (.npz), from its beginning to its end.
+
+    A device such as /dev/null can be told to go back, and does not.
+    """
     listed: dict[str, Any] = {
         name: one.array() if isinstance(one, ArrayColumn) else one for name, one in arrays.items()
     }
-    np.savez_compressed(stream, **listed)
+    once: Any = SimpleNamespace(read=None, write=stream.write, flush=stream.flush)
+    np.savez_compressed(once, **listed)

@@ -10,7 +10,6 @@ that is expected over the span, k at most: ``over`` has the probabilities of one
 Without it these are alternatives. E|G| is the sum of g, or is ``expected``.
 """
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from itertools import pairwise, product
@@ -47,16 +46,24 @@ def searched(g: Listed, n: int) -> list[frozenset[Span]]:
     return [tree for tree in trees(n, True) if tree or not any(g.values())]
 
 
+def all_spans(n: int) -> list[Span]:
+    return [(i, j) for i in range(n) for j in range(i + 1, n + 1)]
+
+
 def gain(g: Listed, span: Span, labelled: float, bracketed: float, cost: float) -> float:
     masses = [value for (i, j, _), value in g.items() if (i, j) == span]
     return labelled * max(masses, default=0.0) + bracketed * min(sum(masses), 1.0) - cost
 
 
+def gains(g: Listed, n: int, labelled: float, bracketed: float, cost: float) -> dict[Span, float]:
+    """What each span earns with its best label."""
+    return {span: gain(g, span, labelled, bracketed, cost) for span in all_spans(n)}
+
+
 def optimum(g: Listed, n: int, labelled: float, bracketed: float, cost: float = 0.0) -> float:
     """The most that a tree earns, every span with its best label."""
-    return max(
-        sum(gain(g, span, labelled, bracketed, cost) for span in sorted(tree)) for tree in searched(g, n)
-    )
+    earned = gains(g, n, labelled, bracketed, cost)
+    return max(sum(earned[span] for span in sorted(tree)) for tree in searched(g, n))
 
 
 def steps(g: Listed, span: Span, labelled: float, bracketed: float, over: Over = None) -> list[float]:
@@ -71,15 +78,20 @@ def steps(g: Listed, span: Span, labelled: float, bracketed: float, over: Over =
     return [after - before for before, after in pairwise(together)]
 
 
+def all_steps(g: Listed, n: int, labelled: float, bracketed: float, over: Over) -> dict[Span, list[float]]:
+    """Those of each span."""
+    return {span: steps(g, span, labelled, bracketed, over) for span in all_spans(n)}
+
+
 def chain_optimum(
     g: Listed, n: int, labelled: float, bracketed: float, cost: float, over: Over = None
 ) -> float:
     """The most that a tree with chains earns."""
-    best = -math.inf
-    for tree in searched(g, n):
-        added = [steps(g, span, labelled, bracketed, over) for span in sorted(tree)]
-        best = max(best, sum(max(sum(one[:k]) - cost * k for k in range(1, len(one) + 1)) for one in added))
-    return best
+    best = {
+        span: max(sum(one[:k]) - cost * k for k in range(1, len(one) + 1))
+        for span, one in all_steps(g, n, labelled, bracketed, over).items()
+    }
+    return max(sum(best[span] for span in sorted(tree)) for tree in searched(g, n))
 
 
 def chain_f_optimum(
@@ -88,8 +100,9 @@ def chain_f_optimum(
     """The largest F of any tree with chains: one label a span, and so many others as pay, the best first."""
     best = 0.0
     expected = sum(g.values()) if expected is None else expected
+    known = all_steps(g, n, labelled, bracketed, over)
     for tree in searched(g, n):
-        added = [steps(g, span, labelled, bracketed, over) for span in sorted(tree)]
+        added = [known[span] for span in sorted(tree)]
         others = sorted((value for one in added for value in one[1:]), reverse=True)
         for k in range(len(others) + 1):
             below = len(tree) + k + expected
@@ -98,15 +111,15 @@ def chain_f_optimum(
     return best
 
 
-def f_of(g: Listed, tree: frozenset[Span], labelled: float, bracketed: float) -> float:
-    expected = sum(g.values())
-    matches = sum(gain(g, span, labelled, bracketed, 0.0) for span in sorted(tree))
-    return 2 * matches / (len(tree) + expected) if len(tree) + expected else 1.0
-
-
 def f_optimum(g: Listed, n: int, labelled: float, bracketed: float) -> float:
     """The largest expected F (a ratio of expectations) of any tree."""
-    return max(f_of(g, tree, labelled, bracketed) for tree in searched(g, n))
+    earned, expected = gains(g, n, labelled, bracketed, 0.0), sum(g.values())
+
+    def f_of(tree: frozenset[Span]) -> float:
+        both = len(tree) + expected
+        return 2 * sum(earned[span] for span in sorted(tree)) / both if both else 1.0
+
+    return max(map(f_of, searched(g, n)))
 
 
 def count(n: int) -> int:

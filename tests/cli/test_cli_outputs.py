@@ -71,6 +71,12 @@ def test_a_pipe_is_written_and_stays_a_pipe(command: Command) -> None:
         assert all(np.array_equal(there[name], found[name]) for name in there.files)
 
 
+def test_arrays_go_to_devices(command: Command) -> None:
+    """Those that go back in a file only by their own word."""
+    assert command("parse -g g t -o /dev/null --write-posteriors /dev/null").code == 0
+    assert command("next -g g -o /dev/null", stdin="x y z").code == 0
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
