@@ -172,7 +172,13 @@ class Processes(Executor):
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         """Have a process do a task."""
         call = _perform if fn is self._function else fn
-        return _followed(self._pool.schedule(call, args, kwargs, self._seconds), self._failure)
+        # Processes, and the thread that starts others, never hear of Ctrl-C, also not while they begin.
+        usual = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+        try:
+            future = self._pool.schedule(call, args, kwargs, self._seconds)
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, usual)
+        return _followed(future, self._failure)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """End the processes."""

@@ -14,8 +14,12 @@ from mbrparse.grammar.grammar_files import read_rules
 LINE = "mbrparse: interrupted\n"
 
 
-@pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.long)])
-def test_training_in_the_midst_of_a_sentence(command: Command, folder: Path, jobs: int) -> None:
+@pytest.mark.parametrize(
+    ("jobs", "number"), [(1, signal.SIGTERM), pytest.param(2, signal.SIGINT, marks=pytest.mark.long)]
+)
+def test_training_in_the_midst_of_a_sentence(
+    command: Command, folder: Path, jobs: int, number: signal.Signals
+) -> None:
     (folder / "trees").write_text("(S (A a) (B b))\n")
     (folder / "long").write_text(f"(S {'(A a) (B b) ' * 50})\n")
     train = "train trees --method inside-outside --heldout long --iterations 1 --nonterminals 8 -o g"
@@ -25,11 +29,12 @@ def test_training_in_the_midst_of_a_sentence(command: Command, folder: Path, job
         while not Path("g.checkpoint").exists():
             assert process.poll() is None
             time.sleep(0.01)
-        process.send_signal(signal.SIGINT)
+        process.send_signal(number)
         *rows, last = process.stderr.read().splitlines()
-    assert process.returncode == 130
+    assert process.returncode == 128 + number
     assert all(row.startswith("mbrparse: iteration ") for row in rows)
-    assert last.startswith("mbrparse: interrupted after ")
+    by = "" if number == signal.SIGINT else "(SIGTERM) "
+    assert last.startswith(f"mbrparse: interrupted {by}after ")
     assert last.endswith(" iterations: g keeps the last, --resume goes on")
     read_rules("g")
     assert command(f"{train} --jobs {jobs} --resume").code == 0

@@ -139,6 +139,13 @@ def test_an_interruption_ends_processes_at_once() -> None:
     assert not multiprocessing.active_children()
 
 
+def test_processes_do_not_hear_of_ctrl_c() -> None:
+    """From their first moment on: they would print a traceback of what they import."""
+    with open_executor(2, WorkerFunction(partial(make, ""))) as executor:
+        assert signal.SIGINT in executor.submit(signal.pthread_sigmask, signal.SIG_BLOCK, []).result()
+    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, [])
+
+
 @pytest.mark.long
 def test_a_cluster_that_is_not_there(tmp_path: Path) -> None:
     pytest.importorskip("distributed")

@@ -203,7 +203,7 @@ def train(
         trained = train_files(inputs, output, how, words.terminals, encoding, with_progress, note)
         if trained.interrupted:
             kept = f": {output} keeps the last, --resume goes on" if files.is_file(output) else ""
-            raise KeyboardInterrupt(f"after {trained.iterations} iterations{kept}")
+            raise KeyboardInterrupt(*trained.interrupted.args, f"after {trained.iterations} iterations{kept}")
         sizes = log.counted(trained.sentences, "sentence"), log.counted(trained.iterations, "iteration")
         note(", ".join((*sizes, log.counted(len(trained.rules.rules), "rule"))))
     elif method == "split-merge":
@@ -225,11 +225,11 @@ def train(
                     progress=with_progress,
                     log=note,
                 )
-        except KeyboardInterrupt:
+        except KeyboardInterrupt as interruption:
             if checkpoint is None or not Path(checkpoint).exists():
-                raise KeyboardInterrupt from None
+                raise
             kept = f"{checkpoint} keeps those that were finished, --resume goes on"
-            raise KeyboardInterrupt(f"in a cycle: {kept}") from None
+            raise KeyboardInterrupt(*interruption.args, f"in a cycle: {kept}") from None
         write_rules(rules, output)
         note(log.counted(len(rules.rules), "rule"))
     elif method == "dop":

@@ -151,5 +151,5 @@ def _reestimated(
         initial = grammar_files.known_rules(given)
     trained = reestimation.train(initial, sentences, how)
     if trained.interrupted:
-        raise KeyboardInterrupt
+        raise trained.interrupted
     return pcfg.PCFG.from_rules(trained.rules)

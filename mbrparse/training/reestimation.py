@@ -253,7 +253,7 @@ class InsideOutside:
 class Trained:
     """The trained grammar, and a row of figures for each iteration from 0 on.
 
-    ``sentences`` counts those that the grammar cannot derive too. A run that Ctrl-C ``interrupted`` has its
+    ``sentences`` counts those that the grammar cannot derive too. A run that a signal ``interrupted`` has its
     last complete estimate.
     """
 
@@ -261,7 +261,7 @@ class Trained:
     curve: list[iterations.Row]
     iterations: int
     sentences: int
-    interrupted: bool
+    interrupted: KeyboardInterrupt | None
 
 
 def train_files(
@@ -368,7 +368,8 @@ def train(
         begin = iterations.read_checkpoint(checkpoint, settings)
     elif checkpoint is not None:  # the file there may be an older run's
         save(checkpoint, begin, settings)
-    curve, step, interrupted = begin.curve, begin.step, False
+    curve, step = begin.curve, begin.step
+    interrupted: KeyboardInterrupt | None = None
     rules, counts = _estimate(grammar, begin.numbers, checkpoint)
     left_out = np.zeros(len(sentences), np.bool_)
     try:
@@ -401,8 +402,8 @@ def train(
                 curve = [*curve, row]
                 if step >= how.iterations or (how.tolerance is not None and change < how.tolerance):
                     break
-    except KeyboardInterrupt:
-        interrupted = True
+    except KeyboardInterrupt as interruption:
+        interrupted = interruption
     if counts is not None:
         kept = RuleValues(*(np.where(values < SMALLEST_PROBABILITY, 0.0, values) for values in rules))
         dropped = sum(

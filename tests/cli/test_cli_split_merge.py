@@ -2,6 +2,7 @@
 
 import json
 import math
+import signal
 from pathlib import Path
 
 import pytest
@@ -61,19 +62,18 @@ def test_an_interrupted_run_says_how_to_go_on(command: Command, monkeypatch: pyt
 
         def cycle(grammar: object, step: object, how: object, number: int, *rest: object) -> object:
             if number == in_cycle:
-                raise KeyboardInterrupt
+                raise KeyboardInterrupt(signal.SIGTERM)
             return real(grammar, step, how, number, *rest)  # type: ignore[arg-type]
 
         with monkeypatch.context() as patch:
             patch.setattr(training, "cycle", cycle)
             outcome = command(f"{TRAIN} -o g.txt --cycles 2")
-        assert (outcome.code, Path("g.txt").exists()) == (130, False)
+        assert (outcome.code, Path("g.txt").exists()) == (143, False)
         return outcome.err.splitlines()[-1]
 
-    assert interrupted(1) == "mbrparse: interrupted"
-    assert interrupted(2) == (
-        "mbrparse: interrupted in a cycle: g.txt.checkpoint keeps those that were finished, --resume goes on"
-    )
+    assert interrupted(1) == "mbrparse: interrupted (SIGTERM)"
+    kept = "g.txt.checkpoint keeps those that were finished, --resume goes on"
+    assert interrupted(2) == f"mbrparse: interrupted (SIGTERM) in a cycle: {kept}"
     assert command(f"{TRAIN} -o g.txt --cycles 2 --resume").code == 0
 
 

@@ -33,7 +33,7 @@ TEMPORARY = re.compile(r"\..+\.[a-z0-9_]{8}")
 #: What the clock says, digests of results that hold it, and a commit made meanwhile: all that may differ.
 CLOCK = re.compile(rb'"seconds": [0-9.e-]+|"digest": "\w+"|commit:\w+\+?')
 #: The last line of an interrupted command; training says how far it came.
-INTERRUPTED = re.compile("mbrparse: interrupted( after|$)")
+INTERRUPTED = re.compile(r"mbrparse: interrupted( \(SIGTERM\))?( after| in a cycle|$)")
 OLD = b"old\n"
 # The shots begin when the command line is loaded: before, an interrupt is Python's to answer.
 _PROGRAM = """
@@ -210,7 +210,7 @@ def shoot(
     wrong = [] if code in ends[signal.Signals(number)] else [f"exit code {code}"]
     wrong += ["a process lives on"] * outlived
     wrong += ["traceback"] * ("Traceback" in err or "Error" in err)
-    if code == 130:
+    if code in (130, 143):
         wrong += ["no line"] * (not any(map(INTERRUPTED.match, err.splitlines()[-1:])))
         wrong += ["left over"] * any(TEMPORARY.fullmatch(path.name) for path in folder.rglob(".*"))
     half_done = code in (130, 143) and (folder / "out.checkpoint").exists()
