@@ -309,13 +309,14 @@ class Posteriors:
     def expected_recalls(
         self, spans: Sequence[tuple[int, int, str]], constituents: float, nary: bool = False
     ) -> dict[str, float]:
-        """``expected_matches``, and their shares of the ``constituents`` of the true tree."""
-        labelled, bracketed = self.expected_matches(spans, nary)
-        return {
-            "expected_labelled": labelled,
-            "expected_bracketed": bracketed,
-            "expected_labelled_recall": labelled / constituents if constituents else 0.0,
-            "expected_bracketed_recall": bracketed / constituents if constituents else 0.0,
+        """``expected_matches``, and their shares of the ``constituents`` of the true tree.
+
+        These numbers are exact to the last digit of one: tiny ones may not fit, and a share is one at most.
+        """
+        matches = dict(zip(("labelled", "bracketed"), self.expected_matches(spans, nary), strict=True))
+        return {f"expected_{name}": number for name, number in matches.items()} | {
+            f"expected_{name}_recall": min(number / constituents, 1.0) if constituents else 0.0
+            for name, number in matches.items()
         }
 
 

@@ -19,6 +19,8 @@ from naive_objectives import projection_of
 from strategies import grammars, sentences
 from unary_strategies import FEW_LABELS, unary_cases
 
+from mbrparse.decode.parser.parser import Parser
+from mbrparse.decode.parser.parsing import Details
 from mbrparse.decode.parser.score import COLUMNS, score, told
 from mbrparse.decode.parser.sentences import GivenTree
 from mbrparse.decode.tree_probability import TreeProbability
@@ -277,3 +279,14 @@ def test_what_takes_long_is_told_before() -> None:
     assert len(said) == 1
     for known, items, most in ((grammar, True, 1999), (grammar, False, None), (None, True, None)):
         assert list(told(words[:2], known, items, False, most)) == words[:2]
+
+
+def test_shares_of_tiny_numbers_are_none_above_one() -> None:
+    """All constituents over the word are less probable than the last digit of a tag's posterior."""
+    unary = {("S^A", "A^S"): 1e-18, ("S~1", "S^A"): 1e-19, ("S~1", "S~1"): 1e-20, ("A^S", "S^A"): 1e-12}
+    labels = ("S^A", "S~1", "A^S")
+    lexical = {(one, "x"): 1 - sum(p for (top, _), p in unary.items() if top == one) for one in labels}
+    grammar = to_pcfg(naive.Grammar(dict.fromkeys(labels, 1 / 3), {}, lexical, unary))
+    [found] = Parser(grammar, "general-recall").parse([["x"]])
+    shares = Details(grammar).row(found)["trees"]["general-recall"]
+    assert 0.999 < shares["expected_labelled_recall"] <= 1

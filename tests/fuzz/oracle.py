@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import itertools
+import resource
 import sys
 import time
 from collections import Counter
@@ -27,6 +28,8 @@ from comparisons import Comparison, compare  # noqa: E402
 
 #: Cases of a kind that are drawn in a row.
 ROW = 50
+#: Bytes.
+MEMORY = 2**33
 
 
 def main() -> None:
@@ -35,6 +38,8 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=600)
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
+    # A case that takes all memory is an error, with its grammar, and does not end the machine's other work.
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, resource.getrlimit(resource.RLIMIT_AS)[1]))
     check, drawn, end = Comparison(), Counter[str](), time.monotonic() + given.seconds
     for row, kind in ((row, kind) for row in itertools.count() for kind in KINDS):
         if time.monotonic() > end:
