@@ -224,22 +224,23 @@ def unary_uses(forest: Forest, sets: RuleSets) -> Iterator[FloatArray]:
 
     Then of the probability of two uses at least, and so on.
     """
-    expected = forest.unary_prob * forest.outside[forest.unary_parent]
-    expected *= forest.inside[forest.unary_child]
-    if sets.returns.are_none:
-        yield expected
-        while True:
-            yield np.zeros_like(expected)
-    cells = np.repeat(np.arange(len(forest.unary_first) - 1), np.diff(forest.unary_first))
-    row = sets.place[forest.unary_rule]
-    _, first, same = np.unique(cells * len(sets.returns.stays) + row, return_index=True, return_inverse=True)
-    cell, child = cells[first], forest.unary_child[first]
+    expected = forest.unary_prob * forest.outside[forest.unary_parent] * forest.inside[forest.unary_child]
+    row, chains = sets.place[forest.unary_rule], sets.returns
+    again = (chains.stays < 1.0) | (np.diff(chains.start) > 0)
+    again[chains.top] = True
+    several = np.flatnonzero(again[row])  # all others are used once at most
+    cells = np.repeat(np.arange(len(forest.unary_first) - 1), np.diff(forest.unary_first))[several]
+    keys = cells * len(again) + row[several]
+    _, first, same = np.unique(keys, return_index=True, return_inverse=True)
+    cell, child = cells[first], forest.unary_child[several[first]]
     most = np.full(len(forest.unary_first), -np.inf)
     np.maximum.at(most, cell, forest.log_unit[child])
     inside = forest.inside[child] * np.exp(forest.log_unit[child] - most[cell])
-    for found in last_ones(sets.returns, cell.astype(np.int32), row[first], inside):
-        share = np.divide(found, inside, out=np.zeros_like(found), where=inside > 0)
-        yield expected * share[same]
+    share = np.ones_like(expected)
+    for found in last_ones(chains, cell.astype(np.int32), row[several[first]], inside):
+        share[several] = np.divide(found, inside, out=np.zeros_like(found), where=inside > 0)[same]
+        yield expected * share
+        share = np.zeros_like(expected)
 
 
 @kernel

@@ -291,7 +291,7 @@ def project_edges(forest: Forest, groups: _Groups, nodes: _Nodes) -> tuple[Ints,
     """The edges of label nodes as right nodes: where each one's begin, groups, left nodes and masses."""
     most, count = 0, len(nodes.label)
     for group in forest.edge_group:
-        most += groups.shares[group, 1] - groups.shares[group, 0]
+        most += groups.shares[Index(group), 1] - groups.shares[Index(group), 0]
     into_first, into_group = np.empty(count + 1, np.int32), np.empty(most, np.int32)
     into_left, mass_of = np.empty(most, np.int32), np.empty(most)
     # By label group, the edge that a right node made with it last, or -1.
@@ -318,11 +318,12 @@ def project_edges(forest: Forest, groups: _Groups, nodes: _Nodes) -> tuple[Ints,
                     chosen = Index(share_group[share])
                     # Left nodes of one label that make the same production are one.
                     entry = entry_of[chosen]
-                    if entry < begin:
-                        entry = entry_of[chosen] = edges
-                        into_group[edges], into_left[edges], mass_of[edges] = chosen, label_node[left], 0.0
+                    if entry >= begin:
+                        mass_of[entry] += mass
+                    else:
+                        entry_of[chosen] = edges
+                        into_group[edges], into_left[edges], mass_of[edges] = chosen, label_node[left], mass
                         edges += 1
-                    mass_of[entry] += mass
             node = nodes.next_node[node]
     into_first[count] = edges
     return into_first, into_group[:edges], into_left[:edges], mass_of[:edges]

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from mbrparse.charts.kernel import inner_kernel, kernel
 from mbrparse.charts.packed_forest import ONE, Index, forest_cell
@@ -71,7 +72,7 @@ class _Chains(NamedTuple):
 
     label: Ints  # by symbol: what comes once in a chain
     rank: Ints  # by symbol: its label's component, children's before parents'
-    order: Ints  # nodes by rank
+    order: npt.NDArray[np.int64]  # rank and node of those that are rewritten, by rank
     used: Ints  # by label: whether it is on the path; 0 between paths
     path: Ints  # by depth: nodes of the path, or of the chain that was read last
     cursor: Ints  # by depth: the next step to try
@@ -148,7 +149,7 @@ def _new_chains(label: Ints, unary_parent: Ints, unary_child: Ints) -> _Chains:
     for number, members in enumerate(components(rules), start=labels):
         rank[members] = number
     nodes, depths = (len(label), min(len(label), labels) + 3) if rules else (0, 0)
-    order, path, cursor = (np.zeros(size, np.int32) for size in (nodes, depths, depths))
+    order, path, cursor = np.zeros(nodes, np.int64), np.zeros(depths, np.int32), np.zeros(depths, np.int32)
     earned, rest, chain, leaving, below = map(np.zeros, (depths, depths, nodes, nodes, nodes))
     used, most = np.zeros(labels, np.int32), np.zeros(labels)
     return _Chains(label, rank[label], order, used, path, cursor, earned, rest, chain, leaving, below, most)
@@ -199,54 +200,56 @@ def fill_best(state: _State, n: int) -> None:
 def close_cell(state: _State, cell: int) -> None:
     """Fill ``best``, the values of a cell's nodes with the best chain below each; ``own`` are without."""
     graph, chains, own, best = state.graph, state.chains, state.own, state.best
-    first, count = graph.node_first[cell], graph.node_first[cell + 1] - graph.node_first[cell]
-    order, rank, symbol, label = chains.order, chains.rank, graph.node_symbol, chains.label
+    first, last = Index(graph.node_first[cell]), Index(graph.node_first[cell + 1])
+    foot, order, rank, symbol, label = (
+        state.gains.foot[cell],
+        chains.order,
+        chains.rank,
+        graph.node_symbol,
+        chains.label,
+    )
     chain, leaving, below, most = chains.chain, chains.leaving, chains.below, chains.most
-    for node in range(count):
-        place = node
-        while place > 0 and rank[symbol[first + order[place - 1]]] > rank[symbol[first + node]]:
-            order[place] = order[place - 1]
-            place -= 1
-        order[place] = node
+    step_first, step, unary_child = graph.step_first, graph.step, graph.unary_child
+    count = 0
+    for node in range(first, last):
+        place, name = Index(node - first), Index(symbol[node])
+        best[node], chain[place], most[Index(label[name])] = own[node], -np.inf, 0.0
+        leaving[place] = below[place] = own[node] + foot
+        if step_first[node] < step_first[node + ONE]:
+            key, lower = np.int64(rank[name]) << 32 | np.int64(place), count
+            while lower > 0 and order[lower - 1] > key:
+                order[lower] = order[lower - 1]
+                lower -= 1
+            order[lower] = key
+            count += 1
     lower = 0
     while lower < count:
-        upper, component = lower + 1, rank[symbol[first + order[lower]]]
-        while upper < count and rank[symbol[first + order[upper]]] == component:
-            upper += 1
-        for node in order[lower:upper]:
-            most[label[symbol[first + node]]] = 0.0
-        highest = -np.inf
-        for node in order[lower:upper]:
-            value = -np.inf
-            for place in range(
-                state.graph.step_first[first + node], state.graph.step_first[first + node + 1]
-            ):
-                child, gain = (
-                    graph.unary_child[state.graph.step[place]],
-                    state.gains.unary[state.graph.step[place]],
-                )
-                name = label[symbol[child]]
-                if rank[symbol[child]] == component:
-                    most[name] = max(most[name], gain)
+        component, upper = order[lower] >> 32, lower
+        # By depth 0 of the rest all that may follow a node of the component.
+        highest, rest, is_cyclic = -np.inf, 0.0, False
+        while upper < count and order[upper] >> 32 == component:
+            place = Index(order[upper])
+            node, value = Index(first + place), leaving[place]
+            for at in range(Index(step_first[node]), Index(step_first[node + ONE])):
+                unary = Index(step[at])
+                child, gain = Index(unary_child[unary]), state.gains.unary[unary]
+                name = Index(symbol[child])
+                if rank[name] == component:
+                    is_cyclic, highest = True, max(highest, own[child] + foot)
+                    rest += max(gain - most[label[name]], 0.0)
+                    most[label[name]] = max(most[label[name]], gain)
                 else:
-                    value = max(value, gain + below[child - first])
-            chain[node] = value
-            leaving[node] = max(own[first + node] + state.gains.foot[cell], value)
-            highest = max(highest, leaving[node])
-        if upper > lower + 1:
-            # By depth 0 all that may follow a node of the component.
-            chains.rest[0] = highest
-            for node in order[lower:upper]:
-                name = label[symbol[first + node]]
-                chains.rest[0] += 0.0 if chains.used[name] else most[name]
-                chains.used[name] = 1
-            for node in order[lower:upper]:
-                chains.used[label[symbol[first + node]]] = 0
-            for node in order[lower:upper]:
-                extend_chain(state, cell, node)
-        for node in order[lower:upper]:
-            best[first + node] = max(own[first + node], chain[node])
-            below[node] = max(leaving[node], chain[node])
+                    chain[place] = max(chain[place], gain + below[Index(child - first)])
+            leaving[place] = max(value, chain[place])
+            highest = max(highest, leaving[place])
+            upper += 1
+        chains.rest[0] = highest + rest
+        for at in range(lower, upper):
+            place = Index(order[at])
+            if is_cyclic:
+                extend_chain(state, cell, place)
+            best[Index(first + place)] = max(own[Index(first + place)], chain[place])
+            below[place] = max(leaving[place], chain[place])
         lower = upper
 
 
