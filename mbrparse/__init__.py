@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from mbrparse.decode.objectives import Item as Item
     from mbrparse.decode.objectives import Objective as Objective
     from mbrparse.decode.objectives import Space as Space
+    from mbrparse.decode.objectives import objective as objective
     from mbrparse.decode.parser.explanation import chart as chart
     from mbrparse.decode.parser.explanation import explain as explain
     from mbrparse.decode.parser.mixed_source import Grammars as Grammars
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from mbrparse.decode.posteriors.posteriors_file import read_posteriors as read_posteriors
     from mbrparse.decode.posteriors.span_arrays import posteriors as posteriors
     from mbrparse.decode.posteriors.span_arrays import span_marginals as span_marginals
+    from mbrparse.decode.posteriors.span_arrays import span_scores as span_scores
     from mbrparse.decode.span_posteriors import Posteriors as Posteriors
     from mbrparse.decode.words.conditioned import entropy as entropy
     from mbrparse.decode.words.conditioned import sample as sample
@@ -75,7 +77,7 @@ if TYPE_CHECKING:
 _NAMES = {
     "decode.best_first.best_first": "BestFirst Until",
     "decode.parser.explanation": "chart explain",
-    "decode.objectives": "Item OBJECTIVES Objective Space",
+    "decode.objectives": "Item OBJECTIVES Objective Space objective",
     "decode.parser.mixed_source": "Grammars",
     "decode.parser.parser": "Parser",
     "decode.parser.score": "score",
@@ -84,7 +86,7 @@ _NAMES = {
     "decode.parser.reranking": "rerank",
     "decode.posteriors.given_posteriors": "mix_posteriors",
     "decode.posteriors.posteriors_file": "read_posteriors",
-    "decode.posteriors.span_arrays": "posteriors span_marginals",
+    "decode.posteriors.span_arrays": "posteriors span_marginals span_scores",
     "decode.span_posteriors": "Posteriors",
     "decode.words.conditioned": "entropy sample",
     "decode.words.surprisal": "masked_words next_words surprisal",

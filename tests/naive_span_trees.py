@@ -1,4 +1,4 @@
-"""Marginals of labelled spans by listing every tree of a sentence with its weight."""
+"""Marginals of labelled spans, and the best tree, by listing every tree of a sentence with its weight."""
 
 import itertools
 import math
@@ -25,8 +25,10 @@ def bracketings(start: int, end: int, most: int) -> Iterator[list[Span]]:
             yield [(start, end), *itertools.chain.from_iterable(below)]
 
 
-def marginals(scores: Scores, length: int, labels: int, null: int | None = None) -> Scores:
-    """P(span, label), where a tree weighs exp of the sum over *all* spans of the score of what it is there.
+def weighed(
+    scores: Scores, length: int, labels: int, null: int | None = None
+) -> list[tuple[float, list[tuple[int, int, int]]]]:
+    """All trees and the sums over *all* spans of the score of what it is there.
 
     Without ``null`` a tree is a binary bracketing with a label on each of its spans; spans outside of it
     weigh nothing. With it, it is an n-ary bracketing, some words labelled as well, and all other spans have
@@ -50,6 +52,12 @@ def marginals(scores: Scores, length: int, labels: int, null: int | None = None)
         for given in itertools.product(names, repeat=len(tree)):
             items = [(*span, label) for span, label in zip(tree, given, strict=True)]
             logs.append((rest + sum(scores[item] for item in items), items))
+    return logs
+
+
+def marginals(scores: Scores, length: int, labels: int, null: int | None = None) -> Scores:
+    """P(span, label), where a tree weighs exp of its sum."""
+    logs = weighed(scores, length, labels, null)
     top = max(log for log, _ in logs)
     found: Scores = defaultdict(float)
     for log, items in logs:

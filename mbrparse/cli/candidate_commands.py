@@ -59,6 +59,7 @@ def rerank(
         options.refuse(("normalize", "start"), "--grammar")
     else:
         known.check(candidates)
+    objectives = objectives.filled()
     paths = output_paths(output, objectives.names)
     named = {"--output": paths, "--details": details}
     options.check_outputs(named, known.files, {"--candidates": candidates})

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import click
 
 import mbrparse as mp
 from mbrparse.cli import commands, messages, options
-from mbrparse.decode.objectives import ALIASES, OBJECTIVES, UNARY_COST, Item, Objective, Space
+from mbrparse.decode.objectives import ALIASES, GAINS, GENERAL, OBJECTIVES, UNARY_COST, Objective, Space
 from mbrparse.errors import ObjectiveError
 
 if TYPE_CHECKING:
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from mbrparse.grammar.pcfg import Grammar
 
 
-_GENERAL = "general-recall"
-_WEIGHTS = {"labelled": Item.LABELLED_SPAN, "bracketed": Item.SPAN}
 _WHICH_RISK = (
     "'mbr' names no single objective: all objectives but labelled-tree (Viterbi) minimize a Bayes risk. "
     "Choose labelled-recall for constituents with their labels, bracketed-recall for constituents without "
@@ -54,11 +52,10 @@ class ObjectiveOptions:
     """What the returned trees maximize."""
 
     names: tuple[str, ...] = objective_option(
-        default=["labelled-recall"],
         help="What the returned tree maximizes the expectation of (repeatable). labelled-tree, also "
         "called viterbi, is the most probable derivation; the others minimize a Bayes risk: "
         + ", ".join(name for name in OBJECTIVES if name != "labelled-tree")
-        + ".",
+        + ".  [default: labelled-recall; of posteriors of n-ary trees labelled-f]",
     )
     weights: tuple[str, ...] = commands.option(
         "--weight",
@@ -89,6 +86,10 @@ class ObjectiveOptions:
         help="Sum posteriors over the symbols with the same label, or keep symbols apart.",
     )
 
+    def filled(self, usual: str = "labelled-recall") -> Self:
+        """With the usual objective where none was asked for."""
+        return self if self.names else replace(self, names=(usual,))
+
     def objectives(self, unaries: bool = False) -> tuple[Objective, ...]:
         """The rows of the table of objectives, as the options change them.
 
@@ -98,10 +99,10 @@ class ObjectiveOptions:
         fs = [name for name in OBJECTIVES if OBJECTIVES[name].f_score]
         if self.exact and not set(self.names).intersection(fs):
             raise click.UsageError(f"--exact needs --objective {' or '.join(fs)}.")
-        if self.weights and _GENERAL not in self.names:
-            raise click.UsageError(f"--weight needs --objective {_GENERAL}.")
+        if self.weights and GENERAL not in self.names:
+            raise click.UsageError(f"--weight needs --objective {GENERAL}.")
         try:
-            return tuple(self._row(OBJECTIVES[name], unaries) for name in self.names)
+            return tuple(self._row(name, unaries) for name in self.names)
         except ObjectiveError as error:
             raise click.UsageError(f"{messages.with_dashes(error)}.") from None
 
@@ -132,29 +133,24 @@ class ObjectiveOptions:
             "expected; labelled-f and other n-ary objectives keep them"
         ]
 
-    def _row(self, row: Objective, unaries: bool) -> Objective:
-        if row.name == _GENERAL and self.weights:
-            row = replace(row, gains=_gains(self.weights))
-        if self.space is not None:
-            row = row.within(Space[self.space.upper()])
-        elif unaries:
-            row = row.for_unaries(UNARY_COST if self.node_cost is None else 0.0)
-        if self.exact and row.f_score:
-            row = row.with_f("exact")
-        return row if self.node_cost is None else row.with_node_cost(self.node_cost)
+    def _row(self, name: str, unaries: bool) -> Objective:
+        exact = bool(self.exact) and OBJECTIVES[name].f_score is not None
+        gains = _gains(self.weights) if name == GENERAL and self.weights else None
+        space: Any = self.space
+        return mp.objective(name, space, self.node_cost, exact=exact, weights=gains, unaries=unaries)
 
 
-def _gains(weights: Sequence[str]) -> tuple[tuple[Item, float], ...]:
-    gains: dict[Item, float] = {}
+def _gains(weights: Sequence[str]) -> dict[str, float]:
+    gains = dict[str, float]()
     for text in weights:
         name, _, number = text.partition("=")
         try:
-            gains[_WEIGHTS[name.replace("labeled", "labelled")]] = float(number)
-        except (KeyError, ValueError):
-            raise click.BadParameter(
-                f"{text!r} is none of labelled=W, bracketed=W.", param_hint="--weight"
-            ) from None
-    return tuple(gains.items())
+            gains[name.replace("labeled", "labelled")] = float(number)
+        except ValueError:
+            name = ""
+        if not gains.keys() <= GAINS.keys() or not name:
+            raise click.BadParameter(f"{text!r} is none of labelled=W, bracketed=W.", param_hint="--weight")
+    return gains
 
 
 def output_paths(output: str, names: Sequence[str]) -> list[str]:

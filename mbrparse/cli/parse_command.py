@@ -156,6 +156,8 @@ def parse(
     if trees.strict and machines.resume:
         raise click.UsageError("--strict counts all sentences, but --resume parses the last ones only.")
     source.check(*inputs, foreign=trees.write_posteriors is not None)
+    known: Any = source.given() if source.posteriors and not objectives.names else None
+    objectives = objectives.filled(*(() if known is None else [known.objective]))
     paths = objective_options.output_paths(trees.output, objectives.names)
     whole = {"--write-posteriors": trees.write_posteriors, "--candidates": candidates.candidates}
     options.check_outputs(
@@ -179,10 +181,9 @@ def parse(
         **vars(dop),
     )
     collected = None
-    known: Any
     if source.posteriors:
-        known = given = source.given()
-        remarks = objectives.lines_of(given)
+        known = source.given() if known is None else known
+        remarks = objectives.lines_of(known)
     else:
         known = grammar = source.read_grammars()
         rows, remarks = objectives.fitted(grammar, asked.unlabelled)

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from mbrparse.arguments import checked
-from mbrparse.decode.objectives import ALIASES, OBJECTIVES, Item, Kind, Objective, Space
+from mbrparse.decode.objectives import OBJECTIVES, Item, Kind, Objective, Space
 from mbrparse.decode.trees import Fallback
-from mbrparse.errors import ObjectiveError, OptionsError
+from mbrparse.errors import OptionsError
 from mbrparse.grammar.pcfg import FloatArray
 from mbrparse.treebank.tree import Tree
 
@@ -41,7 +41,7 @@ DecoderName = Literal[
 DECODERS: Mapping[Kind, Mapping[SourceKind, DecoderName]] = {
     Kind.FREE: {"pcfg": "free", "dop": "free", "several": "free", "posteriors": "free"},
     Kind.NARY: {"pcfg": "nary", "dop": "nary", "several": "nary", "posteriors": "nary"},
-    Kind.DERIVATION: {"pcfg": "viterbi", "dop": "viterbi"},
+    Kind.DERIVATION: {"pcfg": "viterbi", "dop": "viterbi", "posteriors": "viterbi"},
     Kind.FOREST: {"pcfg": "forest", "several": "joint"},
     Kind.EXACT_F: {"pcfg": "exact_f"},
     Kind.WHOLE: {"pcfg": "whole_trees", "dop": "monte_carlo"},
@@ -204,19 +204,29 @@ def _check_rules(options: ParserOptions, source: SourceKind | None = None) -> No
     check_risk(options.objectives, options.risk)
 
 
-def serves(source: SourceKind, objective: Objective) -> bool:
+def serves(source: SourceKind, objective: Objective, *, consistent: bool = True, best: bool = True) -> bool:
     """Whether a source of this kind has a decoder for an objective.
 
-    Given posteriors serve consistent brackets only where their file has what crosses spans.
+    Of given posteriors ``consistent`` says whether they know what crosses spans, ``best`` whether they come
+    with the best trees of the scores that they are of.
 
     >>> [name for name, row in OBJECTIVES.items() if serves("several", row)][:3]
     ['labelled-recall', 'bracketed-recall', 'general-recall']
     """
+    if source == "posteriors" and not (
+        (consistent or not objective.needs_consistency) and (best or objective.kind is not Kind.DERIVATION)
+    ):
+        return False
     # Symbols and derivations are each grammar's own: labels, and productions of labels, are not.
     own = (
         objective.kind is Kind.FOREST and objective.space is not Space.ITEMS
     ) or objective.needs_consistency
     return source in DECODERS[objective.kind] and not (source == "several" and own)
+
+
+def served(source: SourceKind, **known: bool) -> list[str]:
+    """The names of the objectives that a source serves; ``known`` as in ``serves``."""
+    return [name for name, row in OBJECTIVES.items() if serves(source, row, **known)]
 
 
 def decoder_of(source: SourceKind, objective: Objective, options: ParserOptions) -> DecoderName:
@@ -226,26 +236,28 @@ def decoder_of(source: SourceKind, objective: Objective, options: ParserOptions)
     return "forest" if name == "viterbi" and options.needs_forest else name
 
 
-def check(source: SourceKind, options: ParserOptions, consistent: bool = True) -> None:
+def check(source: SourceKind, options: ParserOptions, **known: bool) -> None:
     """Raise OptionsError for objectives and options that a source of this kind has no answer to.
 
-    ``consistent`` says whether given posteriors have the probabilities that nothing crosses a span.
+    ``known`` as in ``serves``.
     """
     here = SOURCES[source]
     for objective in options.objectives:
         named = f"`objective={objective.name}`"
-        if not serves(source, objective):
-            able = ", ".join(name for name, row in OBJECTIVES.items() if serves(source, row))
-            raise OptionsError(
-                f"{named} {_in_space(objective)}needs "
-                f"{_listed([kind for kind in SOURCES if serves(kind, objective)])}, not {here}",
-                remedy=f"{here} serve{'s' if source in ('pcfg', 'dop') else ''} {able}",
-            )
-        if source == "posteriors" and objective.needs_consistency and not consistent:
+        if serves(source, objective, **known):
+            continue
+        if source == "posteriors" and objective.needs_consistency:
             raise OptionsError(
                 f"{named} needs the array 'consistent' in the file of posteriors (parse -g GRAMMAR "
                 "--write-posteriors writes it with this objective), or a grammar"
             )
+        needs = _listed([kind for kind in SOURCES if kind != source and serves(kind, objective)])
+        scores = ", or in Python scores of spans (mp.span_scores)" if serves(source, objective) else ""
+        raise OptionsError(
+            f"{named} {_in_space(objective)}needs {needs}{scores}, not {here}",
+            remedy=f"{here} serve{'s' if source in ('pcfg', 'dop') else ''} "
+            f"{', '.join(served(source, **known))}",
+        )
     for option, kinds in OPTIONS.items():
         if source not in kinds and getattr(options, option) != _default(option):
             how = " (mbrparse train --method dop)" if kinds == ("dop",) else ""
@@ -280,24 +292,6 @@ def check_risk(objectives: Iterable[Objective], risk: Risk | None) -> None:
     """Raise OptionsError unless there is a risk where, and only where, minimum-risk is an objective."""
     if (risk is None) is any(row.kind is Kind.RISK for row in objectives):
         raise OptionsError(f"`risk` {_TOGETHER}")
-
-
-def objective_of(name: str | Objective, unaries: bool = False) -> Objective:
-    """A row of the table by its name; raises ObjectiveError for a name that none has.
-
-    With ``unaries``, of a grammar, as it is by default for such a one.
-
-    >>> objective_of("labeled-recall").name, objective_of("viterbi").name
-    ('labelled-recall', 'labelled-tree')
-    """
-    if isinstance(name, Objective):
-        return name
-    row = OBJECTIVES.get(ALIASES.get(name, str(name).replace("labeled", "labelled")))
-    if row is None:
-        raise ObjectiveError(
-            f"there is no objective {name!r}", remedy=f"it is one of {', '.join(OBJECTIVES)}"
-        )
-    return row.for_unaries() if unaries else row
 
 
 def _default(option: str) -> Any:

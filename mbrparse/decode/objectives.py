@@ -11,6 +11,7 @@ criterion that Goodman left, count spans that no constituent of the n-ary tree c
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Literal
@@ -251,3 +252,63 @@ OBJECTIVES = {
 
 #: Other names of objectives.
 ALIASES = {"viterbi": "labelled-tree"}
+#: The objective whose gains are given, and how these are called.
+GENERAL = "general-recall"
+GAINS = {"labelled": Item.LABELLED_SPAN, "bracketed": Item.SPAN}
+
+
+@checked
+def objective(
+    name: str | Objective,
+    space: Literal["free", "nary", "grammar"] | None = None,
+    node_cost: float | None = None,
+    *,
+    exact: bool = False,
+    weights: Mapping[str, float] | None = None,
+    unaries: bool = False,
+    served: Collection[str] = tuple(OBJECTIVES),
+) -> Objective:
+    """An objective by its name, or another row, with what the command line changes of it.
+
+    Parameters
+    ----------
+    name
+        One of ``OBJECTIVES``, or ``viterbi``.
+    space
+        Where trees are searched (default: the row's).
+    node_cost
+        What a constituent costs, of an objective that adds up posteriors.
+    exact
+        The expectation of F itself, not a ratio of expectations.
+    weights
+        The gains of general-recall, by ``labelled`` and ``bracketed``.
+    unaries
+        As it is by default for a grammar that has unary rules.
+    served
+        The names that an error lists.
+
+    Raises
+    ------
+    ObjectiveError
+        For a name that none has, and what has no meaning.
+
+    >>> objective("viterbi").name, objective("labeled-recall", node_cost=0.5, space="nary").node_constant
+    ('labelled-tree', -0.5)
+    """
+    if isinstance(name, Objective):
+        row = name
+    elif (known := ALIASES.get(name, name.replace("labeled", "labelled"))) in OBJECTIVES:
+        row = OBJECTIVES[known]
+    else:
+        raise ObjectiveError(f"there is no objective {name!r}", remedy=f"it is one of {', '.join(served)}")
+    if weights is not None:
+        if row.name != GENERAL or not weights.keys() <= GAINS.keys():
+            raise ObjectiveError(f"`weights` are those of {GENERAL}: {' and '.join(GAINS)}")
+        row = replace(row, gains=tuple((GAINS[item], weight) for item, weight in weights.items()))
+    if space is not None:
+        row = row.within(Space[space.upper()])
+    elif unaries and row is not name:
+        row = row.for_unaries(UNARY_COST if node_cost is None else 0.0)
+    if exact:
+        row = row.with_f("exact")
+    return row if node_cost is None else row.with_node_cost(node_cost)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from mbrparse.decode.chart_picture import ChartPicture
+    from mbrparse.decode.trees import Decoded
 
 
 class SentenceChart(Protocol):
@@ -97,6 +98,8 @@ class Posteriors:
         self._counts_of = counts
         self._chains = chains
         self._brackets: dict[bool, pcfg.FloatArray] = {}
+        #: The best tree of the scores that these are of, if there are any.
+        self.best: Decoded | None = None
 
     @classmethod
     def of_entries(

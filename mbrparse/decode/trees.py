@@ -12,12 +12,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeVar
 
 from mbrparse.treebank.binarize import debinarize
+from mbrparse.treebank.brackets import tokens_of
+from mbrparse.treebank.clean import TRACE
 from mbrparse.treebank.labels import continuation_of, unescape
 from mbrparse.treebank.tree import Tree
 
 if TYPE_CHECKING:
     from mbrparse.decode.span_posteriors import Posteriors
 
+#: A sentence's terminals; their tags or words are parsed, and they are kept under the guessed tree.
+Sentence = tuple[Tree, ...]
 #: What is written for a sentence without a parse.
 Fallback = Literal["right-branching", "flat", "empty"]
 #: Spans (start, end, label) in preorder.
@@ -73,6 +77,23 @@ class Decoder(Protocol[ChartT_contra]):
     def decode(self, chart: ChartT_contra, posteriors: Posteriors) -> Sequence[Decoded | None]:
         """Return a tree for each objective, None where none is found; the chart must have a parse."""
         ...
+
+
+def sentence_of(one: Tree | str | Sequence[str | Tree]) -> Sentence:
+    """The leaves of a tree, without traces, or those of the words of a text or a list.
+
+    What is joined with tags is left out: it is to be found.
+    """
+    if isinstance(one, Tree):
+        plain = [leaf if leaf.tag == leaf.label else Tree(leaf.tag, word=leaf.word) for leaf in one.leaves()]
+        return tuple([leaf for leaf in plain if leaf.label != TRACE])
+    parts = tokens_of(one.replace("\n", " ")) if isinstance(one, str) else one
+    return tuple([part if isinstance(part, Tree) else Tree(part) for part in parts])
+
+
+def words_of(sentence: Sentence) -> list[str]:
+    """The words, or the tags of a sentence without words."""
+    return [leaf.label if leaf.word is None else leaf.word for leaf in sentence]
 
 
 @dataclass(frozen=True, slots=True)

@@ -106,7 +106,7 @@ def test_the_table_says_what_each_source_serves(kind: Any) -> None:
         if kind == "posteriors" and row.needs_consistency:
             with pytest.raises(OptionsError, match="needs the array 'consistent'"):
                 Parser(source, name)
-        elif serves(kind, row):
+        elif serves(kind, row, **getattr(source, "known", {})):
             [parse] = make(source, name, **risk).parse(["x x x"])
             assert parse.reason is None
             assert parse.tree is not None

@@ -6,11 +6,11 @@ import math
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, cast, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 from mbrparse import arguments
 from mbrparse.decode import answers, span_posteriors
-from mbrparse.decode.objectives import Kind, Objective
+from mbrparse.decode.objectives import ALIASES, OBJECTIVES, Kind, Objective, objective
 from mbrparse.decode.parser import sources
 from mbrparse.decode.parser.sentences import Line, Sentence, sentences_from
 from mbrparse.decode.trees import Decoded, LabelledSpans, TreeForm, fallback_spans
@@ -79,11 +79,11 @@ class Parse:
         the sum of their gains, for the most probable derivation its probability given the sentence.
         """
         scores = dict[str, float | None]()
-        for objective, found in zip(self.objectives, self.decoded, strict=True):
+        for row, found in zip(self.objectives, self.decoded, strict=True):
             score = None if found is None else found.score
             if found is not None and found.log_prob is not None and self.chart is not None:
                 score = math.exp(found.log_prob - self.chart.log_prob)
-            scores[objective.name] = score
+            scores[row.name] = score
         return scores
 
     def __repr__(self) -> str:
@@ -120,7 +120,7 @@ class Parses(Sequence[Parse]):
 
         Raises ObjectiveError for an objective that was not asked for.
         """
-        names = [row.name for row in self.objectives]
+        names, objective = [row.name for row in self.objectives], ALIASES.get(str(objective), objective)
         if objective is not None and objective not in names:
             raise ObjectiveError(
                 f"{objective!r} was not among the objectives", remedy=f"they were {', '.join(names)}"
@@ -170,8 +170,9 @@ class Parser:
     source
         A grammar (``train``, ``read_grammar``), several (``Grammars``), or posteriors (``read_posteriors``).
     objectives
-        Names of the table (``OBJECTIVES``) or rows of one's own (default: Labelled Recall); where a grammar
-        has unary rules, names of recalls stand for n-ary trees (``Objective.for_unaries``).
+        Names of the table (``OBJECTIVES``) or rows of one's own, such as ``objective`` makes (default:
+        Labelled Recall, of posteriors of n-ary trees Labelled F); where a grammar has unary rules, names of
+        recalls stand for n-ary trees (``Objective.for_unaries``).
     options
         Objectives and settings together, instead of them.
     settings
@@ -201,9 +202,12 @@ class Parser:
         **settings: Any,
     ) -> None:
         if options is None:
-            free = settings.get("unlabelled", False) or not isinstance(source, Grammar)
-            unaries = not free and cast("Grammar", source).pcfg.has_unaries
-            rows = tuple(answers.objective_of(name, unaries) for name in objectives or ("labelled-recall",))
+            grammar = source if isinstance(source, Grammar) else None
+            unaries = grammar is not None and not settings.get("unlabelled") and grammar.pcfg.has_unaries
+            usual, names = getattr(source, "objective", "labelled-recall"), tuple(OBJECTIVES)
+            if kind := getattr(source, "kind", None):
+                names = tuple(answers.served(kind, **getattr(source, "known", {})))
+            rows = tuple(objective(name, unaries=unaries, served=names) for name in objectives or (usual,))
             options = answers.ParserOptions(rows, **settings)
         elif objectives or settings:
             raise OptionsError("options hold the objectives and all settings: give no others beside them")
@@ -212,9 +216,9 @@ class Parser:
         self.source = source_of(source, options)
         root, bare = self.source.root, self.source.bare
         # Trees of n-ary objectives are written un-binarized, fall-backs too.
+        nary = {Kind.NARY, Kind.EXACT_F, *([Kind.DERIVATION] if self.source.nary else [])}
         self._forms = [
-            TreeForm(root, row.kind in (Kind.NARY, Kind.EXACT_F) or options.debinarized, bare)
-            for row in options.objectives
+            TreeForm(root, row.kind in nary or options.debinarized, bare) for row in options.objectives
         ]
         self._candidate_form = TreeForm(root, options.debinarized, bare) if options.has_candidates else None
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from mbrparse import arguments, errors, files
 from mbrparse.charts.exhaustive.factory import TIE
-from mbrparse.decode import answers
+from mbrparse.decode import answers, objectives
 from mbrparse.decode.candidates.candidate_trees import expected_scores, first_best, shares
 from mbrparse.decode.objectives import Item, Kind, Objective
 from mbrparse.decode.parser import parsing, votes
@@ -197,7 +197,7 @@ def rerank(
     # A sentence without any has one that is no tree.
     block = [lines or [CandidateLine(n, n, -np.inf, None)] for n, lines in enumerate(block, 1)]
     given = [GivenTree(one.tree, one.sentence - 1, source, one.line) for one in chain.from_iterable(block)]
-    reranker = Reranker([answers.objective_of(objective)], known, find_form(given, form).form, risk)
+    reranker = Reranker([objectives.objective(objective)], known, find_form(given, form).form, risk)
     return [choice for [choice] in reranker.choices(block, source)]
 
 

@@ -10,15 +10,15 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from mbrparse import arguments, log
+from mbrparse.decode import trees
 from mbrparse.errors import CorpusError, InputMismatchError, LabelError, shortened
 from mbrparse.files import read_lines, source_name
 from mbrparse.grammar.pcfg import PCFG, UNKNOWN_TERMINAL
-from mbrparse.treebank import brackets, clean, labels
+from mbrparse.treebank import brackets, labels
 from mbrparse.treebank.tree import Tree, bracket_free
 
 InputForm = Literal["trees", "tokens", "text", "tagged"]
-#: A sentence's terminals; their tags or words are parsed, and they are kept under the guessed tree.
-Sentence = tuple[Tree, ...]
+Sentence = trees.Sentence
 
 # Marks that NLTK's tokenizer leaves alone.
 _CURLY = str.maketrans({"\u201c": "``", "\u201d": "''", "\u2018": "`", "\u2019": "'"})
@@ -102,24 +102,11 @@ def sentences_from(
             f"these are {len(listed)} sentences of one word each; if they are the words of one, give a "
             "string of them, or a list in a list"
         )
-    found = [_sentence(one) for one in listed]
+    found = [trees.sentence_of(one) for one in listed]
     has_trees = any(isinstance(one, Tree) for one in listed) or any(
         isinstance(part, Tree) for one in listed if not isinstance(one, str) for part in one
     )
     return found, bool(listed) and not has_trees
-
-
-def _sentence(one: Tree | str | Sequence[str | Tree]) -> Sentence:
-    if isinstance(one, Tree):
-        return _terminals(one.leaves())
-    parts = brackets.tokens_of(one.replace("\n", " ")) if isinstance(one, str) else one
-    return tuple([part if isinstance(part, Tree) else Tree(part) for part in parts])
-
-
-def _terminals(leaves: Sequence[Tree]) -> Sentence:
-    """The leaves without traces, and without what is joined with their tags: that is to be found."""
-    plain = [leaf if leaf.tag == leaf.label else Tree(leaf.tag, word=leaf.word) for leaf in leaves]
-    return tuple([leaf for leaf in plain if leaf.label != clean.TRACE])
 
 
 def _tagged(token: str, source: str, line: int) -> Tree:
@@ -145,7 +132,7 @@ def read_input(
         source, (lines, here) = source_name(path), _lines_of(path, form, encoding)
         if here == "trees":
             for one in brackets.read_trees(lines, source):
-                leaves = _terminals(() if one.tree is None else one.tree.leaves())
+                leaves = () if one.tree is None else trees.sentence_of(one.tree)
                 yield Line(leaves, next(places), False, source)
         elif here == "tagged":
             for number, line in enumerate(lines, start=1):

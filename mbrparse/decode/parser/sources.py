@@ -78,7 +78,8 @@ class Source:
 
     ``candidates`` lists those of sentences, if they are asked for. ``labels`` are those that trees may have,
     ``root`` is that of fall-backs. ``retags`` says whether trees assign tags to words; ``bare`` terminals
-    stand in rules themselves, and have none. Raises OptionsError for what the source cannot serve.
+    stand in rules themselves, and have none; ``nary`` says that best trees are no binary ones. Raises
+    OptionsError for what the source cannot serve.
     """
 
     kind: answers.SourceKind
@@ -86,6 +87,7 @@ class Source:
     root: str
     retags = False
     bare: frozenset[str] = frozenset()
+    nary = False
     candidates: CandidateTrees | None = None
     decoders: Sequence[tuple[trees.Decoder[Any], list[int]]]
 
@@ -339,8 +341,8 @@ class PosteriorsSource(Source):
                 f"a parser needs a grammar or posteriors, not a {type(given).__name__}",
                 remedy="grammar, train or read_grammar make the one, posteriors or read_posteriors the other",
             )
-        answers.check(self.kind, options, given.consistent is not None)
-        self._given = given
+        answers.check(self.kind, options, **given.known)
+        self._given, self.nary = given, given.nary
         self.labels = frozenset(given.labels)
         self.root = given.usual_root() or UNLABELLED
         # Roots without a label get the root's, which needs an id even without a posterior.
@@ -351,6 +353,8 @@ class PosteriorsSource(Source):
 
     def decoder(self, name: answers.DecoderName, objectives: list[Objective]) -> trees.Decoder[Any]:
         """The decoder of this name."""
+        if name == "viterbi":
+            return BestTreeDecoder(objectives)
         if name == "free":
             return FreeDecoder(objectives, self._given.tie, self.root if self._unlabelled else None)
         return NaryDecoder(objectives, self._given.tie, self.root, order=self._given.order)
@@ -363,11 +367,8 @@ class PosteriorsSource(Source):
             return self.refused(sentence, "empty sentence")
         if length > self._max_length:
             return self.refused(sentence, f"longer than {self._max_length} terminals")
-        entries, consistent = given.entries(line.place), given.consistent_spans(line.place)
-        chains = given.chains[line.place] if given.chains else None
-        posteriors = Posteriors.of_entries(
-            length, self._labels, entries, given.tie, consistent, chains=chains
-        )
+        posteriors = given.of_sentence(line.place, self._labels)
+        entries = posteriors.entries
         if line.tokens:  # they get the most probable tags
             sentence = _with_tags(sentence, best_preterminals(posteriors))
         # One word has only one tree, whatever the posteriors.
@@ -397,14 +398,31 @@ class PosteriorsSource(Source):
             raise self._mismatch(
                 f"sentence {number} has {lengths[place]} words here, but {len(sentence)} in {source}"
             )
+        if self._given.words:
+            pairs = zip(self._given.words[place], trees.words_of(sentence), strict=True)
+            if other := next((pair for pair in pairs if pair[0] != pair[1]), None):
+                raise self._mismatch(
+                    f"sentence {number} has the word {other[0]!r} here, but {other[1]!r} in {source}"
+                )
 
     def _mismatch(self, message: str) -> errors.InputMismatchError:
         return errors.InputMismatchError(message, source=self._given.source, remedy=_REMEDY)
 
 
+class BestTreeDecoder:
+    """The best trees of scores, which the posteriors come with; all objectives get the same."""
+
+    def __init__(self, objectives: Sequence[Objective]) -> None:
+        self._count = len(objectives)
+
+    def decode(self, chart: object, posteriors: Posteriors) -> list[trees.Decoded | None]:
+        """The best tree, once for each objective."""
+        return [posteriors.best] * self._count
+
+
 def _with_tags(sentence: Sentence, tags: Sequence[str | None]) -> Sentence:
     """The words under their tags; a sentence of tags is returned as it is."""
-    words = [leaf.label if leaf.word is None else leaf.word for leaf in sentence]
+    words = trees.words_of(sentence)
     if all(tag is None or unescape(tag) == word for tag, word in zip(tags, words, strict=True)):
         return sentence
     return trees.tagged(sentence, tags)

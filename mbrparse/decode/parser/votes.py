@@ -356,7 +356,7 @@ def combine(
     if weights_from is not None:
         learnt = _named({name: of[name] for name in systems})
         known = precision(_read(gold, "gold"), "the gold", learnt, weights_by)
-    found = Votes.of_systems(_named(systems), known).lines(answers.objective_of(objective), risk)
+    found = Votes.of_systems(_named(systems), known).lines(objectives.objective(objective), risk)
     return [tree for _, tree, _ in read_trees(one.trees[0] for one in found)]
 
 

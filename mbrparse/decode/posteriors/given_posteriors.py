@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import pairwise
-from typing import Any, ClassVar, Literal, cast
+from typing import Any, ClassVar, Literal, cast, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from mbrparse import arguments, errors
 from mbrparse.charts.spans import SpanEntries, begins
-from mbrparse.decode.span_posteriors import Chains, LabelOrder
+from mbrparse.decode.span_posteriors import Chains, LabelOrder, Posteriors
+from mbrparse.decode.trees import Decoded
 from mbrparse.grammar.pcfg import FloatArray
 from mbrparse.log import warn
 from mbrparse.treebank.labels import is_continuation_label
@@ -29,16 +30,19 @@ TOGETHER = 1 << 16
 Columns = Sequence[npt.NDArray[Any]]
 
 
-@dataclass(frozen=True, eq=False)
-class GivenPosteriors:
-    """Posteriors that were checked.
+@dataclass(frozen=True, eq=False, repr=False)
+class GivenPosteriors(Sequence["Posteriors"]):
+    """Posteriors that were checked: a sequence of those of each sentence.
+
+    A slice, or a list of positions, selects sentences: ``model[10:20]``, ``model[order]``.
 
     ``labels`` are those that occur, in text order; entries have g above zero and run in the order of
     sentence, start, end, label id; those of sentence s are first[s] up to first[s + 1]. ``tie`` is the
     tolerance of g's precision, ``ignored`` the names of unused arrays, ``tells_tags`` whether it has ``tag``.
     With an ``order`` labels over one span may stand in one tree; without, they are alternatives. A label that
     is there more than once, above itself, is listed as often. Of weighted trees ``chains`` are known, by
-    sentence.
+    sentence; of scores ``best``, the best trees. ``nary`` says that trees are no binary ones, ``words`` which
+    sentences these are, if that is known.
 
     lengths          int64 [sentences]
     first            int64 [sentences + 1]
@@ -64,6 +68,9 @@ class GivenPosteriors:
     tells_tags: bool = True
     order: LabelOrder | None = None
     chains: Sequence[Chains] = ()
+    best: Sequence[Decoded] = ()
+    nary: bool = False
+    words: Sequence[Sequence[str]] = ()
 
     @classmethod
     def of_blocks(
@@ -103,6 +110,63 @@ class GivenPosteriors:
             g=g,
             **known,
         )
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+    def __repr__(self) -> str:
+        return (
+            f"<posteriors of {len(self):,} sentences: {len(self.g):,} entries of {len(self.labels):,} labels>"
+        )
+
+    @overload
+    def __getitem__(self, index: int) -> Posteriors: ...
+
+    @overload
+    def __getitem__(self, index: slice | Sequence[int]) -> GivenPosteriors: ...
+
+    def __getitem__(self, index: int | slice | Sequence[int]) -> Posteriors | GivenPosteriors:
+        chosen = np.arange(len(self))[index]
+        if chosen.ndim == 0:
+            return self.of_sentence(int(chosen), self.labels)
+        sizes = np.diff(self.first)[chosen]
+        first = np.concatenate([[0], np.cumsum(sizes)])
+        rows = np.arange(first[-1]) + np.repeat(self.first[chosen] - first[:-1], sizes)
+        columns = {name: getattr(self, name)[rows] for name in ("starts", "ends", "label_ids", "phrase", "g")}
+        listed: dict[str, Any] = {name: getattr(self, name) for name in ("chains", "best", "words")}
+        for name, values in listed.items():
+            listed[name] = [values[place] for place in chosen] if len(values) else ()
+        spans = self.consistent
+        if spans is not None:
+            parts = [self.consistent_spans(place) for place in chosen]
+            spans = np.concatenate([np.zeros(0), *(part for part in parts if part is not None)])
+        return replace(
+            self,
+            lengths=self.lengths[chosen],
+            first=first,
+            consistent=spans,
+            **columns,
+            **listed,
+        )
+
+    @property
+    def known(self) -> dict[str, bool]:
+        """What ``answers.serves`` asks of given posteriors."""
+        return {"consistent": self.consistent is not None, "best": len(self.best) > 0}
+
+    @property
+    def objective(self) -> str:
+        """The objective of a parser that is asked for none."""
+        return "labelled-f" if self.nary else "labelled-recall"
+
+    def of_sentence(self, place: int, labels: tuple[str, ...]) -> Posteriors:
+        """Those of one sentence; further ``labels`` may follow these."""
+        entries, consistent = self.entries(place), self.consistent_spans(place)
+        chains = self.chains[place] if self.chains else None
+        length = int(self.lengths[place])
+        found = Posteriors.of_entries(length, labels, entries, self.tie, consistent, chains=chains)
+        found.best = self.best[place] if self.best else None
+        return found
 
     @property
     def sentence(self) -> npt.NDArray[np.int64]:
@@ -345,6 +409,8 @@ def mixed(models: Sequence[GivenPosteriors], share: FloatArray) -> GivenPosterio
         consistent=_consistent(models, by_sentence),
         tells_tags=all(model.tells_tags for model in models),
         order=reduce(LabelOrder.joined, orders) if orders else None,
+        nary=all(model.nary for model in models),
+        words=models[0].words,
     )
 
 

@@ -30,6 +30,7 @@ TOLERANCE = {8: 1e-6, 4: ROUNDING}
 # Of posteriors that are stored in single precision.
 _SINGLE_TIE = 1e-5
 
+_ONE = 0.5  # constituents over a word that are expected
 _LONGEST = 2**31 - 1  # as positions are held
 _CHAIN = "--joiner names what joins the chains of another program ('' for nothing)"
 # What would end a label in a written tree.
@@ -122,11 +123,13 @@ def checked_posteriors(
     *,
     consistent: npt.NDArray[Any] | None = None,
     chains: Sequence[str] = (),
+    nary: bool = False,
     **known: Any,
 ) -> GivenPosteriors:
     """The posteriors of entries, which are in the order of sentences; warns of ``doubts``.
 
-    Raises PosteriorsError for values that are none.
+    With ``nary`` a label of what is no constituent was left out before. Raises PosteriorsError for values
+    that are none.
     """
     if not len(lengths):
         refuse(source, "there are no sentences: lengths is empty", "it has one number a sentence")
@@ -180,7 +183,9 @@ def checked_posteriors(
     given = replace(given, labels=tuple(texts[label] for label in there), tie=tie)
     phrases = _Spans.of(given, phrase=True)
     chains = [marks.translate(one) if marks else one for one in chains]
-    given = replace(given, order=_order(given, phrases, chains))
+    continued = any(map(codec.is_continuation_label, given.labels))
+    flat = nary or len(nulls) > 0 or (given.over_words() >= _ONE and not given.seems_tagged())
+    given = replace(given, order=_order(given, phrases, chains), nary=flat and not continued)
     for line in doubts(given, phrases):
         warn(f"{source}: {line}")
     return given

@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from mbrparse import arguments
+from mbrparse.charts.exhaustive.factory import TIE
+from mbrparse.charts.spans import NO_LABEL, Labels, Spans, cell_of
 from mbrparse.decode.posteriors import given_posteriors
 from mbrparse.decode.posteriors import posteriors_checks as checks
 from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors
 from mbrparse.decode.posteriors.posteriors_checks import RawPosteriors, refuse
+from mbrparse.decode.span_decoders import best_bracketing
+from mbrparse.decode.trees import Decoded, sentence_of, words_of
 from mbrparse.grammar.pcfg import FloatArray
+from mbrparse.treebank import brackets
 from mbrparse.treebank.labels import LabelMarks
 
 _Array = npt.NDArray[Any]
+# What stands for -inf where scores are added: less than any sum of others, and no sum of it overflows.
+_FORBIDDEN = -1e30
+_NUMBERS = 1 << 20  # scores that are looked at together
 _LEAST = -1e-6  # of a posterior that rounding brought below zero
 
 
@@ -41,7 +50,8 @@ def posteriors(
         sentence: numpy's, torch's or JAX's, in half, single or double precision. In a list a sentence may
         also be a tuple of three arrays, which lists entries: spans [entry, 2], labels and posteriors [entry].
     lengths
-        Numbers of words.
+        Numbers of words, or the sentences: trees, strings of words or lists of words. A parser then refuses
+        others.
     labels
         Their names.
     ends
@@ -85,7 +95,10 @@ def posteriors(
                 yield RawPosteriors(arrays.lengths, names, at, start, end, label, g, phrase, number, whole)
                 parts, size, whole = [], 0, False
 
-    return checks.checked_posteriors(blocks(), "marginals", known, arrays.lengths, names)
+    nary, words = bool(arrays.nulls), arrays.words
+    return checks.checked_posteriors(
+        blocks(), "marginals", known, arrays.lengths, names, nary=nary, words=words
+    )
 
 
 class SentenceArrays:
@@ -101,7 +114,8 @@ class SentenceArrays:
         if ends not in ("exclusive", "inclusive"):
             refuse("ends", f"is {ends!r}", "it is 'exclusive' or 'inclusive'")
         self.name, self.ends, self._labels = name, ends, labels
-        words = _array("lengths", lengths)
+        self.words = _words(lengths)
+        words = np.array(list(map(len, self.words))) if self.words else _array("lengths", lengths)
         if words.ndim != 1 or words.dtype.kind not in "iu" or (words < 0).any():
             refuse("lengths", "is no list of integers from 0", "it has the number of words of each sentence")
         self.lengths = words.astype(np.int64)
@@ -158,6 +172,15 @@ class SentenceArrays:
         return np.full(len(g), sentence), start.astype(np.int64), end, label.astype(np.int64), g, number
 
 
+def _words(sentences: Any) -> list[list[str]]:
+    """Those of sentences; none of numbers."""
+    first = sentences[0] if isinstance(sentences, Sequence) and len(sentences) else None
+    if not isinstance(first, str | list | tuple) and not hasattr(first, "leaves"):
+        return []
+    listed = brackets.any_trees(sentences, "<sentences>", words=True)
+    return [words_of(sentence_of(() if one is None else one)) for one in listed]
+
+
 def _array(name: str, values: Any) -> _Array:
     """An array of numbers as numpy's."""
     if hasattr(values, "detach"):  # torch's, perhaps with a gradient, or of a GPU
@@ -207,34 +230,118 @@ def span_marginals(scores: Any, lengths: Any, ends: str = "exclusive", null: str
         For other shapes and numbers.
     """
     given = SentenceArrays("scores", scores, lengths, ends, null)
-    arrays, words, nulls = [given[place] for place in range(len(given.lengths))], given.lengths, given.nulls
-    whole = [np.zeros(array.shape) for array in arrays]
-    for length in np.unique(words[words > 0]).tolist():
-        group = np.flatnonzero(words == length)
-        starts, lasts = np.triu_indices(length)
-        columns = lasts + (ends == "exclusive")
-        rows = np.stack([arrays[index][starts, columns] for index in group]).astype(np.float64)
-        for place in nulls:
-            with np.errstate(invalid="ignore"):  # between infinite scores
-                rows -= rows[..., [place]]
-        if not (rows < np.inf).all():
-            wrong = group[np.argmin((rows < np.inf).all(axis=(1, 2)))] + 1
-            refuse(
-                "scores", f"sentence {wrong} has nan or an infinite score", "forbid labels, not null, by -inf"
-            )
-        rows[..., nulls] = -np.inf
-        sums = np.logaddexp.reduce(rows, axis=-1)
-        weights = np.full((len(group), length + 1, length + 1), -np.inf)
-        weights[:, starts, lasts + 1] = sums
-        rows -= np.where(sums == -np.inf, 0, sums)[..., None]
-        found = np.exp(rows) * _probabilities(weights, null is not None)[:, starts, lasts + 1, None]
-        for place, index in enumerate(group):
-            whole[index][starts, columns] = found[place]
+    whole = [np.zeros(given[place].shape) for place in range(len(given.lengths))]
+    for group, cells, _, found, _ in _by_length(given):
+        for place, sentence in enumerate(group):
+            whole[sentence][cells] = found[place]
     return whole if isinstance(scores, (list, tuple)) else np.stack(whole)
 
 
-def _probabilities(weights: FloatArray, nary: bool) -> FloatArray:
+@arguments.checked
+def span_scores(
+    scores: Any,
+    lengths: Any,
+    labels: Sequence[str],
+    ends: str = "exclusive",
+    null: str | int | None = None,
+    *,
+    tags: Collection[str] = (),
+    threshold: float = 1e-4,
+    marks: LabelMarks | str | None = None,
+) -> GivenPosteriors:
+    """The posteriors of scores of spans, with the best trees, which are those of ``viterbi``.
+
+    As ``posteriors`` of ``span_marginals``, without a copy of the scores. The best tree has the largest sum
+    of scores: of binary trees with a label on each span, or with ``null`` of n-ary trees. Of equal labels it
+    has the first in text order, of equal trees the one that splits first.
+
+    Parameters
+    ----------
+    scores
+        As in ``span_marginals``.
+    lengths, labels, ends, null, tags, threshold, marks
+        As in ``posteriors``.
+
+    Raises
+    ------
+    PosteriorsError
+        For other shapes and numbers.
+    """
+    names, known = [str(label) for label in labels], checks.known_marks(marks)
+    given = SentenceArrays("scores", scores, lengths, ends, null, names)
+    texts, place = checks.translated(names, known)
+    order, is_tag = np.argsort(place[1], kind="stable"), np.isin(names, [*tags])
+    listed = [(np.zeros((0, 2), np.int64), np.zeros(0, np.int64), np.zeros(0))] * len(given.lengths)
+    best = [Decoded((), ())] * len(given.lengths)
+    for group, cells, rows, found, log_total in _by_length(given):
+        spans = np.stack(cells, axis=1)
+        top = rows.max(axis=-1)
+        near = rows >= (top - TIE * np.abs(top))[..., None]  # as -inf is of itself
+        chosen = order[near[..., order].argmax(axis=-1)]
+        for index, sentence in enumerate(group):
+            span, label = np.nonzero(found[index] > threshold)
+            listed[sentence] = spans[span], label, found[index][span, label]
+            length, gains = int(given.lengths[sentence]), np.maximum(top[index], _FORBIDDEN)
+            there = _best_spans(gains, length, not given.nulls)
+            label, log_prob = chosen[index][there], float(gains[there].sum() - log_total[index])
+            starts, stops = (column[there].astype(np.int32) for column in np.triu_indices(length))
+            tag = is_tag[label] & (starts == stops)
+            preterminals = np.full(length, NO_LABEL)
+            preterminals[starts[tag]] = place[0][label[tag]]
+            phrases = Spans(starts[~tag], stops[~tag] + np.int32(1), place[1][label[~tag]], texts)
+            best[sentence] = Decoded(phrases, Labels(preterminals, texts), np.exp(log_prob), log_prob)
+    how: dict[str, Any] = {"tags": tags, "threshold": threshold, "marks": marks}
+    return replace(posteriors(listed, lengths, labels, ends, null, **how), best=best)
+
+
+def _best_spans(gains: FloatArray, length: int, binary: bool) -> npt.NDArray[np.int64]:
+    """The cells of the best tree in preorder; binary ones have all words among them."""
+    if length == 1:
+        return np.zeros(1, np.int64)
+    found = best_bracketing(gains, length, binary=binary)
+    starts, ends = (column.astype(np.int64) for column in (found.starts, found.ends))
+    if binary:
+        words = np.arange(length)
+        starts, ends = np.append(starts, words), np.append(ends, words + 1)
+        order = np.lexsort((-ends, starts))
+        starts, ends = starts[order], ends[order]
+    return cell_of(length, starts, ends)
+
+
+def _by_length(given: SentenceArrays) -> Iterator[tuple[Any, ...]]:
+    """Of some sentences of one length: which, the places of their spans, the scores, and what follows.
+
+    Scores [sentence, span, label], of which those of null are -inf and were taken off; probabilities of the
+    same shape; and by sentence the logarithm of the sum over trees.
+    """
+    for length in np.unique(given.lengths[given.lengths > 0]).tolist():
+        same = np.flatnonzero(given.lengths == length)
+        starts, lasts = np.triu_indices(length)
+        cells = starts, lasts + (given.ends == "exclusive")
+        together = max(1, _NUMBERS // (len(starts) * given.count))
+        for group in np.split(same, range(together, len(same), together)):
+            rows = np.stack([given[index][cells] for index in group]).astype(np.float64)
+            for null in given.nulls:
+                with np.errstate(invalid="ignore"):  # between infinite scores
+                    rows -= rows[..., [null]]
+            if not (rows < np.inf).all():
+                wrong = group[np.argmin((rows < np.inf).all(axis=(1, 2)))] + 1
+                says = f"sentence {wrong} has nan or an infinite score"
+                refuse("scores", says, "forbid labels, not null, by -inf")
+            rows[..., given.nulls] = -np.inf
+            sums = np.logaddexp.reduce(rows, axis=-1)
+            weights = np.full((len(group), length + 1, length + 1), -np.inf)
+            weights[:, starts, lasts + 1] = sums
+            of_spans, log_total = _probabilities(weights, bool(given.nulls))
+            found = np.exp(rows - np.where(sums == -np.inf, 0, sums)[..., None])
+            found *= of_spans[:, starts, lasts + 1, None]
+            yield group, cells, rows, found, log_total
+
+
+def _probabilities(weights: FloatArray, nary: bool) -> tuple[FloatArray, FloatArray]:
     """The probability of a constituent by [sentence, start, end], from logarithms of its labels' weights.
+
+    And the logarithms of the sums over trees.
 
     A constituent is a first child and the rest: another constituent, or in an n-ary tree also several in a
     row, so that each tree is split in one way. All trees have the words, which weigh nothing here. What is
@@ -263,4 +370,5 @@ def _probabilities(weights: FloatArray, nary: bool) -> FloatArray:
         found[:, i, j] = np.exp(np.minimum(constituent[:, i, j] + outside - log_total, 0))
         closed = outside + weights[:, i, j]
         above[:, i, j] = np.logaddexp(closed, last) if nary else closed
-    return found
+    each = np.logaddexp(0, of_words) if free else of_words
+    return found, log_total[:, 0] + each.sum(axis=1)
