@@ -491,7 +491,11 @@ class _Objectives:
             # Of an n-ary tree with unary rules, samples may lack some of the binary trees that are summed.
             lacking = nary and self.pcfg.has_unaries
             drawn = () if sampled is None or lacking else sampled.candidates
+            # Of a tree near the end of the list, derivations may be beyond it.
+            least = naive_unary.log(self.true.total) + math.log(LEAST_SHARE) + 30
             for one in (*parse.candidates, *drawn) if self.n > 1 else ():  # a tree of one word has a root
+                if one.log_prob < least:
+                    continue
                 self.check.close(name, one.log_prob, naive_unary.log(Fraction(looks[_spans(one.tree)])))
             self._risk(looks, nary)
 
