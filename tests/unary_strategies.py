@@ -10,9 +10,10 @@ Ambiguity is bounded, so that all trees can be listed.
 """
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from itertools import islice, product
+from typing import Any
 
 from hypothesis import assume
 from hypothesis import strategies as st
@@ -38,29 +39,36 @@ def _some(draw: st.DrawFn, choices: Sequence[str], sizes: Sequence[int]) -> list
 
 @st.composite
 def unary_grammars(
-    draw: st.DrawFn, cyclic: bool = False, nonterminals: Sequence[str] = NONTERMINALS
+    draw: st.DrawFn,
+    cyclic: bool = False,
+    nonterminals: Sequence[str] = NONTERMINALS,
+    *,
+    unaries: bool = True,
+    terminals: bool = True,
+    shared: Callable[[st.DrawFn, int], list[Fraction]] = shares,
 ) -> Grammar:
     """A proper grammar of S and 1-4 more nonterminals, 1-3 words and a few unary rules.
 
     Without `cyclic` the unary rules form no cycle, and one at least has positive probability. With it they
     form at least one of positive probability, a rule A -> A perhaps, and none of a
-    probability of one.
+    probability of one. There may be no `unaries` at all, and no `terminals` in binary rules; `shared` draws
+    probabilities.
     """
     others = draw(st.lists(st.sampled_from(nonterminals), min_size=1, max_size=4, unique=True))
     order = draw(st.permutations(["S", *others]))
     words = WORDS[: draw(st.sampled_from([2, 1, 3]))]
-    terminals = _some(draw, words, [1, 2, 0])
-    pairs = [" ".join(pair) for pair in product([*order, *terminals], repeat=2)]
+    tags = _some(draw, words, [1, 2, 0] if terminals else [0])
+    pairs = [" ".join(pair) for pair in product([*order, *tags], repeat=2)]
     binary: dict[tuple[str, str, str], P] = {}
     unary: dict[tuple[str, str], P] = {}
-    lexical: dict[tuple[str, str], P] = {(word, word): Fraction(1) for word in terminals}
+    lexical: dict[tuple[str, str], P] = {(word, word): Fraction(1) for word in tags}
     for index, symbol in enumerate(order):
         children = order if cyclic else order[index + 1 :]
-        below = _some(draw, children, [1, 2, 1, 0] if cyclic else [1, 2, 0])
+        below = _some(draw, children if unaries else (), [1, 2, 1, 0] if cyclic else [1, 2, 0])
         sides = _some(draw, pairs, [2, 3, 1] if symbol == "S" else [1, 2, 0])
         least = [] if below or sides else [1, 2]
         tokens = _some(draw, words, least or [1, 2, 0])
-        probabilities = iter(shares(draw, len(below) + len(sides) + len(tokens)))
+        probabilities = iter(shared(draw, len(below) + len(sides) + len(tokens)))
         unary |= {(symbol, child): next(probabilities) for child in below}
         for side in sides:
             left, right = side.split()
@@ -70,7 +78,7 @@ def unary_grammars(
     if draw(st.booleans()):
         start = dict(zip(order, shares(draw, len(order)), strict=True))
     grammar = Grammar(start, binary, lexical, unary)
-    assume(any(unary.values()) and grammar.has_unary_cycle() == cyclic)
+    assume(any(unary.values()) == unaries and grammar.has_unary_cycle() == cyclic)
     try:
         closure(grammar)
     except ValueError:
@@ -111,10 +119,14 @@ def few_trees(grammar: Grammar, words: list[str]) -> bool:
 
 @st.composite
 def unary_cases(
-    draw: st.DrawFn, cyclic: bool | None = None, longest: int = 6, nonterminals: Sequence[str] = NONTERMINALS
+    draw: st.DrawFn,
+    cyclic: bool | None = None,
+    longest: int = 6,
+    nonterminals: Sequence[str] = NONTERMINALS,
+    **more: Any,
 ) -> tuple[Grammar, list[str]]:
-    """A grammar with unary rules and a sentence of few enough trees; by default cyclic or not."""
-    grammar = draw(unary_grammars(draw(st.booleans()) if cyclic is None else cyclic, nonterminals))
+    """A grammar of `unary_grammars` and a sentence of few enough trees; by default cyclic or not."""
+    grammar = draw(unary_grammars(draw(st.booleans()) if cyclic is None else cyclic, nonterminals, **more))
     for limit in range(longest, 0, -1):
         words = draw(sentences(grammar, limit))
         if few_trees(grammar, words):
