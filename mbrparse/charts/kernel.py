@@ -39,11 +39,19 @@ try:
         import numba.extending
         import numba.np.arraymath
         from numba.core import event
+        from numba.core.registry import cpu_target
+        from numba.core.runtime import rtsys
 finally:
     for name in _UNUSED:
         del sys.modules[name]
 
 _config: Any = numba.config  # whose names are made as it is imported
+if not _config.DISABLE_JIT:
+    # What counts references is compiled in each process; to optimize it takes 5 MB. Kernels have it inlined.
+    _context, _level = cpu_target.target_context, _config.OPT
+    _config.OPT = 0
+    rtsys.initialize(_context)
+    _config.OPT = _level
 # The settings that numba would read from the working folder whenever it compiles; there is no public way.
 _config._config_fname = os.devnull
 # Folders of kernels that nobody used for so long are removed, in seconds.
