@@ -21,7 +21,6 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from mbrparse.charts.chart import Chart
 from mbrparse.charts.exhaustive.factory import ForestCharts
 from mbrparse.charts.kernel import kernel
 from mbrparse.charts.occurrences import Occurrences, RuleSets, last_ones, rule_sets
@@ -29,7 +28,6 @@ from mbrparse.charts.packed_forest import Forest, Index, forest_cell
 from mbrparse.charts.rule_tables import Floats, Ints
 from mbrparse.decode.derivations.search import Gains
 from mbrparse.decode.objectives import Item, Objective
-from mbrparse.decode.trees import LabelledSpans
 from mbrparse.grammar.pcfg import FloatArray
 from mbrparse.grammar.rules import is_terminal
 
@@ -462,59 +460,3 @@ def expected_items(nodes: Nodes, items: ForestItems) -> dict[str, float]:
         for kind in ITEM_KINDS.values()
         if kind.name is not None and kind.expected is not None
     }
-
-
-_NO_LABEL = -2  # of no rule; -1 stands for a child that is not there
-
-
-class ExpectedItems:
-    """Looks the items of binary trees up in forests, whoever made the trees."""
-
-    def __init__(self, charts: ForestCharts) -> None:
-        grammar = charts.grammar
-        self._tables = tables = item_tables(charts)
-        label: list[int] = tables.label.tolist()
-        self._labels = {
-            grammar.labels[grammar.label_ids[symbol]]: label[symbol]
-            for symbol, name in enumerate(grammar.symbols)
-            if not is_terminal(name)
-        }
-        #: By terminal id, and whether it is an only child, the labels of what may stand over it.
-        self._over: dict[tuple[int, bool], set[int]] = {}
-        only, others = {*grammar.unary_child.tolist()}, {*grammar.left.tolist(), *grammar.right.tolist()}
-        pairs = zip(grammar.lexical_terminal.tolist(), grammar.lexical_symbol.tolist(), strict=True)
-        for terminal, symbol in pairs:
-            for alone, below in ((True, only), (False, others)):
-                if symbol in below:
-                    self._over.setdefault((terminal, alone), set()).add(label[symbol])
-
-    def expected(
-        self, chart: Chart, spans: LabelledSpans, tags: Sequence[str | None]
-    ) -> dict[str, float] | None:
-        """How many of a binary tree's items are expected to be right, by kind.
-
-        ``tags`` are the labels over its terminals, None where the tree shows none: it is then the only one
-        that the grammar has for the terminal. None if it has several, or the tree is not binary, or no
-        constituent.
-        """
-        if not spans:
-            return None
-        over = {(start, end) for start, end, _ in spans}
-        leaves: list[int] = []
-        for position, (terminal, tag) in enumerate(zip(chart.terminal_ids.tolist(), tags, strict=True)):
-            found = self._leaf(terminal, tag, (position, position + 1) in over)
-            if found is None:
-                return None
-            leaves.append(found)
-        ids = [(start, end, self._labels.get(label, _NO_LABEL)) for start, end, label in spans]
-        nodes = item_nodes(ids, leaves)
-        if any(len(node.children) > 2 for node in nodes):
-            return None
-        return expected_items(nodes, ForestItems(chart.forest(), self._tables, chart.length))
-
-    def _leaf(self, terminal: int, tag: str | None, alone: bool) -> int | None:
-        """The item label over a terminal that is an only child, or is not."""
-        if tag is not None:
-            return self._labels.get(tag, _NO_LABEL)
-        found = self._over.get((terminal, alone), {_NO_LABEL})
-        return min(found) if len(found) == 1 else None

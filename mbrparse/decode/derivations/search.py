@@ -229,8 +229,8 @@ def close_cell(state: _State, cell: int) -> None:
         highest, rest, is_cyclic = -np.inf, 0.0, False
         while upper < count and order[upper] >> 32 == component:
             place = Index(order[upper])
-            node, value = Index(first + place), leaving[place]
-            for at in range(Index(step_first[node]), Index(step_first[node + ONE])):
+            top, value = Index(first + place), leaving[place]
+            for at in range(Index(step_first[top]), Index(step_first[top + ONE])):
                 unary = Index(step[at])
                 child, gain = Index(unary_child[unary]), state.gains.unary[unary]
                 name = Index(symbol[child])
@@ -254,7 +254,7 @@ def close_cell(state: _State, cell: int) -> None:
 
 
 @inner_kernel
-def extend_chain(state: _State, cell: int, top: int) -> None:
+def extend_chain(state: _State, cell: int, top: np.uint32) -> None:
     """The best chain of a node that takes steps within its component first."""
     graph, chains, step_first = state.graph, state.chains, state.graph.step_first
     first, symbol, label, rank = graph.node_first[cell], graph.node_symbol, chains.label, chains.rank

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from mbrparse.charts.chart import Chart
-    from mbrparse.decode.derivations.items import ExpectedItems
+    from mbrparse.decode.derivations.forest_decoder import ExpectedItems
 
 
 Form = Literal["binarized", "original"]
@@ -215,7 +215,7 @@ class Scorer:
         # As trees show them; what is written alike is a treebank's label first, which binarizing escapes.
         self._tags = {labels.unescape(label): label for label in sorted(known.labels, reverse=True)}
         if forests:
-            from mbrparse.decode.derivations.items import ExpectedItems
+            from mbrparse.decode.derivations.forest_decoder import ExpectedItems
 
             self._items = ExpectedItems(self.source.charts)
 

@@ -25,14 +25,16 @@ from mbrparse.charts.exhaustive.prefix_passes import (
     OUT_OF_RANGE,
     PARTNERS,
     TINY,
+    inside_pass,
+    prefix_pass,
+)
+from mbrparse.charts.exhaustive.prefix_tables import (
     InsideNodes,
     PassMemory,
     PrefixRoom,
     PrefixTables,
     PrefixWords,
-    inside_pass,
     paired_rules,
-    prefix_pass,
 )
 from mbrparse.charts.kernel import inner_kernel, kernel
 from mbrparse.charts.left_corner import Logs, left_corners, plus, times, zero_of
