@@ -278,23 +278,27 @@ class _GrammarReader(HeaderReader):
             totals[parent] += number
         completed: dict[Rule, Weight] = {}
         for rule, mass, number in rows:
-            total = totals[rule.parent]  # not a number where a count of the parent is unknown
-            share = number / total if total else math.nan
-            probability = share if math.isnan(mass) else mass
-            if math.isnan(probability) or abs(share - probability) > SUM_TOLERANCE:
-                above = f"the rules of {rule.parent}" if rule.parent else "the start distribution"
-                if math.isnan(probability):
-                    raise self.error(f"{above} give neither all probabilities nor all counts")
-                raise self.error(
-                    f"{above} have counts and probabilities that disagree: "
-                    f"{str(rule).removeprefix(' -> ')} has {mass:.6g}, but {number:g} of {total:g}",
-                    "write - for those that are to be computed",
-                )
-            known = None if math.isnan(number) else number
-            if (equal := completed.get(rule)) is not None:
-                probability += equal.probability
+            probability, known = mass, None
+            if not math.isnan(number):
+                known, total = (
+                    number,
+                    totals[rule.parent],
+                )  # not a number where a count of the parent is unknown
+                share = number / total if total else math.nan
+                probability = share if math.isnan(mass) else mass
+                if math.isnan(probability) or abs(share - probability) > SUM_TOLERANCE:
+                    above = f"the rules of {rule.parent}" if rule.parent else "the start distribution"
+                    if math.isnan(probability):
+                        raise self.error(f"{above} give neither all probabilities nor all counts")
+                    raise self.error(
+                        f"{above} have counts and probabilities that disagree: "
+                        f"{str(rule).removeprefix(' -> ')} has {mass:.6g}, but {number:g} of {total:g}",
+                        "write - for those that are to be computed",
+                    )
+            weight = Weight(probability, known)
+            if (equal := completed.setdefault(rule, weight)) is not weight:
                 known = None if known is None or equal.count is None else known + equal.count
-            completed[rule] = Weight(probability, known)
+                completed[rule] = Weight(probability + equal.probability, known)
         return completed
 
 

@@ -34,8 +34,7 @@ Integers = npt.NDArray[np.integer[Any]]
 Key = TypeVar("Key", str, "Rule")
 
 
-@dataclass(frozen=True, slots=True)
-class Weight:
+class Weight(NamedTuple):
     """A probability, and the count that it was estimated from (None: not known)."""
 
     probability: float
@@ -341,7 +340,7 @@ def binarize_rules(rules: RuleSet) -> BinaryRules:
 
 def binary_rules(rules: RuleSet, log: Log = no_log) -> RuleSet:
     """The same by rules of two children at most; says so where there were longer ones."""
-    if all(len(rule.children) <= 2 for rule in rules.rules):
+    if rules.table.children.shape[1] == 2:
         return rules
     rules, changed = binarize_rules(rules)
     log(f"{counted(changed, 'rule')} of three children or more binarized (see parse --debinarize)")
