@@ -40,7 +40,7 @@ try:
         import numba.np.arraymath
         from numba.core import event
         from numba.core.registry import cpu_target
-        from numba.core.runtime import rtsys
+        from numba.core.runtime.nrt import rtsys
 finally:
     for name in _UNUSED:
         del sys.modules[name]

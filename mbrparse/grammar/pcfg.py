@@ -21,7 +21,6 @@ from mbrparse.grammar.rules import (
     RuleSet,
     RuleTable,
     TerminalKind,
-    is_terminal,
     projected_labels,
     row_keys,
     unquote,
@@ -220,7 +219,8 @@ class PCFG:
                 "grammar convert",
             )
         over, (first, second) = table.parent, table.children.T[:2]
-        texts = [unquote(name) if is_terminal(name) else name for name in table.names]
+        named = zip(table.names, table.terminal.tolist(), strict=True)
+        texts = [unquote(name) if terminal else name for name, terminal in named]
         mass = _masses(table)
         possible, single = table.probability != 0, second == NO_CHILD
         over_terminal = single & table.terminal[first]
