@@ -34,7 +34,8 @@ Integers = npt.NDArray[np.integer[Any]]
 Key = TypeVar("Key", str, "Rule")
 
 
-class Weight(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Weight:
     """A probability, and the count that it was estimated from (None: not known)."""
 
     probability: float
