@@ -499,6 +499,6 @@ def chart(grammar: Grammar, sentence: str | Tree | Sequence[str | Tree]) -> pd.D
     >>> from mbrparse.training.methods import train
     >>> shown = ["start", "end", "label", "posterior", "children", "split"]
     >>> chart(train(["(S (NP DT NN) VB)"]), "DT NN VB")[shown].tail(2).values.tolist()
-    [[2, 3, 'VB', 1.0, "'VB'", <NA>], [0, 3, 'S', 1.0, 'NP VB', 2]]
+    [[2, 3, "'VB'", 1.0, "'VB'", <NA>], [0, 3, 'S', 1.0, "NP 'VB'", 2]]
     """
     return explain(grammar, sentence, "labelled-tree", readings=1).frame
