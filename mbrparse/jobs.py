@@ -193,7 +193,7 @@ class Processes(Executor):
         if isinstance(error, BrokenExecutor):
             return WorkersError(
                 "processes ended as they started, or while they had nothing to do",
-                remedy="is there memory for so many jobs? One job starts none",
+                remedy="is there memory for so many jobs? With one, no process starts",
             )
         if not isinstance(error, ProcessExpired):
             return error

@@ -163,7 +163,7 @@ def debinarize(
     """Turn binarized trees (or a parser's output) back into n-ary ones.
 
     Continuations are removed, annotations dropped, joined chains expanded; empty parses stay. INPUT.places
-    is passed on to --output. Without labels a constituent over one other is left out.
+    is passed on to --output. Unlabelled trees have no constituents over a single other.
     """
     options.check_outputs(corpus_options.with_places({"--output": output}), rewritten={"INPUT": inputs})
     marks = foreign.marks()

@@ -48,11 +48,11 @@ class CorpusOptions(mp.CorpusReading):
     encoding: str = commands.option(
         type=commands.Text(),
         default="utf-8",
-        help="Encoding of the input; of several (utf-8,latin-1) the first that all of a file fits.",
+        help="Encoding of the input. Of a list (utf-8,latin-1) each file has the first that fits.",
     )
     leaves: Any = commands.option(
         choices=["word", "lemma", "both"],
-        help="The leaves, where the corpus gives lemmas (both: word-lemma).",
+        help="What leaves are, where the corpus has lemmas (both: word-lemma).",
     )
     drop: str = _reading(
         "drop", "LABEL,...", "Remove constituents and tags labelled so (* and ? are wildcards)."
@@ -66,11 +66,11 @@ class CorpusOptions(mp.CorpusReading):
         "LEMMA=FORM",
         "Labels below a tag: lemma=form reads (NN (form dogs) (lemma dog)), lemma= (NN dogs (lemma dog)).",
     )
-    empty: str = _reading("empty", "REGEX", "Remove leaves whose word fits, as empty elements: '\\*.*'.")
+    empty: str = _reading("empty", "REGEX", "Remove leaves whose word matches, as empty elements: '\\*.*'.")
     leaf: str = _reading(
         "leaf",
         "REGEX",
-        "Leaves as they are written, with groups word, tag, id: '(?P<word>.+)/(?P<tag>.+)' reads dog/NN; "
+        "How leaves are written, with groups word, tag, id: '(?P<word>.+)/(?P<tag>.+)' reads dog/NN; "
         "'(word)' reads (NN (dog)).",
     )
     field: str = _reading("field", "NAME", "The field of the trees, in JSON lines and in tables.")

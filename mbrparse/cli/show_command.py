@@ -31,8 +31,12 @@ class ShowOptions:
         help="Compare two files with each other, such as two parsers' trees: all sentences in which they "
         "differ.",
     )
-    labels_only: bool = option(is_flag=True, help="Of these differences, equal brackets with other labels.")
-    spans_only: bool = option(is_flag=True, help="Of these differences, other brackets with any labels.")
+    labels_only: bool = option(
+        is_flag=True, help="With --compare: mark only brackets that have another label."
+    )
+    spans_only: bool = option(
+        is_flag=True, help="With --compare: mark only brackets that the other file lacks."
+    )
     count: int | None = count_option(help="How many sentences to draw.  [default: 1, with --compare all]")
     debinarize: bool = option(is_flag=True, help="Show binarized trees as original ones.")
     format: str = option(

@@ -28,9 +28,7 @@ from mbrparse.treebank.tree import bracket_free
 @command
 def corpora(
     paths: tuple[str, ...] = argument(nargs=-1, metavar="[PATH]..."),
-    check: bool = option(
-        is_flag=True, help="Read those that are here, and print what is in them, as of a PATH."
-    ),
+    check: bool = option(is_flag=True, help="Also print what is in those that are on this machine."),
 ) -> None:
     """List the treebanks that are known by name: size, licence, citation, and location in NLTK's data.
 
@@ -118,7 +116,7 @@ def stats(
 
     TREEBANK is what binarize takes: a file, "-", a folder, a zip, a glob, or a name that corpora lists.
     Trees are counted as they are written, but for a wrapper around the root; traces (-NONE-) are no words. A
-    chain is of constituents with one child each. A repeated tree or sentence is the same as one before it.
+    chain is a row of constituents with one child each.
     """
     import pandas as pd
 
@@ -331,7 +329,7 @@ def baseline(
     ),
     encoding: str = options.encoding(),
 ) -> None:
-    """Write a binary baseline tree for each tree of TREES, one line each, an empty one for an empty one.
+    """Write a binary baseline tree for each tree of TREES; empty trees stay empty.
 
     A parser should be better than trees that depend on nothing but the sentence's length, or on chance.
     Labels matter only where an evaluation counts them.
@@ -377,7 +375,7 @@ def sample(
     conditioned: list[str] | None = option(
         metavar="PREFIX",
         type=Text(read=str.split),
-        help="Only trees that begin with these words, or tags: as often as in all trees that do.",
+        help="Only trees that begin with these words (or tags).",
     ),
     lengths: tuple[int, int] | None = option(
         type=Text("N[-N]", _lengths), help="Only trees of N words, or of N to N words."

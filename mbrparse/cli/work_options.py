@@ -38,8 +38,7 @@ class WorkOptions:
     max_seconds: float | None = option(
         type=Finite(min=0, min_open=True),
         metavar="SECONDS",
-        help="Fall back on a sentence that takes longer, in a process of its own. The output then depends on "
-        "the machine.",
+        help="A sentence that takes longer falls back. The output then depends on the machine.",
     )
     shard: str | None = option(
         type=Text("I/N"), help="Only the I-th of N parts of the input; their outputs are to be concatenated."

@@ -275,7 +275,7 @@ def check_expectation(
     """
     items = {item for item, weight in objective.gains if weight}
     if objective.f_score not in (None, "sentence") or not items <= EXPECTATIONS.keys():
-        raise OptionsError(f"`objective={objective.name}` has no expectation that is known of single trees")
+        raise OptionsError(f"`objective={objective.name}` has no expected score of given trees")
     known = {Item.LABELLED_SPAN, Item.SPAN}
     if source is None:
         known |= {Item.RULE, Item.PROJECTED_TREE}

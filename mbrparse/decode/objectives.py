@@ -117,9 +117,9 @@ class Objective:
                     f"{self.name}: a weight that is no number of at most {MOST_COUNT:,}: {weight}"
                 )
         if self.space is Space.CANDIDATES and (weights or self.node_constant):
-            raise ObjectiveError(f"{self.name}: among candidates a criterion decides, not items")
+            raise ObjectiveError(f"{self.name}: candidates are chosen by a criterion (`risk`), not by items")
         if not weights and not self.node_constant and self.space is not Space.CANDIDATES:
-            raise ObjectiveError(f"{self.name}: nothing is weighed", remedy="give an item a weight")
+            raise ObjectiveError(f"{self.name}: no item has a weight", remedy="give an item a weight")
         for item in weights:
             if self.space not in _MEANT_IN[item]:
                 what = item.name.lower().replace("_", " ")
@@ -134,11 +134,11 @@ class Objective:
         if self.f_score and (self.space is not Space.NARY or self.node_constant):
             raise ObjectiveError(f"{self.name}: F is maximized over n-ary trees, without a constant")
         if any(item in _WHOLE for item in weights) and (len(weights) > 1 or self.node_constant):
-            raise ObjectiveError(f"{self.name}: what is right as a whole is no sum of gains")
+            raise ObjectiveError(f"{self.name}: whole trees cannot be combined with other items or costs")
         alone = len(weights) == 1 and min(weights.values()) > 0 and not self.node_constant
         if self.space is Space.ITEMS and not alone:
             raise ObjectiveError(
-                f"{self.name}: productions with their split stand by themselves, with a positive weight"
+                f"{self.name}: productions with their split take no other items, and a positive weight"
             )
 
     @property
@@ -187,7 +187,7 @@ class Objective:
         -0.3
         """
         if not self.sums_posteriors:
-            raise ObjectiveError(f"{self.name} does not add up posteriors, which a node could cost some of")
+            raise ObjectiveError(f"{self.name} does not add up posteriors, so nodes can have no cost")
         return replace(self, node_constant=self.node_constant - cost)
 
     def with_f(self, f_score: FScore) -> Objective:

@@ -160,7 +160,7 @@ def test_gains_that_nearly_cancel_still_give_a_tree() -> None:
 
 
 def test_rows_that_the_search_would_get_wrong_are_refused() -> None:
-    alone = "row: productions with their split stand by themselves"
+    alone = "row: productions with their split take no other items"
     by_split, by_log = (Item.SPLIT_PRODUCTION, 1.0), (Item.LOG_SPLIT_PRODUCTION, 1.0)
     for space, gains_of, constant, says in (
         (Space.ITEMS, (by_split, (Item.SPAN, 10.0)), 0.0, "row: the space items knows no span"),

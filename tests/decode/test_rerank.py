@@ -164,7 +164,7 @@ def test_files_that_hold_no_candidates(tmp_path: Path, content: str, message: st
     [
         ("--objective minimum-risk", "--risk and --objective minimum-risk go together"),
         ("--objective productions", "--objective productions needs a grammar"),
-        ("--objective max-rule-product", "has no expectation that is known of single trees"),
+        ("--objective max-rule-product", "has no expected score of given trees"),
         ("--objective labelled-f --objective bracketed-f", "--output must hold {objective}"),
     ],
 )

@@ -224,7 +224,7 @@ class EvaluationSettings:
     def __post_init__(self) -> None:
         if self.average != "pooled" and isinstance(self.how, profiles.SpanConventions):
             raise MbrparseError(
-                "an average means nothing here: each criterion says its own",
+                "`average` has no meaning here: each criterion has its own",
                 remedy="sentence_f is a mean of sentences, corpus_f is pooled",
             )
         for by in (self.by, *self.frames):
