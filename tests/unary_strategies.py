@@ -120,6 +120,7 @@ def few_trees(grammar: Grammar, words: list[str]) -> bool:
 @st.composite
 def unary_cases(
     draw: st.DrawFn,
+    /,
     cyclic: bool | None = None,
     longest: int = 6,
     nonterminals: Sequence[str] = NONTERMINALS,
