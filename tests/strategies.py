@@ -6,15 +6,18 @@ zero, missing rules, unreachable symbols, unknown words. Ambiguity is kept low e
 listing all trees of six terminals.
 """
 
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from itertools import product
 
 from hypothesis import assume
 from hypothesis import strategies as st
 from naive import Grammar, P, derivations
+from naive_unary import closure
 
-PHRASES = ("S", "A", "B", "C")
-TERMINALS = ("x", "y", "z")
+NONTERMINALS = ("NP^S", "NP^VP", "X_Cont", "NP~1", "VP@2", "X_Cont>NN", "VP", "S&1", "S^NP", "QP")
+"""What nonterminals other than S are drawn from; S is always among them."""
+WORDS = ("x", "y", "z")
 UNKNOWN = "unknown"
 """A word that no grammar of `grammars` derives."""
 
@@ -26,32 +29,64 @@ def shares(draw: st.DrawFn, size: int) -> list[Fraction]:
     return [Fraction(weight, sum(weights)) for weight in weights]
 
 
-@st.composite
-def grammars(draw: st.DrawFn) -> Grammar:
-    """A proper grammar of 1-4 phrase symbols and 1-3 terminals.
+def _some(draw: st.DrawFn, choices: Sequence[str], sizes: Sequence[int]) -> list[str]:
+    """A few different ones of the choices, as many as one of the sizes if there are."""
+    size = min(draw(st.sampled_from(sizes)), len(choices))
+    return draw(st.lists(st.sampled_from(choices), min_size=size, max_size=size, unique=True)) if size else []
 
-    S has 1-3 binary and at most two lexical rules, the others at most two of each;
-    right-hand sides may use phrase symbols and tags (symbols named like their only terminal).
+
+@st.composite
+def proper_grammars(
+    draw: st.DrawFn,
+    cyclic: bool = False,
+    nonterminals: Sequence[str] = NONTERMINALS,
+    *,
+    unaries: bool = True,
+    terminals: bool = True,
+    shared: Callable[[st.DrawFn, int], list[Fraction]] = shares,
+) -> Grammar:
+    """A proper grammar of S and 1-4 more nonterminals, 1-3 words and a few unary rules, in exact fractions.
+
+    Without `cyclic` the unary rules form no cycle, and one at least has positive probability. With it they
+    form at least one of positive probability, a rule A -> A perhaps, and none of a
+    probability of one. There may be no `unaries` at all, and no `terminals` in binary rules; `shared` draws
+    probabilities.
     """
-    phrases = PHRASES[: draw(st.integers(1, len(PHRASES)))]
-    terminals = TERMINALS[: draw(st.integers(1, len(TERMINALS)))]
-    tags = draw(st.lists(st.sampled_from(terminals), unique=True))
-    right_sides = list(product([*phrases, *tags], repeat=2))
+    others = draw(st.lists(st.sampled_from(nonterminals), min_size=1, max_size=4, unique=True))
+    order = draw(st.permutations(["S", *others]))
+    words = WORDS[: draw(st.sampled_from([2, 1, 3]))]
+    tags = _some(draw, words, [1, 2, 0] if terminals else [0])
+    pairs = [" ".join(pair) for pair in product([*order, *tags], repeat=2)]
     binary: dict[tuple[str, str, str], P] = {}
-    lexical: dict[tuple[str, str], P] = {(tag, tag): 1.0 for tag in tags}
-    for phrase in phrases:
-        is_first = phrase == phrases[0]
-        size = min(draw(st.sampled_from([3, 2, 1] if is_first else [2, 1, 0])), len(right_sides))
-        pairs = draw(st.lists(st.sampled_from(right_sides), min_size=size, max_size=size, unique=True))
-        fewest = draw(st.integers(0, 1)) if pairs else 1
-        words = draw(st.lists(st.sampled_from(terminals), min_size=fewest, max_size=2, unique=True))
-        probabilities = [float(share) for share in shares(draw, len(pairs) + len(words))]
-        for (left, right), p in zip(pairs, probabilities, strict=False):
-            binary[phrase, left, right] = p
-        for word, p in zip(words, probabilities[len(pairs) :], strict=True):
-            lexical[phrase, word] = p
-    start: dict[str, P] = dict(zip(phrases, map(float, shares(draw, len(phrases))), strict=True))
-    return Grammar(start, binary, lexical)
+    unary: dict[tuple[str, str], P] = {}
+    lexical: dict[tuple[str, str], P] = {(word, word): Fraction(1) for word in tags}
+    for index, symbol in enumerate(order):
+        children = order if cyclic else order[index + 1 :]
+        below = _some(draw, children if unaries else (), [1, 2, 1, 0] if cyclic else [1, 2, 0])
+        sides = _some(draw, pairs, [2, 3, 1] if symbol == "S" else [1, 2, 0])
+        least = [] if below or sides else [1, 2]
+        tokens = _some(draw, words, least or [1, 2, 0])
+        probabilities = iter(shared(draw, len(below) + len(sides) + len(tokens)))
+        unary |= {(symbol, child): next(probabilities) for child in below}
+        for side in sides:
+            left, right = side.split()
+            binary[symbol, left, right] = next(probabilities)
+        lexical |= {(symbol, word): next(probabilities) for word in tokens}
+    start: dict[str, P] = {"S": Fraction(1)}
+    if draw(st.booleans()):
+        start = dict(zip(order, shares(draw, len(order)), strict=True))
+    grammar = Grammar(start, binary, lexical, unary)
+    assume(any(unary.values()) == unaries and grammar.has_unary_cycle() == cyclic)
+    try:
+        closure(grammar)
+    except ValueError:
+        assume(False)
+    return grammar
+
+
+def grammars() -> st.SearchStrategy[Grammar]:
+    """Proper grammars of S and some of A, B and C, without unary rules."""
+    return proper_grammars(nonterminals=("A", "B", "C"), unaries=False)
 
 
 def _derivable(grammar: Grammar, longest: int) -> dict[tuple[str, int], list[tuple[str | int, ...]]]:

@@ -12,8 +12,8 @@ from conversion import to_pcfg
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from naive_objectives import MAX_RULE_OBJECTIVES, joint_optimum
-from strategies import grammars, sentences
-from unary_strategies import FEW_LABELS, unary_cases, unary_grammars
+from strategies import grammars, proper_grammars, sentences
+from unary_strategies import FEW_LABELS, unary_cases
 
 import mbrparse as mp
 from mbrparse.decode.derivations.forest_decoder import FLOOR
@@ -50,8 +50,8 @@ def decoded(
 @pytest.mark.parametrize(
     ("cases", "others"),
     [
-        (unary_cases(longest=4), unary_grammars()),
-        (unary_cases(longest=3, nonterminals=FEW_LABELS), unary_grammars(True, FEW_LABELS)),
+        (unary_cases(longest=4), proper_grammars()),
+        (unary_cases(longest=3, nonterminals=FEW_LABELS), proper_grammars(True, FEW_LABELS)),
         (BINARY, grammars()),
     ],
     ids=["unary", "several symbols of a label", "binary"],

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 from conversion import to_pcfg
 from hypothesis import given
-from strategies import grammars
-from unary_strategies import unary_grammars
+from strategies import grammars, proper_grammars
 
 from mbrparse.decode.words.conditioned import length_masses
 from mbrparse.grammar.grammar_files import grammar as read
@@ -39,7 +38,7 @@ def naive_lengths(grammar: naive.Grammar, longest: int) -> list[float]:
     raise AssertionError
 
 
-@given(grammars() | unary_grammars() | unary_grammars(cyclic=True))
+@given(grammars() | proper_grammars() | proper_grammars(cyclic=True))
 def test_lengths_and_radius(grammar: naive.Grammar) -> None:
     pcfg = to_pcfg(grammar)
     assert length_masses(pcfg, LONGEST) == pytest.approx(naive_lengths(grammar, LONGEST)[1:], abs=1e-12)
