@@ -71,9 +71,25 @@ class Tensor:
         return np.asarray(self._values)
 
 
+class Exchanged:
+    """What has no other form than that of DLPack."""
+
+    def __init__(self, values: npt.NDArray[Any]) -> None:
+        self._values = values
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __dlpack__(self, **how: Any) -> Any:
+        return self._values.__dlpack__(**how)
+
+    def __dlpack_device__(self) -> Any:
+        return self._values.__dlpack_device__()
+
+
 def test_arrays_of_any_kind() -> None:
     g = marginals()
-    padded = [g.astype(np.float16), Tensor(g), Tensor(g, "torch.bfloat16"), g.tolist()]
+    padded = [g.astype(np.float16), Tensor(g), Tensor(g, "torch.bfloat16"), g.tolist(), Exchanged(g)]
     for form in (*padded, [g[0, :5, :6], Tensor(g[1, :3, :4])]):
         assert decoded(mp.posteriors(form, LENGTHS, LABELS)) == TREES
 

@@ -177,3 +177,25 @@ def test_other_sentences_are_refused() -> None:
             with pytest.raises(mp.MbrparseError, match=message):
                 parser.parse(others)
     assert len(mp.Parser(model_of([3, 2, 2])).parse([WORDS[0], WORDS[2], WORDS[1]])) == 3
+
+
+def test_results_of_parsers_are_compared_by_name() -> None:
+    """Alone, of one objective and of several, beside trees, and as runs."""
+    model = model_of(WORDS)
+    both = mp.Parser(model, "labelled-f", "viterbi").parse(WORDS)
+    one, gold = mp.Parser(model, "viterbi").parse(WORDS), [f"(S {' '.join(words)})" for words in WORDS]
+    trees = {"labelled-f": both.trees("labelled-f"), "labelled-tree": both.trees("viterbi")}
+    found = mp.compare(gold, {"a": both, "b": one, "c": trees["labelled-f"]}, form="original", resamples=0)
+    assert found.frame.index.tolist() == ["a/labelled-f", "a/labelled-tree", "b", "c"]
+    plain = mp.compare(gold, trees, form="original", resamples=0).frame
+    rows = {"a/labelled-f": "labelled-f", "a/labelled-tree": "labelled-tree", "b": "labelled-tree"}
+    for name, other in (rows | {"c": "labelled-f"}).items():
+        assert found.frame.loc[name].equals(plain.loc[other])
+    assert "fell_back" not in found.frame
+    known = mp.compare(gold, {"a": both, "b": one}, form="original", resamples=0).frame
+    assert known["fell_back"].tolist() == [0, 0, 0]
+    runs = mp.compare(gold, {}, runs={"crf": [both, both]}, form="original", resamples=0).frames["means"]
+    assert runs[["name", "runs"]].values.tolist() == [["crf/labelled-f", 2], ["crf/labelled-tree", 2]]
+    listed = {name: [each, each] for name, each in trees.items()}
+    alone = mp.compare(gold, {}, runs=listed, form="original", resamples=0).frames["means"]
+    assert runs.drop(columns="name").equals(alone.drop(columns="name"))

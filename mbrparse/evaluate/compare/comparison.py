@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -68,13 +69,14 @@ def compare(
     Args:
         gold: The correct trees, one for each sentence.
         parses: One tree (None: no parse) for each sentence, in the gold's order: by the name of its
-            parser, or a parser's answers, or the trees of a single parser, then called "parses".
+            parser, or a parser's answers, or the trees of a single parser, then called "parses". By name
+            there may be parsers' answers, too, for several objectives as "name/objective".
         by: A breakdown instead of the table: by sentence "length", by constituents' "label", "depth" or
             "width", by "attachment", or "confusions" of labels.
         significance: Tell the differences by all criteria instead, and the p-values of all pairs.
         frames: Breakdowns to have in the result's ``frames``, beside the table.
-        runs: Several runs of systems, by name, each as a list of trees; what is shown and tested is their
-            means. ``parses`` ({} where there are none) are systems of one run.
+        runs: Several runs of systems, by name, each as a list of trees or a parser's answers; what is shown
+            and tested is their means. ``parses`` ({} where there are none) are systems of one run.
         form: "binarized" (default), or "original", in which binarized trees are un-binarized first (those
             of a list in which any label is a continuation).
         unaries: Whether binarized trees keep their unary productions.
@@ -119,7 +121,7 @@ def compare(
     criteria:labelled_recall|gold:memory=d0fa45400d|parses:parses=d0fa45400d|form:binarized|...
     """
     settings = evaluation_settings(by=by, everything=significance, frames=tuple(frames), **how)
-    several = {name: _numbered(name, each) for name, each in (runs or {}).items()}
+    several = _systems(runs or {})
     fell_back = fallbacks(parses) if not runs and any(one.context for one in settings.criteria) else None
     correct = align.trees_in_memory("memory", "the gold", gold)
     return evaluation.evaluate(correct, sources(parses), settings, fell_back, runs=several)
@@ -180,19 +182,38 @@ def evaluation_settings(
 
 def sources(parses: Parses) -> list[align.TreeSource]:
     """One tree (None: no parse) for each sentence, by the parsers' names."""
-    if isinstance(parses, ParsedTrees):
-        parses = parses.by_objective()
-    elif not isinstance(parses, Mapping):
-        parses = {"parses": parses}
-    return [align.trees_in_memory(str(name), str(name), trees) for name, trees in parses.items()]
+    found = _by_name(parses, "by_objective")
+    return [align.trees_in_memory(name, name, trees) for name, trees in found.items()]
 
 
 def fallbacks(parses: Parses) -> evaluation.FellBack | None:
-    return (lambda _: parses.fell_back()) if isinstance(parses, ParsedTrees) else None
+    """Which sentences fell back, where all parsers say it."""
+    answers = parses.values() if isinstance(parses, Mapping) else [parses]
+    known = len(answers) > 0 and all(isinstance(one, ParsedTrees) for one in answers)
+    return (lambda _: _by_name(parses, "fell_back")) if known else None
 
 
-def _numbered(system: str, runs: Sequence[Sequence[brackets.AnyTree | None]]) -> list[align.TreeSource]:
-    if any(one is None or brackets.is_tree(one) for one in runs):
-        raise MbrparseError(f"the runs of {system!r} are trees", remedy="give a list of trees for each run")
-    names = [f"{system}/{number}" for number in range(1, len(runs) + 1)]
-    return [align.trees_in_memory(name, name, trees) for name, trees in zip(names, runs, strict=True)]
+def _by_name(parses: Parses, what: Literal["by_objective", "fell_back"]) -> dict[str, Sequence[Any]]:
+    """Trees, or fall-backs, by name: the objective's, or the parser's with that of each of several."""
+    if isinstance(parses, ParsedTrees):
+        return dict(getattr(parses, what)())
+    found = dict[str, Sequence[Any]]()
+    for name, one in (parses if isinstance(parses, Mapping) else {"parses": parses}).items():
+        answers = getattr(one, what)() if isinstance(one, ParsedTrees) else {name: one}
+        found |= {name if len(answers) == 1 else f"{name}/{key}": of for key, of in answers.items()}
+    return {str(name): trees for name, trees in found.items()}
+
+
+def _systems(runs: Mapping[str, Sequence[Any]]) -> dict[str, list[align.TreeSource]]:
+    """The runs of each system; parsers' answers for several objectives are a system for each."""
+    found = defaultdict[str, list[align.TreeSource]](list)
+    for system, each in runs.items():
+        if any(one is None or brackets.is_tree(one) for one in each):
+            raise MbrparseError(
+                f"the runs of {system!r} are trees", remedy="give a list of trees for each run"
+            )
+        for number, run in enumerate(each, start=1):
+            for key, trees in _by_name({system: run}, "by_objective").items():
+                name = f"{key}/{number}"
+                found[key].append(align.trees_in_memory(name, name, trees))
+    return found
