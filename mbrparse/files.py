@@ -29,6 +29,8 @@ from mbrparse.errors import FileError
 STANDARD = "-"
 #: Follows the name of a file of trees in that of its places in the corpus.
 SIDECAR = ".places"
+#: Follows the name of a grammar or a file of trees in that of the commands that made it.
+MADE = ".made"
 #: Follows the name of an output that a later run can go on with.
 PART = ".part"
 
@@ -38,6 +40,7 @@ UNWRITTEN = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EBADF, errno.EIO)
 _ERRORS = "backslashreplace"
 #: Bytes of a file's name that the name of the one beside it repeats: file systems allow 255, some fewer.
 _REPEATED = 100
+_LONGEST_NAME = 255  # bytes
 
 # The handler of decoding errors that puts half a character, which no output can hold, in the place of bytes.
 _MARK = "mbrparse-mark"
@@ -371,6 +374,20 @@ class _Replacement:
 _batch: ContextVar[tuple[list[_Replacement], int | None] | None] = ContextVar("_batch", default=None)
 
 
+#: Where the paths of files that were replaced are noted.
+_replaced: ContextVar[list[str]] = ContextVar("_replaced", default=[])  # noqa: B039
+
+
+@contextmanager
+def replaced_files() -> Iterator[list[str]]:
+    """The paths of the files that are written within, as far as they were placed."""
+    token = _replaced.set([])
+    try:
+        yield _replaced.get()
+    finally:
+        _replaced.reset(token)
+
+
 @contextmanager
 def atomic_outputs(kept: int | None = None) -> Iterator[list[_Replacement]]:
     """Replace all files opened within this context together, at its end, and only if it succeeds.
@@ -412,6 +429,7 @@ def _place(files: list[_Replacement]) -> None:
         for file in files:
             if file.complete:
                 file.place()
+                _replaced.get().append(str(file.path))
         files.clear()
 
 
@@ -484,6 +502,16 @@ def is_file(path: str | Path) -> bool:
     What comes by a pipe, a device or an open stream is read once.
     """
     return str(path) != STANDARD and not is_written_in_place(path)
+
+
+def sidecar(path: str | Path, suffix: str = SIDECAR) -> str | None:
+    """Where what is kept beside a file is.
+
+    None: standard output, devices and pipes have no sidecar, nor has a name that leaves no room for more.
+    """
+    beside = f"{path}{suffix}"
+    fits = len(os.fsencode(os.path.basename(beside))) <= _LONGEST_NAME
+    return beside if fits and is_file(path) and is_file(beside) else None
 
 
 def output_identity(path: str) -> tuple[object, ...] | None:

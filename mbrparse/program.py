@@ -1,19 +1,15 @@
-"""Which program this is: its version, a digest of its sources, their commit; signatures, which name it."""
+"""Which program this is: its version, a digest of its sources; signatures, which name it."""
 
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Mapping
-from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from mbrparse import errors, version
 
 _PACKAGE = Path(__file__).parent
-_COMMIT = "git describe --always --abbrev=10 --dirty=+ --exclude=*"
 
 
 @cache
@@ -32,21 +28,9 @@ def program(package: Path = _PACKAGE) -> str:
     return f"{version.__version__} (sources {sources(package)})"
 
 
-@cache
-def commit(package: Path = _PACKAGE) -> str | None:
-    """The commit of the git checkout that the package stands in, with a + if files were changed since."""
-    import subprocess
-
-    run, environment = subprocess.check_output, {**os.environ, "GIT_DIR": ".git"}
-    how: Any = {"cwd": package.parent, "env": environment, "stderr": subprocess.DEVNULL, "timeout": 10}
-    with suppress(OSError, subprocess.SubprocessError):
-        return str(run(_COMMIT.split(), text=True, **how).strip())
-    return None
-
-
 def signature(parts: Mapping[str, object]) -> str:
     """What figures depend on, ``key:value`` parts joined by ``|``, the program last; None is left out."""
-    program = {"version": f"mbrparse-{version.__version__}", "sources": sources(), "commit": commit()}
+    program = {"version": f"mbrparse-{version.__version__}", "sources": sources()}
     said = {key: _text(value) for key, value in {**parts, **program}.items() if value is not None}
     return errors.visible("|".join(map(":".join, said.items())))
 

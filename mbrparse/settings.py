@@ -181,17 +181,6 @@ def settings_of(path: str | Path) -> dict[str, Any] | None:
     return None
 
 
-def described(folder: Path) -> dict[str, object]:
-    """What a folder, or the one that it lies in, was made with, for signatures."""
-    for place in (folder, folder.parent):
-        settings = settings_of(place / "settings.json")
-        if settings is not None:
-            files = {"corpus": place / "binarized.mrg", "grammar": folder / "grammar.txt"}
-            digests = {of: file_digest(file) for of, file in files.items() if file.exists()}
-            return {"run": {name: one for name, one in settings.items() if name != "program"}, **digests}
-    return {}
-
-
 def check_settings(source: object, kept: Settings, now: Settings, otherwise: str) -> None:
     """Raise InputMismatchError where what is kept in ``source`` was made with other settings."""
     names = [name for name in {**kept, **now} if kept.get(name) != now.get(name)]

@@ -10,32 +10,13 @@ from dataclasses import fields
 from typing import Any, NamedTuple
 
 import click
-from click.shell_completion import CompletionItem
 
 from mbrparse.arguments import MOST_COUNT, MOST_SEED
+from mbrparse.cli.argument_types import InputFile as InputFile  # noqa: PLC0414
+from mbrparse.cli.argument_types import PathName as PathName  # noqa: PLC0414
+from mbrparse.cli.argument_types import Text as Text  # noqa: PLC0414
 from mbrparse.cli.messages import with_dashes
 from mbrparse.errors import OptionsError
-
-
-class _Named(click.types.StringParamType):
-    """Text that the help calls ``metavar``."""
-
-    def __init__(self, metavar: str = "FILE") -> None:
-        self._metavar = metavar
-
-    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:
-        return self._metavar
-
-
-class Text(_Named):
-    """Text that names no file and no address; ``read`` makes the option's value of it."""
-
-    def __init__(self, metavar: str = "TEXT", read: Callable[[str], Any] = str) -> None:
-        super().__init__(metavar)
-        self._read = read
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        return self._read(super().convert(value, param, ctx))
 
 
 def numbers(text: str) -> tuple[float, ...]:
@@ -48,24 +29,6 @@ def numbers(text: str) -> tuple[float, ...]:
         return tuple(map(float, text.split(",")))
     except ValueError:
         raise click.BadParameter(f"{text!r} is no list of numbers such as .5,.5") from None
-
-
-class PathName(_Named):
-    """The name of a file or folder; an empty text is none, though to pathlib it is the working folder."""
-
-    def shell_complete(
-        self, ctx: click.Context, param: click.Parameter, incomplete: str
-    ) -> list[CompletionItem]:
-        return [CompletionItem(incomplete, type="file")]
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        if not value or "\0" in value:
-            self.fail(f"{value!r} is no name of a file.", param, ctx)
-        return super().convert(value, param, ctx)
-
-
-class InputFile(PathName):
-    """A file to read, or several: ``NAME=FILE,FILE``; also ``-``, and names such as ``embedded:flights``."""
 
 
 class NearestChoice(click.Choice[str]):
@@ -150,6 +113,21 @@ def group(kind: type[Any], section: str = "Options", without: Sequence[str] = ()
     return _Group(kind, section, without, made)
 
 
+#: Those that write grammars or trees, beside which they keep what made these.
+_MAKERS = (
+    "binarize",
+    "debinarize",
+    "split",
+    "train",
+    "parse",
+    "combine",
+    "rerank",
+    "sample",
+    "baseline",
+    "convert",
+)
+
+
 def command(function: Callable[..., None]) -> click.Command:
     """The command that calls a function, and is named as that is."""
     parameters: list[click.Parameter] = []
@@ -177,6 +155,18 @@ def command(function: Callable[..., None]) -> click.Command:
 
 class _SectionedCommand(click.Command):
     """A command whose help lists its options in sections, in the order of their first options."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        ctx.meta["typed"] = list(args)
+        return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        if self.name not in _MAKERS:
+            return super().invoke(ctx)
+        from mbrparse.cli.recording import recorded
+
+        with recorded(ctx):
+            return super().invoke(ctx)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         sections: dict[str, list[tuple[str, str]]] = {}

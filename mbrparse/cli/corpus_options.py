@@ -8,8 +8,8 @@ from typing import Any
 
 import mbrparse as mp
 from mbrparse.cli import commands, options
+from mbrparse.files import sidecar
 from mbrparse.treebank.clean import categories
-from mbrparse.treebank.corpora.places import sidecar
 
 
 def on_error(help: str) -> Any:

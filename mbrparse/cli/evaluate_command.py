@@ -1,4 +1,4 @@
-"""``mbrparse evaluate``, ``report`` and ``cite``: a gold file and parse files in, tables and pages out."""
+"""``mbrparse evaluate`` and ``report``: a gold file and parse files in, tables and pages out."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from mbrparse import provenance
 from mbrparse.arguments import MOST_RESAMPLES
 from mbrparse.cli import model_options, options
 from mbrparse.cli.commands import InputFile, Text, argument, command, count_option, group, option, seed_option
@@ -270,7 +271,10 @@ def evaluate(
         untested = replace(settings, resamples=0, criteria=(COVERAGE,))
         result = calibrated(compare_sources(*sources, untested, tables.details))
     else:
-        result = evaluate_files(gold, parses, settings, encoding, tables.details, systems)
+        from mbrparse.cli import recording
+
+        steps = [provenance.Step(recording.step().command, {})]  # whose inputs are told anyhow
+        result = evaluate_files(gold, parses, settings, encoding, tables.details, systems, steps)
     for path in parses:
         if is_candidate_file(path, encoding):
             note(f"{path}: candidates: a row for the first of each sentence, and one for the best (oracle)")
@@ -395,16 +399,3 @@ def report(
     )
     if output != STANDARD:
         note(f"{written}: open it in a browser")
-
-
-@command
-def cite(signature: str = argument(metavar="SIGNATURE|DIR"), output: str = options.output()) -> None:
-    """Print what to cite for a table, in BibTeX, and a paragraph on how its figures were made.
-
-    SIGNATURE is the last line of a table (in quotes), DIR the folder of reproduce or of an experiment.
-    """
-    from mbrparse.evaluate.citation import citation, signatures
-
-    text = citation(signatures(signature))
-    with open_output(output) as stream:
-        stream.write(text)

@@ -13,7 +13,15 @@ from typing import Any
 import click
 
 from mbrparse.arguments import MOST_RESAMPLES
-from mbrparse.cli import binarize_command, commands, options, parse_command, train_command, treebank_commands
+from mbrparse.cli import (
+    binarize_command,
+    commands,
+    options,
+    parse_command,
+    recording,
+    train_command,
+    treebank_commands,
+)
 from mbrparse.cli.messages import note, with_progress
 from mbrparse.cli.model_options import LABEL_OPTIONS
 from mbrparse.cli.objective_options import objective_option
@@ -299,4 +307,4 @@ def grid(
         digests,
         call_stage,
     )
-    click.echo(run_grid(trial, resamples, jobs, note, with_progress))
+    click.echo(run_grid(trial, resamples, jobs, recording.step(), note, with_progress))

@@ -43,7 +43,8 @@ COMMANDS = {
     "baseline": "Write baseline trees: left, right, random or balanced.",
     "evaluate": "Compare parses with gold trees in a table of criteria.",
     "report": "Write an HTML page with the table, the sentences and their trees.",
-    "cite": "Print what to cite for a table, and how it was made.",
+    "cite": "Print how a table was made, and what to cite for it.",
+    "verify": "Say which files agree with a table's signature.",
     "reproduce": "Make Goodman's table from a treebank, in one command.",
     "grid": "Train and evaluate a parser for every combination of options.",
     "show": "Draw trees in the terminal, or as SVG or LaTeX.",
@@ -55,7 +56,8 @@ _MODULES = {
     **dict.fromkeys(("rerank", "combine"), "candidate_commands"),
     **dict.fromkeys(("posteriors", "explain"), "chart_commands"),
     **dict.fromkeys(("surprisal", "next", "masked"), "prefix_commands"),
-    **dict.fromkeys(("report", "cite"), "evaluate_command"),
+    "report": "evaluate_command",
+    "verify": "cite_command",
     "reproduce": "grid_command",
 }
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -24,10 +25,10 @@ from mbrparse.treebank import clean, outlines
 
 
 class ConstituentTally:
-    """Sums over one parser's sentences, by a key that each constituent of a tree has."""
+    """Sums over one parser's sentences, by keys that each constituent of a tree has."""
 
-    def __init__(self, keys: Callable[[Brackets], Sequence[Any]]) -> None:
-        """``keys`` gives the keys of a tree's constituents."""
+    def __init__(self, keys: Callable[[Brackets], Sequence[Sequence[Any]]]) -> None:
+        """``keys`` gives the keys of each of a tree's constituents."""
         self._keys = keys
         self.gold: Counter[Any] = Counter()
         self.guess: Counter[Any] = Counter()
@@ -37,10 +38,15 @@ class ConstituentTally:
     def add(self, trees: ComparedTrees) -> None:
         """Add a sentence."""
         gold, guess = self._keys(trees.gold), self._keys(trees.guess)
-        self.gold.update(gold)
-        self.guess.update(guess)
-        self.found.update(gold[place] for place, _ in trees.pairs)
-        self.right.update(guess[place] for _, place in trees.pairs)
+        of_all = chain.from_iterable
+        self.gold.update(of_all(gold))
+        self.guess.update(of_all(guess))
+        self.found.update(of_all(gold[place] for place, _ in trees.pairs))
+        self.right.update(of_all(guess[place] for _, place in trees.pairs))
+
+
+def _single(key: Callable[[Brackets], Sequence[int]]) -> Callable[[Brackets], list[list[int]]]:
+    return lambda tree: [[one] for one in key(tree)]
 
 
 class LabelTally(ConstituentTally):
@@ -51,7 +57,8 @@ class LabelTally(ConstituentTally):
     """
 
     def __init__(self) -> None:
-        super().__init__(lambda tree: tree.labels)
+        # Of spans that count once there are several labels, with blanks between.
+        super().__init__(lambda tree: [label.split(" ") for label in tree.labels])
         self.confusions: Counter[tuple[str, str]] = Counter()
 
     def add(self, trees: ComparedTrees) -> None:
@@ -286,8 +293,14 @@ def confusions(tallies: Mapping[str, LabelTally]) -> Breakdown:
 TABLES: dict[By, tuple[Callable[[], Tally], Callable[[Mapping[str, Any]], list[Breakdown]]]] = {
     "label": (LabelTally, lambda tallies: [by_key("label", tallies), confusions(tallies)]),
     "confusions": (LabelTally, lambda tallies: [confusions(tallies)]),
-    "depth": (lambda: ConstituentTally(depths), lambda tallies: [by_key("depth", tallies, depth_name)]),
-    "width": (lambda: ConstituentTally(widths), lambda tallies: [by_key("width", tallies, width_name)]),
+    "depth": (
+        lambda: ConstituentTally(_single(depths)),
+        lambda tallies: [by_key("depth", tallies, depth_name)],
+    ),
+    "width": (
+        lambda: ConstituentTally(_single(widths)),
+        lambda tallies: [by_key("width", tallies, width_name)],
+    ),
     "attachment": (AttachmentTally, lambda tallies: [by_attachment(tallies)]),
 }
 

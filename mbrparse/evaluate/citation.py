@@ -1,47 +1,108 @@
-"""What to cite for figures, and how they were made: what the signatures below their tables say.
+"""What to cite for figures, how they were made, and the commands that make them again: what signatures say.
 
 The rows of ``data/references.bib`` and ``data/methods.txt`` begin with what in a signature calls for them, a
-regular expression whose groups a sentence may repeat.
+regular expression whose groups a sentence may repeat. In sentences ``[@KEY]`` cites an entry.
 """
 
 from __future__ import annotations
 
+import html
 import os
 import re
+import shlex
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from functools import partial
 from pathlib import Path
+from typing import Literal
 
-from mbrparse import errors, files
+from mbrparse import errors, files, provenance
 from mbrparse.latex import latex
 from mbrparse.treebank.corpora.known_corpora import CORPORA
 
+TextFormat = Literal["text", "markdown", "latex"]
+
 _ROW = re.compile(r"^%% (.*)\n((?:.+\n)+)", re.MULTILINE)
-_SIGNATURE = re.compile(r"(?:criteria|table):.*\|version:mbrparse-.*")
+_SIGNATURE = re.compile(r"(?:criteria|table):.*\|version:mbrparse-[^\s`<\"]*")
+_CITED = re.compile(r"\[@([\w-]+)\]")
+_LISTED = re.compile(r",(?=\S)")
+_WIDTH = 100
 
 
 def signatures(given: str) -> list[str]:
-    """A signature, or those of the tables in a folder; raises MbrparseError where there is none."""
-    tables = sorted(Path(given).glob("*.txt")) if os.path.isdir(given) else []
-    lines = [line for path in tables if path.name != "grammar.txt" for line in files.read_lines(path)]
-    found = [errors.visible(match[0]) for line in lines or [given] if (match := _SIGNATURE.match(line))]
+    """A signature, or those of a table's file or of the tables in a folder; raises MbrparseError without."""
+    lines: Iterable[str] = [given]
+    if os.path.isdir(given):
+        tables = sorted(path for path in Path(given).glob("*.txt") if path.name != "grammar.txt")
+        lines = [line for path in tables for line in files.read_lines(path)]
+    elif os.path.isfile(given):
+        lines = map(html.unescape if given.endswith(".html") else str, files.read_lines(given))
+    found = [errors.visible(match[0]) for line in lines if (match := _SIGNATURE.search(line))]
     if not found:
-        remedy = "give the last line of a table, in quotes, or the folder of an experiment"
+        remedy = "give the last line of a table, in quotes, its file, or the folder of an experiment"
         raise errors.MbrparseError("no signature of a table", remedy=remedy)
-    return found
+    return list(dict.fromkeys(found))
 
 
-def citation(found: Sequence[str]) -> str:
-    """BibTeX of the program, the papers and the corpora of signatures, and a paragraph on methods."""
+def citation(found: Sequence[str], format: TextFormat = "text") -> str:
+    """A paragraph on methods, BibTeX of all that it cites, and the commands; LaTeX is a whole document."""
     text = f"|{'|'.join(found)}|"
     entries = [entry for pattern, entry in _rows("references.bib") if re.search(pattern, text)]
     for corpus in CORPORA:
-        if re.search(rf"[=,]{re.escape(corpus.name)}\b", text):
-            key = corpus.name.replace(":", "-")
-            note = f"{corpus.title}: {corpus.citation}"
-            entries.append(f"@misc{{{key},\n  note = {{{latex(note)}}}\n}}\n")
+        name = f"{corpus.name}:" if corpus.takes_path else rf"{re.escape(corpus.name)}\b"
+        if corpus.name in _OTHERWISE and re.search(rf"[=,; :]{name}", text):
+            note = latex(f"{corpus.title}: {corpus.citation}")
+            entries.append(f"@misc{{{corpus.name.replace(':', '-')},\n  note = {{{note}}}\n}}\n")
     said = [match.expand(row) for pattern, row in _rows("methods.txt") if (match := re.search(pattern, text))]
-    return "\n".join([*entries, textwrap.fill(" ".join(" ".join(said).split()), 100), ""])
+    methods, bibtex = _LISTED.sub(", ", " ".join(" ".join(said).split())), "\n".join(entries)
+    commands = "".join(f"{_wrapped(command)}\n" for command in _commands(found))
+    if format == "markdown":
+        return "\n".join([methods, "", "```bash", f"{commands}```", "", "```bibtex", f"{bibtex}```", ""])
+    if format == "text":
+        told = ["The commands, in this order:\n", textwrap.indent(commands, "    ")] if commands else []
+        return "\n".join([bibtex, _filled(methods, _WIDTH), "", *told])
+    cited = "".join(
+        rf"\cite{{{part}}}" if place % 2 else latex(part) for place, part in enumerate(_CITED.split(methods))
+    )
+    return _DOCUMENT.format(bibtex, _filled(cited, _WIDTH), commands)
+
+
+#: Breaks lines at blanks alone.
+_filled = partial(textwrap.fill, break_long_words=False, break_on_hyphens=False)
+_DOCUMENT = r"""\begin{{filecontents*}}[overwrite]{{mbrparse.bib}}
+{}\end{{filecontents*}}
+\documentclass{{article}}
+\usepackage[T1]{{fontenc}}
+\begin{{document}}
+\sloppy
+{}
+\nocite{{*}}
+\footnotesize
+\begin{{verbatim}}
+{}\end{{verbatim}}
+\bibliographystyle{{unsrt}}
+\bibliography{{mbrparse}}
+\end{{document}}
+"""
+#: Corpora that no paper in ``references.bib`` is about.
+_OTHERWISE = {"embedded:flights", "icepahc", "greynir", "penn-historical", "nltk:cess_esp", "nltk:cess_cat"}
+
+
+def _commands(found: Sequence[str]) -> list[str]:
+    """The commands that make the tables again, each once."""
+    parts = (part.removeprefix("made:") for one in found for part in one.split("|") if part[:5] == "made:")
+    commands = (
+        one.replace("%7C", "|") for part in parts for one in part.split(f"; {provenance.BEGINS}") if one
+    )
+    whole = (provenance.BEGINS + one.removeprefix(provenance.BEGINS) for one in commands)
+    return list(dict.fromkeys(f"{one} --output=grid" if one.split()[1] == "grid" else one for one in whole))
+
+
+def _wrapped(command: str) -> str:
+    """A command on several lines, none of which ends within a word."""
+    words = [shlex.quote(word).replace(" ", "\0") for word in shlex.split(command)]
+    lines = _filled(" ".join(words), _WIDTH - 10, subsequent_indent="    ")
+    return lines.replace("\n", " \\\n").replace("\0", " ")
 
 
 def _rows(name: str) -> list[tuple[str, str]]:

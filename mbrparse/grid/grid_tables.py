@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -22,13 +22,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from mbrparse import errors, local_settings
+from mbrparse import errors, local_settings, provenance
 from mbrparse.decode.posteriors.posteriors_file import read_posteriors
 from mbrparse.evaluate import align, tables
 from mbrparse.evaluate.breakdowns import Breakdown, render_breakdowns
 from mbrparse.evaluate.compare.evaluation import EvaluationSettings, evaluate_files, file_sources
 from mbrparse.evaluate.counts import Comparison
-from mbrparse.evaluate.criteria import COVERAGE, DASH, MORE, PAPER, Criterion, rates, totals
+from mbrparse.evaluate.criteria import COVERAGE, DASH, FELL_BACK, MORE, PAPER, Criterion, rates, totals
 from mbrparse.evaluate.report import pages, records
 from mbrparse.evaluate.significance import LEVEL, holm, significance
 from mbrparse.files import (
@@ -43,7 +43,7 @@ from mbrparse.grid.cells import COMPARISON, COUNTS, CRITERIA, CellCounts, CellTr
 from mbrparse.jobs import Jobs, WorkerFunction, in_order, open_executor
 from mbrparse.log import Log, Progress, no_log, no_progress
 from mbrparse.program import program, signature
-from mbrparse.settings import check_files, check_settings, file_digest, load, save, settings_of
+from mbrparse.settings import check_files, check_settings, digest, file_digest, load, save, settings_of
 from mbrparse.treebank.formats.formats import read_parse_file
 from mbrparse.treebank.outlines import outline
 
@@ -178,7 +178,12 @@ class Reproduction:
 
     def _evaluate(self) -> None:
         gold, details = self.cell.path("test.mrg"), [self.cell.path("details.jsonl")]
-        summary = evaluate_files(gold, self.cell.parses, self._settings, details=details).summary
+        settings = self._settings
+        words = ["evaluate", gold.name, *(path.name for path in self.cell.parses)]
+        words += ["--form=original"] * (settings.form == "original")
+        words += ["--unaries"] * (settings.form != "original" and self._has_unaries)
+        steps = [provenance.Step(provenance.BEGINS + " ".join([*words, "--details=details.jsonl"]), {})]
+        summary = evaluate_files(gold, self.cell.parses, settings, details=details, steps=steps).summary
         names = [""] * (summary.significance is not None)
         width = 1 + len(names) + len(summary.criteria)
         rows = [[name, *names, *figures] for name, figures in TABLE_2.items()]
@@ -224,6 +229,7 @@ _NAMES = ("labelled_recall", "labelled_precision", "labelled_f", "labelled_tree"
 _SHOWN = [one for one in CRITERIA if one.name in _NAMES]
 #: What the other objectives of a cell are compared with, where it is there.
 _VITERBI = "labelled-tree"
+_CONTEXT = {COVERAGE: "parsed", FELL_BACK: "fell_back"}
 #: A plot with more lines shows those that differ from the baseline in one option.
 _LINES = 8
 _STYLE = (
@@ -270,8 +276,17 @@ def _made_anew(folder: Path) -> Iterator[None]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def run_grid(trial: CellTrial, resamples: int, jobs: Jobs, log: Log, progress: Progress) -> str:
+def cells_digest(cells: Iterable[CellCounts]) -> str:
+    """Ten digits of the counts of all cells, in their order."""
+    return digest(list(cells))[:10]
+
+
+def run_grid(
+    trial: CellTrial, resamples: int, jobs: Jobs, step: provenance.Step, log: Log, progress: Progress
+) -> str:
     """Do the cells that are not there yet; write tables, plots and a page; return the table.
+
+    ``step`` is the command, for the signature.
 
     The baseline is the first value of each axis, the first objective and the last size. Raises
     InputMismatchError for a folder of another grid, FileError for one that another run is at work in, and
@@ -279,13 +294,15 @@ def run_grid(trial: CellTrial, resamples: int, jobs: Jobs, log: Log, progress: P
     """
     make_folder(trial.folder)
     with only_run(trial.folder):
-        return _grid(trial, resamples, jobs, log, progress)
+        return _grid(trial, resamples, jobs, step, log, progress)
 
 
-def _grid(trial: CellTrial, resamples: int, jobs: Jobs, log: Log, progress: Progress) -> str:
+def _grid(
+    trial: CellTrial, resamples: int, jobs: Jobs, step: provenance.Step, log: Log, progress: Progress
+) -> str:
     total = len(trial.places)
     log(f"{total} cell{'s' * (total > 1)}, each for {', '.join(trial.objectives)}")
-    results = dict(progress(done_cells(trial, jobs, log), "cells", total))
+    results = dict(sorted(progress(done_cells(trial, jobs, log), "cells", total)))
     rows = [
         (*place[:-1], place[-1].removeprefix("--"), results[run].training_trees, objective, number, *one)
         for run, place in enumerate(trial.places, start=1)
@@ -312,11 +329,22 @@ def _grid(trial: CellTrial, resamples: int, jobs: Jobs, log: Log, progress: Prog
         _tests(parts, reference, resamples, progress)
         for reference in (lambda _: baseline, lambda key: (*key[:-1], viterbi))
     ]
-    title = f"Grid on {trial.corpus}"
-    about = {"experiment": "grid", "run": trial.settings(), "corpus": trial.digests[trial.corpus]}
-    signed = signature(
-        {"table": "grid", **about, **COMPARISON.signature(), "tests": {"resamples": resamples}}
-    )
+    title = f"Grid on {provenance.name_of(trial.corpus)}"
+    about = {
+        "cells": cells_digest(results.values()),
+        **COMPARISON.signature(),
+        "average": "pooled",
+        "sentences": len(parts[baseline]),
+        **{
+            one.name: one.show(table[name].sum() / table["sentences"].sum()) for one, name in _CONTEXT.items()
+        },
+        "runs": table["runs"].max(),
+        "baseline": f"{', '.join(map('='.join, zip(keys, baseline, strict=True)))}; viterbi:{viterbi}",
+        "significance": f"bootstrap+randomization,resamples={resamples},seed=0,level={LEVEL},correction=holm"
+        if resamples
+        else None,
+    }
+    signed = signature({"table": "grid", **provenance.said([step]), **about})
     wide = [name for name in keys[:-1] if table[name].nunique() > 1] or keys[:1]
     printed = _printed(table, wide, dict(zip(("the baseline", viterbi), tests, strict=True)), resamples)
     with atomic_outputs():

@@ -102,6 +102,40 @@ def test_tables_are_the_naive_ones(pairs: list[tuple[str, str | None]]) -> None:
     assert rates["tagging_accuracy"] == pytest.approx(right / words)
 
 
+@given(pairs=st.lists(PAIRS, min_size=1, max_size=3))
+def test_a_span_counts_for_each_of_its_labels(pairs: list[tuple[str, str | None]]) -> None:
+    """Where labels are ignored, as ON-LSTM's example_labeled_acc: of each (start, end, label) of the gold."""
+    gold, found = (
+        [mp.read_tree(one) for one, _ in pairs],
+        [mp.read_tree(other or one) for one, other in pairs],
+    )
+    if all(len(naive_spans.tags(naive_spans.read(one))) > 10 for one, _ in pairs):
+        return  # of which PRPN's script counts none
+    table = mp.compare(gold, {"parses": found}, profile="prpn", frames=["label"]).frames["by_label"]
+    total, right = (
+        {"gold": Counter[str](), "guess": Counter[str]()},
+        {"gold": Counter[str](), "guess": Counter[str]()},
+    )
+    for one, other in pairs:
+        trees = {"gold": naive_spans.read(one), "guess": naive_spans.read(other or one)}
+        whole = 0, len(naive_spans.tags(trees["gold"]))
+        if whole[1] > 10:
+            continue
+        for side, against in (("gold", "guess"), ("guess", "gold")):
+            spans = {(start, end) for _, start, end in naive_spans.constituents(trees[against])}
+            for label, *span in set(naive_spans.constituents(trees[side])):
+                if span[1] - span[0] > 1 and tuple(span) != whole:
+                    total[side][label] += 1
+                    right[side][label] += tuple(span) in spans
+    rows = {row["label"]: row for row in table.to_dict("records")}
+    assert set(rows) == set(total["gold"]) | set(total["guess"])
+    for label, row in rows.items():
+        assert (row["gold"], row["guess"]) == (total["gold"][label], total["guess"][label])
+        for side, rate in (("gold", "recall"), ("guess", "precision")):
+            if total[side][label]:
+                assert row[rate] == pytest.approx(right[side][label] / total[side][label])
+
+
 def test_a_label_that_one_side_lacks_has_no_f_where_labels_are_ignored() -> None:
     gold = read_tree("(S (NP (DT the) (NN dog)) (VP (VBZ eats) (NN fish)))")
     parse = read_tree("(X (X (DT the) (NN dog)) (X (VBZ eats) (NN fish)))")

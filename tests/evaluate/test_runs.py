@@ -220,9 +220,7 @@ def test_holms_correction_is_of_all_pairs_by_criterion(command: Command) -> None
         for correction in ("none", "holm")
     )
     for test in plain_p:
-        assert holm_p.loc[["b", "c"], test].tolist() == pytest.approx(
-            naive_holm(plain_p.loc[["b", "c"], test].tolist())
-        )
+        assert holm_p[test].tolist()[1:] == pytest.approx(naive_holm(plain_p[test].tolist()[1:]))
     write(gold=GOLD, one=PARSE, two=GOLD)
     text = command("evaluate gold.mrg one.mrg two.mrg --correction holm").output
     assert "two-sided, by Holm's correction for all pairs)." in text

@@ -185,7 +185,8 @@ COMMANDS = _weighed("""
 2 posteriors foreign.tokens --posteriors foreign.npz --label-style supar
 3 evaluate foreign.mrg foreign.mrg --form original --label-style supar --null S
 2 report foreign.mrg foreign.mrg --form original --label-style supar -o out.html
-2 cite reproduced -o out
+2 cite reproduced --format latex -o out
+2 verify reproduced/table.txt reproduced bin.mrg
 1 cite criteria:x|gold:y=0|version:mbrparse-0.1.0 -o out
 """)
 #: The same for commands that take a second each; most of what they resume is there.

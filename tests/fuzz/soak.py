@@ -30,8 +30,8 @@ ROOT = Path(__file__).resolve().parents[2]
 LIMIT = 240  # seconds, for any command
 GRACE = 5  # seconds, for what a killed process leaves behind to end
 TEMPORARY = re.compile(r"\..+\.[a-z0-9_]{8}")
-#: What the clock says, digests of results that hold it, and a commit made meanwhile: all that may differ.
-CLOCK = re.compile(rb'"seconds": [0-9.e-]+|"digest": "\w+"|commit:\w+\+?')
+#: What the clock says, and digests of results that hold it: all that may differ.
+CLOCK = re.compile(rb'"seconds": [0-9.e-]+|"digest": "\w+"')
 #: The last line of an interrupted command; training says how far it came.
 INTERRUPTED = re.compile(r"mbrparse: interrupted( \(SIGTERM\))?( after| in a cycle|$)")
 OLD = b"old\n"

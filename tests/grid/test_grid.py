@@ -201,11 +201,11 @@ def naive_p(one: list[tuple[int, int]], other: list[tuple[int, int]]) -> float:
     """The share of 2,000 random swaps of sentences with as large a difference of F."""
     random = Random(0)
 
-    def difference(pairs: list[tuple[tuple[int, int], tuple[int, int]]]) -> float:
+    def difference(pairs: list[tuple[tuple[int, int], ...]]) -> float:
         first, second = ([sum(side) for side in zip(*each, strict=True)] for each in zip(*pairs, strict=True))
-        return abs(first[0] / first[1] - second[0] / second[1])
+        return float(abs(first[0] / first[1] - second[0] / second[1]))
 
-    pairs = list(zip(one, other, strict=True))
+    pairs: list[tuple[tuple[int, int], ...]] = list(zip(one, other, strict=True))
     seen = difference(pairs)
     drawn = (difference([pair[:: random.choice([1, -1])] for pair in pairs]) for _ in range(2000))
     return sum(one >= seen - 1e-12 for one in drawn) / 2000

@@ -28,7 +28,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from mbrparse import arguments
+from mbrparse import arguments, provenance
 from mbrparse.errors import InputMismatchError, MbrparseError, visible
 from mbrparse.evaluate import significance, tables
 from mbrparse.evaluate.align import Digest, Form, Sides, TreeSource, gold_file, parse_files, with_our_labels
@@ -38,9 +38,7 @@ from mbrparse.evaluate.counts import Comparison, Tally, counts_table
 from mbrparse.evaluate.criteria import CONSISTENT, DASH, FELL_BACK, Average, Criterion, Floats, quotients
 from mbrparse.evaluate.details import in_order, read_fallbacks
 from mbrparse.evaluate.significance import Correction
-from mbrparse.files import STANDARD
 from mbrparse.log import Log, Progress, no_progress, warn
-from mbrparse.settings import described
 from mbrparse.treebank.labels import LabelMarks
 
 
@@ -451,11 +449,13 @@ def evaluate_files(
     encoding: str = "utf-8",
     details: Sequence[str | Path] = (),
     runs: Mapping[str, Sequence[str | Path]] | None = None,
+    steps: Sequence[provenance.Step] = (),
 ) -> Evaluation:
     """Compare parse files with a gold file; see ``evaluate``.
 
-    ``details`` are files of ``parse --details``, one for all parse files or one for each. Raises
-    InputMismatchError where they are of other trees.
+    ``details`` are files of ``parse --details``, one for all parse files or one for each. ``steps`` are said
+    in the signature behind those that made the files. Raises InputMismatchError where details are of other
+    trees.
     """
     correct, sources = file_sources(gold, parses, settings, encoding)
     names = [source.name for source in sources]
@@ -464,9 +464,8 @@ def evaluate_files(
         name: _with_our_labels(parse_files(paths, encoding, f"{name}/"), settings)
         for name, paths in (runs or {}).items()
     }
-    files = [str(path) for path in (gold, *parses, *chain(*(runs or {}).values()))]
-    [folder, *others] = {Path(file).resolve().parent for file in files}
-    about = {} if others or STANDARD in files else described(folder)
+    made = provenance.steps_of(map(str, (gold, *parses, *chain(*(runs or {}).values()))))
+    about = provenance.said([*made, *steps])
     return evaluate(correct, sources, settings, fell_back, None, several, about)
 
 

@@ -86,21 +86,24 @@ class SpanConventions:
     def brackets(self, tree: Tree, kept: Sequence[bool]) -> counts.Brackets:
         """The constituents of a tree that count, parents before children.
 
-        Of constituents over one span that count once, the topmost is there, for its label.
+        Of constituents over one span that count once, the topmost is there, with the different labels of
+        all, and blanks between.
 
         >>> from mbrparse.treebank.brackets import read_tree
         >>> tree = read_tree("(S (NP (NN x)) (VP (VB y) (NP (NP (NN z) (NN z)))) (. .))")
         >>> kept = [True, True, True, True, False]
         >>> SpanConventions().brackets(tree, kept)
         Brackets(spans=[(1, 4), (2, 4)], labels=['VP', 'NP'])
+        >>> SpanConventions().brackets(read_tree("(S (NP (QP (CD a) (CD b))) (VB c))"), [True] * 3).labels
+        ['NP QP']
         >>> SpanConventions(whole="yes", one_word=True, duplicates=True).brackets(tree, kept).spans
         [(0, 4), (0, 1), (1, 4), (2, 4), (2, 4)]
         """
         read = outline(tree, wrappers={""})
         place = list(accumulate(kept, initial=0))  # of each terminal among the words that count
         everything = (0, place[-1])
-        spans, labels = [], []
-        seen = set()
+        spans, labels = list[tuple[int, int]](), list[str]()
+        seen = dict[tuple[int, int], int]()
         for number, ((start, end), label) in enumerate(zip(read.spans, read.labels, strict=True)):
             span = place[start], place[end]
             width = span[1] - span[0]
@@ -108,11 +111,13 @@ class SpanConventions:
                 continue
             if span == everything and (self.whole == "no" or (self.whole == "below-root" and number == 0)):
                 continue
-            if span in seen and not self.duplicates:
-                continue
             if self.deleted and re.split("[-=]", label, maxsplit=1)[0] in self.deleted:
                 continue
-            seen.add(span)
+            if span in seen and not self.duplicates:
+                there = labels[seen[span]].split(" ")
+                labels[seen[span]] = " ".join(dict.fromkeys([*there, label]))
+                continue
+            seen[span] = len(spans)
             spans.append(span)
             labels.append(label)
         return counts.Brackets(spans, labels)

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from mbrparse.errors import MbrparseError, visible
-from mbrparse.files import SIDECAR, atomic_outputs, is_file, open_input, open_output, read_lines
+from mbrparse.files import SIDECAR, atomic_outputs, open_input, open_output, read_lines, sidecar
 from mbrparse.log import Log
 from mbrparse.treebank.brackets import EMPTY_PARSE
 from mbrparse.treebank.corpora.reading import SourceTree
@@ -29,7 +29,6 @@ COLUMNS = ("source", "line", "id")
 _HEADER = "# mbrparse places 1, sha256 of the trees {}\n"
 _ROW = re.compile(r"[^\t]*\t[0-9]{1,15}\t[^\t]*\n")
 _BLOCK = 2**20
-_LONGEST_NAME = 255  # bytes
 
 
 class CorpusPlace(NamedTuple):
@@ -45,16 +44,6 @@ class CorpusPlace(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.source}:{self.line} {self.id}".rstrip()
-
-
-def sidecar(path: str | Path) -> str | None:
-    """Where the places of a file of trees are.
-
-    None: standard output, devices and pipes have no sidecar, nor has a name that leaves no room for more.
-    """
-    beside = f"{path}{SIDECAR}"
-    fits = len(os.fsencode(os.path.basename(beside))) <= _LONGEST_NAME
-    return beside if fits and is_file(path) and is_file(beside) else None
 
 
 class Places:

@@ -140,7 +140,11 @@ def tree_files(
         return _of_trees(spec, "zip", inside, suffixes, folders)
     if not path.exists() and glob.has_magic(spec):
         matches = glob.glob(spec, recursive=True)
-        found = sorted(file for file in matches if not (Path(file).is_dir() or file.endswith(files.SIDECAR)))
+        found = sorted(
+            file
+            for file in matches
+            if not (Path(file).is_dir() or file.endswith((files.SIDECAR, files.MADE)))
+        )
         if not found:
             raise CorpusError(
                 "no file matches", source=spec, remedy="** stands for folders, as in 'trees/**/*.mrg'"

@@ -1,0 +1,138 @@
+"""The command that runs, as signatures have it, and what it leaves beside the files that it writes."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any
+
+import click
+from click.core import ParameterSource
+
+from mbrparse import files, provenance, settings
+from mbrparse.cli.argument_types import InputFile, PathName
+from mbrparse.errors import MbrparseError
+from mbrparse.evaluate.criteria import criterion_name
+from mbrparse.treebank.corpora.reading import corpus_digest
+
+# What changes no figure and no tree.
+_SHOWN = {"jobs", "scheduler", "resume", "log", "format", "columns"}
+_SHOWN |= {"per_sentence", "strict", "all_tests", "no_ids"}
+#: Defaults that are said, by command or method of training.
+_SAID = {
+    "grid": "names folds test_fraction train_size max_length resamples",
+    "reproduce": "max_length test_fraction",
+    "split-merge": "cycles merge smooth seed",
+    "inside-outside": "nonterminals iterations seed",
+}
+_OUTPUTS = {"output", "train_output", "test_output", "dev_output", "write_posteriors"}
+_OTHERS = re.compile(r"\.(?:places|made|settings|checkpoint|tagger\.json|cycle-\d+)$")
+
+
+def step(context: click.Context | None = None) -> provenance.Step:
+    """This command with its arguments, and the digests of the files and corpora that it reads."""
+    context = click.get_current_context() if context is None else context
+    given = _given(context)
+    paths = [
+        str(value)
+        for parameter, values in given
+        if isinstance(parameter.type, PathName) or isinstance(parameter, click.Argument)
+        for value in values
+    ]
+    names = {path: provenance.name_of(path) for path in paths}
+    if len(set(names.values())) < len(names):
+        names = {path: provenance.name_of(path, 2) for path in paths}
+    words, read = [], dict[str, str]()
+    for parameter, values in given:
+        is_argument = isinstance(parameter, click.Argument)
+        for value in values:
+            text = names.get(str(value), str(value))
+            words.append(shlex.quote(text) if is_argument else _option(parameter, value, text))
+            for path in [str(value)] if is_argument else _files(parameter, str(value)):
+                if path != files.STANDARD and (digest := _digest(path)):
+                    read[provenance.name_of(path) if path not in names else names[path]] = digest
+    return provenance.Step(" ".join([context.command_path, *words]), read)
+
+
+def _given(context: click.Context) -> list[tuple[click.Parameter, Sequence[Any]]]:
+    """The parameters that were given, and the defaults that are said, with their texts, arguments first."""
+    command = context.command
+    typed, _, _ = command.make_parser(context).parse_args(list(context.meta["typed"]))
+    said = f"{_SAID.get(str(command.name), '')} {_SAID.get(str(context.params.get('method')), '')}".split()
+    found = list[tuple[click.Parameter, Sequence[Any]]]()
+    without = _SHOWN | ({"output"} if command.name in ("evaluate", "grid") else set())
+    for parameter in sorted(command.params, key=lambda one: not isinstance(one, click.Argument)):
+        name = str(parameter.name)
+        value, default = typed.get(name), parameter.get_default(context)
+        if context.get_parameter_source(name) is ParameterSource.DEFAULT_MAP:
+            value = context.lookup_default(name)
+        if value is None or _same(parameter, context, default):
+            value = default if name in said else None
+        elif name in ("criteria", "criterion"):
+            value = criterion_name(value)
+        if name not in without and value is not None:
+            found.append((parameter, value if isinstance(value, (list, tuple)) else [value]))
+    return found
+
+
+def _same(parameter: click.Parameter, context: click.Context, default: Any) -> bool:
+    """Whether what was given is the default; click has a value of its own for none at all."""
+    return isinstance(default, (str, int, float, list, tuple)) and bool(
+        context.params.get(str(parameter.name)) == parameter.type_cast_value(context, default)
+    )
+
+
+def _option(parameter: click.Parameter, value: Any, text: str) -> str:
+    name = max(parameter.opts, key=len)
+    if getattr(parameter, "is_flag", False):
+        return name if value else max(parameter.secondary_opts, key=len, default=name)
+    return f"{name}={shlex.quote(text)}"
+
+
+def _files(parameter: click.Parameter, value: str) -> list[str]:
+    """The files that an option reads: those of ``NAME=FILE,FILE``, too."""
+    return re.split("[=,]", value) if isinstance(parameter.type, InputFile) else []
+
+
+def _digest(path: str) -> str | None:
+    if os.path.exists(path) and not os.path.isdir(path):
+        return settings.file_digest(path) if os.path.isfile(path) else None
+    with suppress(MbrparseError, OSError):
+        return corpus_digest(path)
+    return None
+
+
+@contextmanager
+def recorded(context: click.Context) -> Iterator[None]:
+    """Keep beside the grammars and trees that are written within what made them."""
+    this = step(context)
+    given = _given(context)
+    read = [
+        path
+        for parameter, values in given
+        for value in values
+        for path in ([value] if isinstance(parameter, click.Argument) else _files(parameter, str(value)))
+    ]
+    before = provenance.steps_of(read)
+    others = {
+        str(value)
+        for parameter, values in given
+        if isinstance(parameter.type, PathName) and parameter.name not in _OUTPUTS
+        for value in values
+    }
+    with files.replaced_files() as written:
+        try:
+            yield
+        except click.exceptions.Exit:
+            _keep(written, others, [*before, this])
+            raise
+        _keep(written, others, [*before, this])
+
+
+def _keep(written: Sequence[str], others: set[str], steps: list[provenance.Step]) -> None:
+    for path in dict.fromkeys(written):
+        if path not in others and not _OTHERS.search(path):
+            provenance.write(path, steps)
