@@ -281,6 +281,20 @@ def only_run(path: str | Path) -> Iterator[None]:
             os.close(handle)
 
 
+@contextmanager
+def run_folder(folder: Path) -> Iterator[None]:
+    """Make a folder, and hold it; what was made and is empty in the end goes. Raises FileError."""
+    made = [path for path in (folder, *folder.parents) if not path.exists()]
+    make_folder(folder)
+    try:
+        with only_run(folder):
+            yield
+    finally:
+        for path in [*(path for path in folder.iterdir() if path.is_dir()), *made]:
+            with suppress(OSError):  # it is not empty
+                path.rmdir()
+
+
 def _hold(path: str | Path, of: str | Path, mode: int = 0o666) -> int:
     """Open and lock a file or folder until it is closed; messages call it ``of``."""
     flags = os.O_RDONLY if os.path.isdir(path) else os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW
@@ -296,9 +310,10 @@ def _hold(path: str | Path, of: str | Path, mode: int = 0o666) -> int:
         if held and os.path.samestat(os.fstat(handle), os.lstat(path)):
             return handle
     os.close(handle)
-    raise FileError(
-        "another run is at work here", source=str(of), remedy="wait for it, or give another output"
-    )
+    remedy = "wait for it, or give another output"
+    if os.path.isdir(path):
+        raise FileError(f"another run works in {of}", remedy=remedy)
+    raise FileError("another run is at work here", source=str(of), remedy=remedy)
 
 
 class _Replacement:

@@ -7,10 +7,12 @@ same inputs, is not done again.
 
 from __future__ import annotations
 
+import fcntl
 import functools
 import hashlib
 import json
 import multiprocessing
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -84,6 +86,20 @@ def _stands(outputs: Sequence[Path], made_of: str) -> bool:
     beside.unlink(missing_ok=True)
     outputs[0].parent.mkdir(parents=True, exist_ok=True)
     return False
+
+
+@contextmanager
+def _held(folder: Path) -> Iterator[None]:
+    """Hold a folder: one run works in it at a time."""
+    folder.mkdir(parents=True, exist_ok=True)
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    except BlockingIOError:
+        raise click.ClickException(f"another run works in {folder}") from None
+    finally:
+        os.close(handle)
 
 
 class Steps:
@@ -202,7 +218,8 @@ def paper(function: Callable[..., None]) -> click.Command:
     @functools.wraps(function)
     def run(output: Path, jobs: int, **options: Any) -> None:
         try:
-            function(steps=Steps(output, jobs), **options)
+            with _held(output):
+                function(steps=Steps(output, jobs), **options)
         except mp.MbrparseError as error:
             raise click.ClickException(str(error)) from None
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mbrparse import provenance
 from mbrparse.arguments import MOST_RESAMPLES
 from mbrparse.cli import model_options, options
 from mbrparse.cli.commands import InputFile, Text, argument, command, count_option, group, option, seed_option
@@ -271,10 +270,7 @@ def evaluate(
         untested = replace(settings, resamples=0, criteria=(COVERAGE,))
         result = calibrated(compare_sources(*sources, untested, tables.details))
     else:
-        from mbrparse.cli import recording
-
-        steps = [provenance.Step(recording.step().command, {})]  # whose inputs are told anyhow
-        result = evaluate_files(gold, parses, settings, encoding, tables.details, systems, steps)
+        result = evaluate_files(gold, parses, settings, encoding, tables.details, systems)
     for path in parses:
         if is_candidate_file(path, encoding):
             note(f"{path}: candidates: a row for the first of each sentence, and one for the best (oracle)")

@@ -15,12 +15,10 @@ from click.core import ParameterSource
 from mbrparse import files, provenance, settings
 from mbrparse.cli.argument_types import InputFile, PathName
 from mbrparse.errors import MbrparseError
-from mbrparse.evaluate.criteria import criterion_name
 from mbrparse.treebank.corpora.reading import corpus_digest
 
 # What changes no figure and no tree.
-_SHOWN = {"jobs", "scheduler", "resume", "log", "format", "columns"}
-_SHOWN |= {"per_sentence", "strict", "all_tests", "no_ids"}
+_SHOWN = {"jobs", "scheduler", "resume", "log", "strict", "no_ids"}
 #: Defaults that are said, by command or method of training.
 _SAID = {
     "grid": "names folds test_fraction train_size max_length resamples",
@@ -63,7 +61,7 @@ def _given(context: click.Context) -> list[tuple[click.Parameter, Sequence[Any]]
     typed, _, _ = command.make_parser(context).parse_args(list(context.meta["typed"]))
     said = f"{_SAID.get(str(command.name), '')} {_SAID.get(str(context.params.get('method')), '')}".split()
     found = list[tuple[click.Parameter, Sequence[Any]]]()
-    without = _SHOWN | ({"output"} if command.name in ("evaluate", "grid") else set())
+    without = _SHOWN | ({"output"} if command.name == "grid" else set())
     for parameter in sorted(command.params, key=lambda one: not isinstance(one, click.Argument)):
         name = str(parameter.name)
         value, default = typed.get(name), parameter.get_default(context)
@@ -71,8 +69,6 @@ def _given(context: click.Context) -> list[tuple[click.Parameter, Sequence[Any]]
             value = context.lookup_default(name)
         if value is None or _same(parameter, context, default):
             value = default if name in said else None
-        elif name in ("criteria", "criterion"):
-            value = criterion_name(value)
         if name not in without and value is not None:
             found.append((parameter, value if isinstance(value, (list, tuple)) else [value]))
     return found

@@ -11,12 +11,13 @@ import os
 import re
 import shlex
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Literal
 
 from mbrparse import errors, files, provenance
+from mbrparse.evaluate.criteria import PAPER
 from mbrparse.latex import latex
 from mbrparse.treebank.corpora.known_corpora import CORPORA
 
@@ -90,12 +91,46 @@ _OTHERWISE = {"embedded:flights", "icepahc", "greynir", "penn-historical", "nltk
 
 def _commands(found: Sequence[str]) -> list[str]:
     """The commands that make the tables again, each once."""
-    parts = (part.removeprefix("made:") for one in found for part in one.split("|") if part[:5] == "made:")
-    commands = (
-        one.replace("%7C", "|") for part in parts for one in part.split(f"; {provenance.BEGINS}") if one
-    )
-    whole = (provenance.BEGINS + one.removeprefix(provenance.BEGINS) for one in commands)
-    return list(dict.fromkeys(f"{one} --output=grid" if one.split()[1] == "grid" else one for one in whole))
+    commands = list[str]()
+    for signature in found:
+        parts = dict(part.split(":", 1) for part in signature.replace("%7C", "|").split("|") if ":" in part)
+        commands += filter(None, parts.get("made", "").split("; "))
+        if "gold" in parts and "parses" in parts:
+            commands.append(_evaluation(parts))
+    begins = f"{provenance.BEGINS}grid "
+    return list(dict.fromkeys(f"{one} --output=grid" if one.startswith(begins) else one for one in commands))
+
+
+def _evaluation(parts: Mapping[str, str]) -> str:
+    """The command that evaluates: parses lie where the commands before wrote them, else in NAME.mrg."""
+    outputs = re.findall(r"output='?([^' ;]+)", parts.get("made", ""))
+
+    def file(name: str) -> str:
+        paths = (path.replace("{objective}", name) for path in outputs)
+        return next((path for path in paths if Path(path).stem == name), f"{name}.mrg")
+
+    names = [name for name, _ in re.findall(r"([^,=]+)=(\w{10})(?=,|$)", parts["parses"])]
+    runs: dict[str, list[str]] = {}
+    for system, _, name in (name.rpartition("/") for name in names):
+        runs.setdefault(system, []).append(file(name))
+    options = {name: parts.get(name, "") for name in ("profile", "baseline", "criterion", "by")}
+    if "profile" not in parts:
+        said = {"form": "original", "average": "sentence"}
+        options |= {name: value for name, value in said.items() if parts.get(name) == value}
+    options["evalb"] = parts.get("evalb", "").rpartition("=")[0]
+    if parts["criteria"] != ",".join(one.name for one in PAPER):
+        options["criteria"] = parts["criteria"]
+    untested = "resamples=0" if len(names) > 1 and "by" not in parts else ""
+    tests = (one.split("=") for one in parts.get("significance", untested).split(","))
+    options |= {one[0]: one[1] for one in tests if one[0] in ("resamples", "seed", "correction")}
+    details = re.search(r"--details=([^ ;]+)", parts.get("made", "")) if "details" in parts else None
+    words = [
+        *("evaluate", parts["gold"].rpartition("=")[0], *runs.pop("", [])),
+        *(f"--runs={system}={','.join(files)}" for system, files in runs.items()),
+        *(f"--{name}={value}" for name, value in options.items() if value),
+        *([details[0]] if details else []),
+    ]
+    return provenance.BEGINS + shlex.join(words)
 
 
 def _wrapped(command: str) -> str:

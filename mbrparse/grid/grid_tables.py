@@ -34,10 +34,10 @@ from mbrparse.evaluate.significance import LEVEL, holm, significance
 from mbrparse.files import (
     atomic_outputs,
     make_folder,
-    only_run,
     open_output,
     open_output_bytes,
     read_lines,
+    run_folder,
 )
 from mbrparse.grid.cells import COMPARISON, COUNTS, CRITERIA, CellCounts, CellTrial, GridCell
 from mbrparse.jobs import Jobs, WorkerFunction, in_order, open_executor
@@ -96,12 +96,16 @@ class Reproduction:
         Raises InputMismatchError for a folder of other settings, FileError for one that holds files and says
         not of what, or other files, or that another run is at work in, and what the stages raise.
         """
-        make_folder(self.cell.folder)
-        with only_run(self.cell.folder):
-            return self._run()
+        with run_folder(self.cell.folder):
+            files = self._claim()
+            try:
+                return self._run(files)
+            finally:
+                if len(files) == 1:  # no stage is done
+                    self.cell.path(_SETTINGS).unlink(missing_ok=True)
 
-    def _run(self) -> str:
-        stages, files = self.stages, self._claim()
+    def _run(self, files: dict[str, Mapping[str, str]]) -> str:
+        stages = self.stages
         done = list(files)[1:]
         if done:
             self.log(f"{self.cell.folder} holds what {', '.join(done)} left: not done again")
@@ -178,12 +182,7 @@ class Reproduction:
 
     def _evaluate(self) -> None:
         gold, details = self.cell.path("test.mrg"), [self.cell.path("details.jsonl")]
-        settings = self._settings
-        words = ["evaluate", gold.name, *(path.name for path in self.cell.parses)]
-        words += ["--form=original"] * (settings.form == "original")
-        words += ["--unaries"] * (settings.form != "original" and self._has_unaries)
-        steps = [provenance.Step(provenance.BEGINS + " ".join([*words, "--details=details.jsonl"]), {})]
-        summary = evaluate_files(gold, self.cell.parses, settings, details=details, steps=steps).summary
+        summary = evaluate_files(gold, self.cell.parses, self._settings, details=details).summary
         names = [""] * (summary.significance is not None)
         width = 1 + len(names) + len(summary.criteria)
         rows = [[name, *names, *figures] for name, figures in TABLE_2.items()]
@@ -292,8 +291,7 @@ def run_grid(
     InputMismatchError for a folder of another grid, FileError for one that another run is at work in, and
     what the commands raise.
     """
-    make_folder(trial.folder)
-    with only_run(trial.folder):
+    with run_folder(trial.folder):
         return _grid(trial, resamples, jobs, step, log, progress)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import shlex
 from pathlib import Path
 
 import pytest
@@ -29,7 +30,7 @@ MADE = (
     "mbrparse train train.mrg --output=two.txt --method=split-merge --terminals=words --cycles=1 --merge=0.5 "
     "--smooth=0.01 --seed=2; "
     "mbrparse parse test.mrg --grammar=one.txt --grammar=two.txt --objective=max-rule-product "
-    "--output=p.mrg; mbrparse evaluate test.mrg p.mrg"
+    "--output=p.mrg"
 )
 
 
@@ -76,7 +77,7 @@ def test_what_is_kept_is_of_the_file_as_it_is(command: Command) -> None:
         Path("p.mrg.made").write_text(text)
         outcome = command(evaluate)
         assert "mbrparse: p.mrg.made: damaged, or no file of this program" in outcome.err
-        assert "--method" not in parts(json.loads(outcome.output)["signature"])["made"]
+        assert " train " not in parts(json.loads(outcome.output)["signature"])["made"]
     # What is not ours is not written over, and what is rewritten in its place keeps what came before.
     Path("p.mrg.made").write_text("somebody's own")
     command("debinarize p.mrg -o p.mrg")
@@ -88,6 +89,7 @@ def test_what_is_kept_is_of_the_file_as_it_is(command: Command) -> None:
 
 
 def test_reproduce_signs_as_its_commands_do(command: Command) -> None:
+    """And ``cite`` prints commands that make the same table again."""
     Path("trees.mrg").write_text(TREES)
     signed = []
     for folder in ("one", "two"):
@@ -95,21 +97,33 @@ def test_reproduce_signs_as_its_commands_do(command: Command) -> None:
         signed.append(outcome.output.splitlines()[-1])
     assert signed[0] == signed[1]
     Path("parts").mkdir()
-    objectives = ("labelled-tree", "labelled-recall", "bracketed-recall")
+    script = command("cite", signed[0]).output.split("order:\n")[1].replace("\\\n", " ")
+    assert [line.split()[1] for line in script.splitlines() if line] == [
+        *("binarize", "split", "train", "parse", "evaluate")
+    ]
     with contextlib.chdir("parts"):
-        for line in (
-            "binarize ../trees.mrg --max-length 40 --hmarkov 1 -o binarized.mrg",
-            "split binarized.mrg --test-fraction 0.25 --train-output train.mrg --test-output test.mrg",
-            "train train.mrg -o grammar.txt",
-            f"parse -g grammar.txt test.mrg {' '.join(f'--objective {name}' for name in objectives)} "
-            "-o {objective}.mrg --details details.jsonl --write-posteriors posteriors.npz --least 0.005",
-        ):
-            assert command(line).code == 0
-        parses = " ".join(f"{name}.mrg" for name in objectives)
-        outcome = command(f"evaluate test.mrg {parses} --details details.jsonl -o table.txt")
-        by_hand = Path("table.txt").read_text().splitlines()[-1]
-    for key in ("gold", "parses", "from", "significance"):
-        assert parts(signed[0])[key] == parts(by_hand)[key], key
+        Path("trees.mrg").write_text(TREES)
+        for line in filter(None, script.splitlines()):
+            outcome = command(*shlex.split(line)[1:])
+    assert outcome.output.splitlines()[-1] == signed[0]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        "a.mrg b.mrg --form original --correction holm --resamples 9 --seed 3 --baseline b --all",
+        "a.mrg b.mrg --form original --resamples 0 --criteria labelled-f,labelled-tree",
+        "a.mrg --runs 's t=b.mrg,c.mrg' --average sentence --form original",
+        "a.mrg --profile compound-pcfg --by label",
+        "a.mrg b.mrg --evalb COLLINS.prm",
+    ],
+)
+def test_the_command_that_evaluates_is_printed(options: str, command: Command) -> None:
+    for name in ("gold", "a", "b", "c"):
+        Path(f"{name}.mrg").write_text(TREES)
+    signature = command(*shlex.split(f"evaluate gold.mrg {options}")).output.splitlines()[-1]
+    script = command("cite", signature).output.split("order:\n")[1].replace("\\\n", " ")
+    assert command(*shlex.split(script)[1:]).output.splitlines()[-1] == signature
 
 
 def test_verify(command: Command) -> None:

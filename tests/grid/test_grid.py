@@ -17,6 +17,7 @@ from naive_holm import naive_holm
 
 from mbrparse.cli.grid_command import COMMANDS
 from mbrparse.evaluate.significance import holm
+from mbrparse.files import only_run
 
 pytestmark = pytest.mark.usefixtures("folder")
 
@@ -144,7 +145,7 @@ def test_bundles_unions_and_what_is_left_out(command: Command) -> None:
         itertools.product(("keep", "top"), ("right", "both"), (".5", "1"))
     )
     assert "cell 3 (unary=keep, train terminals=words, bundle=both, train-size=.5, test-" in outcome.err
-    assert "bundle=right (--hmarkov=0),both (--hmarkov=inf --rare=3)" in outcome.out
+    assert "--bundle='both=hmarkov=inf train.rare=3'" in outcome.out
     keep = "--binarize hmarkov=inf --unary keep"
     command(f"{small} plain --train rare=without,3 {keep}")
     command(f"{small} none {keep}")
@@ -217,6 +218,22 @@ def test_holm(p_values: list[float]) -> None:
     with_none = holm([math.nan, *p_values])
     assert math.isnan(with_none[0])
     assert with_none[1:] == holm(p_values)
+
+
+@pytest.mark.parametrize("name", ["grid", "reproduce"])
+def test_a_run_that_fails_leaves_no_empty_folder(name: str, command: Command) -> None:
+    """Nor what was there before goes; a folder in use is told as such."""
+    Path("bad").write_text("(S a b\n")
+    Path("own").mkdir()
+    for folder in ("new", "deep/er", "own"):
+        assert "bad:1: unbalanced brackets" in command(f"{name} bad -o {folder}").last_error
+    assert [path.name for path in Path().iterdir()] == ["bad", "own"]
+    assert not [*Path("own").iterdir()]
+    with only_run("own"):
+        error = command(f"{name} bad -o {Path().resolve()}/own").last_error
+    assert (
+        error == f"mbrparse: another run works in {Path().resolve()}/own; wait for it, or give another output"
+    )
 
 
 def test_another_corpus_is_another_grid(command: Command) -> None:

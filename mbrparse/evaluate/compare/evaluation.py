@@ -449,13 +449,11 @@ def evaluate_files(
     encoding: str = "utf-8",
     details: Sequence[str | Path] = (),
     runs: Mapping[str, Sequence[str | Path]] | None = None,
-    steps: Sequence[provenance.Step] = (),
 ) -> Evaluation:
     """Compare parse files with a gold file; see ``evaluate``.
 
-    ``details`` are files of ``parse --details``, one for all parse files or one for each. ``steps`` are said
-    in the signature behind those that made the files. Raises InputMismatchError where details are of other
-    trees.
+    ``details`` are files of ``parse --details``, one for all parse files or one for each. Raises
+    InputMismatchError where they are of other trees.
     """
     correct, sources = file_sources(gold, parses, settings, encoding)
     names = [source.name for source in sources]
@@ -465,7 +463,7 @@ def evaluate_files(
         for name, paths in (runs or {}).items()
     }
     made = provenance.steps_of(map(str, (gold, *parses, *chain(*(runs or {}).values()))))
-    about = provenance.said([*made, *steps])
+    about = provenance.said(made)
     return evaluate(correct, sources, settings, fell_back, None, several, about)
 
 
