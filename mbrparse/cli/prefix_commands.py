@@ -30,6 +30,8 @@ Found = TypeVar("Found", "surprisals.SentenceSurprisals", "surprisals.Distributi
 _TOGETHER = 512
 # With a greater spectral radius a grammar is inconsistent: the radius itself is exact to fewer digits.
 _CONSISTENT = 1 + 1e-9
+# A perplexity of more bits is shown as a power of two: it may be no double, and its digits say nothing.
+_MOST_BITS = 40
 
 
 @dataclass(frozen=True)
@@ -129,7 +131,8 @@ class WordOptions(model_options.InputOptions):
                     reasons[one.reason or "impossible words"] += 1
                 yield count, line, one
         mean = bits / max(finite, 1)
-        per_word = f"{mean:.4f} bits a word on average (perplexity {2**mean:.4f})"
+        perplexity = f"{2**mean:.4f}" if mean < _MOST_BITS else f"2^{mean:.4f}"
+        per_word = f"{mean:.4f} bits a word on average (perplexity {perplexity})"
         each = f": {per_word}, over {finite} {what}" if finite else ""
         without = log.counted(reasons.total(), "sentence")
         unknown = f"; {without} with words of probability zero ({most_common(reasons)})" if reasons else ""

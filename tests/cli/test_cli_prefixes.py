@@ -174,3 +174,12 @@ def test_entropies_of_trees_that_never_end(command: Command) -> None:
     last = json.loads(outcome.output.splitlines()[-1])
     assert (last["derivation_entropy"], last["entropy_reduction"]) == (0.0, None)
     assert "its trees have no finite entropy (spectral radius 1.2)" in outcome.err
+
+
+def test_a_perplexity_beyond_all_doubles(command: Command) -> None:
+    Path("g").write_text("S -> S S [1e-300] | 'b' [1e-300] | 'c'\n")
+    done = command("surprisal -g g", stdin="b b b b b b b b\n")
+    assert done.code == 0
+    # 429 trees of 15 rules of 1e-300.
+    mean = f"{(15 * 300 * math.log2(10) - math.log2(429)) / 9:.4f}"
+    assert f"{mean} bits a word on average (perplexity 2^{mean}), over 9 words" in done.err

@@ -19,6 +19,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -28,7 +29,7 @@ from trials import drawn
 
 ROOT = Path(__file__).resolve().parents[2]
 LIMIT = 240  # seconds, for any command
-GRACE = 5  # seconds, for what a killed process leaves behind to end
+GRACE = 30  # seconds, on a busy machine, for what a killed process leaves behind to end
 TEMPORARY = re.compile(r"\..+\.[a-z0-9_]{8}")
 #: What the clock says, and digests of results that hold it: all that may differ.
 CLOCK = re.compile(rb'"seconds": [0-9.e-]+|"digest": "\w+"')
@@ -144,7 +145,8 @@ def run(
         taken = time.monotonic() - began
         outlived = code is None or not _group_ends(process.pid)
         if outlived:
-            os.killpg(process.pid, signal.SIGKILL)
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
             process.wait()
         err.seek(0)
         return code, err.read().decode("utf-8", "backslashreplace"), outlived, taken
