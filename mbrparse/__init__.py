@@ -44,9 +44,11 @@ if TYPE_CHECKING:
     from mbrparse.decode.span_posteriors import Posteriors as Posteriors
     from mbrparse.decode.words.conditioned import entropy as entropy
     from mbrparse.decode.words.conditioned import sample as sample
-    from mbrparse.decode.words.surprisal import masked_words as masked_words
-    from mbrparse.decode.words.surprisal import next_words as next_words
-    from mbrparse.decode.words.surprisal import surprisal as surprisal
+    from mbrparse.decode.words.incremental_page import explain_incremental as explain_incremental
+    from mbrparse.decode.words.word_tables import analyses as analyses
+    from mbrparse.decode.words.word_tables import masked_words as masked_words
+    from mbrparse.decode.words.word_tables import next_words as next_words
+    from mbrparse.decode.words.word_tables import surprisal as surprisal
     from mbrparse.errors import MbrparseError as MbrparseError
     from mbrparse.evaluate.compare.candidates import TreeRates as TreeRates
     from mbrparse.evaluate.compare.comparison import compare as compare
@@ -89,7 +91,8 @@ _NAMES = {
     "decode.posteriors.span_arrays": "posteriors span_marginals span_scores",
     "decode.span_posteriors": "Posteriors",
     "decode.words.conditioned": "entropy sample",
-    "decode.words.surprisal": "masked_words next_words surprisal",
+    "decode.words.incremental_page": "explain_incremental",
+    "decode.words.word_tables": "analyses masked_words next_words surprisal",
     "errors": "MbrparseError",
     "evaluate.compare.candidates": "TreeRates",
     "evaluate.compare.comparison": "compare",

@@ -7,7 +7,7 @@ Lafferty 1991; Stolcke 1995).
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,8 +18,13 @@ from mbrparse.grammar import pcfg, tree_statistics
 
 # A symbol whose first children are left less often never leaves them: sums would be beyond double precision.
 _LEAST_PIVOT = 1e-150
-#: How numbers are given: None as they are, True as natural logarithms. Kernels are compiled for each.
-Logs = Literal[True] | None
+#: How numbers are given: None as they are, True as natural logarithms; False as logarithms whose greater one
+#: stands for the sum, so that what is found is of the best derivation. Kernels are compiled for both types.
+Logs = bool | None
+# The logarithms of the best are multiples of this: sums do not depend on the order, and equal ones are equal.
+_UNIT = 2.0**-46
+#: What a rule costs in them at least: no cycle is free.
+LEAST_COST = 2.0**-36
 
 
 class LeftCorners(NamedTuple):
@@ -44,10 +49,10 @@ class LeftCorners(NamedTuple):
         _close_left(self, given, closed)
         return closed
 
-    def log_above(self, given: Floats) -> Floats:
-        """(I - P_L)^-1 given [symbols], in logarithms: with what has the given as its first child."""
+    def above(self, given: Floats, logs: Logs) -> Floats:
+        """(I - P_L)^-1 given [symbols]: with what has the given as its first child."""
         closed = np.empty(len(given))
-        _close_above(self, given, closed)
+        _close_above(self, given, closed, logs)
         return closed
 
 
@@ -62,6 +67,7 @@ def left_corners(grammar: pcfg.PCFG, logs: Logs = None) -> LeftCorners:
 
     first = tree_statistics.expected_children(grammar, right=0.0)
     first.eliminate_zeros()
+    first.sum_duplicates()
     # Another matrix with these places, which has factors whatever the probabilities, none of them too small
     # for a number, for the order and where the factors have entries.
     places, identity = first.copy(), eye_array(len(grammar.symbols))
@@ -84,6 +90,16 @@ def left_corners(grammar: pcfg.PCFG, logs: Logs = None) -> LeftCorners:
     if logs is not None:
         with np.errstate(divide="ignore"):
             prob, exits = np.log(prob), np.log(exits)
+    if logs is False:
+        size, rows = len(grammar.symbols), np.repeat(np.arange(len(grammar.symbols)), np.diff(first.indptr))
+        parents = np.concatenate((grammar.parent, grammar.unary_parent))
+        children = np.concatenate((grammar.left, grammar.unary_child))
+        scores = best_units(np.concatenate((grammar.log_prob, grammar.unary_log_prob)))
+        keys = rows * size + first.indices
+        rules = parents.astype(np.int64) * size + children
+        there = np.isin(rules, keys)  # not those that no root reaches
+        prob[:] = -np.inf
+        np.maximum.at(prob, np.searchsorted(keys, rules[there]), scores[there])
     column, least = _eliminate(corners, first.indptr, first.indices, prob, exits, logs)
     if column >= 0:
         symbol = grammar.symbols[int(np.flatnonzero(corners.place == column)[0])]
@@ -94,12 +110,17 @@ def left_corners(grammar: pcfg.PCFG, logs: Logs = None) -> LeftCorners:
     return corners._replace(least=least)
 
 
+def best_units(logs: Floats) -> Floats:
+    """The logarithms of rules as the best derivations have them."""
+    return np.minimum(np.rint(logs / _UNIT) * _UNIT, -LEAST_COST)
+
+
 @inner_kernel
 def plus(one: float, other: float, logs: Logs) -> float:
     """The sum of two numbers, or of what they are logarithms of."""
     if logs is None:
         return one + other
-    return np.logaddexp(one, other)  # type: ignore[no-any-return]
+    return np.logaddexp(one, other) if logs else max(one, other)
 
 
 @inner_kernel
@@ -112,10 +133,10 @@ def times(one: float, other: float, logs: Logs) -> float:
 
 @inner_kernel
 def over(one: float, other: float, logs: Logs) -> float:
-    """The quotient of two numbers, or of what they are logarithms of."""
+    """The quotient of two numbers, or of what they are logarithms of; the best goes around no cycle."""
     if logs is None:
         return one / other
-    return one - other
+    return one - other if logs else one
 
 
 @inner_kernel
@@ -157,7 +178,7 @@ def _eliminate(
         pivot = leaves
         for entry in range(lower_start[column], lower_start[column + 1]):
             pivot = plus(pivot, value[lower_row[entry]], logs)
-        if pivot < (_LEAST_PIVOT if logs is None else np.log(_LEAST_PIVOT)):
+        if (logs is None or logs) and pivot < (_LEAST_PIVOT if logs is None else np.log(_LEAST_PIVOT)):
             return column, least
         for entry in range(lower_start[column], lower_start[column + 1]):
             lower[entry] = over(value[lower_row[entry]], pivot, logs)
@@ -199,7 +220,7 @@ def _close_left(corners: LeftCorners, given: Floats, closed: Floats) -> None:
 
 
 @kernel
-def _close_above(corners: LeftCorners, given: Floats, closed: Floats) -> None:
+def _close_above(corners: LeftCorners, given: Floats, closed: Floats, logs: Logs) -> None:
     place, lower_start, lower_row, lower, upper_start, upper_row, upper, _ = corners
     count = len(given)
     work = np.empty(count)
@@ -208,10 +229,10 @@ def _close_above(corners: LeftCorners, given: Floats, closed: Floats) -> None:
     for column in range(count):
         last = upper_start[column + 1] - 1
         for entry in range(upper_start[column], last):
-            work[column] = np.logaddexp(work[column], upper[entry] + work[upper_row[entry]])
-        work[column] += upper[last]
+            work[column] = plus(work[column], times(upper[entry], work[upper_row[entry]], logs), logs)
+        work[column] = times(work[column], upper[last], logs)
     for column in range(count - 1, -1, -1):
         for entry in range(lower_start[column], lower_start[column + 1]):
-            work[column] = np.logaddexp(work[column], lower[entry] + work[lower_row[entry]])
+            work[column] = plus(work[column], times(lower[entry], work[lower_row[entry]], logs), logs)
     for symbol in range(count):
         closed[symbol] = work[place[symbol]]

@@ -113,6 +113,10 @@ def explain(
         "bracketed-recall, general-recall, labelled-f]",
     ),
     readings: int = count_option(default=20, most=1000, help="The number of most probable trees to draw."),
+    incremental: bool = option(
+        is_flag=True,
+        help="Go word by word instead: draw so many partial trees after each, and which of them die.",
+    ),
     tokenize: bool = model_options.tokenize_option(),
     encoding: str = options.encoding(),
     output: str = options.output("Where to write the page (default: standard output)."),
@@ -126,6 +130,8 @@ def explain(
 
     if bool(words) == (input is not None):
         raise click.UsageError("Give either a SENTENCE or --file.")
+    if incremental:
+        options.refuse(["objectives"], "no --incremental")
     options.check_outputs({"--output": output}, {"--file": input, "--grammar": grammar})
     text = " ".join(words)
     known = read_any_grammar(grammar, normalize=normalize, start=start, log=messages.note)
@@ -136,5 +142,9 @@ def explain(
     if not tokenize and (remark := sentences.untokenized(known.pcfg, [sentence])):
         messages.note(remark)
     with messages.compilation_noted():
-        found = mp.explain(known, sentence, *objectives, readings=readings)
-    found.write(output)
+        page: Any
+        if incremental:
+            page = mp.explain_incremental(known, sentence, readings)
+        else:
+            page = mp.explain(known, sentence, *objectives, readings=readings)
+    page.write(output)

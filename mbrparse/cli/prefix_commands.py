@@ -9,6 +9,7 @@ import math
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import filterfalse
 from pathlib import Path
@@ -54,6 +55,7 @@ class WordOptions(model_options.InputOptions):
         outputs: options.Paths,
         items: str | None = None,
         entropies: bool = False,
+        analyses: int = 0,
     ) -> surprisals.WordProbabilities:
         """Those of the grammar; a note says if some of its trees never end, and what has no value then."""
         from mbrparse.decode.words import surprisal as surprisals
@@ -76,7 +78,7 @@ class WordOptions(model_options.InputOptions):
                 "some of its trees are infinite, and their prefixes count, too"
             )
         end = not self.no_end and items is None
-        return surprisals.WordProbabilities(known, self.by, self.fold_case, end, entropies)
+        return surprisals.WordProbabilities(known, self.by, self.fold_case, end, entropies, analyses)
 
     def lines(self, inputs: Sequence[str]) -> Iterator[Line]:
         """The sentences of files, or of the command line; empty lines at the end are none."""
@@ -175,6 +177,15 @@ def surprisal(
         is_flag=True,
         help="Add the entropy of all trees that begin so, its reduction, and the parts of the next word's.",
     ),
+    analyses: int = commands.count_option(
+        least=0,
+        most=1000,
+        metavar="K",
+        default=0,
+        help="Find the K most probable analyses of the words so far, partial trees (docs/prefixes.md): adds "
+        "columns; tables list them.",
+    ),
+    analyses_output: str | None = commands.option(metavar="PATH", help="List --analyses there, as CSV."),
     layout: Any = commands.option(
         "--format",
         choices=["table", "csv", "json"],
@@ -201,10 +212,12 @@ def surprisal(
     form = Path(plot or "x.svg").suffix[1:].lower()
     if form not in ("svg", "png", "pdf"):
         raise click.UsageError("--plot FILE ends in .svg, .png or .pdf.")
-    words = known.probabilities(inputs, {"--output": output, "--plot": plot}, items, entropies)
+    if not analyses:
+        options.refuse(["analyses_output"], "--analyses")
+    outputs = {"--output": output, "--plot": plot, "--analyses-output": analyses_output}
+    words = known.probabilities(inputs, outputs, items, entropies, analyses)
     columns = list(surprisal.COLUMNS if per == "token" else written_words.JOINED_COLUMNS)
-    more = surprisal.ENTROPIES if entropies else ()
-    columns += [*more, *written_words.spilled_columns(spillover)]
+    columns += [*surprisal.more_columns(entropies, analyses), *written_words.spilled_columns(spillover)]
     given, regions = None, list["Row"]()
     if items is not None:
         given = experiment_items.read_items(items, known.encoding, columns)
@@ -213,12 +226,17 @@ def surprisal(
     what = "words" if known.no_end or items is not None else "words and sentence ends"
     layout = layout or ("table" if items is None else "csv")
     with files.atomic_outputs():
-        with files.open_output(output) as stream, messages.compilation_noted():
+        with ExitStack() as streams:
+            stream = streams.enter_context(files.open_output(output))
+            streams.enter_context(messages.compilation_noted())
             table = csv.DictWriter(stream, columns, extrasaction="ignore", lineterminator="\n")
             if layout == "csv":
                 table.writeheader()
+            listing = _listing(analyses_output, written_words.OF_ANALYSES, streams)
             for number, line, found in known.results(lines, words, words.surprisals, what):
                 rows = found.rows(number, line.text)
+                if listing is not None:
+                    listing.writerows(found.analysis_rows(number))
                 if given is not None:
                     regions += given.rows(number - 1, rows, "region") if plot else []
                     rows = given.rows(number - 1, rows, per)
@@ -234,10 +252,20 @@ def surprisal(
                             json.dumps({name: _finite(value) for name, value in listed.items()}) + "\n"
                         )
                 elif rows:
-                    _write_table(rows, _NUMBERS + more, stream)
+                    names = [*_NUMBERS, *(surprisal.ENTROPIES if entropies else ())]
+                    _write_table(rows, names, found.analyses if per == "token" else (), stream)
         if plot is not None and given is not None:
             with files.open_output_bytes(plot) as image:
                 image.write(experiment_items.draw_regions(regions, given.names, form))
+
+
+def _listing(path: str | None, columns: Sequence[str], streams: ExitStack) -> csv.DictWriter[str] | None:
+    """What writes the rows of a table of its own, if there is a path for it."""
+    if path is None:
+        return None
+    table = csv.DictWriter(streams.enter_context(files.open_output(path)), columns, lineterminator="\n")
+    table.writeheader()
+    return table
 
 
 _NUMBERS = ("surprisal", "lexical", "syntactic", "entropy", "log_prefix")
@@ -247,16 +275,22 @@ def _finite(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def _write_table(rows: Sequence[Row], names: Sequence[str], stream: TextIO) -> None:
+def _write_table(
+    rows: Sequence[Row], names: Sequence[str], analyses: Sequence[Sequence[Row]], stream: TextIO
+) -> None:
+    """Write the rows of a sentence, below each its analyses; what wins in the end is marked."""
     texts = [[errors.visible(row["word"]), errors.visible(row["terminal"])] for row in rows]
     widths = [max(map(len, column)) for column in zip(["word", "terminal"], *texts, strict=True)]
     columns = {name: max(12, len(name) + 2) for name in names}
     heading = "".join(f"{name:>{width}}" for name, width in columns.items())
     stream.write(f"{rows[0]['sentence']:>4}  {'word':<{widths[0]}}  {'terminal':<{widths[1]}}{heading}\n")
-    for (word, terminal), row in zip(texts, rows, strict=True):
+    for (word, terminal), row, below in zip(texts, rows, analyses or [()] * len(rows), strict=True):
         numbers = "".join(f"{row[name]:z{width}.4f}" for name, width in columns.items())
         ending = f"  {row['reason']}" if row["reason"] else ""
         stream.write(f"{row['position']:>4}  {word:<{widths[0]}}  {terminal:<{widths[1]}}{numbers}{ending}\n")
+        for one in below:
+            mark = "*" if one["wins"] else " "
+            stream.write(f"      {one['probability']:.4f} {mark} {errors.visible(one['analysis'])}\n")
     stream.write("\n")
 
 

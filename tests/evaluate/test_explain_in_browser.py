@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import pytest
 from browser import Page, started_browser
 from commandline import grammar_text, run
+from selenium.webdriver.common.keys import Keys
 
 pytestmark = pytest.mark.long
 TOY = (
@@ -65,3 +66,29 @@ def test_nothing_overflows_in_any_width_and_both_colours(page: Page) -> None:
     for scheme in ("light", "dark"):
         page.emulate(prefers_color_scheme=scheme)
         assert page.violations() == []
+
+
+def test_words_are_stepped_through(page: Page) -> None:
+    driver, path = page.driver, page._path.with_name("words.html")
+    toy = page._path.with_name("toy.txt")
+    assert run("explain --incremental -g", toy, "she saw the dog", "-o", path).code == 0
+    driver.get(path.as_uri())
+    assert page.texts(".step:not([hidden]) h2") == ["she"]
+    page.one("#later").click()
+    body = page.one("body")
+    body.send_keys(Keys.ARROW_RIGHT)
+    assert page.texts("[aria-current]") == ["the"]
+    assert page.texts(".step:not([hidden]) h2") == ["the"]
+    body.send_keys(Keys.END)
+    assert not page.one("#later").is_enabled()
+    body.send_keys(Keys.ARROW_LEFT)
+    assert page.texts("[aria-current]") == ["dog"]
+    page.one("[data-step='0']").click()
+    assert page.texts("[aria-current]") == ["she"]
+    for width in (1600, 420, 320):
+        page.resize(width)
+        assert page.run("return document.documentElement.scrollWidth <= innerWidth")
+    for scheme in ("light", "dark"):
+        page.emulate(prefers_color_scheme=scheme)
+        assert page.violations() == []
+    assert page.messages() == []

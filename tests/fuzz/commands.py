@@ -94,6 +94,8 @@ COMMANDS = _weighed("""
 3 surprisal words.tokens -g words.txt --by tags --format json
 3 surprisal words.tokens -g states.txt --tokenize --per word --spillover 1 --fold-case --no-end
 3 surprisal -g words.txt --items items.csv --per region --plot out.svg -o out
+3 surprisal tokens.txt -g tags.txt --analyses 3 --analyses-output out.csv -o out
+2 surprisal bin.mrg -g unary.txt --analyses 2 --format json --per word --entropies
 2 masked words.tokens -g words.txt --format csv --top 1
 3 next bin.mrg -g unary.txt --top 2 --input trees
 2 next words.tokens -g words.nltk --normalize -o out.npz
@@ -152,6 +154,7 @@ COMMANDS = _weighed("""
 3 score bin.mrg -g tags.txt --resume --jobs 2 --log out.log -o out
 3 posteriors tokens.txt -g tags.txt --normalize --line 2 --svg out.svg
 2 posteriors bin.mrg -g depth.txt --prune 0.01 --threshold 0.1 --png out.png --pdf out.pdf
+2 explain -g unary.txt --incremental --readings 3 --file bin.mrg -o out
 2 explain -g tags.txt --normalize --file bin.mrg --objective productions --objective general-recall -o out
 2 baseline bin.mrg --kind random --runs 2 -o out-{seed}
 3 baseline bin.mrg --kind balanced --frequent-labels -o out

@@ -58,6 +58,8 @@ CALLS: dict[str, tuple[Any, ...]] = {
     "span_marginals": (np.zeros((1, 3, 3, 2)), [2]),
     "split": (TREES, 1),
     "surprisal": (GRAMMAR, "DT NN VB"),
+    "analyses": (GRAMMAR, "DT NN VB"),
+    "explain_incremental": (GRAMMAR, "DT NN VB"),
     "tokenize": ("a b.",),
     "train": (TREES,),
     "treebank_statistics": (TREES,),

@@ -56,9 +56,12 @@ def _add_block(into: Floats, at: int, values: Floats, block: int, factor: float,
     if logs is None:
         added = multiply_add(load_from(values, place, 0), repeated(into, factor), load_from(into, at, 0))
         store_to(into, at, 0, added)
-    else:
+    elif logs:
         for one in range(LANES):
             into[at + one] = plus(into[at + one], times(values[place + one], factor, logs), logs)
+    else:  # the same, without a branch on ``logs``
+        for one in range(LANES):
+            into[at + one] = max(into[at + one], values[place + one] + factor)
 
 
 @inner_kernel

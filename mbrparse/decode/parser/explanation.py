@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -25,7 +26,7 @@ from mbrparse.charts.exhaustive.factory import ChartFactory
 from mbrparse.charts.spans import cell_of
 from mbrparse.decode.objectives import Item, Objective
 from mbrparse.decode.parser.parser import Parser
-from mbrparse.decode.parser.sentences import sentences_from
+from mbrparse.decode.parser.sentences import Sentence, sentences_from
 from mbrparse.decode.span_posteriors import Posteriors
 from mbrparse.decode.trees import LabelledSpans, build_tree
 from mbrparse.errors import MbrparseError, OptionsError, shortened, visible
@@ -232,8 +233,41 @@ class PageReading(NamedTuple):
     expected: float
 
 
+class Page(ABC):
+    """A page that is one file; notebooks show it, too."""
+
+    @abstractmethod
+    def html(self) -> str:
+        """The page: all in one, nothing is loaded from elsewhere."""
+
+    def write(self, path: str | Path) -> None:
+        """Write the page; raises FileError."""
+        with open_output(path) as stream:
+            stream.write(self.html())
+
+    def _repr_html_(self) -> str:
+        style = "width:100%;height:46rem;border:1px solid #888"
+        return f'<iframe title="Explained" style="{style}" srcdoc="{escape(self.html())}"></iframe>'
+
+
+def rendered(package: str, name: str, **values: Any) -> str:
+    """A page's template in a package's data, filled in, with its script and the style of all."""
+    import jinja2
+
+    environment = jinja2.Environment(
+        autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
+    )
+    environment.filters |= {"probability": probability, "number": _number, "drawn": draw_tree}
+    environment.filters["visible"] = lambda value: visible(str(value))
+    return environment.from_string((files(package) / f"data/{name}.html").read_text("utf-8")).render(
+        style=(files(__package__) / "data/explain.css").read_text("utf-8"),
+        script=(files(package) / f"data/{name}.js").read_text("utf-8"),
+        **values,
+    )
+
+
 @dataclass(frozen=True, repr=False)
-class Explanation:
+class Explanation(Page):
     """One sentence explained, as data, and as a page, which notebooks show.
 
     Positions are half-open and begin at 0, logarithms are natural. ``cells`` are in the order in which a
@@ -276,39 +310,21 @@ class Explanation:
         return found.astype({"split": "Int64"})
 
     def html(self) -> str:
-        """The page: all in one, nothing is loaded from elsewhere."""
-        import jinja2
-
-        data = files(__package__) / "data"
-        environment = jinja2.Environment(
-            autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
-        )
-        environment.filters |= {"probability": probability, "number": _number, "drawn": draw_tree}
-        environment.filters["visible"] = lambda value: visible(str(value))
         cells = [
             {"start": start, "end": end, "entries": list(map(_entry, entries))}
             for start, end, entries in self.cells
         ]
         chart = {"words": list(map(visible, self.words)), "cells": cells}
-        return environment.from_string((data / "explain.html").read_text("utf-8")).render(
+        return rendered(
+            __package__,
+            "explain",
             found=self,
             words=chart["words"],
             items=_items(self),
             hows=list(map(_how, self.results)),
             # As a script's text: what could end it is written as an escape.
             data=json.dumps(chart).replace("<", "\\u003c"),
-            style=(data / "explain.css").read_text("utf-8"),
-            script=(data / "explain.js").read_text("utf-8"),
         )
-
-    def write(self, path: str | Path) -> None:
-        """Write the page; raises FileError."""
-        with open_output(path) as stream:
-            stream.write(self.html())
-
-    def _repr_html_(self) -> str:
-        style = "width:100%;height:46rem;border:1px solid #888"
-        return f'<iframe title="Explained" style="{style}" srcdoc="{escape(self.html())}"></iframe>'
 
     def __repr__(self) -> str:
         return f"<explanation of {' '.join(self.words)!r}: {len(self.readings)} readings>"
@@ -401,6 +417,24 @@ USUAL = ("labelled-tree", "labelled-recall", "bracketed-recall", "general-recall
 LONGEST = 40
 
 
+def explained_words(
+    grammar: Grammar, sentence: str | Tree | Sequence[str | Tree]
+) -> tuple[PCFG, Sentence, tuple[str, ...]]:
+    """The grammar, and the leaves and words of the sentence; raises as ``explain`` does."""
+    if getattr(grammar, "kind", "pcfg") != "pcfg":
+        raise OptionsError("a DOP grammar's charts are of fragments, which no page shows: use a PCFG")
+    pcfg = grammar.pcfg
+    [[leaves], _] = sentences_from([sentence])
+    of_words = pcfg.terminal_kind == "words"
+    words = tuple(leaf.word if of_words and leaf.word is not None else leaf.label for leaf in leaves)
+    if len(words) > LONGEST:
+        raise MbrparseError(
+            f"the sentence has {len(words)} words, of {LONGEST} at most for a chart that can be read",
+            remedy="explain a part of it; mbrparse posteriors draws charts of long sentences",
+        )
+    return pcfg, leaves, words
+
+
 @checked
 def explain(
     grammar: Grammar,
@@ -434,18 +468,8 @@ def explain(
     >>> [round(reading.posterior, 3) for reading in explain(grammar, "DT NN VB").readings]
     [0.5, 0.5]
     """
-    if getattr(grammar, "kind", "pcfg") != "pcfg":
-        raise OptionsError("a DOP grammar's charts are of fragments, which no page shows: use a PCFG")
+    pcfg, _, words = explained_words(grammar, sentence)
     parser = Parser(grammar, *(objectives or USUAL), k_best=readings, expectations=True, fallback="empty")
-    pcfg = grammar.pcfg
-    [[leaves], _] = sentences_from([sentence])
-    of_words = pcfg.terminal_kind == "words"
-    words = tuple(leaf.word if of_words and leaf.word is not None else leaf.label for leaf in leaves)
-    if len(words) > LONGEST:
-        raise MbrparseError(
-            f"the sentence has {len(words)} words, of {LONGEST} at most for a chart that can be read",
-            remedy="explain a part of it; mbrparse posteriors draws charts of long sentences",
-        )
     [parse] = parser.parse([sentence])
     posteriors = parse.posteriors
     unknown = [word for word, one in zip(words, parse.terminal_ids, strict=True) if one == UNKNOWN_TERMINAL]

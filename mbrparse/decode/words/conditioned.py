@@ -72,7 +72,7 @@ class SpanMasses:
                 if end == start + 1:
                     total = np.logaddexp(total, entered[start])
                 if corners is not None and end == self.last:  # it goes on
-                    total = corners.log_above(total)
+                    total = corners.above(total, True)
                 else:
                     total = _gathered(closure.top, chains + total[below], size)
                 self._found[start][width] = total

@@ -8,7 +8,7 @@ from bisect import bisect
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from scipy.special import stdtrit
@@ -18,6 +18,9 @@ from mbrparse.decode.parser.sentences import Line, line_of
 from mbrparse.decode.words.written_words import Per, Row, joined
 from mbrparse.errors import CorpusError, visible
 from mbrparse.files import read_lines, source_name
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 #: The number of a region, from 1, where the file has none.
 REGION = "region"
@@ -57,14 +60,17 @@ class Items(NamedTuple):
         return joined(found, one.text, REGION if per == "region" else "word_number")
 
 
-def read_items(path: str | Path, encoding: str = "utf-8", taken: Iterable[str] = ()) -> Items:
-    """Read a table of items: CSV, or with tabs or semicolons between its columns.
+def read_items(table: str | Path | pd.DataFrame, encoding: str = "utf-8", taken: Iterable[str] = ()) -> Items:
+    """Read a table of items: a file of CSV, or with tabs or semicolons between its columns, or a data frame.
 
     It has a row for each sentence (columns ``item``, ``condition`` and ``text``, with ``|`` between regions)
     or for each region, as SyntaxGym has them (``item_number``, ``condition_name``, ``region_number``,
     ``content``). ``taken`` are names that no column may have. Raises CorpusError.
     """
-    source, lines = source_name(path), read_lines(path, encoding)
+    if isinstance(table, (str, Path)):
+        source, lines = source_name(table), read_lines(table, encoding)
+    else:
+        source, lines = "<items>", iter(table.to_csv(index=False).splitlines())
     first = next(lines, "")
     between = max(",\t;", key=first.count)
     names = next(csv.reader([first], delimiter=between), [])
@@ -82,13 +88,13 @@ def read_items(path: str | Path, encoding: str = "utf-8", taken: Iterable[str] =
     if clash := [name for name in names if name in taken or names.count(name) > 1]:
         message = f"the name of column {clash[0]} is that of another, or of the output's"
         raise CorpusError(message, source=source, line=1, remedy="rename it")
-    rows, table = list[tuple[int, dict[str, str]]](), csv.DictReader(lines, names, delimiter=between)
-    for row in table:
+    rows, reader = list[tuple[int, dict[str, str]]](), csv.DictReader(lines, names, delimiter=between)
+    for row in reader:
         if None in row or None in row.values():
-            number = table.line_num + 1
+            number = reader.line_num + 1
             message = f"not as many columns as the heading has ({len(names)})"
             raise CorpusError(message, source=source, line=number, remedy="set text with commas in quotes")
-        rows.append((table.line_num + 1, row))
+        rows.append((reader.line_num + 1, row))
     kept = [*form[:2], *(name for name in names if name not in (*form[:2], form[-1]))]
     if not rows:
         raise CorpusError("no items", source=source)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,7 +37,7 @@ from mbrparse.charts.exhaustive.prefix_tables import (
     paired_rules,
 )
 from mbrparse.charts.kernel import inner_kernel, kernel
-from mbrparse.charts.left_corner import Logs, left_corners, plus, times, zero_of
+from mbrparse.charts.left_corner import Logs, best_units, left_corners, plus, times, zero_of
 from mbrparse.charts.rule_tables import Closure, Floats, RulesByChild
 from mbrparse.charts.vector import LANES
 from mbrparse.errors import ChartOverflowError, NumberRangeError
@@ -49,6 +49,7 @@ LEAST_STEP = 1e-150
 _MOST_BYTES = 2 << 30
 # Nodes, or partners, that a sentence may have.
 _MOST = 1 << 25
+_COSTS = "cost", "partner_cost", "place_cost"
 Found = TypeVar("Found")
 
 
@@ -164,6 +165,15 @@ class Vocabulary:
         return np.asarray(self.lexical @ np.log2(np.maximum(self._grammar.class_sizes, 1)).T)
 
 
+class FilledPass(NamedTuple):
+    """What a pass over prefixes reads and fills."""
+
+    tables: PrefixTables
+    words: PrefixWords
+    memory: PassMemory
+    room: PrefixRoom
+
+
 @dataclass(frozen=True, eq=False)
 class PrefixValues:
     """The prefixes of a sentence of n words, arrays by their lengths k, from 0 to n.
@@ -239,12 +249,12 @@ class Prefixes:
         self.grammar, self._entropies = grammar, entropies
         self._max_length = max_length or factory.default_max_length(grammar)
         self._rules = rules = rule_tables.chart_rules(grammar)
-        self._lexicon = rule_tables.lexicon(rules, len(grammar.terminals))
-        self._shift, _ = rule_tables.scaled_entries(self._lexicon)
+        self.lexicon = rule_tables.lexicon(rules, len(grammar.terminals))
+        self._shift, _ = rule_tables.scaled_entries(self.lexicon)
         self._vocabulary = Vocabulary(grammar, rules)
         self._unary = rule_tables.unary_tables(grammar)
         self._tables, self._gap_tables = cache(self._new_tables), cache(self._new_gap_tables)
-        self._corners = cache(lambda logs: left_corners(grammar, logs))
+        self.corners = cache(lambda logs: left_corners(grammar, logs))
         self._sizes = {NODES: 1 << 14, PARTNERS: 1 << 16}
         self._memory: PassMemory | None = None
 
@@ -275,6 +285,9 @@ class Prefixes:
             logs, *given, _cost(rules.root_prob), lexical_mass(grammar), first.data
         )
         chains = unary._replace(rule_prob=chain, closure_value=closure)
+        if logs is False:
+            closure = np.log(rule_tables.best_chains(grammar, unary, 0.0).prob)
+            chains = chains._replace(closure_value=closure)
         tables: list[Any] = [*pairs, chains, *others, first.indptr, first.indices, following]
         return PrefixTables(*tables)
 
@@ -302,22 +315,32 @@ class Prefixes:
             )
         return found
 
-    def _read(self, tokens: pcfg.IntArray, n: int, logs: Logs) -> PrefixValues:
-        """Those of a sentence of n words that begins with these; raises as ``_pass`` does."""
-        corners, zero = self._corners(logs), zero_of(logs)
+    def filled(self, tokens: pcfg.IntArray, n: int, logs: Logs) -> FilledPass:
+        """What the pass over a sentence of n words that begins with these fills; raises as ``_pass`` does.
+
+        The memory holds until the next pass.
+        """
+        corners, zero = self.corners(logs), zero_of(logs)
         if logs is None and corners.least < TINY:
             raise NumberRangeError(chart.TOO_IMPROBABLE)
         size = n + 1, len(self.grammar.symbols)
-        costly = size if self._entropies else (0, 0)
-        rooms: list[PrefixRoom] = []
+        costly = size if self._entropies and logs is not False else (0, 0)
+        found: list[FilledPass] = []
 
         def fill(tables: PrefixTables, words: PrefixWords, memory: PassMemory) -> int:
             arrays = np.full(size, zero), np.full(costly, zero), np.zeros(n + 1, np.int32)
-            rooms[:] = [PrefixRoom(*arrays, *np.full((6, n + 1), zero))]
-            return int(prefix_pass(tables, corners, words, memory, rooms[0], logs))
+            room = PrefixRoom(*arrays, *np.full((6, n + 1), zero))
+            if not costly[0]:
+                memory = memory._replace(**{name: getattr(memory, name)[:0] for name in _COSTS})
+            found[:] = [FilledPass(tables, words, memory, room)]
+            return int(prefix_pass(tables, corners, words, memory, room, logs))
 
         self._pass(tokens, fill, logs)
-        (room,) = rooms
+        return found[0]
+
+    def _read(self, tokens: pcfg.IntArray, n: int, logs: Logs) -> PrefixValues:
+        """Those of a sentence of n words that begins with these; raises as ``_pass`` does."""
+        room = self.filled(tokens, n, logs).room
         bit = math.log(2.0)
         prefix, end, expected = room.prefix, room.end, room.expected
         joint = [np.append(one[:-1], end[-1]) for one in (room.word, room.tag)]
@@ -349,7 +372,7 @@ class Prefixes:
     def _entropy_of_all(self) -> float:
         """That of all derivations, in bits."""
         root, classes = self._rules.root_prob, self._vocabulary.class_bits
-        first = self._corners(None).starting(root) @ (classes[:, 0] - classes[:, 1])
+        first = self.corners(None).starting(root) @ (classes[:, 0] - classes[:, 1])
         return float((_cost(root) + root * self._continued).sum() / math.log(2.0) + first)
 
     def masked(self, tokens: pcfg.IntArray) -> tuple[pcfg.FloatArray, str | None]:
@@ -407,11 +430,11 @@ class Prefixes:
         n = len(tokens)
         if n > self._max_length:
             raise ChartOverflowError(f"longer than {self._max_length} terminals")
-        tables, probs = self._tables(logs), self._lexicon.prob
+        tables, probs = self._tables(logs), self.lexicon.prob
         prob, cost = _numbers(logs, probs, _cost(probs))
-        entries, start = rule_tables.lexical_entries(self._lexicon.start, tokens)
+        entries, start = rule_tables.lexical_entries(self.lexicon.start, tokens)
         words = PrefixWords(
-            start, self._lexicon.symbol[entries], prob[entries], cost[entries], self._shift[tokens]
+            start, self.lexicon.symbol[entries], prob[entries], cost[entries], self._shift[tokens]
         )
         memory = self._memory
         if memory is None or n > len(memory.predictions):
@@ -455,7 +478,8 @@ def _in_range(compute: Callable[[Logs], Found]) -> tuple[Found | None, str | Non
 def _numbers(logs: Logs, *values: Floats) -> list[Floats]:
     """Values as they are, or their logarithms."""
     with np.errstate(divide="ignore"):
-        return [value if logs is None else np.log(value) for value in values]
+        found = [value if logs is None else np.log(value) for value in values]
+    return list(map(best_units, found)) if logs is False else found
 
 
 def _cost(probs: Floats) -> Floats:

@@ -5,28 +5,26 @@ from __future__ import annotations
 import math
 import operator
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 import numpy as np
 
-from mbrparse import arguments, array_columns, errors, log
-from mbrparse.decode.parser import sentences as reading
+from mbrparse import array_columns, errors
 from mbrparse.decode.parser import sources
-from mbrparse.decode.parser.sentences import Line, Sentence, written_tokens
+from mbrparse.decode.parser.sentences import Sentence, written_tokens
 from mbrparse.decode.words import written_words
+from mbrparse.decode.words.analyses import Analyses
 from mbrparse.decode.words.prefixes import Prefixes, PrefixValues
-from mbrparse.grammar import grammar_files, pcfg, rules, tree_statistics
+from mbrparse.grammar import pcfg, rules, tree_statistics
 from mbrparse.grammar.unknown_words import is_unknown
-from mbrparse.treebank.brackets import AnyTree, is_tree
 from mbrparse.treebank.labels import project, split_tag, unescape
 from mbrparse.treebank.tree import Tree, bracket_free
 
 if TYPE_CHECKING:
-    import pandas as pd
+    pass
 
 #: The word that stands for the end of a sentence.
 END = "</s>"
@@ -50,10 +48,16 @@ FOLDED = "folded"
 _TIE = 1e-9
 
 
+def more_columns(entropies: bool, analyses: int) -> list[str]:
+    """The columns that are added where they are asked for."""
+    return [*(ENTROPIES if entropies else ()), *(written_words.OF_WORDS if analyses else ())]
+
+
 class SentenceSurprisals(NamedTuple):
     """Of a sentence: the columns that a grammar fills, the surprisals in them, and why some is not finite.
 
-    ``told`` counts the words that stand for classes, by kind, and those that were read in the other case.
+    ``told`` counts the words that stand for classes, by kind, and those that were read in the other case;
+    ``analyses`` are those of each word and the end, where they are asked for.
     """
 
     columns: Mapping[str, Sequence[Any]]
@@ -61,6 +65,12 @@ class SentenceSurprisals(NamedTuple):
     reason: str | None
     told: Counter[str]
     length: int
+    analyses: Sequence[Sequence[written_words.Row]] = ()
+
+    def analysis_rows(self, number: int) -> Iterator[written_words.Row]:
+        """The rows of all analyses (``written_words.OF_ANALYSES``)."""
+        for place, (word, rows) in enumerate(zip(self.columns["word"], self.analyses, strict=False), start=1):
+            yield from ({"sentence": number, "position": place, "word": word, **row} for row in rows)
 
     def rows(self, number: int, text: str = "") -> list[written_words.Row]:
         """A row for each word of the text (as default its words with blanks between), and one for the end."""
@@ -75,7 +85,7 @@ class SentenceSurprisals(NamedTuple):
             row |= written[place] if place < self.length else end
             length = len(words[place]) if place < self.length else 0
             row.update(sentence=number, position=place + 1, length=length)
-            found.append({name: row[name] for name in (*COLUMNS, *ENTROPIES) if name in row})
+            found.append({name: row[name] for name in (*COLUMNS, *more_columns(True, 1)) if name in row})
         return found
 
 
@@ -141,8 +151,8 @@ class WordProbabilities:
     """The probabilities of words in sentences, or with ``by`` "tags" those of their tags.
 
     With ``fold_case`` a word that the grammar knows in the other case only is read so; without ``end``
-    sentences have none. ``entropies`` adds columns (``ENTROPIES``). Raises InputMismatchError for words of a
-    grammar of tags.
+    sentences have none. ``entropies`` adds columns (``ENTROPIES``), and so do ``analyses``, so many of each
+    prefix. Raises InputMismatchError for words of a grammar of tags.
     """
 
     def __init__(
@@ -152,6 +162,7 @@ class WordProbabilities:
         fold_case: bool = False,
         end: bool = True,
         entropies: bool = False,
+        analyses: int = 0,
     ) -> None:
         if by == "words" and grammar.terminal_kind == "tags":
             raise errors.InputMismatchError(
@@ -160,6 +171,7 @@ class WordProbabilities:
             )
         self.grammar = over_tags(grammar) if by == "tags" else grammar
         self._entropies, self._prefixes = entropies, Prefixes(self.grammar, entropies=entropies)
+        self._analyses = Analyses(self._prefixes, analyses) if analyses else None
         self._fold_case, self._end = fold_case and self.grammar.terminal_kind == "words", end
 
     def surprisals(self, sentences: Iterable[Sentence]) -> Iterator[SentenceSurprisals]:
@@ -204,12 +216,19 @@ class WordProbabilities:
                 columns["derivation_entropy"] = derivations[1:]
                 columns["entropy_reduction"] = np.maximum(derivations[:-1] - derivations[1:], 0)
             rows = len(words) if self._end else len(words) - 1
+            analyses = list[list[written_words.Row]]()
+            if self._analyses is not None:
+                if values.reason is None:
+                    of_words, analyses = self._analyses.rows(one.words, tokens, values)
+                else:
+                    of_words = [dict.fromkeys(written_words.OF_WORDS, math.nan)] * len(words)
+                columns |= {name: [row[name] for row in of_words] for name in written_words.OF_WORDS}
             listed = {
                 name: (column.tolist() if isinstance(column, np.ndarray) else column)[:rows]
                 for name, column in columns.items()
             }
             reason = next(filter(None, listed["reason"]), None)
-            yield SentenceSurprisals(listed, bits[:rows], reason, one.told, len(tokens))
+            yield SentenceSurprisals(listed, bits[:rows], reason, one.told, len(tokens), analyses[:rows])
 
     def _ranks(self, one: _Read, values: PrefixValues, bits: pcfg.FloatArray) -> dict[str, pcfg.FloatArray]:
         """What the words are among those that may stand there, and their surprisals in the other case."""
@@ -327,136 +346,3 @@ def over_tags(grammar: pcfg.PCFG) -> pcfg.PCFG:
 
 def _tag(symbol: str) -> str:
     return rules.unquote(symbol) if rules.is_terminal(symbol) else split_tag(unescape(project(symbol)))[1]
-
-
-Sentences = AnyTree | Iterable[AnyTree | Sequence[str | Tree]]
-
-
-@arguments.checked
-def surprisal(
-    grammar: pcfg.PCFG | str | Path,
-    sentences: Sentences,
-    by: rules.TerminalKind | None = None,
-    *,
-    tokenize: bool = False,
-    per: Literal["token", "word"] = "token",
-    spillover: int = 0,
-    fold_case: bool = False,
-    end: bool = True,
-    entropies: bool = False,
-) -> pd.DataFrame:
-    """The surprisal of each word of a sentence, or of several, and of its end.
-
-    Args:
-        grammar: ``train`` or ``read_grammar`` make one; or a grammar's file.
-        sentences: A string of words (tags for a grammar of tags), a tree, or a list of sentences of any kind.
-        by: "tags" for those of a grammar of words (default: the grammar's terminals).
-        tokenize: Strings are plain text, to be cut into words as the Penn Treebank's are.
-        per: "word" for sums over the tokens of each word between blanks.
-        spillover: Repeat surprisal, length and log frequency of so many rows before.
-        fold_case: Read words in the other case where the grammar knows them in that alone.
-        end: Whether the sentences end.
-        entropies: Add the columns of ``--entropies``.
-
-    Returns:
-        The columns of ``mbrparse surprisal`` (docs/formats.md). Surprisals and entropies are in bits.
-
-    Raises:
-        InputMismatchError: The grammar knows none of the terminals.
-        GrammarError: Left recursion is never left.
-
-    >>> from mbrparse.training.methods import train
-    >>> known = train(["(S (NP DT NN) VB)", "(S NN VB)"])
-    >>> surprisal(known, "DT NN VB")[["word", "surprisal", "entropy"]].round(3).to_dict("list")
-    {'word': ['DT', 'NN', 'VB', '</s>'], 'surprisal': [1.0, 0.0, 0.0, 0.0], 'entropy': [1.0, 0.0, 0.0, 0.0]}
-    """
-    import pandas as pd
-
-    if not 0 <= spillover <= written_words.MOST_SPILLED:
-        raise errors.ArgumentError(f"`spillover` is from 0 to {written_words.MOST_SPILLED}, not {spillover}")
-    words = WordProbabilities(_grammar(grammar), by, fold_case, end, entropies)
-    rows, lines = list[written_words.Row](), _lines(words, sentences, tokenize)
-    found = words.surprisals(line.sentence for line in lines)
-    for line, one in zip(lines, found, strict=True):
-        of_tokens = one.rows(line.place + 1, line.text)
-        mine = written_words.joined(of_tokens, line.text) if per == "word" else of_tokens
-        written_words.spill(mine, spillover)
-        rows += mine
-    names = [*(written_words.JOINED_COLUMNS if per == "word" else COLUMNS), *(ENTROPIES if entropies else ())]
-    return pd.DataFrame(rows, columns=[*names, *written_words.spilled_columns(spillover)])
-
-
-@arguments.checked
-def next_words(
-    grammar: pcfg.PCFG | str | Path,
-    sentences: Sentences,
-    by: rules.TerminalKind | None = None,
-    *,
-    top: int = 5,
-    tokenize: bool = False,
-    fold_case: bool = False,
-    end: bool = True,
-) -> pd.DataFrame:
-    """The ``top`` most probable words in each place of sentences, given the words before, and at their ends.
-
-    Arguments are those of ``surprisal``, columns those of ``mbrparse next`` (docs/formats.md).
-
-    >>> import mbrparse as mp
-    >>> found = next_words(mp.train(["(S (NP DT NN) VB)", "(S NN VB)"]), "NN")
-    >>> found[["position", "word", "candidate_rank", "candidate", "candidate_probability"]].values.tolist()
-    [[1, 'NN', 1, 'DT', 0.5], [1, 'NN', 2, 'NN', 0.5], [2, '</s>', 1, 'VB', 1.0]]
-    """
-    words = WordProbabilities(_grammar(grammar), by, fold_case, end)
-    return _others(words, words.next_words, _lines(words, sentences, tokenize), top)
-
-
-@arguments.checked
-def masked_words(
-    grammar: pcfg.PCFG | str | Path,
-    sentences: Sentences,
-    by: rules.TerminalKind | None = None,
-    *,
-    top: int = 5,
-    tokenize: bool = False,
-    fold_case: bool = False,
-) -> pd.DataFrame:
-    """The ``top`` most probable words in each place of sentences, given all others; as ``next_words``."""
-    words = WordProbabilities(_grammar(grammar), by, fold_case)
-    return _others(words, words.masked_words, _lines(words, sentences, tokenize), top)
-
-
-def _others(
-    words: WordProbabilities,
-    find: Callable[[Iterable[Sentence]], Iterator[Distributions]],
-    lines: Sequence[Line],
-    top: int,
-) -> pd.DataFrame:
-    import pandas as pd
-
-    if top < 1:
-        raise errors.ArgumentError(f"`top` is one or more, not {top}")
-    found = enumerate(find(line.sentence for line in lines), start=1)
-    rows = [row for number, one in found for row in words.other_words(number, one, top)]
-    return pd.DataFrame(rows, columns=list(OTHER_COLUMNS))
-
-
-def _grammar(given: pcfg.PCFG | str | Path) -> pcfg.PCFG:
-    return given if isinstance(given, pcfg.PCFG) else grammar_files.read_grammar(given)
-
-
-def _lines(words: WordProbabilities, sentences: Sentences, tokenize: bool) -> list[Line]:
-    """The sentences, which the grammar must fit; empty lines at the end of a text are none."""
-    if isinstance(sentences, str) and (tokenize or not is_tree(sentences)):
-        sentences = sentences.rstrip().split("\n") if sentences else []
-    texts, cut = None, sentences
-    if isinstance(sentences, Iterable) and not is_tree(sentences):
-        listed = list(sentences)
-        texts = [one if isinstance(one, str) and (tokenize or not is_tree(one)) else "" for one in listed]
-        cut = [reading.tokenize(one) if tokenize and isinstance(one, str) else one for one in listed]
-    given, tokens = reading.sentences_from(cut)
-    spoken = [one for one in given if one]
-    sources.check_fit(words.grammar, spoken)
-    if tokens and not tokenize and (remark := reading.untokenized(words.grammar, spoken)):
-        log.warn(remark)
-    rows = enumerate(zip(given, texts or [""] * len(given), strict=True))
-    return [Line(one, place, tokens, "<sentences>", text) for place, (one, text) in rows]

@@ -22,6 +22,16 @@ JOINED_COLUMNS = (
     *("sentence", "position", "word", "terminal", "tokens", "class", "log_prefix", *SUMMED, "entropy"),
     *("known", "start", "end", "length", "log_frequency", "reason"),
 )
+#: Of each word or end, where analyses are asked for.
+OF_WORDS = (
+    *("analysis", "analysis_probability", "open_brackets", "analyses_alive"),
+    *("winner_rank", "winner_probability"),
+)
+#: The columns of a table of analyses.
+OF_ANALYSES = (
+    *("sentence", "position", "word", "analysis_rank", "probability", "continues"),
+    *("continued", "open_brackets", "wins", "analysis"),
+)
 #: What is repeated of the rows before, of so many at most.
 SPILLED, MOST_SPILLED = ("surprisal", "length", "log_frequency"), 9
 
@@ -46,7 +56,7 @@ def joined(rows: Iterable[Row], text: str, by: str = "word_number") -> list[Row]
         row["class"] = " ".join(dict.fromkeys(token["class"] for token in tokens if token["class"]))
         row["log_frequency"] = float(np.min([token["log_frequency"] for token in tokens]))
         row["known"] = min(token["known"] for token in tokens)
-        of_last = ("log_prefix", "end", "reason", "derivation_entropy")
+        of_last = ("log_prefix", "end", "reason", "derivation_entropy", *OF_WORDS)
         row.update({name: last[name] for name in of_last if name in last})
         found.append(row)
     return found
