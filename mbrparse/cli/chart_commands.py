@@ -88,7 +88,8 @@ def posteriors(
     with files.atomic_outputs():
         with files.open_output(output) as stream:
             if layout == "tsv":
-                stream.writelines(listing(cells(found, threshold, every_label=True), words))
+                places = read.written if read.cut else ()
+                stream.writelines(listing(cells(found, threshold, every_label=True), words, places))
             else:
                 onto_terminal = output == files.STANDARD and sys.stdout.isatty()
                 width = shutil.get_terminal_size().columns if onto_terminal else None

@@ -109,12 +109,22 @@ def heat_table(
     return "\n".join(blocks)
 
 
-def listing(shown: Sequence[PictureCell], words: Sequence[str]) -> Iterator[str]:
-    """Lines of a table with tabs: start, end, label, g, the sum over labels, and the words."""
-    yield "start\tend\tlabel\tg\ttotal\twords\n"
+def listing(
+    shown: Sequence[PictureCell], words: Sequence[str], places: Sequence[tuple[int, str, int, int]] = ()
+) -> Iterator[str]:
+    """Lines of a table with tabs: start, end, label, g, the sum over labels, and the words.
+
+    ``places`` are those of the words in a text (``sentences.WrittenToken``): what a span has of it follows.
+    """
+    more = ("first_word", "last_word", "text_start", "text_end") if places else ()
+    yield "\t".join(["start", "end", "label", "g", "total", "words", *more]) + "\n"
     for start, end, label, g, total in shown:
         covered = visible(" ".join(words[start:end]))
-        yield f"{start}\t{end}\t{visible(label)}\t{g:.6g}\t{total:.6g}\t{covered}\n"
+        written = (
+            [places[start][0], places[end - 1][0], places[start][2], places[end - 1][3]] if places else []
+        )
+        row = [start, end, visible(label), f"{g:.6g}", f"{total:.6g}", covered, *written]
+        yield "\t".join(map(str, row)) + "\n"
 
 
 def _folded(widths: Sequence[int], room: int | None) -> Iterator[list[int]]:

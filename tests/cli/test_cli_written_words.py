@@ -113,6 +113,17 @@ def test_details_have_the_places_of_tokens(command: Command) -> None:
     assert "tokens" not in json.loads(Path("d").read_text())
 
 
+def test_posteriors_have_the_places_of_spans(command: Command) -> None:
+    table = command("posteriors -g g --tokenize --format tsv", stdin="Rex  won't.").output.splitlines()
+    heading, *rows = (line.split("\t") for line in table)
+    assert heading[-4:] == ["first_word", "last_word", "text_start", "text_end"]
+    found = {tuple(row[:3]): row[5:] for row in rows}
+    assert found["0", "4", "S"] == ["Rex wo n't .", "1", "2", "0", "11"]
+    assert found["1", "3", "X"] == ["wo n't", "2", "2", "5", "10"]
+    untokenized = command("posteriors -g g --format tsv", stdin="Rex wo n't .").output
+    assert untokenized.startswith("start\tend\tlabel\tg\ttotal\twords\n")
+
+
 def test_a_word_is_impossible_if_a_token_is(command: Command) -> None:
     rows = table(command("surprisal -g g --tokenize --per word --format csv", stdin="Rex can't ca").output)
     assert column(rows, "surprisal")[2] == math.inf

@@ -21,13 +21,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mbrparse.charts.exhaustive.prefix_passes import TINY, PairedRules, PassMemory, PrefixTables, PrefixWords
+from mbrparse.charts.exhaustive.prefix_passes import TINY, PairedRules
 from mbrparse.charts.kernel import inner_kernel, kernel
 from mbrparse.charts.left_corner import LEAST_COST
 from mbrparse.charts.packed_forest import forest_cell
-from mbrparse.charts.rule_tables import Floats, Ints
+from mbrparse.charts.rule_tables import Floats, Ints, Offsets
 from mbrparse.charts.vector import LANES
-from mbrparse.decode.words.prefixes import Prefixes, PrefixValues
+from mbrparse.decode.words.prefixes import FilledPass, Prefixes, PrefixValues
 from mbrparse.decode.words.written_words import OF_WORDS, Row
 from mbrparse.grammar.pcfg import UNKNOWN_TERMINAL, IntArray
 from mbrparse.grammar.rules import is_terminal, unquote
@@ -43,11 +43,11 @@ class Ways(NamedTuple):
     """
 
     score: Floats  # [K, 2]: with the best of what it leads to, and its own
-    way: Ints  # [K, 5]
+    way: Offsets  # [K, 5]
 
 
 @inner_kernel
-def _insert(values: Floats, rows: Ints, count: int, value: float) -> int:
+def _insert(values: Floats, rows: Offsets, count: int, value: float) -> int:
     """Make room for a value among the best, which are sorted by their first columns; -1: it is none of them.
 
     Of equal ones the first is best.
@@ -102,16 +102,9 @@ def _lanes(rules: PairedRules, pair: int) -> Any:
 
 
 @inner_kernel
-def _expected(nodes: int, size: int, at: int, symbol: int) -> int:
-    """The number of a symbol that is expected at a place: those of all nodes come before."""
-    return nodes + at * size + symbol
-
-
-@inner_kernel
-def _ways_of_node(
-    tables: PrefixTables, words: PrefixWords, memory: PassMemory, node: int, end: int, ways: Ways
-) -> int:
+def _ways_of_node(filled: FilledPass, node: int, end: int, ways: Ways) -> int:
     """Fill the ways of a constituent that ends somewhere."""
+    tables, words, memory, _ = filled
     rules, unary, inside, symbols = tables.by_left, tables.unary, memory.inside, memory.symbol
     cells, start, symbol, count = memory.cell_first, memory.begin[node], symbols[node], 0
     if end - start == 1:
@@ -140,11 +133,11 @@ def _ways_of_node(
 
 
 @inner_kernel
-def _ways_of_expected(
-    tables: PrefixTables, memory: PassMemory, expected: Floats, at: int, symbol: int, nodes: int, ways: Ways
-) -> int:
+def _ways_of_expected(filled: FilledPass, at: int, symbol: int, nodes: int, ways: Ways) -> int:
     """Fill the ways in which a symbol is expected at a place; ``nodes`` is the number of all constituents."""
-    count, size, unary, rules = 0, expected.shape[1], tables.unary, tables.by_right
+    tables, _, memory, room = filled
+    expected, unary, rules, count = room.expected, tables.unary, tables.by_right, 0
+    size, here = expected.shape[1], nodes + at * expected.shape[1]
     if at == 0:
         count = _offer(ways, count, tables.root[symbol], tables.root[symbol], -1, -1, -1, -1, -1)
     for pair in range(np.int64(rules.start[symbol]), np.int64(rules.start[symbol + 1])):
@@ -154,147 +147,109 @@ def _ways_of_expected(
             for place in range(*_lanes(rules, pair)):
                 own, parent = rules.prob[place], rules.third[place // LANES] + place % LANES
                 if own > -np.inf:
-                    value = own + expected[begin, parent] + memory.inside[node]
-                    up = _expected(nodes, size, begin, parent)
+                    value, up = (
+                        own + expected[begin, parent] + memory.inside[node],
+                        nodes + begin * size + parent,
+                    )
                     count = _offer(ways, count, value, own, parent, left, symbol, node, up)
             node = memory.older[node]
     rules = tables.by_left
     for pair in range(np.int64(rules.start[symbol]), np.int64(rules.start[symbol + 1])):
         parent = rules.other[pair]
-        up = _expected(nodes, size, at, parent)
         for place in range(*_lanes(rules, pair)):
             own, third = rules.prob[place], rules.third[place // LANES] + place % LANES
-            count = _offer(ways, count, own + expected[at, parent], own, parent, symbol, third, -1, up)
+            value, up = own + expected[at, parent], here + parent
+            count = _offer(ways, count, value, own, parent, symbol, third, -1, up)
     for rule in range(unary.rule_start[symbol], unary.rule_start[symbol + 1]):
         own, parent = unary.rule_prob[rule], unary.rule_parent[rule]
-        up = _expected(nodes, size, at, parent)
-        count = _offer(ways, count, own + expected[at, parent], own, parent, symbol, -1, -1, up)
+        value, up = own + expected[at, parent], here + parent
+        count = _offer(ways, count, value, own, parent, symbol, -1, -1, up)
     return count
 
 
 @inner_kernel
-def _ways_of_last(
-    tables: PrefixTables,
-    words: PrefixWords,
-    memory: PassMemory,
-    expected: Floats,
-    k: int,
-    nodes: int,
-    ways: Ways,
-) -> int:
+def _ways_of_last(filled: FilledPass, k: int, nodes: int, ways: Ways) -> int:
     """Fill the ways of the last word of a prefix, or with one word more than there are, of the sentence."""
-    count, n = 0, len(words.start) - 1
-    if k <= n:
+    (tables, words, memory, room), count = filled, 0
+    if k < len(words.start):
         for entry in range(words.start[k - 1], words.start[k]):
             symbol, own = words.symbol[entry], words.prob[entry]
-            up = _expected(nodes, expected.shape[1], k - 1, symbol)
-            count = _offer(ways, count, own + expected[k - 1, symbol], own, symbol, -1, -1, -1, up)
+            value, up = own + room.expected[k - 1, symbol], nodes + (k - 1) * room.expected.shape[1] + symbol
+            count = _offer(ways, count, value, own, symbol, -1, -1, -1, up)
         return count
-    cell = forest_cell(0, n)
+    cell = forest_cell(0, k - 1)
     for node in range(memory.cell_first[cell], memory.cell_first[cell + 1]):
         own = tables.root[memory.symbol[node]]
         count = _offer(ways, count, own + memory.inside[node], own, -1, -1, -1, node, -1)
     return count
 
 
-@inner_kernel
-def _grown(array: Any, count: int) -> Any:
-    """The array, or where it is full one of twice the size."""
-    if count < len(array):
-        return array
-    longer = np.empty((2 * len(array), array.shape[1]), array.dtype)
-    longer[: len(array)] = array
-    return longer
-
-
-@inner_kernel
-def _in_preorder(taken: Ints, count: int, link: Ints, way: Ints, at: int) -> tuple[Ints, int]:
-    """Ways of analyses, and how many there are, with those of a list behind them.
-
-    The list has them along the path upwards, each with what is below it, and the last one first.
-    """
-    end = count
-    while at >= 0:
-        taken = _grown(taken, end)
-        taken[end, 0], at = link[at, 0], link[at, 1]
-        end += 1
-    while count < end:
-        last = count
-        while way[taken[last, 0], 5] == 0:
-            last += 1
-        taken[count : last + 1] = taken[count : last + 1][::-1].copy()
-        count = last + 1
-    return taken, end
-
-
 @kernel
-def best_analyses(
-    tables: PrefixTables, words: PrefixWords, memory: PassMemory, expected: Floats, last: int, most: int
-) -> tuple[Ints, Floats, Ints, Ints]:
+def best_analyses(filled: FilledPass, last: int, most: int) -> tuple[Any, Any, Any]:
     """The ``most`` best analyses of the first 1, 2, .. ``last`` words, and of the sentence if these are all.
 
-    Returns ways, their scores, the ways of all analyses in preorder, and rows [analyses, 2]: the number of
-    words (n + 1: the sentence), and where the analysis ends among these.
+    Returns lists: of ways (two scores, then as ``Ways``, then whether it is along the path), of the ways of
+    all analyses in preorder, and of where each ends, behind its number of words (n + 1: the sentence).
     """
-    size, nodes = expected.shape[1], memory.cell_first[forest_cell(0, last) + 1]
-    finals, until = nodes + last * size, last + 1 if last == len(words.start) - 1 else last
-    node_end, first = np.empty(nodes, np.int32), np.full((finals + until + 1, 2), -1, np.int32)
+    size, cell_first = filled.room.expected.shape[1], filled.memory.cell_first
+    nodes, until = cell_first[forest_cell(0, last) + 1], last + (last == len(filled.words.start) - 1)
+    finals = nodes + last * size
+    node_end, first = np.empty(nodes, np.int32), np.full((finals + until + 1, 2), -1, np.int64)
     for end in range(1, last + 1):
-        cells = memory.cell_first[forest_cell(end - 1, end) : forest_cell(0, end) + 2]
+        cells = cell_first[forest_cell(end - 1, end) : forest_cell(0, end) + 2]
         node_end[cells[0] : cells[-1]] = end
-    kept = Ways(np.empty((most, 2)), np.empty((most, 5), np.int32))
-    way, score, count = np.empty((64, 6), np.int32), np.empty((64, 2)), 0
-    taken, taken_count = np.empty((64, 1), np.int32), 0
-    rows, row_count = np.empty((most * until, 2), np.int32), 0
+    kept = Ways(np.empty((most, 2)), np.empty((most, 5), np.int64))
+    # Empty lists, whose kind is known.
+    ways, taken = [(0.0, 0.0, 0, 0, 0, 0, 0, 0) for _ in range(0)], [0 for _ in range(0)]
+    ends = [(0, 0) for _ in range(0)]
     for k in range(1, until + 1):
         # Lists that share their ends: of what is to be made, and of the ways taken (-1: empty). The best
         # derivations in part, each with one list of both.
-        link, links = np.empty((64, 2), np.int32), 1
-        link[0, 0], link[0, 1] = finals + k, -1
-        total, lists, held = np.zeros((most, 2)), np.full((most, 2), -1, np.int32), 1
+        link = [(np.int64(finals + k), np.int64(-1))]
+        total, lists, held = np.zeros((most, 2)), np.full((most, 2), -1, np.int64), 1
         lists[0, 0] = chosen = 0
         while chosen < held:
             if lists[chosen, 0] < 0:
                 chosen += 1
                 continue
-            part, rest, before = link[lists[chosen, 0], 0], link[lists[chosen, 0], 1], lists[chosen, 1]
+            (part, rest), before = link[lists[chosen, 0]], lists[chosen, 1]
             if first[part, 0] < 0:
                 if part < nodes:
-                    found = _ways_of_node(tables, words, memory, part, node_end[part], kept)
+                    found = _ways_of_node(filled, part, node_end[part], kept)
                 elif part < finals:
                     at, symbol = (part - nodes) // size, (part - nodes) % size
-                    found = _ways_of_expected(tables, memory, expected, at, symbol, nodes, kept)
+                    found = _ways_of_expected(filled, at, symbol, nodes, kept)
                 else:
-                    found = _ways_of_last(tables, words, memory, expected, k, nodes, kept)
-                first[part, 0], first[part, 1] = count, count + found
+                    found = _ways_of_last(filled, k, nodes, kept)
+                first[part, 0], first[part, 1] = len(ways), len(ways) + found
                 for one in range(found):
-                    way, score = _grown(way, count), _grown(score, count)
-                    score[count] = kept.score[one]
-                    way[count, :5], way[count, 5] = kept.way[one], part >= nodes
-                    count += 1
-            base, held = total[chosen, 0] - score[first[part, 0], 0] if before >= 0 else 0.0, held - 1
+                    new, (value, own) = kept.way[one], (kept.score[one, 0], kept.score[one, 1])
+                    ways.append((value, own, new[0], new[1], new[2], new[3], new[4], int(part >= nodes)))
+            base, held = total[chosen, 0] - ways[first[part, 0]][0] if before >= 0 else 0.0, held - 1
             for place in range(chosen, held):
                 total[place], lists[place] = total[place + 1], lists[place + 1]
-            for one in range(first[part, 0], first[part, 1]):
-                place = _insert(total, lists, held, base + score[one, 0])
+            for way in range(first[part, 0], first[part, 1]):
+                place = _insert(total, lists, held, base + ways[way][0])
                 if place < 0:
                     break
                 held, stack = min(held + 1, most), rest
-                for column in (4, 3):
-                    if way[one, column] >= 0:
-                        link = _grown(link, links)
-                        link[links, 0], link[links, 1], stack = way[one, column], stack, links
-                        links += 1
-                link = _grown(link, links)
-                link[links, 0], link[links, 1] = one, before
-                lists[place, 0], lists[place, 1] = stack, links
-                links += 1
+                for child in (ways[way][6], ways[way][5]):
+                    if child >= 0:
+                        link.append((child, stack))
+                        stack = np.int64(len(link) - 1)
+                link.append((np.int64(way), before))
+                lists[place, 0], lists[place, 1] = stack, len(link) - 1
             chosen = 0
         for one in range(held):
-            taken, taken_count = _in_preorder(taken, taken_count, link, way, lists[one, 1])
-            rows[row_count, 0], rows[row_count, 1] = k, taken_count
-            row_count += 1
-    return way[:count], score[:count], taken[:taken_count, 0], rows[:row_count]
+            # Along the path upwards, each with what is below it, and the last one first.
+            at, segment = lists[one, 1], len(taken)
+            while at >= 0:
+                way, at = link[at]
+                taken.insert(segment, way)
+                if ways[way][7]:
+                    segment = len(taken)
+            ends.append((k, len(taken)))
+    return ways, taken, ends
 
 
 #: An analysis is alive while the best is not so many times as probable.
@@ -318,13 +273,6 @@ class Analysis(NamedTuple):
         ends = [place for place, rule in enumerate(self.rules, start=1) if rule[1] < 0]
         end = ends[min(k, len(ends)) - 1]
         return Analysis(self.rules[:end], self.log_probs[: end + 1], float(self.log_probs[: end + 1].sum()))
-
-    def before(self) -> tuple[tuple[int, ...], ...]:
-        """The rules of what it was before its last word."""
-        end = len(self.rules) - 1
-        while end and self.rules[end - 1][1] >= 0:
-            end -= 1
-        return self.rules[:end]
 
 
 class Analyses:
@@ -350,17 +298,18 @@ class Analyses:
         n, unknown = len(tokens), np.flatnonzero(tokens == UNKNOWN_TERMINAL)
         found: list[list[Analysis]] = [[] for _ in range(n + 1)]
         known = tokens[: unknown[0]] if len(unknown) else tokens
-        tables, words, memory, room = self._prefixes.filled(known, n, False)
-        last = int(np.isfinite(room.prefix).sum()) - 1
+        filled = self._prefixes.filled(known, n, False)
+        last = int(np.isfinite(filled.room.prefix).sum()) - 1
         if last == 0:
             return found
-        ways, scores, taken, rows = best_analyses(tables, words, memory, room.expected, last, self._most)
-        own = np.where(scores[:, 1] < -LEAST_COST, scores[:, 1], 0.0)[taken]
-        kinds = list(map(tuple, ways[:, :3].tolist()))
-        listed, begins = [kinds[way] for way in taken.tolist()], np.append(0, rows[:-1, 1])
-        totals = np.add.reduceat(own, begins).tolist()
-        for (k, end), begin, log_prob in zip(rows.tolist(), begins.tolist(), totals, strict=True):
-            found[k - 1].append(Analysis(tuple(listed[begin + 1 : end]), own[begin:end], log_prob))
+        ways, taken, ends = best_analyses(filled, last, self._most)
+        listed, begin = [ways[way][2:5] for way in taken], 0
+        logs = np.array([ways[way][1] for way in taken])
+        logs[logs >= -LEAST_COST] = 0.0
+        for k, end in ends:
+            own = logs[begin:end]
+            found[k - 1].append(Analysis(tuple(listed[begin + 1 : end]), own, float(own.sum())))
+            begin = end
         return found
 
     def rows(
@@ -374,39 +323,33 @@ class Analyses:
         found, n, spoken = self.of_prefixes(tokens), len(tokens), list(map(bracket_free, words))
         winner = next((one[0] for one in (found[n], *found[n - 1 : n]) if one), None)
         totals = [*values.log_prefix[1:].tolist(), values.log_prob]
-        of_words, listed = list[Row](), list[list[Row]]()
+        of_words, listed, before = list[Row](), list[list[Row]](), dict[object, int]()
         for k, (best, total) in enumerate(zip(found, totals, strict=True), start=1):
             follows = self._beginning_with(tokens[k]) if k < n else None
-            wins = None if winner is None else winner.first(k)
-            rows, before = list[Row](), {one.rules: rank for rank, one in enumerate(found[k - 2], start=1)}
+            wins, rows, ranks = winner and winner.first(k), list[Row](), dict[object, int]()
             for rank, one in enumerate(best, start=1):
                 text, open_brackets, expected = self._written(one, spoken)
-                goes_on = math.nan
-                if k <= n and math.isfinite(totals[k]):
-                    log_next = -math.inf if (expected < 0) != (follows is None) else 0.0
-                    if expected >= 0 and follows is not None:
-                        log_next = float(follows[expected])
-                    goes_on = math.exp(min(one.log_prob + log_next - totals[k], 0.0))
-                row: Row = {
-                    "analysis_rank": rank,
-                    "probability": math.exp(min(one.log_prob - total, 0.0)),
-                    "continues": before.get(one.before() if k <= n else one.rules, math.nan)
-                    if k > 1
-                    else math.nan,
-                    "continued": goes_on,
+                log_next = 0.0 if expected < 0 and k == n else -math.inf
+                if expected >= 0 and follows is not None:
+                    log_next = float(follows[expected])
+                row = {"analysis_rank": rank, "probability": _share(one.log_prob, total)}
+                row["continues"] = before.get(one.first(k - 1).rules, math.nan)
+                row["continued"] = _share(one.log_prob + log_next, totals[k] if k <= n else -math.inf)
+                row |= {
                     "open_brackets": open_brackets,
                     "wins": int(wins is not None and wins.rules == one.rules),
-                    "analysis": text,
                 }
-                rows.append(row)
-            alive = [row for row in rows if row["probability"] * ALIVE >= rows[0]["probability"]]
-            ranks = [row["analysis_rank"] for row in rows if row["wins"]]
-            probability = math.exp(min(wins.log_prob - total, 0.0)) if wins is not None else math.nan
-            best_row = (
-                rows[0] if rows else {"analysis": "", "probability": math.nan, "open_brackets": math.nan}
+                rows.append(row | {"analysis": text})
+                ranks[one.rules] = rank
+            before, alive = (
+                ranks,
+                [row for row in rows if row["probability"] * ALIVE >= rows[0]["probability"]],
             )
-            columns = [best_row[name] for name in ("analysis", "probability", "open_brackets")]
-            columns += [len(alive), *(ranks or [math.nan]), probability]
+            row = rows[0] if rows else {"analysis": "", "probability": math.nan, "open_brackets": math.nan}
+            columns = [row["analysis"], row["probability"], row["open_brackets"], len(alive)]
+            columns += (
+                [ranks.get(wins.rules, math.nan), _share(wins.log_prob, total)] if wins else [math.nan] * 2
+            )
             of_words.append(dict(zip(OF_WORDS, columns, strict=True)))
             listed.append(rows)
         return of_words, listed
@@ -446,6 +389,11 @@ class Analyses:
             open_brackets += one == end and following >= 0
             parts.append(")" if one == end else f" {self._to_come[one]}")
         return "".join(parts)[1:], open_brackets, following
+
+
+def _share(log_prob: float, total: float) -> float:
+    """A probability given one that it is part of, in logarithms; NaN of nothing."""
+    return math.exp(min(log_prob - total, 0.0)) if total > -math.inf else math.nan
 
 
 def _to_come(symbol: str, is_continuation: bool, name: str) -> str:
