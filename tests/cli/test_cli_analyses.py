@@ -47,6 +47,9 @@ def test_columns_and_their_own_table(command: Command) -> None:
     assert words[2]["analysis"] == man[0]["analysis"]
     assert float(words[2]["winner_probability"]) == pytest.approx(0.1)
     assert [row["analyses_alive"] for row in words] == ["2", "2", "3", "2", "1", "1"]
+    for most in (-1, 1001):
+        with pytest.raises(mp.MbrparseError, match="up to 1000, not"):
+            mp.analyses("toy.nltk", TEXT, most)
     frame = mp.analyses("toy.nltk", TEXT, 4)
     assert list(frame) == list(listed[0])
     assert frame["probability"].tolist() == [float(row["probability"]) for row in listed]

@@ -306,6 +306,7 @@ def terminals_of(grammar: pcfg.PCFG, sentence: Sentence) -> pcfg.Terminals:
 
 def check_fit(grammar: pcfg.PCFG, sentences: Sequence[Sentence], *others: pcfg.PCFG) -> None:
     """Raise InputMismatchError where no sentence holds a single terminal that one of the grammars knows."""
+    sentences = list(filter(None, sentences))
     for one in (grammar, *others):
         known = frozenset(one.terminals)
         if not sentences or any(known.intersection(terminals_of(one, each).names) for each in sentences):

@@ -205,7 +205,7 @@ def best_analyses(filled: FilledPass, last: int, most: int) -> tuple[Any, Any, A
     for k in range(1, until + 1):
         # Lists that share their ends: of what is to be made, and of the ways taken (-1: empty). The best
         # derivations in part, each with one list of both.
-        link = [(np.int64(finals + k), np.int64(-1))]
+        link: Any = [(np.int64(finals + k), np.int64(-1))]
         total, lists, held = np.zeros((most, 2)), np.full((most, 2), -1, np.int64), 1
         lists[0, 0] = chosen = 0
         while chosen < held:
@@ -252,6 +252,8 @@ def best_analyses(filled: FilledPass, last: int, most: int) -> tuple[Any, Any, A
     return ways, taken, ends
 
 
+#: So many may be asked for.
+MOST = 1000
 #: An analysis is alive while the best is not so many times as probable.
 ALIVE = 10.0
 #: What stands for the words of a constituent that is still to come.
@@ -332,25 +334,19 @@ class Analyses:
                 log_next = 0.0 if expected < 0 and k == n else -math.inf
                 if expected >= 0 and follows is not None:
                     log_next = float(follows[expected])
-                row = {"analysis_rank": rank, "probability": _share(one.log_prob, total)}
+                row: Row = {"analysis_rank": rank, "probability": _share(one.log_prob, total)}
                 row["continues"] = before.get(one.first(k - 1).rules, math.nan)
                 row["continued"] = _share(one.log_prob + log_next, totals[k] if k <= n else -math.inf)
-                row |= {
-                    "open_brackets": open_brackets,
-                    "wins": int(wins is not None and wins.rules == one.rules),
-                }
-                rows.append(row | {"analysis": text})
-                ranks[one.rules] = rank
-            before, alive = (
-                ranks,
-                [row for row in rows if row["probability"] * ALIVE >= rows[0]["probability"]],
-            )
+                row["open_brackets"], row["analysis"] = open_brackets, text
+                row["wins"], ranks[one.rules] = int(wins is not None and wins.rules == one.rules), rank
+                rows.append(row)
+            alive = sum(row["probability"] * ALIVE >= rows[0]["probability"] for row in rows)
             row = rows[0] if rows else {"analysis": "", "probability": math.nan, "open_brackets": math.nan}
-            columns = [row["analysis"], row["probability"], row["open_brackets"], len(alive)]
-            columns += (
-                [ranks.get(wins.rules, math.nan), _share(wins.log_prob, total)] if wins else [math.nan] * 2
-            )
+            columns = [row["analysis"], row["probability"], row["open_brackets"], alive, math.nan, math.nan]
+            if wins:
+                columns[-2:] = ranks.get(wins.rules, math.nan), _share(wins.log_prob, total)
             of_words.append(dict(zip(OF_WORDS, columns, strict=True)))
+            before = ranks
             listed.append(rows)
         return of_words, listed
 

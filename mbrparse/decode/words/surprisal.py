@@ -16,7 +16,7 @@ from mbrparse import array_columns, errors
 from mbrparse.decode.parser import sources
 from mbrparse.decode.parser.sentences import Sentence, written_tokens
 from mbrparse.decode.words import written_words
-from mbrparse.decode.words.analyses import Analyses
+from mbrparse.decode.words.analyses import MOST, Analyses
 from mbrparse.decode.words.prefixes import Prefixes, PrefixValues
 from mbrparse.grammar import pcfg, rules, tree_statistics
 from mbrparse.grammar.unknown_words import is_unknown
@@ -171,6 +171,8 @@ class WordProbabilities:
             )
         self.grammar = over_tags(grammar) if by == "tags" else grammar
         self._entropies, self._prefixes = entropies, Prefixes(self.grammar, entropies=entropies)
+        if not 0 <= analyses <= MOST:
+            raise errors.ArgumentError(f"of `analyses` there are up to {MOST}, not {analyses}")
         self._analyses = Analyses(self._prefixes, analyses) if analyses else None
         self._fold_case, self._end = fold_case and self.grammar.terminal_kind == "words", end
 
