@@ -8,42 +8,14 @@ import naive_unary
 import numpy as np
 import pytest
 from conversion import dop_tree, dop_treebank
-from hypothesis import strategies as st
+from dop_strategies import WEIGHTINGS
 from naive_dop import Node, inner_nodes, words_of
 
 from mbrparse.charts.dop.dop_charts import DopCharts
 from mbrparse.errors import GrammarError
 from mbrparse.grammar.dop_grammar import DopGrammar, Weighting, address_trees
-from mbrparse.grammar.rules import TerminalKind
 from mbrparse.treebank.corpora.reading import SourceTree
 from mbrparse.treebank.tree import Tree
-
-WEIGHTINGS: tuple[Weighting, ...] = ("plain", "equal", "bonnema")
-
-
-def _node(label: str, *children: Node) -> Node:
-    return label, children
-
-
-def _nodes(kind: TerminalKind) -> st.SearchStrategy[Node]:
-    """Trees of up to six leaves: those of eight have too many derivations to list."""
-    leaves: st.SearchStrategy[Node] = st.sampled_from(["x", "y"])
-    if kind == "words":
-        leaves |= st.builds(lambda tag, word: (tag, (word,)), st.sampled_from(["P", "A"]), leaves)
-    pairs = st.recursive(
-        leaves, lambda below: st.builds(_node, st.sampled_from("AB"), below, below), max_leaves=3
-    )
-    return st.builds(_node, st.sampled_from(["A", "S"]), pairs, pairs)
-
-
-_KINDS: tuple[TerminalKind, ...] = ("tags", "words")
-kinds = st.sampled_from(_KINDS)
-cases = kinds.flatmap(
-    lambda kind: st.tuples(
-        st.just(kind), st.lists(_nodes(kind), min_size=1, max_size=3).map(lambda trees: [*trees, trees[0]])
-    )
-)
-
 
 TREES: list[Node] = [
     ("S", (("A", ("x", "y")), ("B", ("y", ("A", ("x", "y")))))),

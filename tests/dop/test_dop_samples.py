@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 from chi_square import UNLIKELY, chi_square_chance
 from conversion import dop_treebank, nodes_of
+from dop_strategies import WEIGHTINGS, dop_treebanks
 from hypothesis import given
 from hypothesis import strategies as st
 from naive import Span
 from naive_dop import NaiveDop, Node, spans, words_of
-from test_dop_charts import WEIGHTINGS, cases
 
 from mbrparse.charts.dop.dop_charts import DopCharts
 from mbrparse.decode.candidates.samples import Samples
@@ -53,7 +53,7 @@ def shares(trees: dict[Node, Fraction], key: Callable[[Node], Listed] = listed) 
     return dict(found)
 
 
-@given(cases, st.sampled_from(WEIGHTINGS), st.none() | st.integers(1, 3), st.integers(0, 3))
+@given(dop_treebanks(), st.sampled_from(WEIGHTINGS), st.none() | st.integers(1, 3), st.integers(0, 3))
 def test_trees_come_as_often_as_they_should(
     case: tuple[TerminalKind, list[Node]], weighting: Weighting, depth: int | None, seed: int
 ) -> None:
@@ -70,7 +70,7 @@ def test_trees_come_as_often_as_they_should(
         assert chi_square_chance(observed, expected, 0.0) > UNLIKELY
 
 
-@given(cases, st.sampled_from(WEIGHTINGS))
+@given(dop_treebanks(), st.sampled_from(WEIGHTINGS))
 def test_the_most_probable_tree_is_found_and_its_posterior_estimated(
     case: tuple[TerminalKind, list[Node]], weighting: Weighting
 ) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
+from dop_strategies import WEIGHTINGS, dop_treebanks
 from hypothesis import strategies as st
 from naive import Grammar
 from naive_dop import Node, words_of
@@ -57,24 +58,9 @@ def _tiny(draw: st.DrawFn, size: int) -> list[Fraction]:
 
 
 def _treebank(draw: st.DrawFn) -> Case:
-    tagged = draw(st.booleans())
-
-    def leaf() -> Node:
-        word = draw(st.sampled_from("xy"))
-        return (draw(st.sampled_from("PA")), (word,)) if tagged else word
-
-    def tree(label: str, leaves: int) -> Node:
-        if leaves == 1:
-            return leaf()
-        left = draw(st.integers(1, leaves - 1))
-        first = tree(draw(st.sampled_from("AB")), left)
-        return label, (first, tree(draw(st.sampled_from(("A", "S_Cont"))), leaves - left))
-
-    sizes = draw(st.lists(st.integers(2, 5), min_size=1, max_size=3))
-    trees = [tree(draw(st.sampled_from("AS")), size) for size in sizes]
-    trees.append(trees[0])
+    _, trees = draw(dop_treebanks())
     words = words_of(draw(st.sampled_from(trees)))
     if draw(st.integers(0, 2)) == 0:
         words = tuple(draw(st.lists(st.sampled_from("xy"), min_size=1, max_size=4)))
-    weighting = draw(st.sampled_from(("plain", "equal", "bonnema")))
+    weighting = draw(st.sampled_from(WEIGHTINGS))
     return Case("dop", words, None, tuple(trees), weighting, draw(st.sampled_from((None, 1, 2, 3))))
