@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from mbrparse.grammar.grammar_files import read_grammar as read_grammar
     from mbrparse.grammar.grammar_files import write_grammar as write_grammar
     from mbrparse.grammar.pcfg import PCFG as PCFG
+    from mbrparse.grid.calibration import calibration as calibration
     from mbrparse.log import MbrparseWarning as MbrparseWarning
     from mbrparse.training.methods import train as train
     from mbrparse.training.tag_statistics import read_statistics as read_statistics
@@ -101,6 +102,7 @@ _NAMES = {
     "grammar": "grammar",
     "grammar.grammar_files": "read_any_grammar read_grammar write_grammar",
     "grammar.pcfg": "PCFG",
+    "grid.calibration": "calibration",
     "log": "MbrparseWarning",
     "training.methods": "train",
     "training.tag_statistics": "read_statistics",

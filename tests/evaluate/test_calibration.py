@@ -136,3 +136,38 @@ def test_constituents_of_a_naive_twin(data: st.DataObject, length: int) -> None:
     right = sum(min(pair) for pair in kinds.values())
     assert found["found"] == pytest.approx(right / len(spans))
     assert found["expected"] == pytest.approx(sum(g) / len(spans))
+
+
+def test_in_python_as_by_the_command(command: Command) -> None:
+    gold = flights(command, 30).splitlines()
+    Path("gold.mrg").write_text("\n".join(gold) + "\n", "utf-8")
+    assert command("train kept.mrg -o grammar.txt").code == 0
+    asked = "--objective labelled-f --details details.jsonl -o parses.mrg"
+    assert command(f"parse -g grammar.txt gold.mrg {asked}").code == 0
+    expected = json.loads(command(f"{CALIBRATION} --format json").output)
+    parses = mp.Parser(mp.read_grammar("grammar.txt"), "labelled-f").parse(gold)
+    found = mp.calibration(gold, parses, form="original")
+    assert list(found.frames) == [
+        key for key in expected if key in ("calibration", "reliability", "left_out")
+    ]
+    for key, frame in found.frames.items():
+        rows = frame.assign(name="parses").to_dict("records")
+        assert [list(row) for row in rows] == [list(row) for row in expected[key]]
+        for row, other in zip(rows, expected[key], strict=True):
+            assert row == pytest.approx(other, abs=1e-9)
+    assert str(found).startswith("Calibration\n")
+
+
+def test_the_best_trees_of_scores_are_calibrated() -> None:
+    """Sentences of two words, all labels and trees by hand: the model has the scores that it is tested by."""
+    p = 0.8  # that the tree is (S a b), and not (X a b)
+    scores = np.full((10, 2, 3, 3), -np.inf)
+    scores[..., 0] = 0
+    scores[:, 0, 2, 1:] = np.log([p, 1 - p])
+    model = mp.span_scores(scores, [2] * 10, ["NULL", "S", "X"], null=0)
+    parses = mp.Parser(model, "viterbi").parse(["a b"] * 10)
+    gold = ["(S a b)"] * 7 + ["(X a b)"] * 3
+    frame = mp.calibration(gold, parses, form="original").frames["calibration"].set_index("of")
+    assert list(frame.index) == ["constituents", "precision", "recall", "f"]
+    for kind in frame.index:
+        assert frame.loc[kind, ["expected", "found", "error"]].tolist() == pytest.approx([0.8, 0.7, 0.1])

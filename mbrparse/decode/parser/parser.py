@@ -95,10 +95,13 @@ class Parse:
 
 
 class Parses(Sequence[Parse]):
-    """The parses of several sentences, in their order."""
+    """The parses of several sentences, in their order, and the grammar that they are of, if they are."""
 
-    def __init__(self, objectives: tuple[Objective, ...], parses: Sequence[Parse]) -> None:
+    def __init__(
+        self, objectives: tuple[Objective, ...], parses: Sequence[Parse], grammar: Grammar | None = None
+    ) -> None:
         self.objectives = objectives
+        self.grammar = grammar
         self._parses = tuple(parses)
 
     def __len__(self) -> int:
@@ -112,7 +115,7 @@ class Parses(Sequence[Parse]):
 
     def __getitem__(self, index: int | slice) -> Parse | Parses:
         if isinstance(index, slice):
-            return Parses(self.objectives, self._parses[index])
+            return Parses(self.objectives, self._parses[index], self.grammar)
         return self._parses[index]
 
     def trees(self, objective: str | None = None) -> list[Tree | None]:
@@ -232,7 +235,8 @@ class Parser:
         listed, tokens = sentences_from(sentences)
         self.source.check_end(len(listed), "<sentences>")
         lines = (Line(one, place, tokens, "<sentences>") for place, one in enumerate(listed))
-        return Parses(self.options.objectives, list(map(self.parse_one, lines)))
+        grammar = self._origin if isinstance(self._origin, Grammar) else None
+        return Parses(self.options.objectives, list(map(self.parse_one, lines)), grammar)
 
     def parse_one(self, line: Line) -> Parse:
         """Parse one sentence; one that cannot be parsed falls back.

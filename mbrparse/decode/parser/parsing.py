@@ -379,7 +379,7 @@ class Details:
         score = None
         if decoded is not None:
             constituents = constituents if decoded.constituents is None else decoded.constituents
-            score = posterior if decoded.log_prob is not None else decoded.score
+            score = decoded.score if decoded.log_prob is None or posterior is None else posterior
             more = {f"expected_{name}": mass for name, mass in (decoded.expected or {}).items()}
             if decoded.consistent is not None:
                 total = math.fsum(decoded.consistent)

@@ -355,7 +355,7 @@ class PosteriorsSource(Source):
     def decoder(self, name: answers.DecoderName, objectives: list[Objective]) -> trees.Decoder[Any]:
         """The decoder of this name."""
         if name == "viterbi":
-            return BestTreeDecoder(objectives)
+            return BestTreeDecoder(objectives, self.nary)
         if name == "free":
             return FreeDecoder(objectives, self._given.tie, self.root if self._unlabelled else None)
         return NaryDecoder(objectives, self._given.tie, self.root, order=self._given.order)
@@ -413,12 +413,15 @@ class PosteriorsSource(Source):
 class BestTreeDecoder:
     """The best trees of scores, which the posteriors come with; all objectives get the same."""
 
-    def __init__(self, objectives: Sequence[Objective]) -> None:
-        self._count = len(objectives)
+    def __init__(self, objectives: Sequence[Objective], nary: bool) -> None:
+        self._count, self._nary = len(objectives), nary
 
     def decode(self, chart: object, posteriors: Posteriors) -> list[trees.Decoded | None]:
         """The best tree, once for each objective."""
-        return [posteriors.best] * self._count
+        best = posteriors.best
+        if best is not None and self._nary:
+            best = best._replace(constituents=posteriors.expected_nary_constituents())
+        return [best] * self._count
 
 
 def _with_tags(sentence: Sentence, tags: Sequence[str | None]) -> Sentence:

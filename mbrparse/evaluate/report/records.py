@@ -322,7 +322,9 @@ def calibrated(compared: KeptComparison) -> Evaluation:
     paths = dict.fromkeys(pair.path for pair in compared.details if pair is not None)
     signed = f"{summary.signature}|expected:{','.join(map(settings.file_digest, paths))}"
     tables = calibration_tables(records.calibrations)
-    return replace(compared.evaluation, breakdowns=tables, summary=replace(summary, signature=signed))
+    frames = {one.key: one.table for one in tables}
+    summary = replace(summary, signature=signed)
+    return replace(compared.evaluation, breakdowns=tables, frames=frames, summary=summary)
 
 
 def columns(nodes: Sequence[int], width: int) -> list[list[int]]:
