@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,9 +19,13 @@ def no_local_settings() -> Iterator[None]:
     except OSError:  # it was deleted, and has no files
         yield
         return
+    log = logging.getLogger("matplotlib")
+    level = log.level
     try:
+        log.setLevel(logging.ERROR)  # not a word of a home folder that cannot be written to
         os.chdir("/")
         yield
     finally:
+        log.setLevel(level)
         os.fchdir(here)
         os.close(here)

@@ -21,7 +21,7 @@ from mbrparse.treebank.corpora.reading import corpus_digest
 _SHOWN = {"jobs", "scheduler", "resume", "log", "strict", "no_ids"}
 #: Defaults that are said, by command or method of training.
 _SAID = {
-    "grid": "names folds test_fraction train_size max_length resamples",
+    "grid": "names test_fraction train_size max_length resamples",
     "reproduce": "max_length test_fraction",
     "split-merge": "cycles merge smooth seed",
     "inside-outside": "nonterminals iterations seed",
@@ -64,21 +64,18 @@ def _given(context: click.Context) -> list[tuple[click.Parameter, Sequence[Any]]
     without = _SHOWN | ({"output"} if command.name == "grid" else set())
     for parameter in sorted(command.params, key=lambda one: not isinstance(one, click.Argument)):
         name = str(parameter.name)
-        value, default = typed.get(name), parameter.get_default(context)
+        value = typed.get(name)
         if context.get_parameter_source(name) is ParameterSource.DEFAULT_MAP:
             value = context.lookup_default(name)
-        if value is None or _same(parameter, context, default):
+        default = parameter.get_default(context)
+        # click has a value of its own for no default.
+        if isinstance(default, (str, int, float, list, tuple)) and (
+            value is None or context.params.get(name) == parameter.type_cast_value(context, default)
+        ):
             value = default if name in said else None
         if name not in without and value is not None:
             found.append((parameter, value if isinstance(value, (list, tuple)) else [value]))
     return found
-
-
-def _same(parameter: click.Parameter, context: click.Context, default: Any) -> bool:
-    """Whether what was given is the default; click has a value of its own for none at all."""
-    return isinstance(default, (str, int, float, list, tuple)) and bool(
-        context.params.get(str(parameter.name)) == parameter.type_cast_value(context, default)
-    )
 
 
 def _option(parameter: click.Parameter, value: Any, text: str) -> str:

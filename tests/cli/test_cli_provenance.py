@@ -147,7 +147,10 @@ def test_verify(command: Command) -> None:
     assert command("verify", signature.replace("sources:", "sources:0"), "t.txt").code == 1
     grid = "grid embedded:flights --max-length 4 --resamples 0 -o out"
     signed = command(grid).output.splitlines()[-1]
-    assert parts(signed)["made"].startswith("mbrparse grid embedded:flights --objective=labelled-recall")
+    assert parts(signed)["made"] == (
+        "mbrparse grid embedded:flights --objective=labelled-recall --test-fraction=0.1 --train-size=1 "
+        "--max-length=4 --resamples=0"
+    )
     lines = command("verify", signed, "out").output.splitlines()
     assert [line.split()[:2] for line in lines[:2]] == [["agrees", "embedded:flights"], ["agrees", "cells"]]
     cell = Path("out/cells/run-01.json")

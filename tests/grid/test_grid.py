@@ -4,12 +4,15 @@ import csv
 import itertools
 import json
 import math
+import re
 import shlex
+import shutil
 import statistics
 from pathlib import Path
 from random import Random
 
 import pytest
+from children import finished
 from commandline import Command
 from hypothesis import given
 from hypothesis import strategies as st
@@ -182,6 +185,22 @@ def test_seeds_and_folds_are_runs(command: Command) -> None:
     sums = summed_counts("out", "off")
     counted = [sums[objective] for objective in ("labelled-tree", "bracketed-recall")]
     assert float(table[1]["within_p"]) == pytest.approx(naive_p(*counted), abs=0.1)
+
+    compile_latex(Path("out/grid.tex").read_text("utf-8"))
+
+
+def compile_latex(tables: str) -> None:
+    """Whether LaTeX takes all tables; its structure is looked at in any case."""
+    tabulars = re.findall(r"\\begin\{tabular\}\{([lr]+)\}(.*?)\\end\{tabular\}", tables, re.DOTALL)
+    assert len(tabulars) == 3
+    for sides, rows in tabulars:
+        assert {len(re.findall(r"(?<!\\)&", row)) + 1 for row in rows.split(r"\\")[:-1]} == {len(sides)}
+    if shutil.which("pdflatex") is None:
+        return
+    begun = r"\documentclass{article}\usepackage{booktabs,graphicx}\begin{document}"
+    Path("tables.tex").write_text(f"{begun}\n{tables}\n\\end{{document}}\n", "utf-8")
+    done = finished("pdflatex", "-halt-on-error", "-draftmode", "tables")
+    assert done.returncode == 0, done.stdout
 
 
 def summed_counts(folder: str, brackets: str) -> dict[str, list[tuple[int, int]]]:
