@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial, reduce
 from itertools import combinations
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from mbrparse.decode.chart_picture import ChartPicture
-    from mbrparse.decode.trees import Decoded
 
 
 class SentenceChart(Protocol):
@@ -99,7 +98,7 @@ class Posteriors:
         self._chains = chains
         self._brackets: dict[bool, pcfg.FloatArray] = {}
         #: The best tree of the scores that these are of, if there are any.
-        self.best: Decoded | None = None
+        self.best: Any = None  # a trees.Decoded
 
     @classmethod
     def of_entries(

@@ -418,7 +418,7 @@ class BestTreeDecoder:
 
     def decode(self, chart: object, posteriors: Posteriors) -> list[trees.Decoded | None]:
         """The best tree, once for each objective."""
-        best = posteriors.best
+        best: trees.Decoded | None = posteriors.best
         if best is not None and self._nary:
             best = best._replace(constituents=posteriors.expected_nary_constituents())
         return [best] * self._count
