@@ -131,7 +131,9 @@ def _of_parses(trial: Trial, outcome: Result, folder: Path) -> str | None:
     count = _count_trees(text) if trees else text.count("\n") + (not text.endswith("\n"))
     number, parts = map(int, (options["shard"] or "1/1").split("/"))
     shard = range(count * (number - 1) // parts, count * number // parts)
-    paths = [options["output"].replace("{objective}", name) for name in options["names"]]
+    paths = [
+        options["output"].replace("{objective}", name) for name in options["names"] or ("labelled-recall",)
+    ]
     for path in dict.fromkeys([*paths, options["details"]]):
         if path is None or path in _NOWHERE:
             continue
