@@ -83,7 +83,7 @@ def points(grammar: PCFG, gold: list[Tree], objective: str) -> Iterator[Point]:
     exact: list[Parse] = []
     wanted = [Counter(constituents(debinarize(tree))) for tree in gold]
     sentences = [list(tree.leaves()) for tree in gold]
-    details = Details(grammar)
+    details = Details(grammar, None)
     for threshold in THRESHOLDS:
         parser = Parser(grammar, objective, prune=threshold, debinarized=True)
         parser.parse([max(sentences, key=len)])  # compiles, and takes memory

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 import mmap
+from collections.abc import Mapping
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -23,7 +24,7 @@ from numpy.typing import NDArray
 
 from mbrparse.charts.kernel import inner_kernel
 from mbrparse.charts.rule_tables import Floats, Ints, Words
-from mbrparse.charts.spans import SpanEntries
+from mbrparse.charts.spans import SpanEntries, crossing
 
 Bits = NDArray[np.uint64]
 
@@ -111,10 +112,14 @@ class Columns(NamedTuple):
 
 
 class SpanFilter(NamedTuple):
-    """The labels that are allowed over the spans of a sentence, and each symbol's label."""
+    """The labels that are allowed over the spans of a sentence, and each symbol's labels.
+
+    One is looked at where a binary or lexical rule makes the symbol, the other where a binary rule takes it.
+    """
 
     bits: Bits  # [end, start, label // 64]; empty where everything is allowed
     label: Ints
+    taken: Ints
 
     @classmethod
     def of_posteriors(
@@ -132,7 +137,27 @@ class SpanFilter(NamedTuple):
         kept = np.flatnonzero(g > threshold)
         marks = np.uint64(1) << (label_ids[kept] & 63).astype(np.uint64)
         np.bitwise_or.at(bits, (ends[kept], starts[kept], label_ids[kept] >> 6), marks)
-        return cls(bits, label)
+        return cls(bits, label, label)
+
+    @classmethod
+    def of_brackets(
+        cls, length: int, made: NDArray[np.bool_], rows: Mapping[tuple[int, int], int]
+    ) -> SpanFilter:
+        """Brackets, each with its row of ``made`` [row, symbol]: what rules may make over it.
+
+        Over other spans that is row 0, and nothing over those that cross a bracket.
+        """
+        classes, label = np.unique(made, axis=1, return_inverse=True)
+        count, masks = classes.shape[1], np.zeros((len(made), classes.shape[1] // 64 + 1), np.uint64)
+        # One more for whatever is taken.
+        row, bit = np.nonzero(np.hstack([classes, np.ones_like(made[:, :1])]))
+        np.bitwise_or.at(masks, (row, bit >> 6), np.uint64(1) << (bit & 63).astype(np.uint64))
+        ends, starts = np.indices((length + 1, length))
+        bits = np.where(crossing(starts, ends, rows)[:, :, None], np.uint64(0), masks[0])
+        for (start, end), row_of_span in rows.items():
+            bits[end, start] = masks[row_of_span]
+        of_symbol: Ints = label.reshape(-1).astype(np.int32)
+        return cls(bits, of_symbol, np.full(len(of_symbol), count, np.int32))
 
     def entries(self, entries: SpanEntries) -> SpanEntries:
         """The entries of symbols that are allowed over their spans."""
@@ -153,7 +178,7 @@ class SpanFilter(NamedTuple):
         return kept
 
 
-NO_FILTER = SpanFilter(np.zeros((0, 0, 0), np.uint64), np.zeros(0, np.int32))
+NO_FILTER = SpanFilter(np.zeros((0, 0, 0), np.uint64), *[np.zeros(0, np.int32)] * 2)
 
 
 # As an index an unsigned number needs no look whether it counts from the end.

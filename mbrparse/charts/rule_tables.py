@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mbrparse.errors import GrammarError
+from mbrparse.grammar.rules import SUM_TOLERANCE
 from mbrparse.grammar.unaries import UnaryRules, component_closure, components
 
 if TYPE_CHECKING:
@@ -263,12 +264,18 @@ def unary_closure(grammar: PCFG, kept: NDArray[np.bool_] | None = None) -> Closu
 
 
 def other_rules(grammar: PCFG, kept: NDArray[np.bool_] | None) -> dict[int, float]:
-    """What each symbol's binary and lexical rules have together, and the unary ones that are not ``kept``."""
-    left = slice(0) if kept is None else ~kept
-    parents = np.concatenate([grammar.parent, grammar.lexical_symbol, grammar.unary_parent[left]])
-    logs = [grammar.log_prob, grammar.lexical_log_prob, grammar.unary_log_prob[left]]
-    probs = np.exp(np.concatenate(logs))
-    return dict(enumerate(np.bincount(parents, probs, len(grammar.symbols)).tolist()))
+    """What each symbol's binary and lexical rules have together, and the unary ones that are not ``kept``.
+
+    Where a symbol's rules do not sum to one (``grammar.demands``) it is what is left to that by the others.
+    """
+    parents = np.concatenate([grammar.parent, grammar.lexical_symbol, grammar.unary_parent])
+    probs = np.exp(np.concatenate([grammar.log_prob, grammar.lexical_log_prob, grammar.unary_log_prob]))
+    left = np.ones(len(probs), np.bool_)
+    left[-len(grammar.unary_parent) or len(left) :] = False if kept is None else ~kept
+    missing = 1.0 - np.bincount(parents, probs, len(grammar.symbols))
+    missing[np.abs(missing) <= SUM_TOLERANCE] = 0.0
+    found = np.bincount(parents[left], probs[left], len(grammar.symbols)) + missing
+    return dict(enumerate(found.tolist()))
 
 
 def _rows(

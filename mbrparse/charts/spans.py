@@ -5,7 +5,7 @@ Cells are numbered row by row over the upper triangle of the sentence itself (se
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any, Generic, NamedTuple, TypeVar, overload
 
@@ -36,6 +36,21 @@ def word_cells(n: int) -> Offsets:
     """
     start = np.arange(n)
     return cell_of(n, start, start + 1)
+
+
+def crossing(
+    starts: NDArray[Any], ends: NDArray[Any], brackets: Iterable[tuple[int, int]]
+) -> NDArray[np.bool_]:
+    """Which of the spans cross one of the brackets, or several.
+
+    >>> crossing(np.array([0, 0, 1]), np.array([2, 3, 2]), [(1, 3)]).tolist()
+    [True, False, False]
+    """
+    found = np.zeros(np.shape(starts), np.bool_)
+    for start, end in brackets:
+        found |= (starts < start) & (start < ends) & (ends < end)
+        found |= (start < starts) & (starts < end) & (end < ends)
+    return found
 
 
 class SpanSummary(NamedTuple):

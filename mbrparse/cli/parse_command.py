@@ -58,6 +58,11 @@ class LimitOptions:
         help="Longer sentences fall back (default: those whose chart takes more than 2 GB)."
     )
     prune: float = options.prune()
+    constrain: bool = option(
+        is_flag=True,
+        help="Brackets in INPUT, a sentence a line, are constituents that its parses must have: "
+        "'I (VP saw (* the dog) )', * with any label (docs/constraints.md).",
+    )
 
 
 @dataclass(frozen=True)
@@ -155,6 +160,8 @@ def parse(
         options.refuse(["least"], "--write-posteriors")
     if trees.strict and machines.resume:
         raise click.UsageError("--strict counts all sentences, but --resume parses the last ones only.")
+    if limits.constrain:
+        options.refuse(("form", "tokenize", "tagged"), "no --constrain")
     source.check(*inputs, foreign=trees.write_posteriors is not None)
     known: Any = source.given() if source.posteriors and not objectives.names else None
     objectives = objectives.filled(*(() if known is None else [known.objective]))
@@ -202,7 +209,7 @@ def parse(
     candidates.check(known.kind == "dop" and asked.draws)
     details, marked = trees.details is not None, trees.mark_fallback
     make = partial(ParseWorker, known, asked, details, collected is not None, marked)
-    how = inputs, source.read_form, source.encoding
+    how = inputs, "brackets" if limits.constrain else source.read_form, source.encoding
     count = None if STANDARD in inputs else lambda: sum(1 for _ in read_input(*how))
     written = [*paths, *filter(None, [trees.details])]
     others = [name for name, path in whole.items() if path is not None]

@@ -55,6 +55,7 @@ OPTIONS: Mapping[str, tuple[SourceKind, ...]] = {
     "k_best": ("pcfg", "dop"),
     "samples": ("pcfg", "dop"),
     "prune": ("pcfg", "dop", "several"),
+    "constrain": ("pcfg",),
     "max_samples": ("dop",),
     "max_error": ("dop",),
     "sampled_posteriors": ("dop",),
@@ -90,6 +91,9 @@ class ParserOptions:
     whose posterior is no more than ``prune`` are left out (0: none): under the projected grammar
     (charts.exhaustive.pruning), or with a DOP grammar under the treebank's PCFG.
 
+    With ``constrain`` a sentence's brackets are constituents that its parses must have
+    (decode.parser.constrained_source): all is given these.
+
     The rest is for DOP grammars. ``max_samples`` bounds how many derivations are drawn (by the ``seed``)
     for what is estimated from samples: consistency of spans, whole trees, with ``sampled_posteriors`` the
     posteriors of spans too; most-probable-tree ends before, where its ``max_error`` is reached.
@@ -110,6 +114,7 @@ class ParserOptions:
     seed: int = 0
     risk: Risk | None = None
     prune: float = 0.0
+    constrain: bool = False
     max_samples: int | None = None
     max_error: float | None = None
     sampled_posteriors: bool = False
@@ -149,7 +154,8 @@ class ParserOptions:
     @property
     def needs_forest(self) -> bool:
         """Whether an option or objective needs forests rather than charts of sums."""
-        return self.items == "symbol" or not self.kinds.isdisjoint((Kind.FOREST, Kind.EXACT_F))
+        by_option = self.items == "symbol" or self.constrain
+        return by_option or not self.kinds.isdisjoint((Kind.FOREST, Kind.EXACT_F))
 
 
 _NUMBERS: Mapping[str, tuple[str, float, float]] = {
@@ -181,8 +187,12 @@ def _check_rules(options: ParserOptions, source: SourceKind | None = None) -> No
         ),
         "best_first": (
             options.best_first is not None and (exhaustive or (source == "pcfg" and options.prune > 0)),
-            "fills a chart in part: candidates, symbols as items, `prune` and this objective need an "
-            "exhaustive chart",
+            "fills a chart in part: candidates, symbols as items, `prune`, `constrain` and this objective "
+            "need an exhaustive chart",
+        ),
+        "constrain": (
+            options.constrain and options.prune > 0,
+            "and `prune` both leave out what may be over spans: give one of them",
         ),
         "risk": (
             Kind.RISK in kinds and not options.has_candidates,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
 from typing import Protocol
 
 from mbrparse.charts.spans import rows
@@ -78,14 +78,24 @@ class TreeProbability:
         self._total(spans, tops, nary, found, leaves)
         return [rule for _, rule in sorted(found)]
 
-    def log_prob(self, spans: LabelledSpans, terminal_ids: IntArray, nary: bool = False) -> float:
+    def log_prob(
+        self,
+        spans: LabelledSpans,
+        terminal_ids: IntArray,
+        nary: bool = False,
+        allowed: Mapping[int, Set[int]] | None = None,
+    ) -> float:
         """The log probability of a tree of (start, end, label) spans in preorder; -inf if it has none.
 
         Terminals may have any preterminal; where the tree has no span there is nothing to derive, but
         for a single terminal, which is no constituent: its preterminal is then the root. With ``nary`` a
         node of three children or more stands for all ways to binarize it (``serves_nary`` must hold).
+        ``allowed`` are the ids of the labels that preterminals may have, by place.
         """
-        return self._total(spans, [self._lexicon.get(one, {}) for one in terminal_ids.tolist()], nary)
+        tops = [self._lexicon.get(one, {}) for one in terminal_ids.tolist()]
+        for place, ids in (allowed or {}).items():
+            tops[place] = {symbol: p for symbol, p in tops[place].items() if self._label_of[symbol] in ids}
+        return self._total(spans, tops, nary)
 
     def _total(
         self,

@@ -113,7 +113,8 @@ def test_the_table_says_what_each_source_serves(kind: Any) -> None:
         else:
             with pytest.raises(OptionsError, match=f"`objective={name}` .*needs a"):
                 make(source, name, **risk)
-    values = {"items": "symbol", "best_first": BestFirst(), "prune": 0.1, "sampled_posteriors": True}
+    values = {"items": "symbol", "best_first": BestFirst(), "prune": 0.1}
+    values |= {"sampled_posteriors": True, "constrain": True}
     for option, kinds in OPTIONS.items():
         if kind not in kinds:
             with pytest.raises(OptionsError, match=f"^`{option}.* needs a"):

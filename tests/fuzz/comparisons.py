@@ -34,6 +34,7 @@ from mbrparse.decode.objectives import OBJECTIVES, Item, Objective, Space
 from mbrparse.decode.parser.parser import Parse, Parser
 from mbrparse.decode.parser.parsing import Details
 from mbrparse.decode.parser.score import score
+from mbrparse.decode.tree_probability import TreeProbability
 from mbrparse.errors import GrammarError
 from mbrparse.grammar.dop_grammar import DopGrammar, reduced_rules
 from mbrparse.grammar.pcfg import PCFG, FloatArray
@@ -297,7 +298,7 @@ class _Objectives:
         # A tree in the space `grammar` need not be there.
         reason = parse.reason or ""
         self.check.true("parses", not reason or reason.startswith("no tree for"), reason)
-        self._rates(Details(self.pcfg).row(parse))
+        self._rates(Details(self.pcfg, TreeProbability(self.pcfg)).row(parse))
         return parse
 
     def _rates(self, stated: Mapping[str, Any]) -> None:

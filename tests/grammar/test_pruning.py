@@ -71,7 +71,7 @@ def test_a_sentence_that_loses_all_its_parses_gets_them_back(grammar: PCFG) -> N
     exact = Parser(grammar, "labelled-recall", "labelled-tree")
     found, expected = parser.parse(SENTENCES), exact.parse(SENTENCES)
     assert all(parse.reason is None for parse in found)
-    told = [Details(grammar).row(parse)["pruned"] for parse in found]
+    told = [Details(grammar, None).row(parse)["pruned"] for parse in found]
     assert {one["threshold"] for one in told} <= {0.999, 0.999e-3, 0.0}
     assert any(one["threshold"] < 0.999 for one in told)
     for one, parse, whole in zip(told, found, expected, strict=True):

@@ -232,4 +232,4 @@ def test_thresholds_are_raised_where_a_chart_does_not_fit(
         assert parse.reason == TOO_LARGE
         return
     assert parse.reason is None
-    assert 1e-12 < Details(pcfg).row(parse)["pruned"]["threshold"] < 1
+    assert 1e-12 < Details(pcfg, None).row(parse)["pruned"]["threshold"] < 1

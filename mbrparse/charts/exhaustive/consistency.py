@@ -32,7 +32,7 @@ import numpy.typing as npt
 from mbrparse.charts.exhaustive.top_down import TopDownForest, top_down_forest
 from mbrparse.charts.kernel import kernel
 from mbrparse.charts.rule_tables import Closure, Ints, unary_closure
-from mbrparse.charts.spans import cell_of
+from mbrparse.charts.spans import cell_of, crossing
 from mbrparse.grammar.pcfg import PCFG, FloatArray, IntArray
 from mbrparse.grammar.rules import is_terminal
 from mbrparse.treebank.labels import is_continuation
@@ -300,12 +300,7 @@ class MaskedForest:
 
     def cells_across(self, brackets: Iterable[tuple[int, int]]) -> Booleans:
         """The cells (packed_forest.forest_cell) that cross one of the brackets, or several."""
-        starts, ends = self._cell_start, self._cell_end
-        closed = np.zeros(len(ends), np.bool_)
-        for start, end in brackets:
-            closed |= (starts < start) & (start < ends) & (ends < end)
-            closed |= (start < starts) & (starts < end) & (end < ends)
-        return closed
+        return crossing(self._cell_start, self._cell_end, brackets)
 
     def mass(self, closed: Booleans, alive: Booleans | None = None) -> float:
         """The probability that no constituent stands in closed cells, and that all nodes are ``alive``."""

@@ -92,7 +92,7 @@ class Pruning:
                 entries = left.entries(entries)
             own = SpanFilter.of_posteriors(chart.length, entries, threshold, level.label, level.n_labels)
             steps.append((own, chart.log_prob))
-            left = own._replace(label=level.finer)
+            left = own._replace(label=level.finer, taken=level.finer)
         return Mask(left, threshold, tuple(steps))
 
     def pruned(self, terminal_ids: pcfg.IntArray, mask: Mask) -> Pruned:
@@ -187,17 +187,22 @@ class ForestCharts:
         else:
             self._factory = PrunedCharts(grammar, pruning, self.label)
         self.forests = self._factory.forests
+        #: What may be over the spans of the next sentence (None: anything).
+        self.spans: SpanFilter | None = None
         self._last: Chart | None = None
 
     def chart(self, terminal_ids: pcfg.IntArray) -> Chart:
         """The chart of a sentence of known terminals that has a forest; raises as its answers do."""
-        self._last = chart = self._factory.chart(terminal_ids)
+        if self.spans is None:
+            self._last = chart = self._factory.chart(terminal_ids)
+        else:
+            self._last = chart = Chart(self._factory, terminal_ids, spans=self.spans)
         return chart
 
     def forest_of(self, terminal_ids: pcfg.IntArray) -> Forest:
         """The forest of a sentence, as ``Chart.forest`` has it; raises as that does."""
         if self._last is None or self._last.terminal_ids is not terminal_ids:
-            self._last = self._factory.chart(terminal_ids)
+            return self.chart(terminal_ids).forest()
         return self._last.forest()
 
 

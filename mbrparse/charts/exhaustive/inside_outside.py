@@ -34,11 +34,11 @@ from mbrparse.charts.rule_tables import Floats, Ints, SparseTables, UnaryTables,
 
 
 @inner_kernel
-def allows(spans: SpanFilter, symbol: int, start: int, end: int) -> bool:
-    """Whether a symbol is allowed over a span."""
+def allows(spans: SpanFilter, label_of: Ints, symbol: int, start: int, end: int) -> bool:
+    """Whether a symbol is allowed over a span, by one of its labels."""
     if spans.bits.size == 0:
         return True
-    label = spans.label[symbol]
+    label = label_of[symbol]
     return bool(spans.bits[end, start, label >> 6] >> np.uint64(label & 63) & np.uint64(1))
 
 
@@ -52,7 +52,7 @@ def _sort_column(tables: SparseTables, forest: Forest, columns: Columns, spans: 
     bucket[:] = 0
     for node in range(first, last):
         left = left_index[node_symbol[node]]
-        if left >= 0 and allows(spans, node_symbol[node], node_start[node], end):
+        if left >= 0 and allows(spans, spans.taken, node_symbol[node], node_start[node], end):
             bucket[left] += 1
     bucket[n_left] = first
     for left in range(n_left):
@@ -61,7 +61,7 @@ def _sort_column(tables: SparseTables, forest: Forest, columns: Columns, spans: 
     # Each begins where it would end, and moves down with each of its nodes.
     for node in range(last - 1, first - 1, -1):
         left = left_index[node_symbol[node]]
-        if left >= 0 and allows(spans, node_symbol[node], node_start[node], end):
+        if left >= 0 and allows(spans, spans.taken, node_symbol[node], node_start[node], end):
             bucket[left] -= 1
             members[bucket[left]] = node
 
@@ -143,7 +143,7 @@ def forest_inside(
                 product_place = Index(productions)
                 for rule in range(first_rule, last_rule):
                     parent = rule_parent[rule]
-                    if filtered and not allows(spans, parent, start, end):
+                    if filtered and not allows(spans, spans.label, parent, start, end):
                         continue
                     node = slot[parent]
                     if node < 0:
@@ -173,7 +173,8 @@ def forest_inside(
             for right in range(Index(begin), Index(count)):
                 edge_first[right] = edges
                 symbol = Index(node_symbol[right])
-                if start == 0 or (filtered and not allows(spans, node_symbol[right], start, end)):
+                taken = not filtered or allows(spans, spans.taken, node_symbol[right], start, end)
+                if start == 0 or not taken:
                     continue
                 if listed[symbol] < 0:
                     added, most = Index(partner_first[lists]), bucket[n_left] - bucket[0]

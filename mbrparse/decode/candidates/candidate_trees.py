@@ -13,7 +13,7 @@ from mbrparse.decode.answers import ParserOptions, Risk
 from mbrparse.decode.candidates.k_best import KBest, forest_k_best
 from mbrparse.decode.candidates.samples import Samples, forest_samples
 from mbrparse.decode.span_posteriors import Posteriors, SentenceChart
-from mbrparse.decode.tree_probability import Probability, TreeProbability
+from mbrparse.decode.tree_probability import Probability
 from mbrparse.decode.trees import Decoded, LabelledSpans, TreeForm
 from mbrparse.grammar.pcfg import PCFG, FloatArray, IntArray
 from mbrparse.treebank.labels import is_continuation_label, parse_label
@@ -61,11 +61,12 @@ class CandidateTrees:
         self._held: tuple[IntArray, list[Candidate]] | None = None
 
     @classmethod
-    def of_forests(cls, charts: ForestCharts, options: ParserOptions) -> CandidateTrees:
+    def of_forests(
+        cls, charts: ForestCharts, options: ParserOptions, probability: Probability
+    ) -> CandidateTrees:
         """Those of a PCFG's forests."""
-        grammar, probability = charts.grammar, TreeProbability(charts.grammar)
         k_best, samples = partial(forest_k_best, charts), partial(forest_samples, charts)
-        return cls(grammar, k_best, samples, probability, options)
+        return cls(charts.grammar, k_best, samples, probability, options)
 
     def of_sentence(self, terminal_ids: IntArray) -> list[Candidate]:
         """The candidates of a sentence that has a derivation.

@@ -262,17 +262,18 @@ class DopSource(GrammarSource):
         """The charts of its fragments, pruned by the treebank's PCFG."""
         return DopCharts(cast("dop_grammar.DopGrammar", self.origin), self.options.prune)
 
+    def probability(self) -> DopTreeProbability:
+        """Makes what knows the probability of trees."""
+        return DopTreeProbability(cast("dop_grammar.DopGrammar", self.origin))
+
     def make_candidates(self) -> candidate_trees.CandidateTrees:
         """What lists the candidates of sentences."""
 
         def samples(terminal_ids: pcfg.IntArray, count: int, seed: int) -> Samples:
             return drawing(self.charts, terminal_ids, seed)(count)
 
-        k_best, probability = (
-            partial(dop_k_best, self.charts),
-            DopTreeProbability(cast("dop_grammar.DopGrammar", self.origin)),
-        )
-        return candidate_trees.CandidateTrees(self.grammar, k_best, samples, probability, self.options)
+        k_best = partial(dop_k_best, self.charts)
+        return candidate_trees.CandidateTrees(self.grammar, k_best, samples, self.probability(), self.options)
 
     def decoder(self, name: answers.DecoderName, objectives: list[Objective]) -> Decoder[Any]:
         """The decoder of this name."""

@@ -157,6 +157,10 @@ class MixedSource(sources.GrammarSource):
             total_by_cell[wide] = counts.brackets(len(total_by_cell), 1, nary=False)[0, wide]
         return sources.Evidence(line.sentence, ids, posteriors, cast("SentenceChart", chart))
 
+    def probability(self) -> Any:
+        """Nothing knows it."""
+        return None
+
     def decoder(self, name: DecoderName, objectives: list[Objective]) -> trees.Decoder[Any]:
         """The decoder of this name."""
         if name != "joint":

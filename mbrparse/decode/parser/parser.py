@@ -12,7 +12,7 @@ from mbrparse import arguments
 from mbrparse.decode import answers, span_posteriors
 from mbrparse.decode.objectives import ALIASES, OBJECTIVES, Kind, Objective, objective
 from mbrparse.decode.parser import sources
-from mbrparse.decode.parser.sentences import Line, Sentence, sentences_from
+from mbrparse.decode.parser.sentences import Line, Sentence, bracketed_lines, sentences_from
 from mbrparse.decode.trees import Decoded, LabelledSpans, TreeForm, fallback_spans
 from mbrparse.errors import ObjectiveError, OptionsError
 from mbrparse.grammar.pcfg import Grammar, IntArray
@@ -159,6 +159,10 @@ def source_of(origin: Any, options: answers.ParserOptions) -> sources.Source:
         from mbrparse.decode.parser.mixed_source import MixedSource
 
         return MixedSource(origin, options, source_of)
+    if kind == "pcfg" and options.constrain:
+        from mbrparse.decode.parser.constrained_source import ConstrainedSource
+
+        return ConstrainedSource(origin, options)
     return (sources.GrammarSource if kind == "pcfg" else sources.PosteriorsSource)(origin, options)
 
 
@@ -180,9 +184,9 @@ class Parser:
         Objectives and settings together, instead of them.
     settings
         ``fallback`` ("right-branching", "flat", "empty"), ``unlabelled``, ``debinarized``, ``max_length``,
-        ``items`` ("projected", "symbol"), ``best_first``, ``expectations``, ``prune``; for candidates
-        ``k_best``, ``samples``, ``seed`` and ``risk``; for DOP grammars ``max_samples``, ``max_error`` and
-        ``sampled_posteriors``. ``ParserOptions`` says what they mean.
+        ``items`` ("projected", "symbol"), ``best_first``, ``expectations``, ``prune``, ``constrain``; for
+        candidates ``k_best``, ``samples``, ``seed`` and ``risk``; for DOP grammars ``max_samples``,
+        ``max_error`` and ``sampled_posteriors``. ``ParserOptions`` says what they mean.
 
     Raises
     ------
@@ -229,12 +233,16 @@ class Parser:
         """Parse sentences: trees (whose terminals are parsed), strings of words, or lists of words.
 
         A tree may be an ``nltk.Tree`` or a string of brackets. The results are in their order, and none
-        depends on other sentences. Raises InputMismatchError where given posteriors are of others than all
-        of these.
+        depends on other sentences. With ``constrain`` trees' constituents, and brackets in strings, are those
+        that parses must have. Raises InputMismatchError where given posteriors are of others than all of
+        these; BracketError, LabelError for brackets that cannot be read, or whose label no constituent has.
         """
-        listed, tokens = sentences_from(sentences)
-        self.source.check_end(len(listed), "<sentences>")
-        lines = (Line(one, place, tokens, "<sentences>") for place, one in enumerate(listed))
+        if self.options.constrain:
+            lines = list(bracketed_lines(sentences))
+        else:
+            listed, tokens = sentences_from(sentences)
+            lines = [Line(one, place, tokens, "<sentences>") for place, one in enumerate(listed)]
+        self.source.check_end(len(lines), "<sentences>")
         grammar = self._origin if isinstance(self._origin, Grammar) else None
         return Parses(self.options.objectives, list(map(self.parse_one, lines)), grammar)
 

@@ -15,7 +15,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from mbrparse import files
 from mbrparse.charts.chart import TOO_LARGE
@@ -27,7 +27,7 @@ from mbrparse.decode.parser.sentences import GivenTree, Line
 from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors
 from mbrparse.decode.trees import Decoded, LabelledSpans
 from mbrparse.errors import ChartOverflowError, OptionsError
-from mbrparse.grammar.pcfg import PCFG, FloatArray, Grammar
+from mbrparse.grammar.pcfg import FloatArray, Grammar
 from mbrparse.jobs import Jobs, Scheduler, WorkerDied, WorkerFunction, in_order, open_executor
 from mbrparse.log import Log, counted, no_log
 from mbrparse.treebank import outlines
@@ -35,7 +35,6 @@ from mbrparse.treebank.brackets import EMPTY_PARSE, marked_fallback, read_trees
 
 if TYPE_CHECKING:
     from mbrparse.decode.posteriors.posteriors_file import PosteriorsWriter
-    from mbrparse.grammar.dop_grammar import DopGrammar
 
 Item = TypeVar("Item", bound=Line | GivenTree)
 Result = TypeVar("Result")
@@ -179,7 +178,7 @@ class ParseWorker:
         self._parser = Parser(known, options=options)
         self.source: sources.Source = self._parser.source
         grammar = known if isinstance(known, Grammar) else None
-        self._details = Details(grammar) if details else None
+        self._details = Details(grammar, self.source.probability()) if details else None
         self._posteriors, self._marked = posteriors, marked
 
     def __call__(self, lines: Sequence[Line], /) -> list[Output]:
@@ -326,14 +325,8 @@ class Details:
     Without a grammar (given posteriors), and with several, the probabilities of trees are unknown.
     """
 
-    def __init__(self, grammar: Grammar | None) -> None:
-        self._probability: tree_probability.Probability | None = None
-        if isinstance(grammar, PCFG):
-            self._probability = tree_probability.TreeProbability(grammar)
-        elif grammar is not None and grammar.kind == "dop":
-            from mbrparse.charts.dop.dop_charts import DopTreeProbability
-
-            self._probability = DopTreeProbability(cast("DopGrammar", grammar))
+    def __init__(self, grammar: Grammar | None, probability: tree_probability.Probability | None) -> None:
+        self._probability = probability
         self._unaries = grammar is not None and grammar.pcfg.has_unaries
 
     def row(self, parse: Parse) -> dict[str, Any]:

@@ -6,18 +6,19 @@ import itertools
 import re
 from bisect import bisect
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from mbrparse import arguments, log
 from mbrparse.decode import trees
-from mbrparse.errors import CorpusError, InputMismatchError, LabelError, shortened
+from mbrparse.errors import BracketError, CorpusError, InputMismatchError, LabelError, shortened
 from mbrparse.files import read_lines, source_name
 from mbrparse.grammar.pcfg import PCFG, UNKNOWN_TERMINAL
-from mbrparse.treebank import brackets, labels
+from mbrparse.treebank import brackets, clean, labels, outlines
 from mbrparse.treebank.tree import Tree, bracket_free
 
-InputForm = Literal["trees", "tokens", "text", "tagged"]
+InputForm = Literal["trees", "tokens", "text", "tagged", "brackets"]
 Sentence = trees.Sentence
 
 # Marks that NLTK's tokenizer leaves alone.
@@ -32,6 +33,7 @@ class Line(NamedTuple):
     """One sentence of a file: its place among the others (from 0), and whether its leaves are bare words.
 
     ``text`` is the line as it was written, if it held no tree, and ``cut`` says whether ``tokenize`` cut it.
+    Where they matter, ``brackets`` are its constituents, the ``number`` its line in the file (0: unknown).
     """
 
     sentence: Sentence
@@ -40,6 +42,8 @@ class Line(NamedTuple):
     source: str
     text: str = ""
     cut: bool = False
+    brackets: Sequence[outlines.Constituent] = ()
+    number: int = 0
 
     @property
     def written(self) -> list[WrittenToken]:
@@ -118,6 +122,60 @@ def _tagged(token: str, source: str, line: int) -> Tree:
     return Tree(match[2], word=match[1])
 
 
+#: The label of a bracket that may have any.
+ANY = "*"
+_BRACKETED = "brackets hold words or brackets, and close on their line; as words they are -LRB- and -RRB-"
+
+
+def bracketed_line(given: str | Tree, place: int, source: str, number: int = 0) -> Line:
+    """A sentence of which some constituents are given: words and brackets, or a tree.
+
+    Raises BracketError where the brackets are none.
+
+    >>> line = bracketed_line("I (NP saw (* the dog) )", 0, "<text>")
+    >>> [leaf.label for leaf in line.sentence], list(map(tuple, line.brackets))
+    (['I', 'saw', 'the', 'dog'], [(1, 4, 'NP'), (2, 4, '*')])
+    """
+    tree: Tree | None = Tree(ANY, [given]) if isinstance(given, Tree) else None
+    if isinstance(given, str) and given.strip(brackets.WHITE) not in ("", brackets.EMPTY_PARSE):
+        try:
+            depths = accumulate((one == "(") - (one == ")") for one in given)
+            if min(depths, default=0) < 0:
+                raise BracketError("closing bracket without an opening one")
+            read = list(brackets.read_trees([f"({ANY} {given})"], source, first_line=number))
+        except BracketError as error:
+            line = number or None
+            raise BracketError(error.message, source=source, line=line, remedy=_BRACKETED) from None
+        tree = read[0].tree
+    if tree is not None:
+        tree = clean.without_traces(tree)
+    if tree is None:
+        return Line((), place, True, source, number=number)
+    if len(tree.children) == 1:
+        tree = Tree(ANY, [clean.unwrap(tree.children[0])])
+    leaves = [Tree(leaf.word) if leaf.word and leaf.label == ANY else leaf for leaf in tree.leaves()]
+    words = trees.sentence_of(Tree(ANY, leaves))
+    asked = outlines.constituents(tree)[1:]
+    return Line(words, place, all(leaf.word is None for leaf in words), source, "", False, asked, number)
+
+
+def bracketed_lines(
+    sentences: brackets.AnyTree | Iterable[brackets.AnyTree | Sequence[str | Tree]],
+) -> Iterator[Line]:
+    """Sentences as a program has them (``sentences_from``), with their brackets."""
+    listed: Any = sentences
+    if isinstance(sentences, str):
+        listed = sentences.removesuffix("\n").split("\n")
+    elif brackets.is_tree(sentences):
+        listed = [sentences]
+    for place, one in enumerate(listed):
+        if isinstance(one, str) or one is None or brackets.is_tree(one):
+            given = one or "" if isinstance(one, str | None) else brackets.any_tree(one)
+            yield bracketed_line(given, place, "<sentences>", place + 1)
+        else:
+            yield Line(trees.sentence_of(one), place, True, "<sentences>", number=place + 1)
+
+
 def read_input(
     paths: Iterable[str | Path], form: InputForm | None = None, encoding: str = "utf-8"
 ) -> Iterator[Line]:
@@ -138,6 +196,9 @@ def read_input(
             for number, line in enumerate(lines, start=1):
                 words = brackets.tokens_of(bracket_free(line))
                 yield Line(tuple(_tagged(one, source, number) for one in words), next(places), False, source)
+        elif here == "brackets":
+            for number, line in enumerate(lines, start=1):
+                yield bracketed_line(line.rstrip("\r\n"), next(places), source, number)
         else:
             for line in lines:
                 yield line_of(line.rstrip("\n"), next(places), here == "text", source)

@@ -23,6 +23,7 @@ from mbrparse.decode.parser.sentences import Line, Sentence, other_case, untoken
 from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors
 from mbrparse.decode.span_decoders import UNLABELLED, FreeDecoder, NaryDecoder, best_preterminals
 from mbrparse.decode.span_posteriors import LabelOrder, Posteriors, SentenceChart
+from mbrparse.decode.tree_probability import Probability, TreeProbability
 from mbrparse.grammar import pcfg, rules
 from mbrparse.log import Log
 from mbrparse.treebank.labels import split_tag, unescape
@@ -115,6 +116,10 @@ class Source:
         """The leaves of a fall-back."""
         return evidence.sentence
 
+    def probability(self) -> Probability | None:
+        """Makes what knows the probability of trees, if anything does."""
+        return None
+
     def decoder(self, name: answers.DecoderName, objectives: list[Objective]) -> trees.Decoder[Any]:
         """The decoder of this name."""
         raise NotImplementedError
@@ -135,10 +140,13 @@ class GrammarSource(Source):
     #: Grammars beside the first.
     others: Sequence[pcfg.PCFG] = ()
 
-    def __init__(self, source: Grammar, options: answers.ParserOptions) -> None:
+    def __init__(
+        self, source: Grammar, options: answers.ParserOptions, grammar: pcfg.PCFG | None = None
+    ) -> None:
+        """Charts are those of ``grammar``, by default the source's own."""
         answers.check(self.kind, options)
         self.origin, self.options = source, options
-        self.grammar = grammar = source.pcfg
+        self.grammar = grammar = grammar or source.pcfg
         #: The labels by the ids of posteriors.
         self.chart_labels = grammar.labels
         self.root, self.labels = grammar.start_label, frozenset(grammar.labels)
@@ -256,11 +264,15 @@ class GrammarSource(Source):
             return self.charts
         return factory.ForestCharts(self.grammar, pruning=self._pruning)
 
+    def probability(self) -> Probability:
+        """Makes what knows the probability of trees."""
+        return TreeProbability(self.origin.pcfg)
+
     def make_candidates(self) -> CandidateTrees:
         """What lists the candidates of sentences."""
         from mbrparse.decode.candidates.candidate_trees import CandidateTrees
 
-        return CandidateTrees.of_forests(self.forests, self.options)
+        return CandidateTrees.of_forests(self.forests, self.options, self.probability())
 
     def decoder(self, name: answers.DecoderName, objectives: list[Objective]) -> trees.Decoder[Any]:
         """The decoder of this name."""
