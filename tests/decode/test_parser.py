@@ -142,7 +142,7 @@ def test_wrong_arguments_are_named() -> None:
         (lambda: make(GRAMMAR, max_length=0), "`max_length` is one or more, not 0"),
         (
             lambda: make(GRAMMAR, prune=0.1, best_first=BestFirst()),
-            "`best_first` fills a chart in part: candidates, symbols as items, `prune` and",
+            "`best_first` fills a chart in part: candidates, symbols as items, `prune`, `constrain` and",
         ),
         (lambda: make(GRAMMAR, "labelled-tree", "labelled-tree"), "two objectives are called labelled-tree"),
         (lambda: make(GRAMMAR, options=ParserOptions((RECALL,)), prune=0.1), "give no others beside them"),
