@@ -196,7 +196,7 @@ class ForestCharts:
         if self.spans is None:
             self._last = chart = self._factory.chart(terminal_ids)
         else:
-            self._last = chart = Chart(self._factory, terminal_ids, spans=self.spans)
+            self._last = chart = Chart(lambda: self.forests, terminal_ids, spans=self.spans)
         return chart
 
     def forest_of(self, terminal_ids: pcfg.IntArray) -> Forest:
