@@ -270,11 +270,10 @@ class Analysis(NamedTuple):
     log_probs: Floats
     log_prob: float
 
-    def first(self, k: int) -> Analysis:
-        """What it is of the first k words."""
+    def until(self, k: int) -> int:
+        """How many of the rules are of the first k words."""
         ends = [place for place, rule in enumerate(self.rules, start=1) if rule[1] < 0]
-        end = ends[min(k, len(ends)) - 1]
-        return Analysis(self.rules[:end], self.log_probs[: end + 1], float(self.log_probs[: end + 1].sum()))
+        return ends[min(k, len(ends)) - 1]
 
 
 class Analyses:
@@ -328,23 +327,25 @@ class Analyses:
         of_words, listed, before = list[Row](), list[list[Row]](), dict[object, int]()
         for k, (best, total) in enumerate(zip(found, totals, strict=True), start=1):
             follows = self._beginning_with(tokens[k]) if k < n else None
-            wins, rows, ranks = winner and winner.first(k), list[Row](), dict[object, int]()
+            rows, ranks, end = list[Row](), dict[object, int](), winner.until(k) if winner else 0
+            wins = winner.rules[:end] if winner else ()
             for rank, one in enumerate(best, start=1):
                 text, open_brackets, expected = self._written(one, spoken)
                 log_next = 0.0 if expected < 0 and k == n else -math.inf
                 if expected >= 0 and follows is not None:
                     log_next = float(follows[expected])
                 row: Row = {"analysis_rank": rank, "probability": _share(one.log_prob, total)}
-                row["continues"] = before.get(one.first(k - 1).rules, math.nan)
+                row["continues"] = before.get(one.rules[: one.until(k - 1)], math.nan)
                 row["continued"] = _share(one.log_prob + log_next, totals[k] if k <= n else -math.inf)
                 row["open_brackets"], row["analysis"] = open_brackets, text
-                row["wins"], ranks[one.rules] = int(wins is not None and wins.rules == one.rules), rank
+                row["wins"], ranks[one.rules] = int(wins == one.rules), rank
                 rows.append(row)
             alive = sum(row["probability"] * ALIVE >= rows[0]["probability"] for row in rows)
             row = rows[0] if rows else {"analysis": "", "probability": math.nan, "open_brackets": math.nan}
             columns = [row["analysis"], row["probability"], row["open_brackets"], alive, math.nan, math.nan]
-            if wins:
-                columns[-2:] = ranks.get(wins.rules, math.nan), _share(wins.log_prob, total)
+            if winner:
+                log_prob = float(winner.log_probs[: end + 1].sum())
+                columns[-2:] = ranks.get(wins, math.nan), _share(log_prob, total)
             of_words.append(dict(zip(OF_WORDS, columns, strict=True)))
             before = ranks
             listed.append(rows)
