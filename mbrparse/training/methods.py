@@ -21,9 +21,9 @@ _SETTINGS = {
     "counting": _WORDS,
     "inside-outside": (
         *("nonterminals", "init", "iterations", "tolerance"),
-        *("brackets", "max_length", "seed"),
+        *("brackets", "max_length", "seed", "jobs"),
     ),
-    "split-merge": (*_WORDS, "cycles", "merge", "smooth", "seed"),
+    "split-merge": (*_WORDS, "cycles", "merge", "smooth", "seed", "jobs"),
     "dop": (*_WORDS, "weights", "max_depth"),
 }
 _Unknown = unknown_words.UnknownKind | Literal["none"] | None
@@ -78,8 +78,9 @@ def train(
         Words seen fewer times than this represent unseen ones (default: the model's).
     settings
         The options of the method, as on the command line: for inside-outside ``nonterminals``, ``init`` (a
-        grammar or a file), ``iterations``, ``tolerance``, ``brackets``, ``max_length``, ``seed``; for
-        split-merge ``cycles``, ``merge``, ``smooth``, ``seed``; for dop ``weights``, ``max_depth``.
+        grammar or a file), ``iterations``, ``tolerance``, ``brackets``, ``max_length``, ``seed``, ``jobs``;
+        for split-merge ``cycles``, ``merge``, ``smooth``, ``seed``, ``jobs``; for dop ``weights``,
+        ``max_depth``.
 
     Raises
     ------
@@ -114,9 +115,10 @@ def train(
     if method == "split-merge":
         from mbrparse.training.split_merge import SplitMerge, train_trees
 
+        jobs = settings.pop("jobs", 1)
         arguments.check_types("train", SplitMerge, settings)
         how = SplitMerge(**{"seed": 0, **settings})
-        rules = train_trees(placed, terminals, how, unknown=model is not None, rare=rare)
+        rules = train_trees(placed, terminals, how, unknown=model is not None, rare=rare, jobs=jobs)
         return pcfg.PCFG.from_rules(rules)
     if flat:
         return _reestimated(placed, terminals, **settings)

@@ -33,6 +33,8 @@ _EDGE = re.compile(r"(?<![^ \t\n()])\r+|\r+(?![^ \t\n()])")
 # Allowed between trees, as at the ends of pages.
 _BETWEEN = "\f\v\ufeff"
 _NAMED = re.compile(r"[ \ufeff]*([^\s()]+)\t[ \t]*(?=\()")
+# A number, and nine more fields.
+_CONLLU = re.compile(r"\d+([-.]\d+)?(\t[^\t]+){9}\s*$")
 SGML = "line or tag of SGML between trees"
 
 
@@ -287,6 +289,10 @@ class _Reader:
             # Without any tree before it is likely no file of trees, of which some could be left out.
             is_first = not (after_tree or self.has_trees)
             remedy = "trees are written in brackets: (S (NP ...) ...)" if is_first else _MEND
+            if is_first and _CONLLU.match(self.since[-1][1]):
+                remedy = "this is CoNLL-U: dependencies, which have no constituents"
+            elif is_first and self.since[-1][1].count(" ") and "(" not in self.since[-1][1]:
+                remedy = f"these are plain words; {remedy}"
             raise self._error(number, f"text outside of brackets: {token[:40]!r}", remedy)
 
     def _close(self, number: int) -> Tree | None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import csv
 from pathlib import Path
+from typing import Any
 
 import pytest
 from commandline import Command
 
+import mbrparse as mp
 from mbrparse.errors import CorpusError, GrammarError
 from mbrparse.grammar.grammar_files import read_rules, write_rules
 from mbrparse.grammar.pcfg import PCFG
@@ -160,3 +162,17 @@ def test_mistakes_are_one_line(command: Command, more: str, message: str) -> Non
     Path("g.checkpoint").write_text("x")
     command(f"{TRAIN} --iterations 1 -o old")
     assert message in command(f"{TRAIN} --iterations 1 {more}").error
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        {"method": "inside-outside", "nonterminals": 2, "iterations": 2},
+        {"method": "split-merge", "cycles": 1},
+    ],
+)
+def test_python_trains_with_several_workers(how: dict[str, Any]) -> None:
+    texts = ["(S (NP (D a) (N b)) (V c))", "(S (D a) (VP (N b) (V c)))"] * 5
+    one, two = (mp.train(texts, **how, jobs=jobs) for jobs in (1, 2))
+    assert one.symbols == two.symbols
+    assert one.log_prob.tolist() == two.log_prob.tolist()

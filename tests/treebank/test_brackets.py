@@ -86,6 +86,8 @@ def test_brackets_as_they_come(source: str, expected: list[str]) -> None:
         ("(S x y)\n(S (A x y)\n", 2, "unbalanced brackets: 1 opened"),
         ("(S x y)\n(S x y))\n", 2, "closing bracket without"),
         ("(S x y)\nhello there\n", 2, "text outside of brackets: 'hello'"),
+        ("# text = a b\n1\ta\ta" + "\t_" * 7 + "\n", 2, "outside of brackets: '1'; this is CoNLL-U"),
+        ("hello there\n", 1, "outside of brackets: 'hello'; these are plain words; trees are"),
         ("\n\n(S x\n  (NP))\n", 4, "constituent 'NP' without children"),
     ],
 )
