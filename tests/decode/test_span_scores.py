@@ -1,11 +1,14 @@
 """Scores of spans: the best tree by listing all, posteriors of the same scores, defaults of n-ary trees."""
 
 import math
+from pathlib import Path
 from typing import Any
 
 import naive_span_trees as naive
 import numpy as np
 import pytest
+from commandline import Command
+from conversion import write_posteriors
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -199,3 +202,16 @@ def test_results_of_parsers_are_compared_by_name() -> None:
     listed = {name: [each, each] for name, each in trees.items()}
     alone = mp.compare(gold, {}, runs=listed, form="original", resamples=0).frames["means"]
     assert runs.drop(columns="name").equals(alone.drop(columns="name"))
+
+
+def test_the_default_of_the_command_is_that_of_the_posteriors(tmp_path: Path, command: Command) -> None:
+    rows = [(0, 0, 3, "S", 1.0), (0, 0, 2, "NP", 0.25), (0, 0, 3, "NULL", 0.0), (0, 1, 3, "NULL", 0.75)]
+    path = write_posteriors(tmp_path / "p.npz", [3], rows)
+    for options, name in (("--null NULL", "labelled-f"), ("", "labelled-recall")):
+        given = f"parse --posteriors {path} {options}"
+        done = command(f"{given} -o {tmp_path}/{{objective}}.mrg", stdin="a b c\n")
+        assert done.code == 0
+        [written] = tmp_path.glob("*.mrg")
+        assert written.name == f"{name}.mrg"
+        assert written.read_text() == command(f"{given} --objective {name}", stdin="a b c\n").output
+        written.unlink()
