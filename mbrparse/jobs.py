@@ -28,6 +28,7 @@ from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future,
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from multiprocessing import resource_tracker
 from pathlib import Path
 from typing import Any, Generic, ParamSpec, TypeAlias, TypeVar
 
@@ -173,6 +174,8 @@ class Processes(Executor):
         """Have a process do a task."""
         call = _perform if fn is self._function else fn
         # Processes, and the thread that starts others, never hear of Ctrl-C, also not while they begin.
+        # The tracker of semaphores, which they need, would change that when it begins.
+        resource_tracker.ensure_running()
         usual = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
         try:
             future = self._pool.schedule(call, args, kwargs, self._seconds)
