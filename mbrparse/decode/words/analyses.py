@@ -17,11 +17,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from mbrparse.charts.exhaustive.prefix_passes import TINY, PairedRules
+from mbrparse.charts.exhaustive.prefix_passes import TINY
+from mbrparse.charts.exhaustive.prefix_tables import PairedRules
 from mbrparse.charts.kernel import inner_kernel, kernel
 from mbrparse.charts.left_corner import LEAST_COST
 from mbrparse.charts.packed_forest import forest_cell
@@ -289,6 +291,7 @@ class Analyses:
             f" {name}" if is_terminal(one) else "" for one, name in zip(symbols, names, strict=True)
         ]
         self._is_continuation = list(map(is_continuation_label, symbols))
+        self._beginnings = lru_cache(maxsize=256)(self._beginning_with)
         self._to_come = list(map(_to_come, symbols, self._is_continuation, names))
 
     def of_prefixes(self, tokens: IntArray) -> list[list[Analysis]]:
@@ -326,7 +329,7 @@ class Analyses:
         totals = [*values.log_prefix[1:].tolist(), values.log_prob]
         of_words, listed, before = list[Row](), list[list[Row]](), dict[object, int]()
         for k, (best, total) in enumerate(zip(found, totals, strict=True), start=1):
-            follows = self._beginning_with(tokens[k]) if k < n else None
+            follows = self._beginnings(int(tokens[k])) if k < n else None
             rows, ranks, end = list[Row](), dict[object, int](), winner.until(k) if winner else 0
             wins = winner.rules[:end] if winner else ()
             for rank, one in enumerate(best, start=1):
