@@ -5,6 +5,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import naive
@@ -283,10 +284,15 @@ def test_what_takes_long_is_told_before() -> None:
 
 def test_shares_of_tiny_numbers_are_none_above_one() -> None:
     """All constituents over the word are less probable than the last digit of a tag's posterior."""
-    unary = {("S^A", "A^S"): 1e-18, ("S~1", "S^A"): 1e-19, ("S~1", "S~1"): 1e-20, ("A^S", "S^A"): 1e-12}
+    unary: dict[tuple[str, str], float | Fraction] = {
+        ("S^A", "A^S"): 1e-18,
+        ("S~1", "S^A"): 1e-19,
+        ("S~1", "S~1"): 1e-20,
+        ("A^S", "S^A"): 1e-12,
+    }
     labels = ("S^A", "S~1", "A^S")
     lexical = {(one, "x"): 1 - sum(p for (top, _), p in unary.items() if top == one) for one in labels}
-    grammar = to_pcfg(naive.Grammar(dict.fromkeys(labels, 1 / 3), {}, lexical, unary))
+    grammar = to_pcfg(naive.Grammar(dict.fromkeys(labels, 1 / 3), {}, {**lexical}, unary))
     [found] = Parser(grammar, "general-recall").parse([["x"]])
-    shares = Details(grammar).row(found)["trees"]["general-recall"]
+    shares = Details(grammar, None).row(found)["trees"]["general-recall"]
     assert 0.999 < shares["expected_labelled_recall"] <= 1
