@@ -185,7 +185,9 @@ def surprisal(
         help="Find the K most probable analyses of the words so far, partial trees (docs/prefixes.md): adds "
         "columns; tables list them.",
     ),
-    analyses_output: str | None = commands.option(metavar="PATH", help="List --analyses there, as CSV."),
+    analyses_output: str | None = commands.option(
+        metavar="PATH", help="Also write all --analyses here, as CSV."
+    ),
     layout: Any = commands.option(
         "--format",
         choices=["table", "csv", "json"],

@@ -27,6 +27,7 @@ _SAID = {
     "inside-outside": "nonterminals iterations seed",
 }
 _OUTPUTS = {"output", "train_output", "test_output", "dev_output", "write_posteriors"}
+_GIVEN = (str, int, float, list, tuple)
 _OTHERS = re.compile(r"\.(?:places|made|settings|checkpoint|tagger\.json|cycle-\d+)$")
 
 
@@ -68,8 +69,10 @@ def _given(context: click.Context) -> list[tuple[click.Parameter, Sequence[Any]]
         if context.get_parameter_source(name) is ParameterSource.DEFAULT_MAP:
             value = context.lookup_default(name)
         default = parameter.get_default(context)
-        # click has a value of its own for no default.
-        if isinstance(default, (str, int, float, list, tuple)) and (
+        # click has values of its own for an argument that is not given, and for no default.
+        if not isinstance(value, _GIVEN):
+            value = None
+        if isinstance(default, _GIVEN) and (
             value is None or context.params.get(name) == parameter.type_cast_value(context, default)
         ):
             value = default if name in said else None

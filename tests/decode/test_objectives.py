@@ -114,6 +114,7 @@ def test_wrong_values_are_refused(toy_folder: Path) -> None:
     parse = "parse -g grammar.txt tags.txt --objective consistent-brackets"
     assert run(f"{parse} --write-posteriors p.npz -o out.mrg").code == 0
     arrays = dict(np.load(toy_folder / "p.npz"))
+    (toy_folder / "p.npz.made").unlink()
     above = arrays["consistent"].copy()
     above[3] = 1.1
     for wrong in (arrays["consistent"][:-1], above):

@@ -68,6 +68,11 @@ class Trial:
 
 def trials(seeds: Files) -> st.SearchStrategy[Trial]:
     """Commands to try on these valid files."""
+    for (
+        _,
+        line,
+    ) in COMMANDS:  # hypothesis draws constants of the modules that are there: all are, from the first on
+        called(line.split())
     return st.randoms(use_true_random=True).map(lambda rng: _trial(seeds, rng))
 
 

@@ -142,7 +142,7 @@ def bracketed_line(given: str | Tree, place: int, source: str, number: int = 0) 
             depths = accumulate((one == "(") - (one == ")") for one in given)
             if min(depths, default=0) < 0:
                 raise BracketError("closing bracket without an opening one")
-            read = list(brackets.read_trees([f"({ANY} {given})"], source, first_line=number))
+            read = list(brackets.read_trees([f"({ANY} {given})"], source, first_line=number or 1))
         except BracketError as error:
             line = number or None
             raise BracketError(error.message, source=source, line=line, remedy=_BRACKETED) from None
