@@ -127,8 +127,8 @@ COMMANDS = _weighed("""
 4 parse bin.mrg -g tags.txt --objective minimum-risk --risk labelled-f --k-best 4 --details out.json -o out
 4 parse bin.mrg -g dop.txt --details out.json -o out
 3 parse bin.mrg -g dop.txt --objective most-probable-tree --max-samples 20 --max-error 0.1 -o out
-3 parse tokens.txt -g unary.txt --constrain --objective labelled-f --details out -o three.mrg
-2 parse bin.mrg -g words.txt --constrain --k-best 3 --candidates out -o two.mrg
+3 parse tokens.txt -g unary.txt --constrain --objective labelled-f --details out -o out2
+2 parse bin.mrg -g words.txt --constrain --k-best 3 --candidates out -o out2
 2 parse tokens.txt -g depth.txt --sampled-posteriors --max-samples 20 --prune 0.01 -o out
 1 parse bin.mrg -g tags.txt --jobs 2 --log out.log -o out
 6 parse bin.mrg -g tags.txt --resume --details out.json -o out
