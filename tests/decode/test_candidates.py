@@ -42,3 +42,11 @@ def test_samples_depend_on_nothing_but_the_seed() -> None:
     for parse, text in zip(together, texts, strict=True):
         assert Parser(grammar, samples=5, seed=2).parse([text])[0].candidates == parse.candidates
     assert Parser(grammar, samples=5, seed=3).parse(texts[:1])[0].candidates != together[0].candidates
+
+
+def test_samples_of_nearly_endless_chains_are_refused_at_once() -> None:
+    """Each constituent is expected to be below some 33,000 copies of its label."""
+    rules = {"S -> S S": 1e-5, "S -> x": 2e-5, "S -> S": 0.99997}
+    parser = Parser(PCFG.from_rules(rules_of(rules, "S")), "consistent-brackets-tree")
+    [parse] = parser.parse(["x x x x"])
+    assert parse.reason == "chart too large for memory"

@@ -19,6 +19,9 @@ from mbrparse.charts.kernel import kernel
 from mbrparse.charts.rule_tables import Ints
 from mbrparse.grammar.pcfg import FloatArray, IntArray
 
+#: More nodes than are expected of any samples that are wanted: a gigabyte.
+MOST_NODES = 1e8
+
 
 class Samples(NamedTuple):
     """Derivations of one sentence, one after the other.
@@ -97,9 +100,11 @@ def forest_samples(charts: factory.ForestCharts, terminal_ids: IntArray, count: 
     """So many derivations of a sentence which has one, drawn from its forest.
 
     The answer depends on the grammar, the sentence and the seed (zero or more), and on nothing else. Raises
-    ChartOverflowError or MemoryError where its forest does not fit, ValueError where it has none.
+    ChartOverflowError or MemoryError where its forest or the samples do not fit, ValueError where it has none.
     """
     forest = top_down.top_down_forest(charts, terminal_ids)
+    if forest.node_g.sum() * count > MOST_NODES:  # a chain of unary rules may be of any length
+        raise MemoryError
     top_down.sum_up(forest.way_first, forest.way_share)
     top_down.sum_up(forest.edge_first, forest.edge_share)
     drawn = draw(forest, np.cumsum(forest.root), count, generator(terminal_ids, seed))
