@@ -106,7 +106,9 @@ def with_words_before(columns: pd.DataFrame) -> pd.DataFrame:
 
 def log_likelihoods(words: pd.DataFrame, predictors: pd.DataFrame) -> pd.Series:
     """Of each word's time, in nats, under the regression on the other stories."""
-    times, x = (found - found.groupby("story").transform("mean") for found in (words["time"], predictors))
+    # The stubs of pandas have columns of any type.
+    given: list[Any] = [words["time"], predictors]
+    times, x = (found - found.groupby("story").transform("mean") for found in given)
     held_out = []
     for _, there in times.groupby("story"):
         others = times.index.difference(there.index)
@@ -120,7 +122,7 @@ def log_likelihoods(words: pd.DataFrame, predictors: pd.DataFrame) -> pd.Series:
 
 def interval(by_word: pd.Series) -> list[float]:
     """The mean of the stories' means, and its 95% interval over stories (Student's t)."""
-    means = by_word.groupby("story").mean()
+    means: Any = by_word.groupby("story").mean()
     half = stats.t.ppf(0.975, len(means) - 1) * means.sem()
     return [means.mean(), means.mean() - half, means.mean() + half]
 
@@ -129,13 +131,13 @@ def compared(words: pd.DataFrame, bits: pd.DataFrame, n_grams: str) -> pd.DataFr
     """What each model adds to the baseline, and to the baseline with n-grams, in 1/1000 nat a word."""
     baseline, spilled = with_words_before(words.drop(columns="time")), with_words_before(bits)
     baseline["place", 0] = np.log(baseline.index.get_level_values("number"))
-    there = baseline.notna().all(axis=1) & np.isfinite(spilled).all(axis=1) & words["time"].notna()
+    there: Any = baseline.notna().all(axis=1) & np.isfinite(spilled).all(axis=1) & words["time"].notna()
     words, baseline, spilled = words[there], baseline[there], spilled[there]
     of_model = {model: spilled.xs(model, axis=1, level=1) for model in bits}
     without = [baseline, pd.concat([baseline, of_model[n_grams]], axis=1)]
     found = {}
     for model, own in of_model.items():
-        row = [len(words)]
+        row: list[float] = [len(words)]
         for less in without:
             more = pd.concat([less, own], axis=1)
             row += interval(1000 * (log_likelihoods(words, more) - log_likelihoods(words, less)))
@@ -171,7 +173,7 @@ def main(
     of_n = steps.values(of_n_grams, {"n-grams": (train, grammars["counted"], sentences, order)})["n-grams"]
     bits = pd.DataFrame(of_n | {name: one["bits"] for name, one in found.items()})
     unseen = pd.DataFrame({name: one["unseen"] for name, one in found.items()}).any(axis=1)
-    known = np.isfinite(bits).all(axis=1) & ~unseen
+    known: Any = np.isfinite(bits).all(axis=1) & ~unseen
     # Each sentence has a row more than tokens.
     at_end = np.concatenate([[False] * len(sentence) + [True] for sentence in sentences])
     of_token = bits.where(known, np.inf)[~at_end].set_index(pd.MultiIndex.from_frame(tokens[KEYS]))
@@ -191,7 +193,8 @@ def main(
             "counted",
         )
         for panel, column in zip(axes, ("gain", "beyond"), strict=True):
-            for kind, part in table.groupby(kinds):
+            groups: Any = table.groupby(kinds)
+            for kind, part in groups:
                 bars = part[[f"{column}_low", f"{column}_high"]].sub(part[column], axis=0).abs()
                 style = "o-" if kind == "split-merge" else "o"
                 panel.errorbar(part["perplexity"], part[column], bars.T, fmt=style, capsize=3, label=kind)

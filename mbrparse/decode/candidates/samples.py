@@ -100,7 +100,7 @@ def forest_samples(charts: factory.ForestCharts, terminal_ids: IntArray, count: 
     """So many derivations of a sentence which has one, drawn from its forest.
 
     The answer depends on the grammar, the sentence and the seed (zero or more), and on nothing else. Raises
-    ChartOverflowError or MemoryError where its forest or the samples do not fit, ValueError where it has none.
+    ChartOverflowError or MemoryError where its forest or samples do not fit, ValueError where it has none.
     """
     forest = top_down.top_down_forest(charts, terminal_ids)
     if forest.node_g.sum() * count > MOST_NODES:  # a chain of unary rules may be of any length
