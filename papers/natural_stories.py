@@ -131,7 +131,8 @@ def compared(words: pd.DataFrame, bits: pd.DataFrame, n_grams: str) -> pd.DataFr
     """What each model adds to the baseline, and to the baseline with n-grams, in 1/1000 nat a word."""
     baseline, spilled = with_words_before(words.drop(columns="time")), with_words_before(bits)
     baseline["place", 0] = np.log(baseline.index.get_level_values("number"))
-    there: Any = baseline.notna().all(axis=1) & np.isfinite(spilled).all(axis=1) & words["time"].notna()
+    finite: Any = np.isfinite(spilled)
+    there = baseline.notna().all(axis=1) & finite.all(axis=1) & words["time"].notna()
     words, baseline, spilled = words[there], baseline[there], spilled[there]
     of_model = {model: spilled.xs(model, axis=1, level=1) for model in bits}
     without = [baseline, pd.concat([baseline, of_model[n_grams]], axis=1)]
@@ -173,7 +174,8 @@ def main(
     of_n = steps.values(of_n_grams, {"n-grams": (train, grammars["counted"], sentences, order)})["n-grams"]
     bits = pd.DataFrame(of_n | {name: one["bits"] for name, one in found.items()})
     unseen = pd.DataFrame({name: one["unseen"] for name, one in found.items()}).any(axis=1)
-    known: Any = np.isfinite(bits).all(axis=1) & ~unseen
+    finite: Any = np.isfinite(bits)
+    known = finite.all(axis=1) & ~unseen
     # Each sentence has a row more than tokens.
     at_end = np.concatenate([[False] * len(sentence) + [True] for sentence in sentences])
     of_token = bits.where(known, np.inf)[~at_end].set_index(pd.MultiIndex.from_frame(tokens[KEYS]))
