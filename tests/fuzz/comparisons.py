@@ -270,7 +270,7 @@ class _Objectives:
 
     def __init__(self, pcfg: PCFG, case: Case, true: Truth, check: Comparison) -> None:
         self.pcfg, self.words, self.true, self.check = pcfg, case.words, true, check
-        self.n = len(case.words)
+        self.n, self.kind = len(case.words), case.kind
 
     def compare(self) -> None:
         """Compare each objective's tree and score with the optimum."""
@@ -292,8 +292,10 @@ class _Objectives:
     def _parse(self, *rows: str | Objective, refusable: bool = False, **settings: Any) -> Parse | None:
         """The sentence's parse, or None where it is refused for its numbers."""
         [parse] = Parser(self.pcfg, *rows, **settings).parse([self.words])
-        if refusable and parse.reason == TOO_IMPROBABLE:
-            self.check.refused[TOO_IMPROBABLE] += 1
+        # Samples of chains that nearly never end are not drawn.
+        endless = parse.reason == "chart too large for memory" and self.kind == "tiny"
+        if refusable and (parse.reason == TOO_IMPROBABLE or endless):
+            self.check.refused[str(parse.reason)] += 1
             return None
         # A tree in the space `grammar` need not be there.
         reason = parse.reason or ""
