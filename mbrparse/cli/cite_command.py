@@ -8,6 +8,7 @@ import click
 
 from mbrparse.cli import options
 from mbrparse.cli.commands import InputFile, argument, command, option
+from mbrparse.errors import MbrparseError
 from mbrparse.files import open_output
 
 
@@ -51,5 +52,9 @@ def verify(
     for state, name, text in found:
         click.echo(f"{state:8}  {name}  {text}")
     states = [state for state, *_ in found]
-    if "differs" in states or "agrees" not in states:
-        raise click.exceptions.Exit(1)
+    if "differs" in states:
+        raise MbrparseError(f"{states.count('differs')} of {len(states)} differ from the signature")
+    if "agrees" not in states:
+        raise MbrparseError(
+            "nothing that the signature names is here", remedy="give the files or their folders"
+        )

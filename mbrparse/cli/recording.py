@@ -15,7 +15,6 @@ from click.core import ParameterSource
 from mbrparse import files, provenance, settings
 from mbrparse.cli.argument_types import InputFile, PathName
 from mbrparse.errors import MbrparseError
-from mbrparse.treebank.corpora.reading import corpus_digest
 
 # What changes no figure and no tree.
 _SHOWN = {"jobs", "scheduler", "resume", "log", "strict", "no_ids"}
@@ -96,6 +95,8 @@ def _files(parameter: click.Parameter, value: str) -> list[str]:
 def _digest(path: str) -> str | None:
     if os.path.exists(path) and not os.path.isdir(path):
         return settings.file_digest(path) if os.path.isfile(path) else None
+    from mbrparse.treebank.corpora.reading import corpus_digest
+
     with suppress(MbrparseError, OSError):
         return corpus_digest(path)
     return None
