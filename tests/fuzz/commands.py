@@ -83,7 +83,6 @@ COMMANDS = _weighed("""
 4 grammar info tags.txt
 3 grammar info unary.txt --entropy --lengths 20
 3 grammar info states.txt --states NP --top 2 --format json
-2 grammar info states.txt --states NP --format csv --svg out.svg --png out.png --pdf out.pdf
 4 grammar convert collins.txt
 6 grammar convert rules.bitpar --from bitpar --lexicon lexicon.bitpar -o out
 6 grammar convert words.nltk --from nltk --terminals words -o out
@@ -107,7 +106,6 @@ COMMANDS = _weighed("""
 3 score bin.mrg -g words.nltk --normalize
 8 parse tokens.txt -g tags.txt --details out.json -o out
 6 parse bin.mrg -g tags.txt --objective labelled-tree --objective bracketed-recall -o out.{objective}
-6 parse bin.mrg -g tags.txt --max-seconds 5 --details out.json -o out.{objective}
 8 parse words.tokens -g words.txt -o out
 3 parse words.tokens -g words.txt --tokenize -o out
 6 parse bin.mrg -g unary.txt --objective labelled-tree --details out.json -o out
@@ -130,7 +128,6 @@ COMMANDS = _weighed("""
 3 parse tokens.txt -g unary.txt --constrain --objective labelled-f --details out -o out2
 2 parse bin.mrg -g words.txt --constrain --k-best 3 --candidates out -o out2
 2 parse tokens.txt -g depth.txt --sampled-posteriors --max-samples 20 --prune 0.01 -o out
-1 parse bin.mrg -g tags.txt --jobs 2 --log out.log -o out
 6 parse bin.mrg -g tags.txt --resume --details out.json -o out
 3 parse tokens.txt -g tags.txt --shard 1/2
 10 parse bin.mrg --posteriors posteriors.npz --details out.json -o out
@@ -150,12 +147,11 @@ COMMANDS = _weighed("""
 3 combine one.orig four.mrg --weights-from gold.orig --dev one.orig --dev four.mrg --weights-by label -o out
 4 combine --candidates nary.tsv -o out
 5 score bin.mrg -g tags.txt -o out
+3 score bin.mrg -g tags.txt --resume -o out
 3 score bin.mrg --posteriors posteriors.npz
 3 score bin.mrg -g collins.txt --items --consistent
 3 score bin.mrg --jackknife 2 --terminals words --form binarized -o out
-3 score bin.mrg -g tags.txt --resume --jobs 2 --log out.log -o out
 3 posteriors tokens.txt -g tags.txt --normalize --line 2 --svg out.svg
-2 posteriors bin.mrg -g depth.txt --prune 0.01 --threshold 0.1 --png out.png --pdf out.pdf
 2 explain -g unary.txt --incremental --readings 3 --file bin.mrg -o out
 2 explain -g tags.txt --normalize --file bin.mrg --objective productions --objective general-recall -o out
 2 baseline bin.mrg --kind random --runs 2 -o out-{seed}
@@ -194,8 +190,17 @@ COMMANDS = _weighed("""
 2 verify reproduced/table.txt reproduced bin.mrg
 1 cite criteria:x|gold:y=0|version:mbrparse-0.1.0 -o out
 """)
-#: The same for commands that take a second each; most of what they resume is there.
-SLOW_COMMANDS = [*((2, line) for line in RECIPES if line.startswith(("grid", "reproduce")))]
+#: The same for commands that take long: they start processes or draw; most of what they resume is there.
+SLOW_COMMANDS = [
+    *((2, line) for line in RECIPES if line.startswith(("grid", "reproduce"))),
+    *_weighed("""
+2 grammar info states.txt --states NP --format csv --svg out.svg --png out.png --pdf out.pdf
+6 parse bin.mrg -g tags.txt --max-seconds 5 --details out.json -o out.{objective}
+1 parse bin.mrg -g tags.txt --jobs 2 --log out.log -o out
+2 posteriors bin.mrg -g depth.txt --prune 0.01 --threshold 0.1 --png out.png --pdf out.pdf
+3 score bin.mrg -g tags.txt --resume --jobs 2 --log out.log -o out
+"""),
+]
 
 #: Values that fit, of options whose type does not say them.
 VALUES = {

@@ -6,6 +6,7 @@ import copy
 import io
 import json
 import re
+import warnings
 import zipfile
 from collections.abc import Callable
 from random import Random
@@ -189,7 +190,11 @@ _ARRAYS: tuple[Callable[[Random, np.ndarray], np.ndarray], ...] = (
 def _members(rng: Random, data: bytes, other: bytes) -> bytes:
     """A zip whose files have other contents, names or compression."""
     stream = io.BytesIO()
-    with zipfile.ZipFile(io.BytesIO(data)) as old, zipfile.ZipFile(stream, "w") as new:
+    with (
+        zipfile.ZipFile(io.BytesIO(data)) as old,
+        zipfile.ZipFile(stream, "w") as new,
+        warnings.catch_warnings(category=UserWarning, action="ignore"),  # of two members of one name
+    ):
         for name in old.namelist():
             content = old.read(name)
             if rng.random() < 0.6:

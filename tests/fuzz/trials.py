@@ -20,7 +20,7 @@ from mbrparse.cli.main import cli
 
 Drawn = TypeVar("Drawn")
 
-SLOW_SHARE = 0.002
+SLOW_SHARE = 0.01
 #: Files of options that are read because they are there.
 CONFIGS = ("mbrparse.toml", "pyproject.toml")
 #: Their time or memory grows with the number, so that a large one in the range is no mistake of the program.
