@@ -1,0 +1,49 @@
+"""What the library says of a case, beside the listed trees of the naive twins."""
+
+from __future__ import annotations
+
+from cases import Case
+from conversion import to_rules
+
+from comparisons.candidates import Candidates
+from comparisons.charts import compare_charts
+from comparisons.dop import compare_dop
+from comparisons.objectives import Objectives
+from comparisons.truth import Comparison, Mismatch, Truth
+from mbrparse.charts.exhaustive.factory import ChartFactory
+from mbrparse.decode.parser.parser import Parser
+from mbrparse.errors import GrammarError
+from mbrparse.grammar.pcfg import PCFG
+from mbrparse.grammar.rules import RuleSet, TerminalKind
+
+__all__ = ["Comparison", "Mismatch", "compare"]
+
+
+def compare(case: Case, check: Comparison) -> None:
+    """Make all comparisons of a case."""
+    if case.grammar is None:
+        compare_dop(case, check)
+        return
+    rules = to_rules(case.grammar)
+    kind: TerminalKind = "words" if case.kind == "words" else "tags"
+    pcfg = PCFG.from_rules(RuleSet(kind, rules.start, rules.rules))
+    if (pcfg.encode(case.words) < 0).any():
+        [parse] = Parser(pcfg).parse([case.words])
+        check.true("refusals", (parse.reason or "").startswith("unknown terminal"), parse.reason)
+        return
+    try:
+        _ = ChartFactory(pcfg).forests
+    except GrammarError as error:
+        # A cycle may be of probability one in doubles alone.
+        known = ("less probable than any number", "cycle of probability one")
+        check.true("refusals", any(text in error.message for text in known), error)
+        return
+    true = Truth(case.grammar, case.words)
+    # Of tiny probabilities the twin makes fractions of thousands of digits.
+    compare_charts(pcfg, case.words, true, check, cells=case.kind != "tiny")
+    if not true.total:
+        [parse] = Parser(pcfg).parse([case.words])
+        check.true("refusals", parse.reason == "no parse", parse.reason)
+        return
+    for compared in (Objectives, Candidates):
+        compared(pcfg, case, true, check).compare()

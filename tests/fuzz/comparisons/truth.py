@@ -1,0 +1,137 @@
+"""What is true of a sentence by the listed trees of the naive twins, and how numbers are compared with it."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import naive
+import naive_crossing
+import naive_objectives
+import naive_unary
+from naive import Grammar, LabelledSpan, Node, P
+
+
+class Mismatch(Exception):  # noqa: N818
+    """What the library says is not what the trees say."""
+
+
+class Comparison:
+    """Counts what is compared, by name; raises Mismatch."""
+
+    def __init__(self) -> None:
+        self.counts: Counter[str] = Counter()
+        self.refused: Counter[str] = Counter()
+
+    def close(self, name: str, found: float | None, wanted: P, digits: float = 1e-9) -> None:
+        """Compare two numbers, absolutely below one and relatively above."""
+        self.counts[name] += 1
+        wanted = float(wanted)
+        if found is None or not (found == wanted or abs(found - wanted) <= digits * max(1.0, abs(wanted))):
+            raise Mismatch(f"{name}: {found!r}, but by enumeration {wanted!r}")
+
+    def table(self, name: str, found: Mapping[Any, float], wanted: Mapping[Any, P], digits: float) -> None:
+        """Compare two tables, in which what is not listed is zero."""
+        for key in found.keys() | wanted.keys():
+            self.close(name, found.get(key, 0.0), wanted.get(key, 0), digits)
+
+    def true(self, name: str, holds: bool, otherwise: object) -> None:
+        """Something that must hold."""
+        self.counts[name] += 1
+        if not holds:
+            raise Mismatch(f"{name}: {otherwise}")
+
+
+Spans = tuple[LabelledSpan, ...]
+
+
+class Truth:
+    """What is true of a sentence; everything by projected labels, unless its name says otherwise."""
+
+    def __init__(self, grammar: Grammar, words: Sequence[str]) -> None:
+        self.grammar, self.words, self.n = grammar, words, len(words)
+        self.projection = naive_objectives.projection_of(grammar)
+        self.terminals = grammar.terminals()
+        self.total = naive_unary.sentence_probability(grammar, words)
+        self.is_acyclic = not grammar.has_unary_cycle()
+
+    @cached_property
+    def posteriors(self) -> dict[LabelledSpan, P]:
+        return dict(naive_unary.span_posteriors(self.grammar, self.words, self.projection))
+
+    @cached_property
+    def constituents(self) -> dict[LabelledSpan, float]:
+        """The probabilities of labels as constituents; preterminals are none."""
+        gains = naive_objectives.gains(self.grammar, self.words, "labelled-recall", self.projection)
+        return {(int(i), int(j), str(x)): float(g) for (i, j, x), g in gains.items()}
+
+    def at_least(self, k: int) -> dict[LabelledSpan, float]:
+        """The probabilities of k constituents at least of each label."""
+
+        def kind_of(symbol: str) -> str | None:
+            return None if symbol in self.terminals else self.projection[symbol]
+
+        found = naive_unary.at_least(self.grammar, self.words, k, kind_of)
+        return {span: float(p) for span, p in found.items()}
+
+    @cached_property
+    def brackets(self) -> dict[naive.Span, float]:
+        """The probabilities that the binary tree has spans."""
+        gains = naive_objectives.gains(self.grammar, self.words, "bracketed-recall")
+        return {(int(i), int(j)): float(g) for (i, j), g in gains.items()}
+
+    @cached_property
+    def nary_brackets(self) -> dict[naive.Span, list[float]]:
+        """Those of one constituent at least of the n-ary tree, of two, and so on."""
+        return naive_objectives.nary_brackets(self.grammar, self.words, self.projection)
+
+    @cached_property
+    def expected_nary(self) -> float:
+        """The expected number of constituents of the n-ary tree."""
+        known = naive_objectives.expected_constituents(self.grammar, self.words, self.projection)
+        return float(sum(p for (_, _, x), p in known.items() if not x.endswith("_Cont")))
+
+    @cached_property
+    def listed(self) -> list[tuple[Node, P]]:
+        """The derivations; through cycles those that go around none."""
+        return naive.derivations(self.grammar, self.words)
+
+    def is_continuation(self, symbol: str) -> bool:
+        """Whether a symbol of the grammar is a continuation."""
+        return self.projection[symbol].endswith("_Cont")
+
+    def uncrossed(self, bracketing: Iterable[naive.Span], binary: bool = False) -> float:
+        """The probability that no constituent crosses any of these spans; of the ``binary`` tree none at all.
+
+        Continuations are constituents of the binary tree only.
+        """
+        every = [(i, j) for i in range(self.n) for j in range(i + 2, self.n + 1)]
+        closed = {span for span in every if any(naive.crosses(span, one) for one in bracketing)}
+        may_close: Callable[[str], bool] = (lambda _: False) if binary else self.is_continuation
+        e = naive_unary.inside(self.grammar, self.words, closed, may_close)
+        mass = sum((p * e.get((0, self.n, a), 0) for a, p in self.grammar.start.items()), 0)
+        return float(mass / self.total)
+
+    @cached_property
+    def consistent(self) -> dict[naive.Span, float]:
+        """c of every span; of acyclic grammars by listing the trees."""
+        every = [(i, j) for i in range(self.n) for j in range(i + 2, self.n + 1)]
+        if self.is_acyclic:
+            trees = naive_crossing.n_ary_trees(self.grammar, self.words, self.is_continuation)
+            return {span: float(naive_crossing.consistent(trees, span)) for span in every}
+        return {span: self.uncrossed([span]) for span in every}
+
+    def looks(self, nary: bool) -> dict[Spans, P]:
+        """The probabilities of the trees that derivations look like, by constituents in preorder."""
+        found: dict[Spans, P] = defaultdict(int)
+        for tree, p in self.listed:
+            nodes = [
+                (n.start, n.end, naive.project(n.symbol, self.projection)) for n in naive.constituents(tree)
+            ]
+            if nary and nodes:
+                root = (*nodes[0][:2], nodes[0][2].removesuffix("_Cont"))
+                nodes = [root, *(node for node in nodes[1:] if not node[2].endswith("_Cont"))]
+            found[tuple(nodes)] += p
+        return dict(found)
