@@ -25,7 +25,7 @@ from mbrparse.decode.parser.parser import Parse, Parser
 from mbrparse.decode.parser.parsing import Details
 from mbrparse.grammar.grammar_files import read_grammar
 from mbrparse.grammar.pcfg import PCFG
-from mbrparse.grid.grid_tables import panels
+from mbrparse.grid.grid_tables import pictures
 from mbrparse.training.methods import train
 from mbrparse.treebank.binarize import Binarization, HeadDriven, debinarize
 from mbrparse.treebank.corpora.prepare import Preparation, PreparationStatistics, prepare
@@ -112,10 +112,8 @@ def points(grammar: PCFG, gold: list[Tree], objective: str) -> Iterator[Point]:
 def draw(curves: dict[str, list[Point]], path: Path) -> None:
     """The share of exact trees against speed, a line for each grammar and objective."""
     styles: dict[str, Any] = {}
-    with panels(path.parent, path.stem, 1, (7.0, 4.4), "Share of exact trees against speed", 150) as (
-        _,
-        [panel],
-    ):
+    title = "Share of exact trees against speed"
+    with pictures(path.parent, path.stem, 1, (7.0, 4.4), title) as (_, [panel]):
         for name, found in curves.items():
             corpus, _, objective = name.rpartition(", ")
             colour = styles.setdefault(corpus, f"C{len(styles)}")

@@ -100,4 +100,5 @@ def run(*arguments: object, stdin: str | bytes = "") -> Outcome:
         code = leaving.value.code
         assert isinstance(code, int)
         # Taken before the wrappers go, since they close what they wrap.
-        return Outcome(code, out.getvalue().decode(), err.getvalue().decode().replace(COMPILING, ""))
+        written = out.getvalue().decode("utf-8", "surrogateescape")  # arrays may go to standard output
+        return Outcome(code, written, err.getvalue().decode().replace(COMPILING, ""))

@@ -6,8 +6,10 @@ What the states of a label are: the rules or words of each, listed and drawn.
 from __future__ import annotations
 
 import io
+import re
+import warnings
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +18,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import pandas as pd
 
-from mbrparse import local_settings
+from mbrparse import local_settings, log
 from mbrparse.errors import GrammarError, shortened, visible
 from mbrparse.grammar import pcfg, projection, rules, unknown_words
 from mbrparse.treebank.labels import state_of
@@ -185,21 +187,33 @@ def draw_cells(shown: Sequence[PictureCell], words: Sequence[str], form: str) ->
 
 
 @contextmanager
-def one_panel(size: tuple[float, float], form: str) -> Iterator[tuple[Any, io.BytesIO]]:
-    """The axes of a picture of this size in inches, and the stream that has its bytes when they are filled.
+def panels(size: tuple[float, float], count: int = 1) -> Iterator[tuple[Any, Any, Callable[[str], bytes]]]:
+    """A figure of this size in inches, its panels side by side, and what draws it when these are filled.
 
-    ``form`` is svg, png or pdf. The same input gives the same bytes with one version of matplotlib.
+    That takes svg, png or pdf, and warns of characters that the font lacks. The same input gives the same
+    bytes with one version of matplotlib; text stays text, $ too.
     """
     with local_settings.no_local_settings():
         import matplotlib as mpl
         from matplotlib.figure import Figure
 
-    stream = io.BytesIO()
+    def drawn(form: str) -> bytes:
+        stream = io.BytesIO()
+        metadata = {{"svg": "Date", "png": "Software", "pdf": "CreationDate"}[form]: None}
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("always")
+            figure.savefig(stream, format=form, metadata=metadata, dpi=130)
+        said = "\n".join(str(one.message) for one in found)
+        lacking = dict.fromkeys(chr(int(code)) for code in re.findall(r"^Glyph (\d+)", said, re.MULTILINE))
+        if lacking and form != "svg":  # whoever shows an SVG has fonts of his own
+            which = shortened("".join(lacking), 20)
+            log.warn(f"the picture's font lacks {which}: boxes stand for that in {form.upper()}, not in SVG")
+        return stream.getvalue()
+
     with mpl.rc_context({"svg.hashsalt": "mbrparse", "svg.fonttype": "none", "text.parse_math": False}):
         figure = Figure(figsize=size, layout="constrained")
-        yield figure.add_subplot(), stream
-        metadata = {{"svg": "Date", "png": "Software", "pdf": "CreationDate"}[form]: None}
-        figure.savefig(stream, format=form, metadata=metadata, dpi=120)
+        [axes] = figure.subplots(1, count, squeeze=False)
+        yield figure, axes, drawn
 
 
 def draw_table(
@@ -213,13 +227,13 @@ def draw_table(
     """A picture's bytes: values up to one as shades, nan as nothing, with texts in some cells.
 
     Names are of rows and columns; titles those of columns, rows and shades; margins inches beside and below.
-    ``form`` is that of ``one_panel``.
+    ``form`` is svg, png or pdf.
     """
     height, width = values.shape
     cell = min(_CELL, 25 / max(values.shape))
-    rows, columns = ([visible(name) for name in axis] for axis in names)
+    rows, columns = ([shortened(visible(name)) for name in axis] for axis in names)
     size = max(width * cell, 3.0) + margins[0], max(height * cell, 3.0) + margins[1]
-    with one_panel(size, form) as (axes, stream):
+    with panels(size) as (figure, [axes], drawn):
         image = axes.imshow(values, cmap="YlOrRd", vmin=0, vmax=1)
         axes.set_xticks(range(width), columns, rotation=90 if width > 8 else 0)
         axes.set_yticks(range(height), rows)
@@ -233,8 +247,8 @@ def draw_table(
             font = max(3, min(9, 46 / max(len(written.split("\n")[0]), 5)))
             ink = "white" if values[row, column] > 0.6 else "black"
             axes.text(column, row, written, size=font, color=ink, ha="center", va="center")
-        axes.figure.colorbar(image, ax=axes, label=titles[2], shrink=0.8)
-    return stream.getvalue()
+        figure.colorbar(image, ax=axes, label=titles[2], shrink=0.8)
+        return drawn(form)
 
 
 _NAMED = 3  # words of a terminal that stands for several

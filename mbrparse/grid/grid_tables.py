@@ -22,7 +22,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from mbrparse import errors, local_settings, provenance
+from mbrparse import errors, provenance
+from mbrparse.decode.chart_picture import panels
 from mbrparse.decode.posteriors.posteriors_file import read_posteriors
 from mbrparse.evaluate import align, tables
 from mbrparse.evaluate.breakdowns import Breakdown, render_breakdowns
@@ -472,7 +473,7 @@ def _curves(
     if len(lines) > _LINES:
         lines = [one for one in lines if sum(map(str.__ne__, one, baseline)) < 2]
     several = len(trial.objectives)
-    with panels(trial.folder, "curves", several, (4.6 * several + 1, 4.8), title) as (figure, axes):
+    with pictures(trial.folder, "curves", several, (4.6 * several + 1, 4.8), title) as (figure, axes):
         for panel, objective in zip(axes, trial.objectives, strict=True):
             for number, line in enumerate(lines):
                 rows = table[table[[*names, OBJECTIVE]].eq([*line, objective]).all(axis=1)]
@@ -497,7 +498,7 @@ def _heat_map(trial: CellTrial, table: pd.DataFrame, baseline: Sequence[str], ti
     kept = dict(zip(table.columns, baseline, strict=False))
     rows = table[table[same].eq([kept[name] for name in same]).all(axis=1)]
     several = len(trial.objectives)
-    with panels(trial.folder, "heat-map", several, (3.6 * several + 1, 3.8), title) as (_, axes):
+    with pictures(trial.folder, "heat-map", several, (3.6 * several + 1, 3.8), title) as (_, axes):
         for panel, (objective, part) in zip(axes, rows.groupby(OBJECTIVE, sort=False), strict=True):
             found: Any = 100 * part.pivot(index=names[0], columns=names[1], values=F.name)
             found = found.loc[part[names[0]].unique(), part[names[1]].unique()]
@@ -513,26 +514,17 @@ def _heat_map(trial: CellTrial, table: pd.DataFrame, baseline: Sequence[str], ti
 
 
 @contextmanager
-def panels(
-    folder: Path, name: str, count: int, size: tuple[float, float], title: str, dpi: int = 130
+def pictures(
+    folder: Path, name: str, count: int, size: tuple[float, float], title: str
 ) -> Iterator[tuple[Any, Any]]:
     """A figure and its panels side by side, written as NAME.svg and NAME.png when they are filled."""
-    with local_settings.no_local_settings():
-        import matplotlib as mpl
-
-    mpl.use("Agg")
-    # The same input gives the same file, and text stays text, $ too.
-    mpl.rcParams.update({"svg.hashsalt": "mbrparse", "svg.fonttype": "none", "text.parse_math": False})
-    from matplotlib import pyplot as plt
-
-    figure, [axes] = plt.subplots(1, count, figsize=size, layout="constrained", squeeze=False)
-    yield figure, axes
-    for panel in axes:
-        panel.grid(alpha=0.25)
-        for side in ("top", "right"):
-            panel.spines[side].set_visible(False)
-    figure.suptitle(title, fontsize=11)
-    for form, metadata in (("svg", {"Date": None}), ("png", {})):
-        with open_output_bytes(folder / f"{name}.{form}") as stream:
-            figure.savefig(stream, format=form, dpi=dpi, metadata=metadata)
-    plt.close(figure)
+    with panels(size, count) as (figure, axes, drawn):
+        yield figure, axes
+        for panel in axes:
+            panel.grid(alpha=0.25)
+            for side in ("top", "right"):
+                panel.spines[side].set_visible(False)
+        figure.suptitle(title, fontsize=11)
+        for form in ("svg", "png"):
+            with open_output_bytes(folder / f"{name}.{form}") as stream:
+                stream.write(drawn(form))

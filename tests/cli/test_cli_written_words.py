@@ -195,6 +195,23 @@ def test_items_with_a_row_a_region(command: Command) -> None:
         assert Path(f"means.{form}").read_bytes().startswith(begin)
 
 
+def test_pictures_of_any_items(command: Command) -> None:
+    """A condition that matplotlib would not name, one whose name is long, and none; characters of no font."""
+    long = "9" * 5000
+    Path("odd.csv").write_text(f"item,condition,text\n1,_a,the dog\n1,{long},the dog\n1,c,学 | x\n")
+    outcome = command("surprisal -g g --items odd.csv --per region --plot odd.svg -o out")
+    assert outcome.code == 0
+    assert "lacks" not in outcome.err
+    drawn = Path("odd.svg").read_text()
+    assert ">_a<" in drawn
+    assert long not in drawn
+    Path("none.csv").write_text("item,condition,text\n1,a,学 the |学\n")
+    assert command("surprisal -g g --items none.csv --plot none.svg -o out").code == 0
+    Path("odd.csv").write_text("item,condition,text\n1,a学a,the dog\n")
+    err = command("surprisal -g g --items odd.csv --plot odd.png -o out").err
+    assert err.count("the picture's font lacks 学: boxes stand for that in PNG, not in SVG\n") == 1
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

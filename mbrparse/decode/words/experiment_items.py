@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy.special import stdtrit
 
-from mbrparse.decode.chart_picture import one_panel
+from mbrparse.decode.chart_picture import panels
 from mbrparse.decode.parser.sentences import Line, line_of
 from mbrparse.decode.words.written_words import Per, Row, joined
-from mbrparse.errors import CorpusError, visible
+from mbrparse.errors import CorpusError, shortened, visible
 from mbrparse.files import read_lines, source_name
 
 if TYPE_CHECKING:
@@ -139,19 +139,21 @@ def draw_regions(rows: Iterable[Row], names: Sequence[str], form: str) -> bytes:
             values[row[names[1]]][row["position"]].append(row["surprisal"])
         labels.setdefault(row["position"], row.get("region_name") or str(row["position"]))
     size = max(4.0, 1.1 * len(labels)) + 1.0, 3.6
-    with one_panel(size, form) as (axes, stream):
-        for place, (condition, regions) in enumerate(values.items()):
+    bars = list[object]()
+    with panels(size) as (_, [axes], drawn):
+        for place, regions in enumerate(values.values()):
             shift = 0.08 * (place - (len(values) - 1) / 2)
             numbers = sorted(regions)
             means = [float(np.mean(regions[number])) for number in numbers]
             widths = [half_width(regions[number]) for number in numbers]
             at = [number + shift for number in numbers]
-            axes.errorbar(at, means, yerr=widths, marker="o", capsize=3, label=visible(condition))
-        axes.set_xticks(sorted(labels), [visible(labels[number]) for number in sorted(labels)])
+            bars.append(axes.errorbar(at, means, widths, marker="o", capsize=3))
+        axes.set_xticks(sorted(labels), [shortened(visible(labels[number])) for number in sorted(labels)])
         axes.set_xlabel("region")
         axes.set_ylabel("surprisal (bits), mean over items")
-        axes.legend(frameon=False)
-    return stream.getvalue()
+        if bars:  # given to the legend, since matplotlib itself names none that begins with an underscore
+            axes.legend(bars, [shortened(visible(name)) for name in values], frameon=False)
+        return drawn(form)
 
 
 def half_width(values: Sequence[float]) -> float:
