@@ -31,8 +31,8 @@ def tree_statistics(grammar: PCFG) -> dict[str, float]:
     """Name each figure that ``grammar info --entropy`` prints; probabilities must sum to one.
 
     "words" is the expected length of a sentence. Nodes are those of binarized trees, tags among them, words
-    not. Entropies are of trees with the grammar's own symbols. The figures of ``MEANS`` are missing where
-    they are not finite.
+    not. Entropies are of trees with the grammar's own symbols and words (``class_entropies``). The figures of
+    ``MEANS`` are missing where they are not finite.
 
     >>> from mbrparse.grammar.rules import Rule, relative_frequencies
     >>> rules = relative_frequencies("words", {"S": 1}, {Rule("S", ("S", "S")): 1, Rule("S", ("'a'",)): 3})
@@ -49,27 +49,35 @@ def tree_statistics(grammar: PCFG) -> dict[str, float]:
     if radius >= FINITE:
         return {"spectral radius": radius}
     size, root = len(grammar.symbols), np.exp(grammar.root_log_prob)
+    first, later = class_entropies(grammar).T
     solved = splu((eye_array(size) - children).tocsc())
-    below = solved.solve(np.column_stack((lexical_mass(grammar), np.ones(size), _choices(grammar))))
+    below = solved.solve(np.column_stack((lexical_mass(grammar), np.ones(size), _choices(grammar) + later)))
     words, nodes, nats = (root @ below).tolist()
+    corners = splu((eye_array(size) - expected_children(grammar, right=0.0)).tocsc())
     roots = root[root > 0]
-    entropy = max(0.0, nats - float(roots @ np.log(roots))) / math.log(2)
+    nats += float(root @ corners.solve(first - later) - roots @ np.log(roots))
+    entropy = max(0.0, nats) / math.log(2)
     return {
         "spectral radius": radius,
         **dict(zip(MEANS, (words, nodes, entropy, entropy / words), strict=True)),
     }
 
 
-def derivation_entropies(grammar: PCFG, more: FloatArray) -> FloatArray:
-    """By symbol, the entropy of its derivations in nats: of each rule's choice, and what is given by symbol.
-
-    NaN where derivations are not finite.
-    """
+def derivation_entropies(grammar: PCFG) -> FloatArray:
+    """By symbol, the entropy in nats of its derivations, which do not begin a sentence; NaN if not finite."""
     children, size = expected_children(grammar), len(grammar.symbols)
     if _spectral_radius(children) >= FINITE:
         return np.full(size, np.nan)
     solved = splu((eye_array(size) - children).tocsc())
-    return np.maximum(solved.solve(_choices(grammar) + more), 0.0)
+    return np.maximum(solved.solve(_choices(grammar) + class_entropies(grammar)[:, 1]), 0.0)
+
+
+def class_entropies(grammar: PCFG) -> FloatArray:
+    """[symbols, 2]: the entropy in nats of which word a terminal is, first in a sentence, and later."""
+    shape = len(grammar.symbols), len(grammar.terminals)
+    places = grammar.lexical_symbol, grammar.lexical_terminal
+    lexical = csr_array((np.exp(grammar.lexical_log_prob), places), shape)
+    return np.asarray(lexical @ np.log(np.maximum(grammar.class_sizes, 1)).T)
 
 
 def _choices(grammar: PCFG) -> FloatArray:

@@ -119,8 +119,11 @@ def test_words_beside_counting(sentences: list[tuple[str, str]], more: tuple[str
             before *= p
             log_prefix = math.log(before) if before else -math.inf
             assert row["log_prefix"] == pytest.approx(log_prefix, abs=1e-9)
-    for place in (0, 1):
-        assert sum(twin.words(place).values()) == pytest.approx(1)
+    both = [list(twin.words(place).values()) for place in (0, 1)]
+    for row in both:
+        assert sum(row) == pytest.approx(1)
+    bits = -sum(p * math.log2(p) for row in both for p in row)
+    assert mp.entropy(grammar)["entropy in bits"] == pytest.approx(bits, abs=1e-9)
 
 
 @given(corpora)

@@ -41,8 +41,7 @@ from mbrparse.charts.left_corner import Logs, best_units, left_corners, plus, ti
 from mbrparse.charts.rule_tables import Closure, Floats, RulesByChild
 from mbrparse.charts.vector import LANES
 from mbrparse.errors import ChartOverflowError, NumberRangeError
-from mbrparse.grammar import pcfg
-from mbrparse.grammar.tree_statistics import derivation_entropies, lexical_mass
+from mbrparse.grammar import pcfg, tree_statistics
 
 # What is next to impossible beside those that were likely may depend on what was lost.
 LEAST_STEP = 1e-150
@@ -157,12 +156,14 @@ class Vocabulary:
     def over(self) -> Any:
         """The sum of A's lexical rules where A is rewritten as the terminal; columns as ``distinct``."""
         some = self.distinct.tocoo()
-        return csr_array((lexical_mass(self._grammar)[some.coords[0]], some.coords), some.shape)
+        return csr_array(
+            (tree_statistics.lexical_mass(self._grammar)[some.coords[0]], some.coords), some.shape
+        )
 
     @cached_property
     def class_bits(self) -> pcfg.FloatArray:
         """[symbols, 2]: the entropy of the choice of a word of a terminal, first in a sentence, and later."""
-        return np.asarray(self.lexical @ np.log2(np.maximum(self._grammar.class_sizes, 1)).T)
+        return tree_statistics.class_entropies(self._grammar) / math.log(2.0)
 
 
 class FilledPass(NamedTuple):
@@ -224,8 +225,9 @@ class PrefixValues:
         """
         p, known = self.distinct_words, self.vocabulary
         entropy = _cost(p) @ np.append(known.alike, 1.0) / math.log(2.0)
-        if known.class_bits.any():
-            of_class = self._shares(known.class_bits)
+        if known.class_bits.any():  # which are no probabilities: more than one bit, too
+            with np.errstate(invalid="ignore"):
+                of_class = self.expected @ known.class_bits / self.prefix[:, None]
             entropy += np.append(of_class[:1, 0], of_class[1:, 1])
         return np.asarray(entropy)
 
@@ -258,12 +260,6 @@ class Prefixes:
         self._sizes = {NODES: 1 << 14, PARTNERS: 1 << 16}
         self._memory: PassMemory | None = None
 
-    @cached_property
-    def _continued(self) -> pcfg.FloatArray:
-        """By symbol, the entropy of what it derives in natural logarithms, words of classes told apart."""
-        of_class = self._vocabulary.class_bits[:, 1] * math.log(2.0)
-        return derivation_entropies(self.grammar, of_class)
-
     def _new_tables(self, logs: Logs) -> PrefixTables:
         """The rules by pairs of their symbols."""
         rules, unary, grammar = self._rules, self._unary, self.grammar
@@ -274,7 +270,7 @@ class Prefixes:
             pairs.append(made._replace(prob=prob, cost=cost))
         beside = np.zeros(rules.n_symbols)
         if self._entropies and np.isfinite(self._entropy_of_all):
-            beside = self._continued
+            beside = tree_statistics.derivation_entropies(self.grammar)
         parents = np.concatenate((rules.parent, grammar.unary_parent))
         children = np.concatenate((rules.left, grammar.unary_child))
         of_chains = _cost(np.exp(grammar.unary_log_prob))
@@ -282,7 +278,7 @@ class Prefixes:
         first = csr_array((costs, (parents, children)), (rules.n_symbols, rules.n_symbols))
         given = unary.rule_prob, unary.closure_value, _cost(unary.rule_prob), rules.root_prob
         chain, closure, *others, following = _numbers(
-            logs, *given, _cost(rules.root_prob), lexical_mass(grammar), first.data
+            logs, *given, _cost(rules.root_prob), tree_statistics.lexical_mass(grammar), first.data
         )
         chains = unary._replace(rule_prob=chain, closure_value=closure)
         if logs is False:
@@ -371,9 +367,7 @@ class Prefixes:
     @cached_property
     def _entropy_of_all(self) -> float:
         """That of all derivations, in bits."""
-        root, classes = self._rules.root_prob, self._vocabulary.class_bits
-        first = self.corners(None).starting(root) @ (classes[:, 0] - classes[:, 1])
-        return float((_cost(root) + root * self._continued).sum() / math.log(2.0) + first)
+        return tree_statistics.tree_statistics(self.grammar).get("entropy in bits", math.nan)
 
     def masked(self, tokens: pcfg.IntArray) -> tuple[pcfg.FloatArray, str | None]:
         """P(word | all other words) for each word of a sentence, [n, terminals], from outside values.
