@@ -104,7 +104,7 @@ def no_trees(source: str) -> CorpusError:
     return CorpusError("holds no trees", source=source, remedy="is it the one you meant?")
 
 
-_OPENING = re.compile(r"\(([^\s()]+)\s*(?=\()")  # of constituents
+_OPENING = re.compile(r"\(([^\s()]*)\s*(?=\([^)])")  # of constituents
 
 
 @dataclass(frozen=True)
@@ -209,7 +209,7 @@ class Sides:
             )
         (gold, known, gold_roots), *parses = self._sources
         plain = {re.split("[-=]", label, maxsplit=1)[0] for label in known} | known
-        wrappers = {label for label in clean.WRAPPERS if label and counts(label)}
+        wrappers = {*filter(counts, clean.WRAPPERS)}
         for source, labels, roots in parses:
             strange = sorted(labels - known) if binarized else []
             chain = next((one for one in strange if JOIN in one and plain.issuperset(one.split(JOIN))), None)
@@ -222,10 +222,11 @@ class Sides:
                 )
             sides = (gold, gold_roots, source, roots), (source, roots, gold, gold_roots)
             for here, alone, there, others in sides:
-                if alone and alone <= wrappers and others and not others & clean.WRAPPERS:
+                if alone and alone <= wrappers and others and not others & wrappers:
+                    wrapper = f"the wrapper {max(alone)}" if max(alone) else "an empty bracket around it"
                     log.warn(
-                        f"{here}: every tree has the wrapper {min(alone)}, which counts as a constituent; "
-                        f"{there} has none; mbrparse binarize, then debinarize, takes it out"
+                        f"{here}: every tree has {wrapper}, which counts as a constituent; {there} has none "
+                        "that does; mbrparse binarize, then debinarize, takes it out"
                     )
 
 

@@ -185,6 +185,10 @@ BINARIZED = (
     "{} counts as one constituent, and looks like {} when trees were binarized; mbrparse debinarize makes "
     "original trees of them"
 )
+WRAPPER = (
+    "{}: every tree has {}, which counts as a constituent; {} has none that does; mbrparse binarize, then "
+    "debinarize, takes it out"
+)
 OWN = "(S (A+B (D a) (N b)) (A_Cont (V c) (N d)))"
 LOOKS: dict[str, tuple[str, str, str, str]] = {
     "continuation": (
@@ -203,8 +207,25 @@ LOOKS: dict[str, tuple[str, str, str, str]] = {
         "compound-pcfg",
         "(TOP (S (NP (DT the) (NN dog)) (VP (VBZ eats) (NN fish))))",
         "(X (DT the) (X (NN dog) (X (VBZ eats) (NN fish))))",
-        "gold.mrg: every tree has the wrapper TOP, which counts as a constituent; parse.mrg has none; "
-        "mbrparse binarize, then debinarize, takes it out",
+        WRAPPER.format("gold.mrg", "the wrapper TOP", "parse.mrg"),
+    ),
+    "wrapper beside empty brackets": (
+        "compound-pcfg",
+        "(TOP (S (NN a) (NN b)))",
+        "( (X (NN a) (NN b)))",
+        WRAPPER.format("gold.mrg", "the wrapper TOP", "parse.mrg"),
+    ),
+    "wrapper that EVALB counts": (
+        "evalb",
+        "(TOP (S (NN a) (NN b)))",
+        "(ROOT (S (NN a) (NN b)))",
+        WRAPPER.format("parse.mrg", "the wrapper ROOT", "gold.mrg"),
+    ),
+    "empty brackets that EVALB counts": (
+        "evalb",
+        "( (S (NN a) (NN b)))",
+        "(TOP (S (NN a) (NN b)))",
+        WRAPPER.format("gold.mrg", "an empty bracket around it", "parse.mrg"),
     ),
     "wrapper of both": ("compound-pcfg", "(TOP (S (NN a) (NN b)))", "(TOP (X (NN a) (NN b)))", ""),
     "a wrapper that counts nowhere": ("prpn", "(TOP (S (NN a) (NN b)))", "(X (NN a) (NN b))", ""),

@@ -411,7 +411,8 @@ def check_sides(sides: align.Sides, how: How) -> None:
     if isinstance(how, EvalbParameters):
         sides.check(lambda label: how.bracket_label(label) is not None, binarized=True)
     elif isinstance(how, SpanConventions):
-        sides.check(lambda label: how.whole != "no" and label not in how.deleted, binarized=False)
+        counted = how.whole != "no"  # but for an empty bracket
+        sides.check(lambda label: bool(label) and counted and label not in how.deleted, binarized=False)
 
 
 def counted_rows(
