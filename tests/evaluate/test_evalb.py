@@ -103,8 +103,8 @@ def test_cutoff_counts_what_the_length_counts(command: Command) -> None:
 
 GOLD = "(S (A (P a)) (B (Q b) (R c)))"
 EMPTY_WRAPPER = (
-    "mbrparse: test.txt: every tree has an empty bracket around it, which counts as a constituent; gold.txt has "
-    "none that does; mbrparse binarize, then debinarize, takes it out"
+    "mbrparse: test.txt: every tree has an empty bracket around it, which counts as a constituent; gold.txt "
+    "has none that does; mbrparse binarize, then debinarize, takes it out"
 )
 TOO_MANY_OPEN = "1 : Bracketing is unbalanced (too many open bracket)"
 TOO_MANY_CLOSED = "1 : Bracketing unbalance (too many close bracket)"

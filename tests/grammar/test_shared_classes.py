@@ -120,10 +120,10 @@ def test_words_beside_counting(sentences: list[tuple[str, str]], more: tuple[str
             log_prefix = math.log(before) if before else -math.inf
             assert row["log_prefix"] == pytest.approx(log_prefix, abs=1e-9)
     both = [list(twin.words(place).values()) for place in (0, 1)]
-    for row in both:
-        assert sum(row) == pytest.approx(1)
-    bits = -sum(p * math.log2(p) for row in both for p in row)
-    assert mp.entropy(grammar)["entropy in bits"] == pytest.approx(bits, abs=1e-9)
+    for one in both:
+        assert sum(one) == pytest.approx(1)
+    of_trees = -sum(p * math.log2(p) for one in both for p in one)
+    assert mp.entropy(grammar)["entropy in bits"] == pytest.approx(of_trees, abs=1e-9)
 
 
 @given(corpora)
