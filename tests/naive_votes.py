@@ -48,32 +48,49 @@ def numbered(tree: Brackets) -> set[tuple[int, int, str, int]]:
     return found
 
 
-def votes(trees: Sequence[Brackets], weights: Sequence[int]) -> dict[tuple[int, int, str, int], Fraction]:
-    """The share of the weights of trees that have each constituent."""
-    total = sum(weights)
-    shares = [Fraction(weight, total) if total else Fraction(1, len(trees)) for weight in weights]
-    found: Counter[tuple[int, int, str, int]] = Counter()
-    for tree, share in zip(trees, shares, strict=True):
-        for item in numbered(tree):
-            found[item] += share  # type: ignore[assignment]
-    return {item: share for item, share in found.items() if share}  # type: ignore[misc]
+def plain(tree: Brackets) -> Brackets:
+    """The tree without a label that looks like a continuation's."""
+    return tree if isinstance(tree, str) else (tree[0].replace("_Cont", ""), [plain(one) for one in tree[1]])
 
 
-Votes = tuple[dict[tuple[int, int, str, int], float], dict[tuple[int, int], list[float]]]
+def nested(tree: Any) -> Brackets:
+    """The library's tree as one of these."""
+    if not tree.children:
+        return tree.label if tree.word is None else (tree.label, [tree.word])
+    return tree.label, [nested(child) for child in tree.children]
 
 
-def votes_by_label(trees: Sequence[Brackets], weights: Mapping[str, Sequence[int]], length: int) -> Votes:
+def has_chain(trees: Sequence[Brackets | None]) -> bool:
+    """Whether a tree has two constituents over one span."""
+    found = (Counter(item[:2] for item in items(one)[1]) for one in trees if one)
+    return any(count > 1 for spans in found for count in spans.values())
+
+
+def named(g: Mapping[tuple[int, int, str, int], float]) -> dict[tuple[int, int, str], float]:
+    """With labels of their own for equal labels over one span."""
+    return {(i, j, f"{label}#{k}"): value for (i, j, label, k), value in g.items()}
+
+
+#: Shares of constituents, of first, second, ... brackets, and of the tags of words.
+Votes = tuple[
+    dict[tuple[int, int, str, int], float], dict[tuple[int, int], list[float]], dict[tuple[int, str], float]
+]
+
+
+def votes(trees: Sequence[Brackets | None], weights: Mapping[str, Sequence[int]], length: int) -> Votes:
     """Shares of votes where systems have weights by label (others: those of ""), and of brackets.
 
-    Those of a span are its first, second, ... bracket's: of each tree's chain the heaviest, the next, and so
-    on, and no more than one. Where no label of the whole sentence weighs anything, the systems do.
+    A system without a tree does not vote. Those of a span are its first, second, ... bracket's: of each
+    tree's chain the heaviest, the next, and so on, and no more than one. Where no label of the whole sentence
+    weighs anything, the systems do.
     """
 
     def share(label: str, system: int) -> Fraction:
-        each = weights.get(label, weights[""])
-        return Fraction(each[system], sum(each)) if sum(each) else Fraction(1, len(trees))
+        there = [tree is not None for tree in trees]
+        each = [w * here for w, here in zip(weights.get(label, weights[""]), there, strict=True)]
+        return Fraction(each[system], sum(each)) if sum(each) else Fraction(there[system], sum(there))
 
-    listed = [sorted(numbered(tree)) for tree in trees]
+    listed = [sorted(numbered(tree)) if tree else [] for tree in trees]
     whole = [
         (system, item) for system, found in enumerate(listed) for item in found if item[:2] == (0, length)
     ]
@@ -88,11 +105,71 @@ def votes_by_label(trees: Sequence[Brackets], weights: Mapping[str, Sequence[int
             of.setdefault(item[:2], []).append(weight)
         for span, each in of.items():
             chains.setdefault(span, []).append(sorted(each, reverse=True))
+    tags: dict[tuple[int, str], float] = {}
+    for system, tree in enumerate(trees):
+        for tag in items(tree)[2] if tree else ():
+            tags[tag] = tags.get(tag, 0.0) + float(share("", system))
     over = {
         span: [float(min(sum(level), Fraction(1))) for level in zip_longest(*each, fillvalue=Fraction(0))]
         for span, each in chains.items()
     }
-    return {item: float(value) for item, value in g.items() if value}, over
+    return {item: float(value) for item, value in g.items() if value}, over, tags
+
+
+def precision(sentences: Sequence[Sequence[Brackets | None]], by: str) -> dict[tuple[str, int], float]:
+    """The weight of each label ("": of others) and system, where the first system's trees are right."""
+    right: Counter[tuple[str, int]] = Counter()
+    proposed: Counter[tuple[str, int]] = Counter()
+    for trees in sentences:
+        for system, tree in enumerate(trees):
+            for item in numbered(tree) if tree else ():
+                for label in ("", item[2]):
+                    proposed[label, system] += 1
+                    right[label, system] += bool(trees[0]) and item in numbered(trees[0])
+    every = range(len(sentences[0]))
+    found = {}
+    for label in {"", *(label for label, _ in proposed)} if by == "label" else {""}:
+        for system in every:
+            key = (label if proposed[label, system] else "", system)
+            found[label, system] = right[key] / max(proposed[key], 1)
+    return found
+
+
+def f_of(one: Brackets, other: Brackets) -> Fraction:
+    """F of a tree if another one is right."""
+    mine, theirs = (Counter(items(tree)[1]) for tree in (one, other))
+    both = mine.total() + theirs.total()
+    return Fraction(2 * (mine & theirs).total(), both) if both else Fraction(1)
+
+
+def expected_scores(trees: Sequence[Brackets], weights: Sequence[int]) -> list[dict[str, float]]:
+    """What each tree is expected to score by an objective: sums over all trees that may be right."""
+    shares = [Fraction(weight, sum(weights)) for weight in weights]
+    counted = [Counter(items(tree)[1]) for tree in trees]
+    bare = [Counter(one[:2] for one in found.elements()) for found in counted]
+    size = sum(share * found.total() for share, found in zip(shares, counted, strict=True))
+
+    def matches(mine: Counter[Any], others: Sequence[Counter[Any]]) -> Fraction:
+        return sum((p * (mine & other).total() for p, other in zip(shares, others, strict=True)), Fraction())
+
+    def f(right: Fraction, guessed: int) -> float:
+        return float(2 * right / (guessed + size)) if guessed + size else 1.0
+
+    found = []
+    for tree, share, mine, spans in zip(trees, shares, counted, bare, strict=True):
+        labelled, bracketed = matches(mine, counted), matches(spans, bare)
+        found.append(
+            {
+                "labelled-recall": float(labelled),
+                "bracketed-recall": float(bracketed),
+                "labelled-f": f(labelled, mine.total()),
+                "bracketed-f": f(bracketed, mine.total()),
+                "most-probable-tree": float(share),
+                "weighed": float(labelled + bracketed / 2) - 0.6 * mine.total(),
+                "minimum-risk": float(sum(p * f_of(tree, one) for p, one in zip(shares, trees, strict=True))),
+            }
+        )
+    return found
 
 
 @st.composite

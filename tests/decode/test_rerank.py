@@ -1,86 +1,20 @@
-"""``mbrparse rerank``: expected scores of candidates, against candidates counted one by one."""
+"""``mbrparse rerank``; tests/fuzz compares its scores with candidates counted one by one."""
 
 import json
 import math
-from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 from commandline import grammar_text, run
 from conversion import write_posteriors
-from hypothesis import given
-from hypothesis import strategies as st
-from naive_votes import LABELS, Brackets, items, sentence_trees, text
 
 import mbrparse as mp
-from mbrparse.decode.objectives import OBJECTIVES, Item, Objective, Space
+from mbrparse.decode.objectives import OBJECTIVES
 from mbrparse.errors import BracketError
 
-OURS = Objective("ours", Space.NARY, ((Item.LABELLED_SPAN, 0.5), (Item.SPAN, 0.25)), -0.2)
 LEFT, RIGHT, FLAT = "(S (A a b) c d)", "(S a (B b c d))", "(S a b (A c d))"
 THREE = f"1\t-1\t{LEFT}\n1\t-1.5\t{RIGHT}\n1\t-1.5\t(S a (B (A b c) d))\n2\t-1\t(S x y)\n"
-
-
-def expected(objective: str, trees: Sequence[Brackets], weights: Sequence[float]) -> list[float]:
-    """The expected score of each tree, sums over all trees that may be right."""
-    total = sum(weights)
-    shares = [weight / total for weight in weights]
-    counted = [Counter(items(tree)[1]) for tree in trees]
-    bare: list[Counter[Any]] = [Counter() for _ in trees]
-    for found, spans in zip(counted, bare, strict=True):
-        for (start, end, _), times in found.items():
-            spans[start, end] += times
-    size = sum(share * found.total() for share, found in zip(shares, counted, strict=True))
-
-    def matches(mine: Counter[Any], others: Sequence[Counter[Any]]) -> float:
-        return sum(share * (mine & other).total() for share, other in zip(shares, others, strict=True))
-
-    scores = []
-    for place, (mine, spans) in enumerate(zip(counted, bare, strict=True)):
-        labelled, bracketed = matches(mine, counted), matches(spans, bare)
-        both = mine.total() + size
-        scores.append(
-            {
-                "labelled-recall": labelled,
-                "bracketed-recall": bracketed,
-                "labelled-f": 2 * labelled / both if both else 1.0,
-                "bracketed-f": 2 * bracketed / both if both else 1.0,
-                "most-probable-tree": shares[place],
-                "ours": 0.5 * labelled + 0.25 * bracketed - 0.2 * mine.total(),
-                "minimum-risk": sum(
-                    share * (2 * (mine & right).total() / both_sizes if both_sizes else 1.0)
-                    for share, right in zip(shares, counted, strict=True)
-                    for both_sizes in [mine.total() + right.total()]
-                ),
-            }[objective]
-        )
-    return scores
-
-
-@given(
-    st.data(),
-    st.sampled_from(
-        ["labelled-recall", "bracketed-recall", "labelled-f", "bracketed-f", "most-probable-tree"]
-    )
-    | st.sampled_from(["ours", "minimum-risk"]),
-)
-def test_the_greatest_expected_score(data: st.DataObject, objective: str) -> None:
-    words = [f"w{place}" for place in range(data.draw(st.integers(1, 5)))]
-    trees = data.draw(st.lists(sentence_trees(words, LABELS[:3]), min_size=1, max_size=4))
-    weights = data.draw(st.lists(st.integers(1, 4), min_size=len(trees), max_size=len(trees)))
-    scores = expected(objective, trees, weights)
-    row = OURS if objective == "ours" else OBJECTIVES[objective]
-    risk = mp.TreeRates("labelled_f", "original") if objective == "minimum-risk" else None
-    pairs = [
-        (math.log(weight), mp.read_tree(text(tree))) for tree, weight in zip(trees, weights, strict=True)
-    ]
-    [found] = mp.rerank([pairs], objective=row, form="original", risk=risk)
-    assert found.scores == pytest.approx(scores)
-    best = max(scores)
-    assert found.place == next(place for place, one in enumerate(scores) if one >= best - 1e-9 * abs(best))
-    assert found.tree == pairs[found.place][1]
 
 
 def written(folder: Path, content: str = THREE) -> str:
@@ -190,6 +124,11 @@ def test_candidates_are_evaluated_as_the_first_and_the_best_of_each_sentence(tmp
     found = run("evaluate", gold, path, "--columns", "labelled-recall", "--resamples", "0").output
     rows = [line.split() for line in found.splitlines()[1:3]]
     assert rows == [["candidates", "50.00"], ["candidates:oracle", "100.00"]]
+
+
+def test_a_candidate_that_is_no_tree_has_no_share() -> None:
+    [one] = mp.rerank([[(-1.0, None), (-1.0, "(S a b)")]], objective="most-probable-tree", form="original")
+    assert (one.place, one.scores) == (1, (-math.inf, 1.0))
 
 
 def test_the_first_of_equal_candidates_also_where_their_score_is_zero() -> None:

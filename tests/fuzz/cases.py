@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -9,10 +10,11 @@ from dop_strategies import WEIGHTINGS, dop_treebanks
 from hypothesis import strategies as st
 from naive import Grammar
 from naive_dop import Node, words_of
+from naive_votes import Brackets, plain, sentence_trees
 from strategies import shares
 from unary_strategies import unary_cases
 
-KINDS = ("ordinary", "unary", "cyclic", "words", "markovized", "tiny", "dop")
+KINDS = ("ordinary", "unary", "cyclic", "words", "markovized", "tiny", "dop", "votes")
 _PLAIN = ("A", "B", "S_Cont", "A_Cont")
 _ANNOTATED = ("S^A", "S~1", "A~1", "A^S", "S_Cont>A", "S_Cont>B", "A_Cont^S", "B")
 
@@ -29,11 +31,21 @@ class Case:
     depth: int | None = None
 
 
+@dataclass(frozen=True)
+class Ballot:
+    """Sentences, of each the trees of systems (None: no parse), and the systems' weights by label."""
+
+    sentences: tuple[tuple[Brackets | None, ...], ...]
+    weights: Mapping[str, Sequence[int]]
+
+
 @st.composite
-def cases(draw: st.DrawFn, kind: str) -> Case:
+def cases(draw: st.DrawFn, kind: str) -> Case | Ballot:
     """A case without a cycle of probability one, and with few trees."""
     if kind == "dop":
         return _treebank(draw)
+    if kind == "votes":
+        return _ballot(draw)
     with_unaries = kind in ("unary", "cyclic") or (kind in ("tiny", "markovized") and draw(st.booleans()))
     grammar, words = draw(
         unary_cases(
@@ -64,3 +76,13 @@ def _treebank(draw: st.DrawFn) -> Case:
         words = tuple(draw(st.lists(st.sampled_from("xy"), min_size=1, max_size=4)))
     weighting = draw(st.sampled_from(WEIGHTINGS))
     return Case("dop", words, None, tuple(trees), weighting, draw(st.sampled_from((None, 1, 2, 3))))
+
+
+def _ballot(draw: st.DrawFn) -> Ballot:
+    systems, sentences = draw(st.integers(1, 4)), []
+    for length in draw(st.lists(st.integers(1, 4), min_size=1, max_size=2)):
+        tree = sentence_trees([f"w{place}" for place in range(length)]).map(plain)
+        sentences.append(tuple(draw(tree) if draw(st.integers(0, 5)) else None for _ in range(systems)))
+    weights = st.lists(st.integers(0, 3), min_size=systems, max_size=systems)
+    labels = draw(st.sampled_from([("",), ("", "S", "VP", "NP")]))
+    return Ballot(tuple(sentences), {label: draw(weights) for label in labels})

@@ -87,7 +87,9 @@ class Reranker:
             scorer = Scorer(own, self._form, *self._options)
         scorer.check_fit([trees[0] for trees in given])
         for candidates, trees in zip(listed, given, strict=True):
-            rows, log_probs = scorer.rows(trees), np.array([one.log_prob for one in candidates])
+            # What is no tree has no share.
+            logs = [-np.inf if one.tree is None else one.log_prob for one in candidates]
+            rows, log_probs = scorer.rows(trees), np.array(logs)
             if self._scorer is None:
                 for row, share in zip(rows, shares(log_probs).tolist(), strict=True):
                     row["posterior"] = share

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cases import Case
+from cases import Ballot, Case
 from conversion import to_rules
 
 from comparisons.candidates import Candidates
@@ -10,6 +10,7 @@ from comparisons.charts import compare_charts
 from comparisons.dop import compare_dop
 from comparisons.objectives import Objectives
 from comparisons.truth import Comparison, Mismatch, Truth
+from comparisons.votes import compare_votes
 from mbrparse.charts.exhaustive.factory import ChartFactory
 from mbrparse.decode.parser.parser import Parser
 from mbrparse.errors import GrammarError
@@ -19,8 +20,11 @@ from mbrparse.grammar.rules import RuleSet, TerminalKind
 __all__ = ["Comparison", "Mismatch", "compare"]
 
 
-def compare(case: Case, check: Comparison) -> None:
+def compare(case: Case | Ballot, check: Comparison) -> None:
     """Make all comparisons of a case."""
+    if isinstance(case, Ballot):
+        compare_votes(case, check)
+        return
     if case.grammar is None:
         compare_dop(case, check)
         return

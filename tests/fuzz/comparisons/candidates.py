@@ -97,7 +97,7 @@ class Candidates(Sentence):
                 for k in range(1, times + 1)
             )
             self.check.close("score: labelled", row["expected_labelled"], matches)
-            self.rates({"trees": {"score": row.dropna().to_dict()}})
+            self.check.rates(row.dropna().to_dict())
 
 
 def spans_of(tree: Tree | None) -> Spans:

@@ -18,14 +18,14 @@ from naive import Node, P
 from comparisons.charts import BEST_FIRST
 from comparisons.truth import Comparison, Truth
 from mbrparse.charts.chart import TOO_IMPROBABLE
-from mbrparse.decode.objectives import OBJECTIVES, Item, Objective, Space
+from mbrparse.decode.objectives import OBJECTIVES, Item, Kind, Objective, Space
 from mbrparse.decode.parser.parser import Parse, Parser
 from mbrparse.decode.parser.parsing import Details
 from mbrparse.decode.tree_probability import TreeProbability
 from mbrparse.grammar.pcfg import PCFG
 
-#: How columns of shares and probabilities end.
-_RATES = ("_recall", "_precision", "_f", "posterior", "least_g")
+#: Objectives whose expected scores are probabilities.
+_RATED = (Kind.WHOLE, Kind.DERIVATION)
 
 
 class Sentence:
@@ -46,20 +46,10 @@ class Sentence:
         # A tree in the space `grammar` need not be there.
         reason = parse.reason or ""
         self.check.true("parses", not reason or reason.startswith("no tree for"), reason)
-        self.rates(Details(self.pcfg, TreeProbability(self.pcfg)).row(parse))
+        stated = Details(self.pcfg, TreeProbability(self.pcfg)).row(parse)["trees"]
+        for row in parse.objectives:
+            self.check.rates(stated[row.name] or {}, row.f_score is not None or row.kind in _RATED)
         return parse
-
-    def rates(self, stated: Mapping[str, Any]) -> None:
-        """Whatever is stated of trees: shares and probabilities are none below zero or above one."""
-        for name, row in (stated.get("trees") or {}).items():
-            if any(node[:2] == [0, self.n] and "_Cont" in node[2] for node in (row or {}).get("nodes", ())):
-                continue  # a continuation at the root, as no treebank has one: n-ary trees do not count it
-            rates = {key: value for key, value in (row or {}).items() if key.endswith(_RATES)}
-            rates |= {f"g of {node[:3]}": node[3] for node in (row or {}).get("nodes", ())}
-            if OBJECTIVES.get(name) is not None and OBJECTIVES[name].f_score:
-                rates["expected_score"] = row["expected_score"]
-            for key, value in rates.items():
-                self.check.true("rates", value is None or -1e-12 <= value <= 1 + 1e-9, (name, key, value))
 
 
 class Objectives(Sentence):

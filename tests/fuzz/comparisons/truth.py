@@ -13,6 +13,15 @@ import naive_objectives
 import naive_unary
 from naive import Grammar, LabelledSpan, Node, P
 
+#: Expected numbers of constituents.
+_MATCHES = ("expected_labelled", "expected_bracketed", "expected_consistent")
+#: What begins like these, of what is stated of trees, is no share or probability.
+_NO_RATES = (
+    *("sentence", "length", "constituents", "tree_constituents", "candidate", "samples", "log_", "tree_log"),
+    *(f"expected_{what}" for what in ("parent", "prod", "split")),
+    *(f"least_expected_{what}" for what in ("start", "end", "label")),
+)
+
 
 class Mismatch(Exception):  # noqa: N818
     """What the library says is not what the trees say."""
@@ -42,6 +51,26 @@ class Comparison:
         self.counts[name] += 1
         if not holds:
             raise Mismatch(f"{name}: {otherwise}")
+
+    def rates(self, row: Mapping[str, Any], rated: bool = False) -> None:
+        """What is stated of a tree: shares and probabilities are none below zero or above one.
+
+        No more is expected to be right than there is of it, nor than is in the tree. ``rated`` says whether
+        the expected score is a rate.
+        """
+        nodes = row.get("nodes") or ()
+        for name, value in row.items():
+            if name.startswith(_NO_RATES) or name in _MATCHES or (name == "expected_score" and not rated):
+                continue
+            values = (
+                [g for *_, g in nodes] if name == "nodes" else value if isinstance(value, list) else [value]
+            )
+            for one in values:
+                holds = one is None or isinstance(one, str) or -1e-12 <= one <= 1 + 1e-9
+                self.true("rates", holds, (name, one, row))
+        for name in _MATCHES[:2] if nodes else ():
+            most = min(len(nodes), row["constituents"])
+            self.true("rates", -1e-12 <= row[name] <= most + 1e-9, (name, row))
 
 
 Spans = tuple[LabelledSpan, ...]
