@@ -389,12 +389,12 @@ def free_value(
     """The objective of one tree of the free space: a label (or None) for each of its spans.
 
     Each span adds labelled_weight * g(start, end, its label), where g is 0 for None and
-    for what the dictionary lacks, span_weight * (what is ``over`` it, by default the sum of g over labels),
-    and the constant.
+    for what the dictionary lacks, span_weight * (what is ``over`` it, by default the sum of g
+    over labels, one at most), and the constant.
     """
     value: P = 0
     for (start, end), label in tree.items():
-        mass = sum(g for (i, j, _), g in posteriors.items() if (i, j) == (start, end))
+        mass = min(sum(g for (i, j, _), g in posteriors.items() if (i, j) == (start, end)), 1)
         if over is not None:
             mass = over.get((start, end), 0)
         labelled = 0 if label is None else posteriors.get((start, end, label), 0)

@@ -130,17 +130,25 @@ def expected_constituents(
     return dict(result)
 
 
-def nary_brackets(
-    grammar: Grammar, sentence: Sequence[str], projection: Projection | None = None
+def brackets(
+    grammar: Grammar,
+    sentence: Sequence[str],
+    projection: Projection | None = None,
+    nary: bool = True,
+    most: int = 4,
 ) -> dict[tuple[int, int], list[float]]:
-    """The probabilities of one constituent at least of the n-ary tree over each span, of two, and so on."""
+    """The probabilities of one constituent at least over each span, of two, and so on to the ``most``.
+
+    Of the n-ary tree those that are no continuations.
+    """
     terminals = grammar.terminals()
 
     def kind_of(symbol: str) -> str | None:
-        return None if symbol in terminals or "_Cont" in project(symbol, projection) else "any"
+        continues = nary and "_Cont" in project(symbol, projection)
+        return None if symbol in terminals or continues else "any"
 
     result: dict[tuple[int, int], list[float]] = defaultdict(list)
-    for k in range(len(grammar.symbols()) + 1):
+    for k in range(max(most, len(grammar.symbols()) + 1)):
         for (start, end, _), p in at_least(grammar, sentence, k + 1, kind_of).items():
             result[start, end].append(float(p))
     return dict(result)

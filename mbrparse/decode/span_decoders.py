@@ -152,8 +152,9 @@ class FreeDecoder:
         """The best trees."""
         tags, decoded, spans = best_preterminals(posteriors), [], posteriors.spans
         for by_label, by_span, by_consistent, by_log, constant, is_bare in self._rows:
-            # All trees have as many nodes: what these cost decides nothing, and would round gains.
-            gains = by_label * spans.best + by_span * spans.total
+            # All trees have as many nodes: what these cost decides nothing, and would round gains. Labels of
+            # given posteriors may have more than one together; one bracket is right once.
+            gains = by_label * spans.best + by_span * np.minimum(spans.total, 1.0)
             if by_consistent:
                 gains += by_consistent * posteriors.consistent
             if by_log:

@@ -243,10 +243,7 @@ class Posteriors:
     def bracketed(self, start: int, end: int) -> float:
         """The probability that a constituent is over the span; raises PosteriorsError as ``labelled``."""
         self._check(start, end)
-        cell = cell_of(self.length, start, end)
-        if self._counts is not None or self._chains is not None:
-            return float(self.brackets(1)[0, cell])
-        return float(self._over_one[start] if end - start == 1 else self.spans.total[cell])
+        return float(self.brackets(1)[0, cell_of(self.length, start, end)])
 
     def brackets(self, most: int, nary: bool = False) -> pcfg.FloatArray:
         """[most, cell]: the probabilities of one constituent at least over each span, of two, and so on.

@@ -100,6 +100,17 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "given.npz"
 
 
+def test_a_bracket_is_right_once_whatever_its_labels_have_together(path: Path) -> None:
+    """Over b and c NP and VP have 1.6 together: two brackets of .6 each are more than one and one of .1."""
+    g = {(0, 4, "S"): 1.0, (1, 3, "NP"): 0.8, (1, 3, "VP"): 0.8, (0, 3, "NP"): 0.1}
+    write(path, [4], [g | {(0, 2, "NP"): 0.6, (2, 4, "NP"): 0.6}])
+    [parse] = Parser(read_posteriors(path), "bracketed-recall").parse(["a b c d"])
+    assert str(parse.tree) == "(S (NP a b) (NP c d))"
+    assert parse.expected_scores == {"bracketed-recall": pytest.approx(2.2)}
+    assert parse.posteriors is not None
+    assert parse.posteriors.bracketed(1, 3) == 1.0
+
+
 def test_spans_without_mass_continue_their_parent(path: Path) -> None:
     write(path, [4], [{(0, 4, "S"): 1.0, (2, 4, "NP"): 0.5, (0, 2, "NP"): 0.25}])
     assert trees(decode(path, [4])) == ["(S (NP x x) (NP x x))"]

@@ -1,83 +1,15 @@
-"""Posteriors of several models as one: against sums in dictionaries, and as the commands show them."""
+"""Mixtures of posteriors as the commands show them; tests/fuzz compares their sums."""
 
 import json
-import tempfile
-import warnings
-from collections import defaultdict
 from pathlib import Path
 
 import numpy as np
 import pytest
 from commandline import Command
 from conversion import write_posteriors
-from hypothesis import given
-from hypothesis import strategies as st
 
 import mbrparse as mp
-from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors
-from mbrparse.decode.posteriors.posteriors_file import read_posteriors
 from mbrparse.errors import InputMismatchError
-
-LABELS = ("S", "NP", "VP", "NN")
-# Of one model: by sentence, g of (start, end, label, whether it is a tag).
-Model = list[dict[tuple[int, int, str, bool], float]]
-
-
-@st.composite
-def models(draw: st.DrawFn) -> tuple[list[int], list[Model], list[float]]:
-    """Lengths of sentences, models of them, and weights; some models know nothing of a sentence."""
-    lengths = draw(st.lists(st.integers(1, 4), min_size=1, max_size=3))
-
-    def sentence(length: int) -> st.SearchStrategy[dict[tuple[int, int, str, bool], float]]:
-        spans = [(start, end) for end in range(1, length + 1) for start in range(end)]
-        keys = [(*span, label, False) for span in spans for label in LABELS]
-        keys += [(start, start + 1, label, True) for start in range(length) for label in LABELS]
-        return st.dictionaries(st.sampled_from(keys), st.sampled_from([0.125, 0.3, 1.0]), max_size=6)
-
-    count = draw(st.integers(1, 4))
-    found = [[draw(sentence(length)) for length in lengths] for _ in range(count)]
-    weights = draw(st.lists(st.sampled_from([0.0, 0.5, 1.0, 3.0]), min_size=count, max_size=count))
-    return lengths, found, weights if any(weights) else [1.0] * count
-
-
-def written(path: Path, lengths: list[int], model: Model) -> GivenPosteriors:
-    """The model's file, with labels of its own, read again."""
-    rows = [(place, *key[:3], g) for place, one in enumerate(model) for key, g in one.items()]
-    tags = np.array([tag for one in model for *_, tag in one], bool)
-    return read_posteriors(write_posteriors(path, lengths, rows, tag=tags))
-
-
-def listed(found: GivenPosteriors, sentence: int) -> dict[tuple[int, int, str, bool], float]:
-    rows = slice(int(found.first[sentence]), int(found.first[sentence + 1]))
-    names = [found.labels[label] for label in found.label_ids[rows]]
-    tags = (~found.phrase[rows]).tolist()
-    keys = zip(found.starts[rows].tolist(), found.ends[rows].tolist(), names, tags, strict=True)
-    return dict(zip(keys, found.g[rows].tolist(), strict=True))
-
-
-@pytest.mark.filterwarnings("ignore::mbrparse.MbrparseWarning")  # of each random file
-@given(models())
-def test_a_mixture_is_the_sum_of_weighted_posteriors(
-    drawn: tuple[list[int], list[Model], list[float]],
-) -> None:
-    lengths, found, weights = drawn
-    with tempfile.TemporaryDirectory() as folder:
-        files = [written(Path(folder) / f"{place}.npz", lengths, model) for place, model in enumerate(found)]
-    with warnings.catch_warnings(record=True) as notes:
-        warnings.simplefilter("always")
-        mixed = mp.mix_posteriors(files, weights)
-    lacking = 0
-    for sentence, length in enumerate(lengths):
-        tells = [any(end - start > 1 or length == 1 for start, end, _, _ in one[sentence]) for one in found]
-        lacking += len(found) > 1 and any(tells) and not all(tells)
-        total = sum(weight for weight, told in zip(weights, tells, strict=True) if told)
-        expected: dict[tuple[int, int, str, bool], float] = defaultdict(float)
-        for model, weight, told in zip(found, weights, tells, strict=True):
-            share = (weight / total if told else 0.0) if total else weight / sum(weights)
-            for key, g in model[sentence].items():
-                expected[key] += share * g if len(found) > 1 else g
-        assert listed(mixed, sentence) == pytest.approx({key: g for key, g in expected.items() if g})
-    assert bool(notes) == bool(lacking)
 
 
 @pytest.fixture

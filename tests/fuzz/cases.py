@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 from dop_strategies import WEIGHTINGS, dop_treebanks
 from hypothesis import strategies as st
 from naive import Grammar
 from naive_dop import Node, words_of
 from naive_votes import Brackets, plain, sentence_trees
-from strategies import shares
-from unary_strategies import unary_cases
+from strategies import NONTERMINALS, proper_grammars, shares
+from unary_strategies import FEW_LABELS, unary_cases
 
-KINDS = ("ordinary", "unary", "cyclic", "words", "markovized", "tiny", "dop", "votes")
+KINDS = ("ordinary", "unary", "cyclic", "words", "markovized", "tiny", "dop", "votes", "several", "mixed")
 _PLAIN = ("A", "B", "S_Cont", "A_Cont")
 _ANNOTATED = ("S^A", "S~1", "A~1", "A^S", "S_Cont>A", "S_Cont>B", "A_Cont^S", "B")
 
@@ -39,13 +40,37 @@ class Ballot:
     weights: Mapping[str, Sequence[int]]
 
 
+@dataclass(frozen=True)
+class Several:
+    """Grammars of a sentence, and their weights."""
+
+    kind: str
+    words: tuple[str, ...]
+    grammars: tuple[Grammar, ...]
+    weights: tuple[float, ...]
+
+
+#: By sentence g of (start, end, label, whether it is a tag).
+Model = list[dict[tuple[int, int, str, bool], float]]
+
+
+@dataclass(frozen=True)
+class Models:
+    """Posteriors of sentences by several models, and the models' weights."""
+
+    lengths: tuple[int, ...]
+    models: tuple[Model, ...]
+    weights: tuple[float, ...]
+
+
+AnyCase = Case | Ballot | Several | Models
+
+
 @st.composite
-def cases(draw: st.DrawFn, kind: str) -> Case | Ballot:
+def cases(draw: st.DrawFn, kind: str) -> AnyCase:
     """A case without a cycle of probability one, and with few trees."""
-    if kind == "dop":
-        return _treebank(draw)
-    if kind == "votes":
-        return _ballot(draw)
+    if kind in _OTHERS:
+        return _OTHERS[kind](draw)
     with_unaries = kind in ("unary", "cyclic") or (kind in ("tiny", "markovized") and draw(st.booleans()))
     grammar, words = draw(
         unary_cases(
@@ -86,3 +111,38 @@ def _ballot(draw: st.DrawFn) -> Ballot:
     weights = st.lists(st.integers(0, 3), min_size=systems, max_size=systems)
     labels = draw(st.sampled_from([("",), ("", "S", "VP", "NP")]))
     return Ballot(tuple(sentences), {label: draw(weights) for label in labels})
+
+
+def _weights(draw: st.DrawFn, size: int) -> tuple[float, ...]:
+    found = draw(st.lists(st.sampled_from([1.0, 0.5, 3.0, 0.0]), min_size=size, max_size=size))
+    return tuple(found if any(found) else [1.0] * size)
+
+
+def _several(draw: st.DrawFn) -> Several:
+    unaries, labels = draw(st.booleans()), draw(st.sampled_from([NONTERMINALS, FEW_LABELS]))
+    more: dict[str, Any] = {"nonterminals": labels, "unaries": unaries}
+    grammar, words = draw(unary_cases(unaries and draw(st.booleans()), longest=4, **more))
+    count = draw(st.integers(1, 2))
+    others = [draw(proper_grammars(unaries and draw(st.booleans()), **more)) for _ in range(count)]
+    return Several("several", tuple(words), (grammar, *others), _weights(draw, count + 1))
+
+
+def _models(draw: st.DrawFn) -> Models:
+    lengths = draw(st.lists(st.integers(1, 4), min_size=1, max_size=3))
+
+    def sentence(length: int) -> dict[tuple[int, int, str, bool], float]:
+        spans = [(start, end) for end in range(1, length + 1) for start in range(end)]
+        keys = [(*span, label, False) for span in spans for label in ("S", "NP", "VP", "NN")]
+        keys += [(start, start + 1, label, True) for start in range(length) for label in ("NP", "VP", "NN")]
+        return draw(st.dictionaries(st.sampled_from(keys), st.sampled_from([0.125, 0.3, 1.0]), max_size=6))
+
+    models = tuple([sentence(length) for length in lengths] for _ in range(draw(st.integers(1, 4))))
+    return Models(tuple(lengths), models, _weights(draw, len(models)))
+
+
+_OTHERS: dict[str, Callable[[st.DrawFn], AnyCase]] = {
+    "dop": _treebank,
+    "votes": _ballot,
+    "several": _several,
+    "mixed": _models,
+}

@@ -146,7 +146,7 @@ def test_copies_of_a_label_are_counted(case: tuple[naive.Grammar, list[str]], k:
                 float(sum(one.get((start, end, label), 0) for one in by_k)), abs=1e-12
             )
             assert known.labelled(start, end, label) <= 1 + 1e-12
-    brackets = naive_objectives.nary_brackets(grammar, words, projection)
+    brackets = naive_objectives.brackets(grammar, words, projection)
     for (i, j), wanted in brackets.items():
         found = known.brackets(k, nary=True)[:, cell_of(n, i, j)]
         assert found == pytest.approx((wanted + [0.0] * k)[:k], abs=1e-12)

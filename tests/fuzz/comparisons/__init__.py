@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from cases import Ballot, Case
+from cases import AnyCase, Ballot, Case, Models, Several
 from conversion import to_rules
+from naive import Grammar
 
 from comparisons.candidates import Candidates
 from comparisons.charts import compare_charts
 from comparisons.dop import compare_dop
+from comparisons.mixtures import compare_mixed, compare_several
 from comparisons.objectives import Objectives
 from comparisons.truth import Comparison, Mismatch, Truth
 from comparisons.votes import compare_votes
@@ -20,15 +22,23 @@ from mbrparse.grammar.rules import RuleSet, TerminalKind
 __all__ = ["Comparison", "Mismatch", "compare"]
 
 
-def compare(case: Case | Ballot, check: Comparison) -> None:
+def compare(case: AnyCase, check: Comparison) -> None:
     """Make all comparisons of a case."""
-    if isinstance(case, Ballot):
-        compare_votes(case, check)
-        return
-    if case.grammar is None:
-        compare_dop(case, check)
-        return
-    rules = to_rules(case.grammar)
+    match case:
+        case Ballot():
+            compare_votes(case, check)
+        case Several():
+            compare_several(case, check)
+        case Models():
+            compare_mixed(case, check)
+        case Case(grammar=Grammar() as grammar):
+            _compare_grammar(case, grammar, check)
+        case Case():
+            compare_dop(case, check)
+
+
+def _compare_grammar(case: Case, grammar: Grammar, check: Comparison) -> None:
+    rules = to_rules(grammar)
     kind: TerminalKind = "words" if case.kind == "words" else "tags"
     pcfg = PCFG.from_rules(RuleSet(kind, rules.start, rules.rules))
     if (pcfg.encode(case.words) < 0).any():
@@ -42,7 +52,7 @@ def compare(case: Case | Ballot, check: Comparison) -> None:
         known = ("less probable than any number", "cycle of probability one")
         check.true("refusals", any(text in error.message for text in known), error)
         return
-    true = Truth(case.grammar, case.words)
+    true = Truth(grammar, case.words)
     # Of tiny probabilities the twin makes fractions of thousands of digits.
     compare_charts(pcfg, case.words, true, check, cells=case.kind != "tiny")
     if not true.total:
@@ -50,4 +60,4 @@ def compare(case: Case | Ballot, check: Comparison) -> None:
         check.true("refusals", parse.reason == "no parse", parse.reason)
         return
     for compared in (Objectives, Candidates):
-        compared(pcfg, case, true, check).compare()
+        compared(pcfg, case.words, case.kind, true, check).compare()

@@ -49,7 +49,7 @@ class Candidates(Sentence):
                 self.check.close(name, mine, theirs)
             sampled = self.parse(samples=50, seed=1, debinarized=nary, refusable=True)
             # Of an n-ary tree with unary rules, samples may lack some of the binary trees that are summed.
-            lacking = nary and self.pcfg.has_unaries
+            lacking = nary and self.unaries
             drawn = () if sampled is None or lacking else sampled.candidates
             # Of a tree near the end of the list, derivations may be beyond it.
             least = naive_unary.log(self.true.total) + math.log(LEAST_SHARE) + 30
@@ -97,7 +97,7 @@ class Candidates(Sentence):
                 for k in range(1, times + 1)
             )
             self.check.close("score: labelled", row["expected_labelled"], matches)
-            self.check.rates(row.dropna().to_dict())
+            self.check.rates({str(name): value for name, value in row.dropna().items()})
 
 
 def spans_of(tree: Tree | None) -> Spans:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -12,15 +12,16 @@ import naive
 import naive_nary
 import naive_objectives
 import naive_unary
-from cases import Case
 from naive import Node, P
 
 from comparisons.charts import BEST_FIRST
-from comparisons.truth import Comparison, Truth
+from comparisons.truth import MATCHES, Comparison
 from mbrparse.charts.chart import TOO_IMPROBABLE
 from mbrparse.decode.objectives import OBJECTIVES, Item, Kind, Objective, Space
+from mbrparse.decode.parser.mixed_source import Grammars
 from mbrparse.decode.parser.parser import Parse, Parser
 from mbrparse.decode.parser.parsing import Details
+from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors
 from mbrparse.decode.tree_probability import TreeProbability
 from mbrparse.grammar.pcfg import PCFG
 
@@ -31,13 +32,25 @@ _RATED = (Kind.WHOLE, Kind.DERIVATION)
 class Sentence:
     """What the library says of one sentence that has a parse."""
 
-    def __init__(self, pcfg: PCFG, case: Case, true: Truth, check: Comparison) -> None:
-        self.pcfg, self.words, self.true, self.check = pcfg, case.words, true, check
-        self.n, self.kind = len(case.words), case.kind
+    def __init__(
+        self,
+        known: PCFG | Grammars | GivenPosteriors,
+        words: Sequence[str],
+        kind: str,
+        true: Any,
+        check: Comparison,
+        every: Sequence[Sequence[str]] | None = None,
+        place: int = 0,
+    ) -> None:
+        """``true`` is a Known; the sentence is at a ``place`` among ``every`` one (default: itself alone)."""
+        self.pcfg: Any = known
+        self.words, self.kind, self.true, self.check, self.n = words, kind, true, check, len(words)
+        self.unaries = not isinstance(known, GivenPosteriors) and known.has_unaries
+        self._every, self._place = every or [words], place
 
     def parse(self, *rows: str | Objective, refusable: bool = False, **settings: Any) -> Parse | None:
         """The sentence's parse, or None where it is refused for its numbers."""
-        [parse] = Parser(self.pcfg, *rows, **settings).parse([self.words])
+        parse = Parser(self.pcfg, *rows, **settings).parse(self._every)[self._place]
         # Samples of chains that nearly never end are not drawn.
         endless = parse.reason == "chart too large for memory" and self.kind == "tiny"
         if refusable and (parse.reason == TOO_IMPROBABLE or endless):
@@ -46,10 +59,25 @@ class Sentence:
         # A tree in the space `grammar` need not be there.
         reason = parse.reason or ""
         self.check.true("parses", not reason or reason.startswith("no tree for"), reason)
-        stated = Details(self.pcfg, TreeProbability(self.pcfg)).row(parse)["trees"]
-        for row in parse.objectives:
-            self.check.rates(stated[row.name] or {}, row.f_score is not None or row.kind in _RATED)
+        self._stated(parse)
         return parse
+
+    def _stated(self, parse: Parse) -> None:
+        """Compare what details say of the trees."""
+        of_one, given = isinstance(self.pcfg, PCFG), isinstance(self.pcfg, GivenPosteriors)
+        details = Details(None if given else self.pcfg, TreeProbability(self.pcfg) if of_one else None)
+        stated = details.row(parse)["trees"]
+        for objective, spans in zip(parse.objectives, parse.spans, strict=True):
+            if (row := stated[objective.name]) is None:
+                continue
+            self.check.rates(row, objective.f_score is not None or objective.kind in _RATED)
+            nary = row.get("nary", False)
+            wanted = dict(zip(MATCHES, self.true.matches(spans, nary), strict=False))
+            wanted["constituents"] = self.true.expected(nary) if nary or self.unaries else self.n - 1
+            if row["posterior"] is not None and self.true.is_acyclic:
+                wanted["posterior"] = self.true.looks(nary=False).get(tuple(spans), 0) / self.true.total
+            for name, value in wanted.items():
+                self.check.close(f"details: {name}", row[name], value)
 
 
 class Objectives(Sentence):
@@ -57,20 +85,24 @@ class Objectives(Sentence):
 
     def compare(self) -> None:
         """Compare each objective's tree and score with the optimum, in all spaces."""
-        settings: list[tuple[str, float, dict[str, Any]]] = [("exhaustive", 1e-9, {})]
-        if not self.pcfg.has_unaries:
-            settings.append(("best-first", 1e-9, {"best_first": BEST_FIRST}))
-        for name, digits, chosen in settings:
-            self._free(name, digits, chosen)
-            self._nary(name, digits, chosen)
+        settings: list[tuple[str, dict[str, Any]]] = [("exhaustive", {})]
+        if not self.unaries:
+            settings.append(("best-first", {"best_first": BEST_FIRST}))
+        for name, chosen in settings:
+            self.compare_spans(name, chosen)
         self._consistent()
         self._whole()
         self._derived("projected")
         self._derived("symbol")
-        if not self.pcfg.has_unaries and self.n <= 5:
+        if not self.unaries and self.n <= 5:
             self._exact_f()
 
-    def _free(self, name: str, digits: float, settings: Mapping[str, Any]) -> None:
+    def compare_spans(self, name: str, settings: Mapping[str, Any]) -> None:
+        """Compare the trees of posteriors of spans, binary and n-ary ones."""
+        self._free(name, settings)
+        self._nary(name, settings)
+
+    def _free(self, name: str, settings: Mapping[str, Any]) -> None:
         g = {key: p for key, p in self.true.constituents.items() if key[1] - key[0] > 1}
         weights = {"labelled-recall": (1.0, 0.0, 0.0), "bracketed-recall": (0.0, 1.0, 0.0)}
         mixed = Objective("mixed", Space.FREE, ((Item.LABELLED_SPAN, 1.0), (Item.SPAN, 0.5)), -0.25)
@@ -85,12 +117,12 @@ class Objectives(Sentence):
             )
             where = f"free {row}, {name}"
             what["over"] = self.true.brackets
-            self.check.close(where, found.score, naive.free_optimum(g, self.n, **what), digits)
+            self.check.close(where, found.score, naive.free_optimum(g, self.n, **what))
             labels = {(i, j): x for i, j, x in found.spans}
             self.check.true(where, frozenset(labels) in naive.bracketings(self.n), found.spans)
-            self.check.close(where, found.score, naive.free_value(labels, g, **what), digits)
+            self.check.close(where, found.score, naive.free_value(labels, g, **what))
 
-    def _nary(self, name: str, digits: float, settings: Mapping[str, Any]) -> None:
+    def _nary(self, name: str, settings: Mapping[str, Any]) -> None:
         g = {key: p for key, p in self.true.constituents.items() if not key[2].endswith("_Cont")}
         gains = ((Item.LABELLED_SPAN, 1.0), (Item.SPAN, 0.5))
         rows = [
@@ -103,8 +135,8 @@ class Objectives(Sentence):
         assert parse is not None
         # Where rules are unary, several labels may stand over one span.
         wanted = [naive_nary.optimum(g, self.n, 1, 0)]
-        if self.true.grammar.unary:
-            known = self.true.nary_brackets, self.true.expected_nary
+        if self.true.has_chains:
+            known = self.true.levels(nary=True), self.true.expected(nary=True)
             wanted.append(naive_nary.chain_optimum(g, self.n, 1, 0.5, 0.6, known[0]))
             wanted += [naive_nary.chain_f_optimum(g, self.n, *of, *known) for of in ((1, 0), (0, 1))]
         else:
@@ -116,7 +148,7 @@ class Objectives(Sentence):
             # stands over one word.
             if (row.f_score or self.n == 1) and sum(g.values()) < 1e-12:
                 continue
-            self.check.close(f"n-ary {row.name}, {name}", found.score, best, digits)
+            self.check.close(f"n-ary {row.name}, {name}", found.score, best)
 
     def _exact_f(self) -> None:
         truths: dict[naive_nary.Labelled, float] = defaultdict(float)
@@ -155,7 +187,7 @@ class Objectives(Sentence):
 
     def _whole(self) -> None:
         names = ["consistent-brackets-tree", "bracketed-tree"]
-        names += [] if self.pcfg.has_unaries else ["most-probable-tree"]
+        names += [] if self.unaries else ["most-probable-tree"]
         parse = self.parse(*names, refusable=True)
         if parse is None:
             return

@@ -14,7 +14,7 @@ import naive_unary
 from naive import Grammar, LabelledSpan, Node, P
 
 #: Expected numbers of constituents.
-_MATCHES = ("expected_labelled", "expected_bracketed", "expected_consistent")
+MATCHES = ("expected_labelled", "expected_bracketed", "expected_consistent")
 #: What begins like these, of what is stated of trees, is no share or probability.
 _NO_RATES = (
     *("sentence", "length", "constituents", "tree_constituents", "candidate", "samples", "log_", "tree_log"),
@@ -60,7 +60,7 @@ class Comparison:
         """
         nodes = row.get("nodes") or ()
         for name, value in row.items():
-            if name.startswith(_NO_RATES) or name in _MATCHES or (name == "expected_score" and not rated):
+            if name.startswith(_NO_RATES) or name in MATCHES or (name == "expected_score" and not rated):
                 continue
             values = (
                 [g for *_, g in nodes] if name == "nodes" else value if isinstance(value, list) else [value]
@@ -68,7 +68,7 @@ class Comparison:
             for one in values:
                 holds = one is None or isinstance(one, str) or -1e-12 <= one <= 1 + 1e-9
                 self.true("rates", holds, (name, one, row))
-        for name in _MATCHES[:2] if nodes else ():
+        for name in MATCHES[:2] if nodes else ():
             most = min(len(nodes), row["constituents"])
             self.true("rates", -1e-12 <= row[name] <= most + 1e-9, (name, row))
 
@@ -76,51 +76,87 @@ class Comparison:
 Spans = tuple[LabelledSpan, ...]
 
 
-class Truth:
-    """What is true of a sentence; everything by projected labels, unless its name says otherwise."""
+class Known:
+    """What is true of a sentence's constituents, by projected labels; preterminals are none."""
+
+    n: int
+    has_chains: bool
+    is_acyclic = False
+
+    def at_least(self, k: int) -> dict[LabelledSpan, float]:
+        """The probabilities of k constituents at least of each label."""
+        raise NotImplementedError
+
+    def levels(self, nary: bool) -> dict[naive.Span, list[float]]:
+        """Those of one constituent at least over each span, of two, and so on."""
+        raise NotImplementedError
+
+    def expected(self, nary: bool) -> float:
+        """The expected number of constituents."""
+        raise NotImplementedError
+
+    @cached_property
+    def constituents(self) -> dict[LabelledSpan, float]:
+        """The probabilities of labels."""
+        return self.at_least(1)
+
+    @property
+    def brackets(self) -> dict[naive.Span, float]:
+        """The probabilities that the binary tree has spans."""
+        return {span: levels[0] for span, levels in self.levels(nary=False).items()}
+
+    def matches(self, spans: Sequence[LabelledSpan], nary: bool) -> tuple[float, float]:
+        """How many of a tree's labels and of its brackets are expected to be right."""
+        levels, over = self.levels(nary), Counter(span[:2] for span in spans)
+        labelled = sum(
+            self.at_least(k).get(span, 0.0)
+            for span, times in Counter(spans).items()
+            for k in range(1, times + 1)
+        )
+        return labelled, sum(sum(levels.get(span, ())[:times]) for span, times in over.items())
+
+
+class Truth(Known):
+    """What is true of a sentence under a grammar; by projected labels, unless the name says otherwise."""
 
     def __init__(self, grammar: Grammar, words: Sequence[str]) -> None:
         self.grammar, self.words, self.n = grammar, words, len(words)
         self.projection = naive_objectives.projection_of(grammar)
         self.terminals = grammar.terminals()
         self.total = naive_unary.sentence_probability(grammar, words)
-        self.is_acyclic = not grammar.has_unary_cycle()
+        self.is_acyclic, self.has_chains = not grammar.has_unary_cycle(), bool(grammar.unary)
+        self._copies: dict[int, dict[LabelledSpan, float]] = {}
 
     @cached_property
     def posteriors(self) -> dict[LabelledSpan, P]:
         return dict(naive_unary.span_posteriors(self.grammar, self.words, self.projection))
 
-    @cached_property
-    def constituents(self) -> dict[LabelledSpan, float]:
-        """The probabilities of labels as constituents; preterminals are none."""
-        gains = naive_objectives.gains(self.grammar, self.words, "labelled-recall", self.projection)
-        return {(int(i), int(j), str(x)): float(g) for (i, j, x), g in gains.items()}
-
     def at_least(self, k: int) -> dict[LabelledSpan, float]:
         """The probabilities of k constituents at least of each label."""
+        if k not in self._copies:
 
-        def kind_of(symbol: str) -> str | None:
-            return None if symbol in self.terminals else self.projection[symbol]
+            def kind_of(symbol: str) -> str | None:
+                return None if symbol in self.terminals else self.projection[symbol]
 
-        found = naive_unary.at_least(self.grammar, self.words, k, kind_of)
-        return {span: float(p) for span, p in found.items()}
+            found = naive_unary.at_least(self.grammar, self.words, k, kind_of)
+            self._copies[k] = {span: float(p) for span, p in found.items()}
+        return self._copies[k]
 
-    @cached_property
-    def brackets(self) -> dict[naive.Span, float]:
-        """The probabilities that the binary tree has spans."""
-        gains = naive_objectives.gains(self.grammar, self.words, "bracketed-recall")
-        return {(int(i), int(j)): float(g) for (i, j), g in gains.items()}
-
-    @cached_property
-    def nary_brackets(self) -> dict[naive.Span, list[float]]:
-        """Those of one constituent at least of the n-ary tree, of two, and so on."""
-        return naive_objectives.nary_brackets(self.grammar, self.words, self.projection)
+    def levels(self, nary: bool) -> dict[naive.Span, list[float]]:
+        """Those of one constituent at least over each span, of two, and so on; n-ary: no continuations."""
+        return self._levels[nary]
 
     @cached_property
-    def expected_nary(self) -> float:
-        """The expected number of constituents of the n-ary tree."""
+    def _levels(self) -> list[dict[naive.Span, list[float]]]:
+        return [
+            naive_objectives.brackets(self.grammar, self.words, self.projection, nary)
+            for nary in (False, True)
+        ]
+
+    def expected(self, nary: bool) -> float:
+        """The expected number of constituents."""
         known = naive_objectives.expected_constituents(self.grammar, self.words, self.projection)
-        return float(sum(p for (_, _, x), p in known.items() if not x.endswith("_Cont")))
+        return float(sum(p for (_, _, x), p in known.items() if not (nary and x.endswith("_Cont"))))
 
     @cached_property
     def listed(self) -> list[tuple[Node, P]]:
