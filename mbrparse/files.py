@@ -270,7 +270,7 @@ def only_run(path: str | Path) -> Iterator[None]:
     """
     handle = None
     try:
-        with _undisturbed(), as_file_errors(path):
+        with undisturbed(), as_file_errors(path):
             handle = _hold(path, path)
         yield
     finally:
@@ -353,7 +353,7 @@ class _Replacement:
     def open(self) -> int:
         """A descriptor to write to; the file gets the old one's permissions."""
         mode, size = 0o666 if self._mode is None else self._mode, 0
-        with _undisturbed(), as_file_errors(self.path):
+        with undisturbed(), as_file_errors(self.path):
             if self._kept is None:
                 self._handle = handle = _hold(self._beside, self.path, mode)
             else:
@@ -440,7 +440,7 @@ def atomic_outputs(kept: int | None = None) -> Iterator[list[_Replacement]]:
 
 def _place(files: list[_Replacement]) -> None:
     """Rename complete files; never one of two is new."""
-    with _undisturbed():
+    with undisturbed():
         for file in files:
             if file.complete:
                 file.place()
@@ -449,7 +449,7 @@ def _place(files: list[_Replacement]) -> None:
 
 
 @contextmanager
-def _undisturbed() -> Iterator[None]:
+def undisturbed() -> Iterator[None]:
     """Signals that come meanwhile, by any thread, act afterwards. (They act in the main thread alone.)"""
     if threading.current_thread() is not threading.main_thread():
         yield

@@ -20,6 +20,7 @@ A function that takes long to make, such as a parser with its grammar, is made o
 from __future__ import annotations
 
 import json
+import pickle
 import signal
 import threading
 from collections import deque
@@ -29,10 +30,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from multiprocessing import resource_tracker
+from multiprocessing.context import SpawnContext
 from pathlib import Path
 from typing import Any, Generic, ParamSpec, TypeAlias, TypeVar
 
 from mbrparse.errors import MbrparseError
+from mbrparse.files import undisturbed
 from mbrparse.program import program
 
 Arguments = ParamSpec("Arguments")
@@ -155,38 +158,54 @@ class Inline(Executor):
         return future
 
 
+class _Spawning(SpawnContext):
+    """Keeps its locks, which pebble lets go before it ends processes: those that begin look for them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.locks: list[Any] = []
+
+    def RLock(self) -> Any:  # noqa: N802
+        self.locks.append(super().RLock())
+        return self.locks[-1]
+
+
 class Processes(Executor):
     """Processes of this machine (pebble's); one that dies, or is too slow, ends its own task alone."""
 
     def __init__(self, jobs: int, function: WorkerFunction[..., Any], seconds: float | None) -> None:
-        from multiprocessing import get_context
-
         import pebble
 
         # Its own are a tenth of a second and three seconds: too long for short sentences and for Ctrl-C.
         pebble.CONSTS.sleep_unit, pebble.CONSTS.term_timeout = 0.02, 0.5
-        context = get_context("spawn")
+        self._context, data = _Spawning(), pickle.dumps(function)
+        # What a process reads from this one as it begins is short: it is there, though this one be killed.
+        shared = self._context.RawArray("c", len(data))
+        shared.raw = data
         self._function, self._seconds = function, seconds
         self.under_way = 2 * jobs + 1
-        self._pool = pebble.ProcessPool(jobs, initializer=_begin, initargs=(function,), context=context)
+        self._pool = pebble.ProcessPool(jobs, initializer=_begin, initargs=(shared,), context=self._context)
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         """Have a process do a task."""
         call = _perform if fn is self._function else fn
         # Processes, and the thread that starts others, never hear of Ctrl-C, also not while they begin.
         # The tracker of semaphores, which they need, would change that when it begins.
-        resource_tracker.ensure_running()
-        usual = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
-        try:
-            future = self._pool.schedule(call, args, kwargs, self._seconds)
-        finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, usual)
+        with undisturbed():
+            resource_tracker.ensure_running()
+            usual = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+            try:
+                future = self._pool.schedule(call, args, kwargs, self._seconds)
+            finally:
+                signal.pthread_sigmask(signal.SIG_SETMASK, usual)
         return _followed(future, self._failure)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """End the processes."""
-        self._pool.stop()  # type: ignore[no-untyped-call]
-        self._pool.join()
+        with undisturbed():
+            self._pool.stop()  # type: ignore[no-untyped-call]
+            self._pool.join()
+            self._context.locks.clear()
 
     def _failure(self, error: BaseException) -> BaseException:
         from pebble import ProcessExpired
@@ -291,10 +310,10 @@ def _followed(future: Future[Any], failure: Callable[[BaseException], BaseExcept
 _functions: list[Callable[..., Any]] = []
 
 
-def _begin(function: WorkerFunction[..., Any]) -> None:
-    """Make the function; what that raises, its tasks raise."""
+def _begin(shared: Any) -> None:
+    """Make the function that is pickled there; what that raises, its tasks raise."""
     try:
-        _functions[:] = [function.made]
+        _functions[:] = [pickle.loads(shared.raw).made]
     except Exception as error:
         _functions[:] = [partial(_raise, error)]
 

@@ -3,6 +3,7 @@
 import multiprocessing
 import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -10,11 +11,22 @@ from concurrent.futures import Executor
 from functools import partial
 from itertools import repeat
 from pathlib import Path
+from typing import Any
 
 import pytest
+from children import finished
 
 from mbrparse.errors import GrammarError, MbrparseError
-from mbrparse.jobs import Jobs, Scheduler, WorkerFunction, WorkersError, in_order, open_executor, share
+from mbrparse.jobs import (
+    Jobs,
+    Scheduler,
+    WorkerDied,
+    WorkerFunction,
+    WorkersError,
+    in_order,
+    open_executor,
+    share,
+)
 
 
 def make(suffix: str) -> Callable[[str], str]:
@@ -144,6 +156,48 @@ def test_processes_do_not_hear_of_ctrl_c() -> None:
     with open_executor(2, WorkerFunction(partial(make, ""))) as executor:
         assert signal.SIGINT in executor.submit(signal.pthread_sigmask, signal.SIG_BLOCK, []).result()
     assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, [])
+
+
+def test_an_interruption_waits_until_processes_have_begun(monkeypatch: pytest.MonkeyPatch) -> None:
+    function = WorkerFunction(partial(make, ""))
+    with open_executor(2, function) as executor:
+        interrupt = partial(signal.raise_signal, signal.SIGINT)
+        monkeypatch.setattr("multiprocessing.resource_tracker.ensure_running", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            executor.submit(function, "a")
+        assert len(multiprocessing.active_children()) == 2
+    assert not multiprocessing.active_children()
+
+
+def test_a_process_that_is_ended_as_it_begins_says_nothing(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The other, which lets no one end it, is waited for first: the new one finds its locks meanwhile."""
+    not_ended: Any = partial(signal.signal, signal.SIGTERM, signal.SIG_IGN)
+    function = WorkerFunction(not_ended)
+    with open_executor(2, function) as executor:
+        monkeypatch.setattr("pebble.CONSTS.term_timeout", 2)
+        processes = set[int]()
+        while len(processes) < 2:
+            processes.add(executor.submit(os.getpid).result())
+        with pytest.raises(WorkerDied):
+            executor.submit(os._exit, 3).result()
+    assert capfd.readouterr().err == ""
+
+
+def test_processes_whose_parent_is_killed_as_they_begin_say_nothing() -> None:
+    done = finished(
+        sys.executable,
+        "-c",
+        "import os, threading, time; from functools import partial; from mbrparse.jobs import *\n"
+        "class Slow: __reduce__ = lambda self: (time.sleep, (1,))\n"
+        "function = WorkerFunction(partial(partial, max, Slow(), bytes(10**7)))\n"
+        "with open_executor(2, function) as executor:\n"
+        "    threading.Timer(0.5, os.kill, (os.getpid(), 9)).start()\n"
+        "    executor.submit(function).result()\n",
+    )
+    assert done.returncode == -signal.SIGKILL
+    assert "Traceback" not in done.stderr
 
 
 @pytest.mark.long

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 import click
 
-from mbrparse.errors import visible
+from mbrparse.errors import MbrparseError, visible
 from mbrparse.log import MbrparseWarning
 
 Item = TypeVar("Item")
@@ -44,14 +44,18 @@ def with_progress(
 ) -> Iterator[Item]:
     """Pass items through, showing progress on stderr: on a terminal a bar, elsewhere a line a minute.
 
-    ``total`` may be a function that counts when it is first needed. A JSON line a minute, and one at the end,
-    is added to the file ``log``.
+    ``total`` may be a function that counts when it is first needed; where that fails, nothing is foretold. A
+    JSON line a minute, and one at the end, is added to the file ``log``.
     """
     done, finished, began, terminal = 0, False, time.monotonic(), sys.stderr.isatty()
 
+    def known() -> int | None:
+        with suppress(MbrparseError):  # of a file that is gone or changed: who reads it says so
+            return total() if callable(total) else total
+        return None
+
     def row() -> dict[str, Any]:
-        seconds = max(time.monotonic() - began, 1e-3)
-        all_of_them = total() if callable(total) else total
+        seconds, all_of_them = max(time.monotonic() - began, 1e-3), known()
         left = round(seconds * max(0, all_of_them - done) / done) if all_of_them and done else None
         speed = round(done / seconds, 2)
         return {"sentences": done, "per_second": speed, "seconds_left": left, "workers": workers}
@@ -73,7 +77,8 @@ def with_progress(
 
     def run() -> None:  # however long each part of the work takes
         while not ended.wait(EVERY):
-            say()
+            with suppress(OSError):  # of the log, which is written again at the end
+                say()
 
     thread = threading.Thread(target=run, daemon=True)
     with ExitStack() as stack:
@@ -87,8 +92,7 @@ def with_progress(
             from rich.progress import Progress
 
             bar = stack.enter_context(Progress(console=Console(stderr=True), transient=True))
-            known = total() if callable(total) else total
-            items = bar.track(items, total=known, description=title)
+            items = bar.track(items, total=known(), description=title)
         for item in items:
             yield item
             done += 1

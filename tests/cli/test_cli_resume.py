@@ -13,6 +13,7 @@ from children import started
 from commandline import Command
 
 from mbrparse.cli import messages
+from mbrparse.files import make_folder, read_lines
 
 GRAMMAR = (Path(__file__).parents[1] / "data" / "ambiguous.grammar").read_text()
 TREES = "# a comment\n(S (A x x)\n   (A x x))\n(S x x)\n(())\n\n(S y x)\n"
@@ -174,3 +175,29 @@ def test_off_a_terminal_long_work_says_a_line_a_minute(
             printed += capsys.readouterr().err
 
     assert list(messages.with_progress(slow(), "parsing", 7)) == ["a"]
+
+
+def test_what_cannot_be_counted_any_more_is_done_without_a_total(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(messages, "EVERY", 0.001)
+
+    def gone() -> int:
+        return sum(1 for _ in read_lines("gone"))
+
+    def slow() -> Iterator[str]:
+        yield "a"
+        for _ in range(10_000):
+            if len(Path("logs/log").read_text().splitlines()) < 2:
+                time.sleep(0.001)
+        Path("logs").rename("elsewhere")
+        time.sleep(0.1)
+        Path("elsewhere").rename("logs")
+        yield "b"
+
+    make_folder("logs")
+    Path("logs/log").touch()
+    assert list(messages.with_progress(slow(), "parsing", gone, log="logs/log")) == ["a", "b"]
+    rows = list(map(json.loads, Path("logs/log").read_text().splitlines()))
+    assert (rows[-1]["done"], {row["seconds_left"] for row in rows}) == (True, {None})
+    assert "Traceback" not in capsys.readouterr().err
