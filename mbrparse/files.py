@@ -519,6 +519,16 @@ def is_file(path: str | Path) -> bool:
     return str(path) != STANDARD and not is_written_in_place(path)
 
 
+def refuse_stream(path: str | Path) -> None:
+    """Raise FileError for standard input and pipes, where an input is read several times."""
+    if not is_file(path):
+        raise FileError(
+            "can be read once, and is to be read several times",
+            source=source_name(path),
+            remedy="write it to a file first",
+        )
+
+
 def sidecar(path: str | Path, suffix: str = SIDECAR) -> str | None:
     """Where what is kept beside a file is.
 
@@ -551,9 +561,11 @@ def output_identity(path: str) -> tuple[object, ...] | None:
 
 
 def input_identity(path: str) -> tuple[object, ...] | None:
-    """The same of an input; None for all but files."""
+    """The same of an input; None for a device, which is read any number of times."""
+    descriptor = 0 if path == STANDARD else _named_descriptor(path)
     try:
-        status = os.fstat(0) if path == STANDARD else os.stat(path)
+        status = os.stat(path) if descriptor is None else os.fstat(descriptor)
     except OSError:
         return None
-    return (status.st_dev, status.st_ino) if stat.S_ISREG(status.st_mode) else None
+    device = stat.S_ISCHR(status.st_mode) or stat.S_ISBLK(status.st_mode)
+    return None if device and descriptor is None else (status.st_dev, status.st_ino)

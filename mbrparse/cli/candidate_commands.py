@@ -12,7 +12,7 @@ from mbrparse.cli import model_options, options
 from mbrparse.cli.commands import InputFile, Text, argument, command, count_option, group, numbers, option
 from mbrparse.cli.messages import compilation_noted, note, with_progress
 from mbrparse.cli.objective_options import CandidateOptions, ObjectiveChoice, ObjectiveOptions, output_paths
-from mbrparse.files import STANDARD, source_name
+from mbrparse.files import source_name
 from mbrparse.treebank import binarize, brackets, candidate_files
 from mbrparse.treebank.formats.formats import read_parse_file
 
@@ -58,7 +58,7 @@ def rerank(
         options.refuse((*model_options.LABEL_OPTIONS, "mix"), "--posteriors")
         options.refuse(("normalize", "start"), "--grammar")
     else:
-        known.check(candidates)
+        known.check()
     objectives = objectives.filled()
     paths = output_paths(output, objectives.names)
     named = {"--output": paths, "--details": details}
@@ -151,8 +151,6 @@ def combine(
     if bool(files) == (voting.candidates is not None):
         raise click.UsageError("Give either FILES or --candidates.")
     paths = [*files, *voting.dev, *filter(None, (voting.candidates, voting.weights_from))]
-    if paths.count(STANDARD) > 1:
-        raise click.UsageError("Only one file can be standard input.")
     options.check_outputs({"--output": output, "--details": details}, {"FILE": paths})
     [row] = objectives.objectives()
     if row.name == "minimum-risk" and voting.weights_by == "label":

@@ -48,7 +48,7 @@ def posteriors(
     from mbrparse.decode.parser.sources import LONGEST
 
     text = files.STANDARD if not source.posteriors and input is None else input
-    source.check(*filter(None, [text]))
+    source.check()
     options.check_outputs({"--output": output, **images.files}, {"INPUT": text, **source.files})
     known: Any = source.read_grammars() if source.grammars else source.given()
     parser: Any = mp.Parser(known, "labelled-recall", expectations=True, prune=prune)

@@ -90,8 +90,6 @@ class ComparisonOptions(model_options.LabelOptions):
         self, gold: str, parses: Sequence[str], details: Sequence[str], runs: Sequence[str] = ()
     ) -> options.Paths:
         """What is read, with ``details`` and ``runs`` of the command; raises UsageError for wrong numbers."""
-        if [gold, *parses, *runs].count(STANDARD) > 1:
-            raise click.UsageError("standard input (-) can be read only once.")
         if len(details) not in (0, 1, len(parses)):
             raise click.UsageError("--details is given once for all PARSES, or once for each of them.")
         several = {"PARSES": parses, "--runs": runs, "--details": details}
@@ -194,8 +192,8 @@ class TableOptions:
             options.refuse(
                 ["by", "all_tests", "profile", "evalb"], "no --calibration: that is a table of its own"
             )
-            if not self.details or STANDARD in self.details:
-                raise click.UsageError("--calibration needs --details FILE, which is read twice.")
+            if not self.details:
+                raise click.UsageError("--calibration needs --details FILE.")
         if self.all_tests:
             options.refuse(["criterion"], "no --significance: that prints differences by all criteria")
         if self.format in ("csv", "json"):
@@ -379,8 +377,6 @@ def report(
     from mbrparse.evaluate.report.pages import ReportOptions, write_report
 
     read = comparison.inputs(gold, parses, page.details)
-    if STANDARD in page.details:
-        raise click.UsageError("--details is read twice: give a file, not standard input.")
     if output.lower().endswith((".html", ".htm")) or output == STANDARD:
         options.check_outputs({"--output": output}, {**read, "--posteriors": page.posteriors})
     parameters = comparison.parameters()

@@ -12,6 +12,7 @@ from typing import Any
 
 import click
 
+from mbrparse import files
 from mbrparse.arguments import MOST_RESAMPLES
 from mbrparse.cli import (
     binarize_command,
@@ -99,12 +100,15 @@ def _words(stage: str, name: str, value: str) -> list[str]:
 
 def _digests(corpus: str, words: Mapping[str, Sequence[str]]) -> dict[str, str]:
     """The digests of a corpus, and of the files that options of stages name."""
+    files.refuse_stream(corpus_path(corpus))
     found = {corpus: reading.corpus_digest(corpus)}
     for stage, given in words.items():
         for word in given:
             name, _, value = word.removeprefix("--").partition("=")
-            if (stage, name) in _FILES and Path(value).is_file():
-                found[value] = file_digest(value)
+            if (stage, name) in _FILES:
+                files.refuse_stream(value)
+                if Path(value).is_file():
+                    found[value] = file_digest(value)
     return found
 
 
@@ -280,7 +284,6 @@ def grid(
     from mbrparse.grid.cells import CellTrial
     from mbrparse.grid.grid_tables import run_grid
 
-    reading.refuse_stream(corpus)
     given = {
         "binarize": [*binarize, *(f"unary={values}" for values in unary)],
         "train": train,

@@ -10,7 +10,7 @@ import click
 import mbrparse as mp
 from mbrparse.cli import messages, options
 from mbrparse.cli.commands import InputFile, Text, numbers, option
-from mbrparse.files import STANDARD, source_name
+from mbrparse.files import source_name
 from mbrparse.treebank import labels
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ class InputOptions(LabelOptions):
         """What is read, by option."""
         return {"--grammar": self.grammars, "--posteriors": self.posteriors}
 
-    def check(self, *inputs: str, foreign: bool = False) -> None:
+    def check(self, foreign: bool = False) -> None:
         """Raise UsageError unless there is either a grammar, or posteriors and no option of charts.
 
         With ``foreign`` options of labels are for something else, too.
@@ -139,15 +139,11 @@ class InputOptions(LabelOptions):
             raise click.UsageError("--posteriors takes the place of --grammar: give one of them.")
         if self.posteriors:
             options.refuse(_CHART_OPTIONS, "--grammar")
-            if [*inputs, *self.posteriors].count(STANDARD) > 1:
-                raise click.UsageError("INPUT and --posteriors cannot both be standard input.")
             return
         options.refuse(() if len(self.grammars) > 1 else ["mix"], "--posteriors or several --grammar")
         options.refuse(() if foreign else LABEL_OPTIONS, "--posteriors")
         if not self.grammars:
             raise click.UsageError("Missing option '-g' / '--grammar' (or '--posteriors').")
-        if self.grammars.count(STANDARD) > 1:
-            raise click.UsageError("--grammar cannot be standard input twice.")
 
     def read_grammars(self) -> Grammar:
         """The grammar, or several as one."""

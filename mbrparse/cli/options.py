@@ -125,6 +125,7 @@ def refuse(names: Iterable[str], needed: str) -> None:
 def check_outputs(outputs: Paths, read: Paths | None = None, rewritten: Paths | None = None) -> None:
     """Refuse two outputs in one place, whatever they are called, or one in the place of an input.
 
+    And two inputs that are one stream, which is read once.
     ``rewritten`` are inputs whose file --output may replace: it does so when all is read. That is not so of
     a file that standard output was appended to (``INPUT >> INPUT``). A device takes any number of outputs.
     Raises UsageError, and FileError for an output that cannot be opened.
@@ -140,8 +141,16 @@ def check_outputs(outputs: Paths, read: Paths | None = None, rewritten: Paths | 
             where = "standard output" if where == STANDARD else where
             raise click.UsageError(f"{other} and {name} both go to {where}.")
         written[place] = name, path
+    streams: dict[tuple[object, ...], str] = {}
     for name, path in [*_each(read), *_each(rewritten)]:
-        if (place := files.input_identity(path)) not in written:
+        if (place := files.input_identity(path)) is None:
+            continue
+        if not files.is_file(path):
+            if place in streams:
+                both = " and ".join(dict.fromkeys((streams[place], name)))
+                raise click.UsageError(f"{both}: {files.source_name(path)} can be read only once.")
+            streams[place] = name
+        if place not in written:
             continue
         output, where = written[place]
         in_place = output != "--output" or where == STANDARD or files.is_written_in_place(where)

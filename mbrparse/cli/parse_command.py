@@ -11,7 +11,7 @@ import click
 import mbrparse as mp
 from mbrparse.cli import messages, model_options, objective_options, options, work_options
 from mbrparse.cli.commands import Finite, InputFile, Text, command, count_option, group, option
-from mbrparse.files import STANDARD
+from mbrparse.files import is_file
 from mbrparse.treebank.labels import PLAIN
 
 
@@ -162,7 +162,7 @@ def parse(
         raise click.UsageError("--strict counts all sentences, but --resume parses the last ones only.")
     if limits.constrain:
         options.refuse(("form", "tokenize", "tagged"), "no --constrain")
-    source.check(*inputs, foreign=trees.write_posteriors is not None)
+    source.check(foreign=trees.write_posteriors is not None)
     known: Any = source.given() if source.posteriors and not objectives.names else None
     objectives = objectives.filled(*(() if known is None else [known.objective]))
     paths = objective_options.output_paths(trees.output, objectives.names)
@@ -210,7 +210,7 @@ def parse(
     details, marked = trees.details is not None, trees.mark_fallback
     make = partial(ParseWorker, known, asked, details, collected is not None, marked)
     how = inputs, "brackets" if limits.constrain else source.read_form, source.encoding
-    count = None if STANDARD in inputs else lambda: sum(1 for _ in read_input(*how))
+    count = (lambda: sum(1 for _ in read_input(*how))) if all(map(is_file, inputs)) else None
     written = [*paths, *filter(None, [trees.details])]
     others = [name for name, path in whole.items() if path is not None]
     work = machines.results(make, read_input(*how), count, "parsing", written, inputs, others)

@@ -77,7 +77,7 @@ def score(
 
     if jackknife is None:
         options.refuse(["terminals"], "--jackknife")
-        known.check(trees, foreign=True)
+        known.check(foreign=True)
     elif known.grammars or known.posteriors or form == "original":
         raise click.UsageError(
             "--jackknife trains grammars on binarized trees: give none, nor another --form."

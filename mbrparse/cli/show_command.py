@@ -67,8 +67,6 @@ def show(
     from mbrparse.evaluate import differences
     from mbrparse.treebank.corpora.places import Places
 
-    if files.count(STANDARD) > 1:
-        raise click.UsageError("standard input (-) can be read only once.")
     if how.labels_only and how.spans_only:
         raise click.UsageError("Give --labels-only or --spans-only, not both.")
     if len(files) < 2:

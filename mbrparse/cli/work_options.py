@@ -109,7 +109,7 @@ class WorkOptions:
         if read is None or int(read[1]) > int(read[2]):
             raise click.UsageError(f"--shard is I/N, the I-th of N from 1/N to N/N, not {self.shard!r}.")
         if count is None:
-            raise click.UsageError("--shard counts sentences: it needs files, not standard input.")
+            raise click.UsageError("--shard counts sentences: it needs files, no standard input or pipe.")
         number, parts, total = int(read[1]), int(read[2]), count()
         end = sys.maxsize if number == parts else total * number // parts
         return range(total * (number - 1) // parts, end)

@@ -17,7 +17,7 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from mbrparse import errors, log
-from mbrparse.files import read_lines, source_name
+from mbrparse.files import read_lines, refuse_stream, source_name
 from mbrparse.treebank.labels import is_continuation, parse_label, split_chain
 
 #: A constituent: start, end, label.
@@ -194,9 +194,7 @@ def paired(
     together: Counter[tuple[str, Pair]] = Counter()
     agree: Counter[tuple[str, Pair]] = Counter()
     for path in dict.fromkeys(paths):
-        if Path(path).is_fifo():
-            remedy = "write the details to a file: they are read twice"
-            raise errors.FileError("is a pipe", source=source_name(path), remedy=remedy)
+        refuse_stream(path)
         for row, *shown in zip(detail_rows(path), *trees.values(), strict=False):
             there = [(name, tree) for name, tree in zip(trees, shown, strict=True) if tree is not None]
             parts = [(name, [sorted(tree), _wide(tree)]) for name, tree in there]

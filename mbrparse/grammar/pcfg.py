@@ -171,8 +171,8 @@ class PCFG:
             other = UNSEEN if self.unknown.words else UNLISTED
             for place, (word, name) in enumerate(zip(map(bracket_free, words), names, strict=True)):
                 if bracket_free(name) != word:
-                    kinds[place] = RARE if word in self.unknown.words else other
                     sizes[place] = len(self.class_members[place > 0].get(name, ()))
+                    kinds[place] = RARE if word in self.unknown.words and sizes[place] else other
         return Terminals(names, kinds, sizes)
 
     @cached_property

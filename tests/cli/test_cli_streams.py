@@ -1,14 +1,19 @@
 """What all commands share: standard streams, pipes, bad files, and no half-written output."""
 
 import os
+import re
 import shlex
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 
 import pytest
 from children import finished
 from commandline import Command, grammar_text
+
+from mbrparse.cli import messages
 
 GRAMMAR = grammar_text("1 2 S -> 'x' 'y'", start="S 1 2")
 
@@ -205,8 +210,59 @@ def test_a_pipe_is_read_once_and_to_its_end(line: str) -> None:
         assert done.stdout == expected.stdout
 
 
+def test_progress_counts_no_sentences_of_a_pipe(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("g").write_text(GRAMMAR)
+    os.mkfifo("pipe")
+
+    def write() -> None:
+        with open("pipe", "w") as pipe:
+            for _ in range(5):
+                pipe.write("x y\n")
+                pipe.flush()
+                time.sleep(0.2)
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    monkeypatch.setattr(messages, "EVERY", 0.1)
+    assert command("parse -g g pipe").output == "(S x y)\n" * 5
+    writer.join()
+
+
 @pytest.mark.parametrize(
-    "line", ["corpora PIPE", "stats PIPE --encoding utf-8,latin-1", "grid PIPE -o out", "grid - -o out"]
+    ("line", "both"),
+    [
+        ("parse -g PIPE -g PIPE t", "--grammar"),
+        ("parse -g - -", "--grammar and INPUT"),
+        ("surprisal -g - -", "--grammar and INPUT"),
+        ("score --posteriors - /dev/stdin", "--posteriors and TREES"),
+        ("evaluate - /dev/stdin", "GOLD and PARSES"),
+        ("evaluate t --runs a=PIPE,PIPE", "--runs"),
+        ("combine PIPE PIPE", "FILE"),
+        ("binarize - -", "INPUT"),
+        ("train PIPE PIPE -o out", "INPUT"),
+        ("train PIPE --init PIPE --method inside-outside", "INPUT and --init"),
+        ("show PIPE PIPE", "FILE"),
+        ("stats - PIPE -", "TREEBANK"),
+    ],
+)
+def test_a_stream_is_read_once(line: str, both: str, command: Command, folder: Path) -> None:
+    os.mkfifo("pipe")
+    refused = command(line.replace("PIPE", "pipe")).usage_error
+    assert re.search(f"Error: {both}: (pipe|<stdin>|/dev/stdin) can be read only once.$", refused)
+    assert [path.name for path in folder.iterdir()] == ["pipe"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "corpora PIPE",
+        "stats PIPE --encoding utf-8,latin-1",
+        "grid PIPE -o out",
+        "grid - -o out",
+        "reproduce PIPE -o out",
+        "grid embedded:flights --binarize head-rules=PIPE -o out",
+        "reproduce embedded:flights --label-map PIPE -o out",
+    ],
 )
 def test_a_pipe_that_would_be_read_twice_is_refused(line: str, command: Command, folder: Path) -> None:
     os.mkfifo("pipe")

@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from collections import Counter, defaultdict
 from pathlib import Path
 
@@ -203,6 +204,11 @@ def test_collins_shares_by_tag(command: Command) -> None:
     assert all(line.startswith("the wolf ") for line in sampled.splitlines())
     rows = mp.surprisal(grammar, "the owl saw the dog")
     assert rows["surprisal"].tolist() == pytest.approx([0, math.log2(5), 1, 0, math.log2(5), 0])
+    # Where no word is listed for a class, a word of another class stands for all of it.
+    text = re.sub("word [^\n]+ .UNKNOWN/NN.\n", "", Path("pets.txt").read_text())
+    Path("pets.txt").write_text(text.replace("rules", "word owl (UNKNOWN/VBD)\nrules", 1))
+    scored = json.loads(command("score -g pets.txt", stdin="the owl saw the dog\n").output)
+    assert scored["log_probability"] == pytest.approx(-math.log(2))
 
 
 @pytest.mark.parametrize("how", ["--unknown signature", "--unknown collins --rare 2"])

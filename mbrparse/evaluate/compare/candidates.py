@@ -115,11 +115,7 @@ def sources_of(
         if not candidate_files.is_candidate_file(path, encoding):
             sources.append(source)
             continue
-        if str(gold) == files.STANDARD:
-            raise errors.MbrparseError(
-                "standard input cannot be read twice, for the best of the candidates and to compare them",
-                remedy="give GOLD as a file",
-            )
+        files.refuse_stream(gold)  # for the best of the candidates, and to compare them
         candidates = partial(candidate_files.read_candidates, path, encoding)
         correct = align.gold_file(gold, encoding)
         first, best = partial(_first, candidates), partial(_best, source, candidates, correct, rates)

@@ -68,7 +68,7 @@ class TreeFile:
         """Of encodings with commas between the first that all of it fits, or else the last."""
         *names, last = encodings.split(",")
         if names:
-            refuse_stream(self.path)
+            files.refuse_stream(self.path)
         for name in names:
             try:
                 deque(self.lines(name), maxlen=0)
@@ -105,16 +105,6 @@ class TreeFile:
                 raise FileError(
                     f"cannot be unpacked ({error})", source=self.source, remedy=_DAMAGED
                 ) from None
-
-
-def refuse_stream(spec: str) -> None:
-    """Raise FileError for standard input and pipes, where an input is read several times."""
-    if not files.is_file(known_corpora.corpus_path(spec)):
-        raise FileError(
-            "can be read once, and is to be read several times",
-            source=files.source_name(spec),
-            remedy="write it to a file first",
-        )
 
 
 def tree_files(
@@ -449,11 +439,11 @@ def find_corpora(paths: Iterable[str]) -> dict[str, list[str]]:
     for path in paths:
         if not Path(path).exists():
             raise FileError("no such file or folder", source=path)
-        refuse_stream(path)
+        files.refuse_stream(path)
         places.append(path)
         if Path(path).is_dir():
-            files = sorted(Path(path).iterdir())
-            places += [str(file) for file in files if file.is_file() and zipfile.is_zipfile(file)]
+            inside = sorted(Path(path).iterdir())
+            places += [str(file) for file in inside if file.is_file() and zipfile.is_zipfile(file)]
     found = {corpus.name: list(_found(corpus, places)) for corpus in known_corpora.CORPORA}
     named = {spec.partition(":")[2] for spec in found["icepahc"]}
     general = found["penn-historical"]
