@@ -283,8 +283,8 @@ class _Reader:
     def _pass_over(self, number: int, token: str, after_tree: bool) -> None:
         """Pass over a token between trees, or raise BracketError."""
         if self.in_tag or token[0] == "<":
+            self.removed[SGML] += not self.in_tag  # one that has no end counts too
             self.in_tag = not token.endswith(">")
-            self.removed[SGML] += not self.in_tag
         elif token.strip(_BETWEEN):
             # Without any tree before it is likely no file of trees, of which some could be left out.
             is_first = not (after_tree or self.has_trees)

@@ -20,6 +20,7 @@ from tree_strategies import labels, trees
 from mbrparse.errors import MbrparseError
 from mbrparse.treebank.corpora.reading import SourceTree, read_corpus
 from mbrparse.treebank.corpora.treebank_statistics import NUMBERED, TABLES, TreebankStatistics, check_treebank
+from mbrparse.treebank.formats.conventions import Removals
 from mbrparse.treebank.tree import Tree
 
 Nested = Any  # [label, child, ...], a leaf (tag, word)
@@ -256,3 +257,19 @@ def test_the_reader_of_another_style_is_named(command: Command, text: str, reade
     noted = [line for line in command("check a.psd").err.splitlines() if "another style" in line]
     expected = f"mbrparse: a.psd looks like another style: name its reader, {reader}"
     assert noted == ([expected] if reader else [])
+
+
+def test_a_tag_that_does_not_end_is_counted(command: Command) -> None:
+    Path("a.mrg").write_text("(S (A a) (B b))\n<S ID=1 (S (A a) (B b))\n")
+    assert command("stats a.mrg --table removed").output.endswith(
+        "line or tag of SGML between trees      1   100.00\n"
+    )
+    assert command("check a.mrg").output == "a.mrg:2: removed (1): line or tag of SGML between trees\n"
+
+
+def test_removals_are_first_where_there_are_some() -> None:
+    removed = Removals()
+    for removed.place, number in ((("a", 1), 0), (("a", 2), 2), (("a", 3), 1)):
+        removed["x"] += number
+        removed["y"] += 0
+    assert (dict(removed), removed.first) == ({"x": 3}, {"x": ("a", 2)})

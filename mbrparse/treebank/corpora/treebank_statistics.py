@@ -235,8 +235,7 @@ def check_treebank(
     suspicious[_PHRASE] *= sanity.same < sanity.words  # or there are no tags
     suspicious[_HYPHEN] *= suspicious[_HYPHEN] > sanity.words / 2
     for what, n in suspicious.most_common():
-        if n:
-            yield Finding("suspicious", n, *suspicious.first[what], what)
+        yield Finding("suspicious", n, *suspicious.first[what], what)
     for what, n in removed.most_common():  # bytes that are no text end a reading, wherever they are
         yield Finding("malformed" if "bytes" in what else "removed", n, *removed.first[what], what)
     yield from (Finding("suspicious", 1, spec, 0, warning) for warning in sanity.warnings())

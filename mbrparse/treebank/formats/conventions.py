@@ -133,9 +133,12 @@ class Removals(Counter[str]):
         self.first: dict[str, tuple[str, int]] = {}
         super().__init__(*arguments)
 
-    def __missing__(self, kind: str) -> int:
-        self.first.setdefault(kind, self.place)
-        return 0
+    def __setitem__(self, kind: str, number: int) -> None:
+        if number:
+            self.first.setdefault(kind, self.place)
+            super().__setitem__(kind, number)
+        else:
+            self.pop(kind, None)
 
 
 @dataclass(slots=True)
