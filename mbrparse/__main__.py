@@ -11,12 +11,13 @@ def main() -> NoReturn:
         from mbrparse.cli.main import main as run
 
         run()
-    except KeyboardInterrupt:  # before the command began, or after its end
+    except KeyboardInterrupt as interruption:  # before the command began, or after its end
         os.write(2, b"mbrparse: interrupted\n")
-        os._exit(130)
+        os._exit(128 + next(iter(interruption.args), signal.SIGINT))
     finally:
-        # All is done and said; Python's own end would die of the signal.
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        # All is done and said; Python's own end would die of the signals, with a traceback.
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, signal.SIG_IGN)
         # Nor does it remember an interruption within exec, of which dataclasses and named tuples are made.
         exec("")
 

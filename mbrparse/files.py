@@ -286,13 +286,13 @@ def run_folder(folder: Path) -> Iterator[None]:
     """Make a folder, and hold it; what was made and is empty in the end goes. Raises FileError."""
     made = [path for path in (folder, *folder.parents) if not path.exists()]
     make_folder(folder)
-    try:
-        with only_run(folder):
+    with only_run(folder):
+        try:
             yield
-    finally:
-        for path in [*(path for path in folder.iterdir() if path.is_dir()), *made]:
-            with suppress(OSError):  # it is not empty
-                path.rmdir()
+        finally:
+            for path in [*(path for path in folder.iterdir() if path.is_dir()), *made]:
+                with suppress(OSError):  # it is not empty
+                    path.rmdir()
 
 
 def _hold(path: str | Path, of: str | Path, mode: int = 0o666) -> int:

@@ -2,11 +2,12 @@
 
 import os
 import signal
+import sys
 import time
 from pathlib import Path
 
 import pytest
-from children import started
+from children import finished, started
 from commandline import Command
 
 from mbrparse.grammar.grammar_files import read_rules
@@ -60,3 +61,14 @@ def test_what_cannot_be_resumed_leaves_nothing(command: Command, folder: Path, j
     assert (process.returncode, err.splitlines()[-1] + "\n") == (130, LINE)
     assert "Traceback" not in err
     assert not os.listdir("out")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_what_comes_when_all_is_done_changes_nothing(number: signal.Signals) -> None:
+    program = (
+        "import atexit, os, signal; from mbrparse.__main__ import main\n"
+        f"atexit.register(os.kill, os.getpid(), {number:d})\n"
+        "main()\n"
+    )
+    done = finished(sys.executable, "-c", program, "--version")
+    assert (done.returncode, done.stderr) == (0, "")

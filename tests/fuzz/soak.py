@@ -4,8 +4,9 @@
 
 A shot is SIGKILL or SIGTERM to the command's process, or SIGINT to its whole group, as Ctrl-C sends it, at
 an instant between its start and its usual end. No process may live on; what is under an output's name must
-be the old file or the complete new one; after SIGINT there is one line, exit code 130 and no temporary file;
-and resumed, or run again, the command must leave the same bytes as one that was never interrupted.
+be the old file or the complete new one; after SIGINT there is one line, exit code 130 and no temporary file
+or folder; and resumed, or run again, the command must leave the same bytes as one that was never interrupted,
+and nothing beside them.
 """
 
 from __future__ import annotations
@@ -53,8 +54,14 @@ split flights.mrg --test-last 120 --test-output small.mrg
 train train.mrg --statistics train.stat -o grammar.txt
 train train.mrg --method dop -o dop.txt
 parse test.mrg -g grammar.txt --objective labelled-tree --objective bracketed-recall -o {objective}.mrg
+parse small.mrg -g grammar.txt --k-best 20 --candidates candidates.tsv -o best.mrg
 """
-
+#: Files that hold another one so many times.
+REPEATED = {
+    "many.mrg": ("flights.mrg", 4),
+    "some.mrg": ("test.mrg", 3),
+    "parses.mrg": ("labelled-tree.mrg", 3),
+}
 
 SIGNALS = (signal.SIGKILL, signal.SIGINT, signal.SIGTERM)
 #: A signal, after how many thousandths of its command's time, and whether outputs are there already.
@@ -78,6 +85,7 @@ class Task(NamedTuple):
         return self.command + " --resume" * (folder / "out.checkpoint").exists()
 
 
+_GRAMMAR = "-g IN/grammar.txt"
 _EM = "train IN/small.mrg --method inside-outside --nonterminals 10 --iterations 25 --curve out.csv -o out"
 _PARSE = "parse IN/some.mrg -g IN/grammar.txt --details out.jsonl -o out"
 _PARSES = "IN/test.mrg IN/labelled-tree.mrg IN/bracketed-recall.mrg"
@@ -106,6 +114,21 @@ TASKS = (
         "",
         "grid.txt grid.md",
     ),
+    Task("score", f"score IN/some.mrg {_GRAMMAR} --jobs 2 --resume -o out", "out"),
+    Task(
+        "combine", "combine IN/some.mrg IN/parses.mrg IN/some.mrg --details out.jsonl -o out", "out out.jsonl"
+    ),
+    Task(
+        "rerank",
+        f"rerank --candidates IN/candidates.tsv {_GRAMMAR} --details out.jsonl -o out",
+        "out out.jsonl",
+    ),
+    Task("next", f"next IN/some.mrg {_GRAMMAR} -o out", "out"),
+    Task("masked", f"masked IN/some.mrg {_GRAMMAR} --format npz -o out.npz", "out.npz"),
+    Task("surprisal", f"surprisal IN/some.mrg {_GRAMMAR} --entropies --format csv -o out", "out"),
+    Task("sample", "sample IN/grammar.txt -n 20000 --seed 1 -o out", "out"),
+    Task("explain", f"explain {_GRAMMAR} --file IN/test.mrg --line 7 -o out.html", "out.html"),
+    Task("posteriors", f"posteriors IN/test.mrg {_GRAMMAR} --line 7 --svg out.svg -o out", "out out.svg"),
 )
 
 
@@ -163,6 +186,11 @@ def _group_ends(group: int) -> bool:
     return False
 
 
+def is_temporary(path: Path) -> bool:
+    """Whether a file is written beside an output."""
+    return TEMPORARY.fullmatch(path.name) is not None
+
+
 def contents(folder: Path, task: Task) -> dict[str, bytes]:
     """What a folder's files hold, by path; temporary files and states to resume from apart."""
     return {
@@ -171,7 +199,7 @@ def contents(folder: Path, task: Task) -> dict[str, bytes]:
         else CLOCK.sub(b"", path.read_bytes())
         for path in sorted(folder.rglob("*"))
         if path.is_file()
-        and not TEMPORARY.fullmatch(path.name)
+        and not is_temporary(path)
         and path.suffix != ".checkpoint"
         and ".part" not in path.suffixes
     }
@@ -203,10 +231,11 @@ def shoot(
     task: Task, number: int, after: float, old: bool, good: dict[str, bytes], work: Path
 ) -> tuple[list[str], str]:
     """What was wrong after one shot, and what the command had said."""
-    folder = emptied(work / "shot")
+    folder, temporary = emptied(work / "shot"), emptied(work / "temporary")
     if old:
         for name in task.outputs.split():
             (folder / name).write_bytes(OLD)
+    os.environ["TMPDIR"] = str(temporary)
     code, err, outlived, _ = run(task.command, folder, (number, after))
     ends = {signal.SIGKILL: (0, -9), signal.SIGINT: (0, 130), signal.SIGTERM: (0, -15, 143)}
     wrong = [] if code in ends[signal.Signals(number)] else [f"exit code {code}"]
@@ -214,7 +243,8 @@ def shoot(
     wrong += ["traceback"] * ("Traceback" in err or "Error" in err)
     if code in (130, 143):
         wrong += ["no line"] * (not any(map(INTERRUPTED.match, err.splitlines()[-1:])))
-        wrong += ["left over"] * any(TEMPORARY.fullmatch(path.name) for path in folder.rglob(".*"))
+        wrong += ["left over"] * any(map(is_temporary, folder.rglob(".*")))
+        wrong += [f"left over: {path}" for path in temporary.iterdir()]
     half_done = code in (130, 143) and (folder / "out.checkpoint").exists()
     for name, data in contents(folder, task).items():
         whole = data == good.get(name) or (old and data == OLD and name in task.outputs.split())
@@ -222,6 +252,7 @@ def shoot(
     code, said, _, _ = run(task.again(folder), folder)
     wrong += [f"run again: exit code {code}"] * (code != 0)
     wrong += ["run again: other files"] * (contents(folder, task) != good)
+    wrong += ["run again: left over"] * any(map(is_temporary, folder.rglob(".*")))
     return wrong, f"{err}{said if code else ''}"
 
 
@@ -240,8 +271,8 @@ def main() -> None:
         code, err, _, _ = run(line, seeds)
         if code != 0:
             sys.exit(f"soak: {line}: exit code {code}\n{err}")
-    (seeds / "many.mrg").write_bytes((seeds / "flights.mrg").read_bytes() * 12)
-    (seeds / "some.mrg").write_bytes((seeds / "test.mrg").read_bytes() * 8)
+    for name, (one, times) in REPEATED.items():
+        (seeds / name).write_bytes((seeds / one).read_bytes() * times)
     tasks = [task for task in TASKS if given.only in task.name]
     good = {task: reference(task, work) for task in tasks}
     failures, hits = Counter[str](), Counter[str]()

@@ -248,8 +248,10 @@ def test_a_run_that_fails_leaves_no_empty_folder(name: str, command: Command) ->
         assert "bad:1: unbalanced brackets" in command(f"{name} bad -o {folder}").last_error
     assert [path.name for path in Path().iterdir()] == ["bad", "own"]
     assert not [*Path("own").iterdir()]
+    Path("own/cells").mkdir()
     with only_run("own"):
         error = command(f"{name} bad -o {Path().resolve()}/own").last_error
+    assert Path("own/cells").exists()  # where the other run is about to write
     assert (
         error == f"mbrparse: another run works in {Path().resolve()}/own; wait for it, or give another output"
     )
