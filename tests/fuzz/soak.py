@@ -1,6 +1,6 @@
 """Signals at random instants of every long command, which then is resumed or run again: ``make soak``.
 
-    python tests/fuzz/soak.py --shots 200 --seed 1 [--folder build/soak] [--only parse]
+    python tests/fuzz/soak.py --shots 200 --seed 1 [--folder build/soak] [--only parse] [--jobs 2]
 
 A shot is SIGKILL or SIGTERM to the command's process, or SIGINT to its whole group, as Ctrl-C sends it, at
 an instant between its start and its usual end. No process may live on; what is under an output's name must
@@ -20,7 +20,9 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from itertools import repeat
 from pathlib import Path
 from typing import NamedTuple
 
@@ -49,18 +51,20 @@ main()
 
 PREPARE = """
 binarize embedded:flights -o flights.mrg
-split flights.mrg --test-last 300 --train-output train.mrg --test-output test.mrg
-split flights.mrg --test-last 120 --test-output small.mrg
+split flights.mrg --test-last 200 --train-output train.mrg --test-output test.mrg
+split flights.mrg --test-last 60 --test-output small.mrg
 train train.mrg --statistics train.stat -o grammar.txt
 train train.mrg --method dop -o dop.txt
 parse test.mrg -g grammar.txt --objective labelled-tree --objective bracketed-recall -o {objective}.mrg
+debinarize test.mrg -o gold-nary.mrg
+debinarize labelled-tree.mrg -o tree-nary.mrg
+debinarize bracketed-recall.mrg -o recall-nary.mrg
 parse small.mrg -g grammar.txt --k-best 20 --candidates candidates.tsv -o best.mrg
 """
 #: Files that hold another one so many times.
 REPEATED = {
-    "many.mrg": ("flights.mrg", 4),
-    "some.mrg": ("test.mrg", 3),
-    "parses.mrg": ("labelled-tree.mrg", 3),
+    "many.mrg": ("flights.mrg", 2),
+    "some.mrg": ("test.mrg", 2),
 }
 
 SIGNALS = (signal.SIGKILL, signal.SIGINT, signal.SIGTERM)
@@ -86,9 +90,10 @@ class Task(NamedTuple):
 
 
 _GRAMMAR = "-g IN/grammar.txt"
-_EM = "train IN/small.mrg --method inside-outside --nonterminals 10 --iterations 25 --curve out.csv -o out"
+_EM = "train IN/small.mrg --method inside-outside --nonterminals 5 --iterations 20 --curve out.csv -o out"
 _PARSE = "parse IN/some.mrg -g IN/grammar.txt --details out.jsonl -o out"
 _PARSES = "IN/test.mrg IN/labelled-tree.mrg IN/bracketed-recall.mrg"
+_NARY = "IN/gold-nary.mrg IN/tree-nary.mrg IN/recall-nary.mrg"
 _BEST_FIRST = "parse IN/test.mrg -g IN/grammar.txt --engine best-first --statistics IN/train.stat -o out"
 _POSTERIORS = "--objective consistent-brackets --write-posteriors out.npz -o out"
 TASKS = (
@@ -106,7 +111,7 @@ TASKS = (
         "parse IN/small.mrg -g IN/dop.txt --objective most-probable-tree --max-samples 200 -o out",
         "out",
     ),
-    Task("evaluate", f"evaluate {_PARSES} --resamples 30000 -o out", "out"),
+    Task("evaluate", f"evaluate {_PARSES} --resamples 10000 -o out", "out"),
     Task("report", f"report {_PARSES} -o out.html", "out.html", "out.html"),
     Task(
         "grid",
@@ -115,9 +120,7 @@ TASKS = (
         "grid.txt grid.md",
     ),
     Task("score", f"score IN/some.mrg {_GRAMMAR} --jobs 2 --resume -o out", "out"),
-    Task(
-        "combine", "combine IN/some.mrg IN/parses.mrg IN/some.mrg --details out.jsonl -o out", "out out.jsonl"
-    ),
+    Task("combine", f"combine {_NARY} --details out.jsonl -o out", "out out.jsonl"),
     Task(
         "rerank",
         f"rerank --candidates IN/candidates.tsv {_GRAMMAR} --details out.jsonl -o out",
@@ -126,7 +129,7 @@ TASKS = (
     Task("next", f"next IN/some.mrg {_GRAMMAR} -o out", "out"),
     Task("masked", f"masked IN/some.mrg {_GRAMMAR} --format npz -o out.npz", "out.npz"),
     Task("surprisal", f"surprisal IN/some.mrg {_GRAMMAR} --entropies --format csv -o out", "out"),
-    Task("sample", "sample IN/grammar.txt -n 20000 --seed 1 -o out", "out"),
+    Task("sample", "sample IN/grammar.txt -n 5000 --seed 1 -o out", "out"),
     Task("explain", f"explain {_GRAMMAR} --file IN/test.mrg --line 7 -o out.html", "out.html"),
     Task("posteriors", f"posteriors IN/test.mrg {_GRAMMAR} --line 7 --svg out.svg -o out", "out out.svg"),
 )
@@ -141,10 +144,12 @@ def run(
     how long it took.
     """
     reading, writing = os.pipe()
-    with open(folder.parent / "err", "w+b") as err:
+    temporary = emptied(folder.parent / f"{folder.name}.temporary")
+    with open(folder.parent / f"{folder.name}.err", "w+b") as err:
         process = subprocess.Popen(
             [sys.executable, "-c", _PROGRAM, str(writing), *line.replace("IN/", "../../seeds/").split()],
             cwd=folder,
+            env={**os.environ, "TMPDIR": str(temporary)},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=err,
@@ -216,7 +221,7 @@ def reference(task: Task, work: Path) -> tuple[dict[str, bytes], float]:
     """The files of two uninterrupted runs, which must agree, and how long the second took."""
     found, taken = [], 0.0
     for _ in range(2):
-        folder = emptied(work / "reference")
+        folder = emptied(work / f"reference-{TASKS.index(task)}")
         code, err, _, taken = run(task.command, folder)
         if code != 0:
             sys.exit(f"soak: {task.name}: exit code {code} of an uninterrupted run\n{err}")
@@ -228,14 +233,13 @@ def reference(task: Task, work: Path) -> tuple[dict[str, bytes], float]:
 
 
 def shoot(
-    task: Task, number: int, after: float, old: bool, good: dict[str, bytes], work: Path
+    shot: int, task: Task, number: int, after: float, old: bool, good: dict[str, bytes], work: Path
 ) -> tuple[list[str], str]:
     """What was wrong after one shot, and what the command had said."""
-    folder, temporary = emptied(work / "shot"), emptied(work / "temporary")
+    folder = emptied(work / f"shot-{shot}")
     if old:
         for name in task.outputs.split():
             (folder / name).write_bytes(OLD)
-    os.environ["TMPDIR"] = str(temporary)
     code, err, outlived, _ = run(task.command, folder, (number, after))
     ends = {signal.SIGKILL: (0, -9), signal.SIGINT: (0, 130), signal.SIGTERM: (0, -15, 143)}
     wrong = [] if code in ends[signal.Signals(number)] else [f"exit code {code}"]
@@ -244,7 +248,7 @@ def shoot(
     if code in (130, 143):
         wrong += ["no line"] * (not any(map(INTERRUPTED.match, err.splitlines()[-1:])))
         wrong += ["left over"] * any(map(is_temporary, folder.rglob(".*")))
-        wrong += [f"left over: {path}" for path in temporary.iterdir()]
+        wrong += [f"left over: {path}" for path in Path(f"{folder}.temporary").iterdir()]
     half_done = code in (130, 143) and (folder / "out.checkpoint").exists()
     for name, data in contents(folder, task).items():
         whole = data == good.get(name) or (old and data == OLD and name in task.outputs.split())
@@ -253,6 +257,8 @@ def shoot(
     wrong += [f"run again: exit code {code}"] * (code != 0)
     wrong += ["run again: other files"] * (contents(folder, task) != good)
     wrong += ["run again: left over"] * any(map(is_temporary, folder.rglob(".*")))
+    if not wrong:
+        shutil.rmtree(folder)
     return wrong, f"{err}{said if code else ''}"
 
 
@@ -263,6 +269,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--folder", type=Path, default=ROOT / "build" / "soak")
     parser.add_argument("--only", default="", help="only tasks whose name holds this")
+    parser.add_argument("--jobs", type=int, default=2, help="shots at a time")
     given = parser.parse_args()
     folder = new_folder(given.folder.resolve())
     os.environ["PYTHONPATH"] = str(ROOT)
@@ -274,20 +281,29 @@ def main() -> None:
     for name, (one, times) in REPEATED.items():
         (seeds / name).write_bytes((seeds / one).read_bytes() * times)
     tasks = [task for task in TASKS if given.only in task.name]
-    good = {task: reference(task, work) for task in tasks}
     failures, hits = Counter[str](), Counter[str]()
-    for shot, (number, share, old) in enumerate(drawn(SHOTS, given.seed, given.shots)):
-        task = tasks[shot % len(tasks)]
-        after = share * good[task][1] / 1000
-        wrong, said = shoot(task, number, after, old, good[task][0], work)
-        hits[task.name] += 1
-        if wrong:
-            failures[task.name] += 1
-            print(f"shot {shot}: {task.name}, {number.name} after {after:.2f} s: {', '.join(wrong)}")
-            print("".join(f"    {line}\n" for line in said.splitlines()[-4:]), end="", flush=True)
+    with ThreadPoolExecutor(given.jobs) as pool:
+        good = dict(zip(tasks, pool.map(reference, tasks, repeat(work)), strict=True))
+        shots = []
+        for shot, (number, share, old) in enumerate(drawn(SHOTS, given.seed, given.shots)):
+            task = tasks[shot % len(tasks)]
+            files, seconds = good[task]
+            after = share * seconds / 1000
+            told = f"shot {shot}: {task.name}, {number.name} after {after:.2f} s"
+            shots.append((task, told, pool.submit(shoot, shot, task, number, after, old, files, work)))
+        for task, told, future in shots:
+            wrong, said = future.result()
+            hits[task.name] += 1
+            failures[task.name] += bool(wrong)
+            if wrong:
+                print(f"{told}: {', '.join(wrong)}")
+                print("".join(f"    {line}\n" for line in said.splitlines()[-4:]), end="", flush=True)
+            if hits.total() % 50 == 0:
+                print(f"{hits.total()} shots, {failures.total()} failed", flush=True)
     for task in tasks:
-        seconds = f"{good[task][1]:.1f} s"
-        print(f"{task.name:<24} {seconds:>7} {hits[task.name]:5} shots {failures[task.name]:5} failed")
+        print(
+            f"{task.name:<24} {good[task][1]:5.1f} s {hits[task.name]:5} shots {failures[task.name]:5} failed"
+        )
     print(f"soak: seed {given.seed}: {given.shots} shots, {failures.total()} failed")
     sys.exit(failures.total() > 0)
 
