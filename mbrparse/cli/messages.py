@@ -133,6 +133,7 @@ _PARAMETER = re.compile(r"`([a-z][a-z_]*)(?:=([^`]*))?`")
 _OPTIONS = {
     "unlabelled": "--labels none",
     "best_first": "--engine best-first",
+    "marks": "--label-style",
     "debinarized": "--debinarize",
 }
 

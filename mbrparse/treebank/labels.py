@@ -296,12 +296,12 @@ def foreign_option(label: str) -> str | None:
     """The option that reads a label which looks like one of another program's binarization; None: no such.
 
     >>> [foreign_option(label) for label in ("NP|<>", "NP|<DT-NN>", "S::VP", "@NP", "NP;*o*")]
-    ['`label_style=supar`', '`label_style=nltk`', '`label_style=benepar`', '`continuation="@"`', None]
+    ['`marks=supar`', '`marks=nltk`', '`marks=benepar`', '`continuation="@"`', None]
     """
     found = _FOREIGN.search(label)
     if found is None or found["mark"]:
         return found and f'`continuation="{unescape(found["mark"])}"`'
-    return f"`null={label}`" if found["null"] else f"`label_style={found.lastgroup}`"
+    return f"`null={label}`" if found["null"] else f"`marks={found.lastgroup}`"
 
 
 def foreign_note(labels: Iterable[str]) -> str | None:

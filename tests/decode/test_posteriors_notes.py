@@ -117,6 +117,6 @@ def test_python_says_and_refuses_what_commands_do() -> None:
             mp.Parser(found).parse(texts)
     assert len(mp.Parser(found).parse(["d e f", "a b c"])) == 2
     with pytest.warns(
-        mp.MbrparseWarning, match=r"NP\|<> is taken for a phrase's name; `label_style=supar` reads it"
+        mp.MbrparseWarning, match=r"NP\|<> is taken for a phrase's name; `marks=supar` reads it"
     ):
         mp.combine({"a": ["(NP a (NP|<> b c))"]})

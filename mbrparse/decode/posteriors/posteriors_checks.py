@@ -295,8 +295,7 @@ def _trouble(name: str, wide: bool, marks: LabelMarks | None) -> tuple[str, str]
     """Why a label cannot stand in a tree, and the remedy."""
     if not name:
         return "is empty", (
-            "if it is a model's label of what is no constituent, say so with `label_style=benepar` or "
-            "`null=''`"
+            "if it is a model's label of what is no constituent, say so with `marks=benepar` or `null=''`"
         )
     # Also what --debinarize would write.
     if _BREAKS & set(name if marks is not None else name + codec.unescape(name)):

@@ -222,7 +222,7 @@ class PosteriorsWriter:
                 if pair[0] != pair[1] and one is not None and one == other:
                     raise OptionsError(
                         f"{pair[0]} is above {pair[1]} in trees, and both would be called {one!r}",
-                        remedy="write the grammar's own labels: leave `label_style` and other marks out",
+                        remedy="write the grammar's own labels: leave `marks` and single ones out",
                     )
             chains = [(written[top] or top, written[bottom] or bottom) for top, bottom in chains]
             texts = list(dict.fromkeys(written.values()))
