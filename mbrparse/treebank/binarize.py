@@ -130,16 +130,16 @@ def binarize(
 
 
 def debinarize(tree: AnyTree) -> Tree:
-    """Splice continuations out, drop annotations, expand joined chains and tags.
+    """Splice continuations out, drop annotations, expand joined chains and tags; an empty outer bracket goes, too.
 
     The exact inverse of ``binarize``; on other trees (a parser's) continuations may be anywhere,
     and a root that is one gets its base label.
 
     >>> from mbrparse.treebank.brackets import read_tree
-    >>> str(debinarize(read_tree("(S_Cont a (S+VP^S b (VP_Cont>c>d (NP++NN c) d)))")))
+    >>> str(debinarize(read_tree("( (S_Cont a (S+VP^S b (VP_Cont>c>d (NP++NN c) d))))")))
     '(S a (S (VP b (NP (NN c)) d)))'
     """
-    tree = any_tree(tree)
+    tree = clean.unwrap(any_tree(tree), {""})
     if tree.is_leaf:
         return expanded(tree)
 
