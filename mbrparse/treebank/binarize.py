@@ -130,10 +130,10 @@ def binarize(
 
 
 def debinarize(tree: AnyTree) -> Tree:
-    """Splice continuations out, drop annotations, expand joined chains and tags; an empty outer bracket goes, too.
+    """Splice continuations out, drop annotations, expand joined chains and tags.
 
-    The exact inverse of ``binarize``; on other trees (a parser's) continuations may be anywhere,
-    and a root that is one gets its base label.
+    The exact inverse of ``binarize``; on other trees (a parser's) continuations may be anywhere, a root that
+    is one gets its base label, and an empty bracket around the tree goes.
 
     >>> from mbrparse.treebank.brackets import read_tree
     >>> str(debinarize(read_tree("( (S_Cont a (S+VP^S b (VP_Cont>c>d (NP++NN c) d))))")))
