@@ -14,6 +14,12 @@ from mbrparse.grammar.rules import quote, rule_name
 from mbrparse.treebank.labels import continuation_of, escape, is_continuation_label
 from mbrparse.treebank.tree import Tree
 
+
+def share(log_prob: float, log_total: float) -> float:
+    """A probability given one that it is part of, in logarithms; NaN of nothing."""
+    return math.exp(min(log_prob - log_total, 0.0)) if log_total > -math.inf else math.nan
+
+
 #: By symbol, the logarithm of its inside probability: whatever the sizes, none is lost.
 Weights = dict[int, float]
 

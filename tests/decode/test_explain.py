@@ -7,11 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import naive
+import naive_unary
 import pandas as pd
 import pytest
 from conversion import to_pcfg
 from hypothesis import example, given
 from hypothesis import strategies as st
+from unary_strategies import unary_cases
 
 import mbrparse as mp
 from mbrparse.decode.parser.explanation import explain
@@ -93,6 +95,25 @@ def test_chart_readings_and_results_equal_enumeration(case: tuple[naive.Grammar,
     best = found.results[0]
     assert best.score == pytest.approx(float(naive.viterbi(grammar, words)[0]) / total)
     assert sum(gain.gain for gain in best.gains) == pytest.approx(math.log(best.score * total))
+
+
+@given(unary_cases())
+def test_posteriors_in_chains_are_of_one_copy_at_least(case: tuple[naive.Grammar, list[str]]) -> None:
+    grammar, words = case
+    pcfg = to_pcfg(grammar)
+    if not set(words) <= set(pcfg.terminals) or not naive_unary.sentence_probability(grammar, words):
+        return
+    wanted = naive_unary.at_least(grammar, words, 1, lambda symbol: symbol)
+    for row in mp.chart(pcfg, words).itertuples(index=False):
+        assert row.posterior <= 1
+        if row.end - row.start > 1:
+            p = wanted.get((row.start, row.end, row.label), 0)
+            assert row.posterior == pytest.approx(float(p), abs=1e-12)
+
+
+def test_a_word_of_a_cycle_is_once_in_its_cell() -> None:
+    rows = mp.chart(mp.grammar("S -> S [0.75] | S S [0.05] | 'x' [0.2]"), "x x")
+    assert rows["posterior"].tolist() == pytest.approx([1.0] * 3)
 
 
 def test_the_four_trees_are_the_lecture(tmp_path: Path) -> None:

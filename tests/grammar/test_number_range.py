@@ -8,6 +8,7 @@ import pytest
 from conversion import rules_of
 from test_number_range_at_random import Case, check_charts
 
+import mbrparse as mp
 from mbrparse.charts.exhaustive.factory import ChartFactory
 from mbrparse.decode.best_first.best_first import BestFirst, Until
 from mbrparse.decode.best_first.best_first_chart import BestFirstCharts
@@ -101,3 +102,19 @@ def test_derivations_next_to_impossible_are_no_candidates() -> None:
     [parse] = Parser(pcfg_of(GRAMMARS["two ways"]), k_best=9).parse([["y"] * 9])
     assert parse.reason is None
     assert len(parse.candidates) == 9
+
+
+@pytest.mark.parametrize("p", [1e-50, 1e-101, 1e-200, 1e-300])
+def test_no_rate_of_an_improbable_sentence_is_above_one(p: float) -> None:
+    """All trees have one bracket, S over it, and A B in 4 of 5."""
+    rules = f"S -> A B [0.5] | C D [0.5]\nA -> 'a' [{p}] | 'z' [{1 - p}]\nB -> 'b' [{p}] | 'z' [{1 - p}]\n"
+    rules += f"C -> 'a' [{p}] | 'z' [{1 - p}]\nD -> 'b' [{p / 4}] | 'z' [{1 - p / 4}]"
+    ones = ["labelled-recall", "bracketed-f", "most-probable-tree", "bracketed-tree"]
+    ones += ["consistent-brackets", "consistent-brackets-tree"]
+    [parse] = mp.Parser(mp.grammar(rules), *ones, "consistent-brackets-product", "labelled-tree").parse("a b")
+    *scores, product, best = parse.expected_scores.values()
+    assert scores == [pytest.approx(1, rel=1e-12)] * len(ones)
+    assert max(scores) <= 1
+    assert product == 0
+    assert best == pytest.approx(0.8, rel=1e-12)
+    assert parse.log_prob == pytest.approx(2 * math.log(p) + math.log(0.625), rel=1e-14)

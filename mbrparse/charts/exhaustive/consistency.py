@@ -308,7 +308,7 @@ class MaskedForest:
             return 1.0
         if alive is None:
             alive = ~np.repeat(closed, np.diff(self.forest.node_first)) | self.crossing.continuation
-        return float(masked_inside(self.crossing, closed, alive, self._values))
+        return min(float(masked_inside(self.crossing, closed, alive, self._values)), 1.0)
 
     def conditioned(self, closed: Booleans, alive: Booleans | None = None) -> tuple[float, Conditioned]:
         """The same, and what is probable given this."""

@@ -227,7 +227,7 @@ class SameTree(Agreement):
         best = np.where(forest.node_end - forest.node_start > 1, 0.0, 1.0)
         nest_bounds(*self._edges, self._look, alive, best)
         roots = slice(forest.node_first[-2], forest.node_first[-1])
-        return float(np.bincount(self._look[roots], forest.root[roots] * best[roots], 1).max())
+        return min(float(np.bincount(self._look[roots], forest.root[roots] * best[roots], 1).max()), 1.0)
 
     def mass(self, known: KnownTree, tree: Sequence[Bracket]) -> float:
         """The probability that the true tree looks so."""

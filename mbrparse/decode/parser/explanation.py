@@ -23,11 +23,14 @@ import numpy as np
 from mbrparse.arguments import checked
 from mbrparse.charts.chart import Chart
 from mbrparse.charts.exhaustive.factory import ChartFactory
+from mbrparse.charts.occurrences import returns
+from mbrparse.charts.rule_tables import unary_tables
 from mbrparse.charts.spans import cell_of
 from mbrparse.decode.objectives import Item, Objective
 from mbrparse.decode.parser.parser import Parser
 from mbrparse.decode.parser.sentences import Sentence, sentences_from
 from mbrparse.decode.span_posteriors import Posteriors
+from mbrparse.decode.tree_probability import share
 from mbrparse.decode.trees import LabelledSpans, build_tree
 from mbrparse.errors import MbrparseError, OptionsError, shortened, visible
 from mbrparse.files import open_output
@@ -82,6 +85,8 @@ def chart_cells(chart: Chart, grammar: PCFG) -> Iterator[ExplainedCell]:
     """The cells that hold something, in the order of filling; ``chart`` has those of preterminals, too."""
     inside, best = dict[tuple[int, int], FloatArray](), dict[tuple[int, int], FloatArray]()
     names = grammar.symbols
+    # Of inside * outside, which counts the copies of a symbol in a chain, the share that the first one has.
+    once = np.log(returns(grammar, unary_tables(grammar), np.arange(len(names))).stays)
     for end in range(1, chart.length + 1):
         for start in range(end - 1, -1, -1):
             symbols, values = chart.inside(start, end)
@@ -95,7 +100,7 @@ def chart_cells(chart: Chart, grammar: PCFG) -> Iterator[ExplainedCell]:
             entries = []
             for symbol, found in ways.items():
                 log_inside, log_outside = float(row[symbol]), outside.get(symbol, -math.inf)
-                posterior = math.exp(log_inside + log_outside - chart.log_prob)
+                posterior = share(log_inside + log_outside + once[symbol], chart.log_prob)
                 entries.append(Entry(names[symbol], log_inside, log_outside, posterior, tuple(found)))
             if entries:
                 key = sorted(entries, key=lambda one: (-round(one.posterior, 12), -one.log_inside, one.label))
@@ -115,8 +120,7 @@ def _ways(
 
     def way(symbol: int, children: tuple[str, ...], split: int | None, *logs: float) -> tuple[int, Way]:
         log_prob, value, log_best = map(float, logs)
-        share = math.exp(value - cell[symbol])
-        return int(symbol), Way(children, split, log_prob, value, log_best, share)
+        return int(symbol), Way(children, split, log_prob, value, log_best, share(value, cell[symbol]))
 
     if end - start == 1:
         word = grammar.terminals[chart.terminal_ids[start]]
@@ -508,7 +512,7 @@ def explain(
         if tree is not None:
             spans = constituents(tree)
             shown = log_prob - parse.log_share  # a product of the rules that are shown
-            posterior, [right, _] = math.exp(log_prob - parse.log_prob), posteriors.expected_matches(spans)
+            posterior, [right, _] = share(log_prob, parse.log_prob), posteriors.expected_matches(spans)
             listed.append(PageReading(tree, shown, posterior, spans, right))
     log_prob = parse.log_prob - parse.log_share
     return Explanation(words, log_prob, cells, tuple(listed), tuple(results), posteriors)

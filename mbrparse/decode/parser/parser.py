@@ -13,6 +13,7 @@ from mbrparse.decode import answers, span_posteriors
 from mbrparse.decode.objectives import ALIASES, OBJECTIVES, Kind, Objective, objective
 from mbrparse.decode.parser import sources
 from mbrparse.decode.parser.sentences import Line, Sentence, bracketed_lines, sentences_from
+from mbrparse.decode.tree_probability import share
 from mbrparse.decode.trees import Decoded, LabelledSpans, TreeForm, fallback_spans
 from mbrparse.errors import ObjectiveError, OptionsError
 from mbrparse.grammar.pcfg import Grammar, IntArray
@@ -82,7 +83,7 @@ class Parse:
         for row, found in zip(self.objectives, self.decoded, strict=True):
             score = None if found is None else found.score
             if found is not None and found.log_prob is not None and self.chart is not None:
-                score = math.exp(found.log_prob - self.chart.log_prob)
+                score = share(found.log_prob, self.chart.log_prob)
             scores[row.name] = score
         return scores
 

@@ -368,7 +368,7 @@ class Details:
         posterior, more = None, dict[str, Any]()
         if self._probability is not None and parse.chart is not None and not nary:
             log_prob = self._probability.log_prob(spans, parse.terminal_ids)
-            posterior = math.exp(log_prob - parse.chart.log_prob)
+            posterior = tree_probability.share(log_prob, parse.chart.log_prob)
         score = None
         if decoded is not None:
             constituents = constituents if decoded.constituents is None else decoded.constituents

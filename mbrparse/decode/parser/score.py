@@ -298,7 +298,7 @@ class Scorer:
             row["tree_reason"] = "the grammar has unary rules of continuations"
         elif chart is not None and math.isfinite(log_prob):
             row["tree_log_probability"] = log_prob + evidence.log_share
-            row["posterior"] = math.exp(log_prob - chart.log_prob)
+            row["posterior"] = tree_probability.share(log_prob, chart.log_prob)
         elif chart is not None:
             row |= {"tree_reason": self._lack(spans), "posterior": 0.0}
         return row | scores

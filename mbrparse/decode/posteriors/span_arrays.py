@@ -283,7 +283,7 @@ def span_scores(
             listed[sentence] = spans[span], label, found[index][span, label]
             length, gains = int(given.lengths[sentence]), np.maximum(top[index], _FORBIDDEN)
             there = _best_spans(gains, length, not given.nulls)
-            label, log_prob = chosen[index][there], float(gains[there].sum() - log_total[index])
+            label, log_prob = chosen[index][there], min(float(gains[there].sum() - log_total[index]), 0.0)
             starts, stops = (column[there].astype(np.int32) for column in np.triu_indices(length))
             tag = is_tag[label] & (starts == stops)
             preterminals = np.full(length, NO_LABEL)

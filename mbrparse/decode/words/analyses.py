@@ -29,6 +29,7 @@ from mbrparse.charts.left_corner import LEAST_COST
 from mbrparse.charts.packed_forest import forest_cell
 from mbrparse.charts.rule_tables import Floats, Ints, Offsets
 from mbrparse.charts.vector import LANES
+from mbrparse.decode.tree_probability import share
 from mbrparse.decode.words.prefixes import FilledPass, Prefixes, PrefixValues
 from mbrparse.decode.words.written_words import OF_WORDS, Row
 from mbrparse.grammar.pcfg import UNKNOWN_TERMINAL, IntArray
@@ -337,9 +338,9 @@ class Analyses:
                 log_next = 0.0 if expected < 0 and k == n else -math.inf
                 if expected >= 0 and follows is not None:
                     log_next = float(follows[expected])
-                row: Row = {"analysis_rank": rank, "probability": _share(one.log_prob, total)}
+                row: Row = {"analysis_rank": rank, "probability": share(one.log_prob, total)}
                 row["continues"] = before.get(one.rules[: one.until(k - 1)], math.nan)
-                row["continued"] = _share(one.log_prob + log_next, totals[k] if k <= n else -math.inf)
+                row["continued"] = share(one.log_prob + log_next, totals[k] if k <= n else -math.inf)
                 row["open_brackets"], row["analysis"] = open_brackets, text
                 row["wins"], ranks[one.rules] = int(wins == one.rules), rank
                 rows.append(row)
@@ -348,7 +349,7 @@ class Analyses:
             columns = [row["analysis"], row["probability"], row["open_brackets"], alive, math.nan, math.nan]
             if winner:
                 log_prob = float(winner.log_probs[: end + 1].sum())
-                columns[-2:] = ranks.get(wins, math.nan), _share(log_prob, total)
+                columns[-2:] = ranks.get(wins, math.nan), share(log_prob, total)
             of_words.append(dict(zip(OF_WORDS, columns, strict=True)))
             before = ranks
             listed.append(rows)
@@ -389,11 +390,6 @@ class Analyses:
             open_brackets += one == end and following >= 0
             parts.append(")" if one == end else f" {self._to_come[one]}")
         return "".join(parts)[1:], open_brackets, following
-
-
-def _share(log_prob: float, total: float) -> float:
-    """A probability given one that it is part of, in logarithms; NaN of nothing."""
-    return math.exp(min(log_prob - total, 0.0)) if total > -math.inf else math.nan
 
 
 def _to_come(symbol: str, is_continuation: bool, name: str) -> str:
