@@ -104,7 +104,8 @@ def test_posteriors_in_chains_are_of_one_copy_at_least(case: tuple[naive.Grammar
     if not set(words) <= set(pcfg.terminals) or not naive_unary.sentence_probability(grammar, words):
         return
     wanted = naive_unary.at_least(grammar, words, 1, lambda symbol: symbol)
-    for row in mp.chart(pcfg, words).itertuples(index=False):
+    rows: Any = mp.chart(pcfg, words).itertuples(index=False)
+    for row in rows:
         assert row.posterior <= 1
         if row.end - row.start > 1:
             p = wanted.get((row.start, row.end, row.label), 0)

@@ -86,7 +86,7 @@ def chart_cells(chart: Chart, grammar: PCFG) -> Iterator[ExplainedCell]:
     inside, best = dict[tuple[int, int], FloatArray](), dict[tuple[int, int], FloatArray]()
     names = grammar.symbols
     # Of inside * outside, which counts the copies of a symbol in a chain, the share that the first one has.
-    once = np.log(returns(grammar, unary_tables(grammar), np.arange(len(names))).stays)
+    once = np.log(returns(grammar, unary_tables(grammar), np.arange(len(names), dtype=np.int32)).stays)
     for end in range(1, chart.length + 1):
         for start in range(end - 1, -1, -1):
             symbols, values = chart.inside(start, end)
