@@ -6,6 +6,7 @@ Plain recursions over spans, of grammars whose unary rules may form cycles; the 
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any, TypeAlias
 
 import naive_unary
@@ -44,7 +45,6 @@ class Digits:
         self.inside = self._upwards(self._closed, lambda one, other: one + other, kept)
         root = self.inside[0, self.length]
         self.total: Number = sum((p * root.get(a, ZERO) for a, p in self._start.items()), ZERO)
-        self.outside = self._downwards() if self.total else {}
 
     @property
     def log_prob(self) -> Number:
@@ -149,7 +149,11 @@ class Digits:
                     found[a] = max(found.get(a, ZERO), p * found[b])
         return found
 
-    def _downwards(self) -> dict[Span, Cell]:
+    @cached_property
+    def outside(self) -> dict[Span, Cell]:
+        """What may stand around each symbol; nothing of sentences of probability zero."""
+        if not self.total:
+            return {}
         around: dict[Span, Cell] = {span: defaultdict(mpf) for span in self._spans()}
         around[0, self.length] = dict(self._start)
         for start, end in reversed(self._spans()):

@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
 from dop_strategies import WEIGHTINGS, dop_treebanks
 from hypothesis import strategies as st
 from naive import Grammar
+from naive_classes import Classes
 from naive_dop import Node, words_of
 from naive_votes import Brackets, plain, sentence_trees
-from strategies import NONTERMINALS, proper_grammars, shares
+from strategies import NONTERMINALS, UNKNOWN, WORDS, proper_grammars, shares
 from unary_strategies import FEW_LABELS, unary_cases
 
-KINDS = ("ordinary", "unary", "cyclic", "words", "markovized", "tiny", "dop", "votes", "several", "mixed")
+KINDS = (
+    *("ordinary", "unary", "cyclic", "words", "markovized", "tiny"),
+    *("classes", "dop", "votes", "several", "mixed"),
+)
 _PLAIN = ("A", "B", "S_Cont", "A_Cont")
 _ANNOTATED = ("S^A", "S~1", "A~1", "A^S", "S_Cont>A", "S_Cont>B", "A_Cont^S", "B")
+_SIGNATURES = ("(UNKNOWN)", "(UNKNOWN/lower)", "(UNKNOWN/lower/-s)", "(UNKNOWN/Initial)", "(RARE/1)")
+_OF_TAGS = ("(UNKNOWN/N)", "(UNKNOWN/V)", "(UNKNOWN/D)")
+_WORDS = ("cat", "ant", "fox", "cats", "ants", "Ann", "Bob", "Eve", "77", "1990")
 
 
 @dataclass(frozen=True)
@@ -27,6 +34,7 @@ class Case:
     kind: str
     words: tuple[str, ...]
     grammar: Grammar | None = None
+    classes: Classes | None = None
     trees: tuple[Node, ...] = ()
     weighting: str = "plain"
     depth: int | None = None
@@ -86,6 +94,34 @@ def cases(draw: st.DrawFn, kind: str) -> AnyCase:
     return Case(kind, tuple(words), grammar)
 
 
+def _classes(draw: st.DrawFn) -> Case:
+    """Words for which classes stand: of signatures, or of a tagger's tags; some are shared."""
+    unaries = draw(st.booleans())
+    more: dict[str, Any] = {"nonterminals": _PLAIN, "unaries": unaries, "terminals": False}
+    grammar, words = draw(unary_cases(unaries and draw(st.booleans()), **more))
+    tagged = draw(st.booleans())
+    names = draw(st.permutations([*(_OF_TAGS if tagged else _SIGNATURES), "owl", "dogs"]))
+    name_of = dict(zip((*WORDS, UNKNOWN), names, strict=False))
+    lexical = {(a, name_of[word]): p for (a, word), p in grammar.lexical.items()}
+    known = frozenset(name for (_, name), p in lexical.items() if p)
+    shared = [name for name in ("(RARE/1)", *_OF_TAGS) if name in known]
+    listed = st.sampled_from(_WORDS).flatmap(
+        lambda word: st.tuples(st.just(word), st.sampled_from(shared if tagged else [*shared, word]))
+    )
+    rare = {} if tagged and not shared else dict(draw(st.lists(listed, max_size=8)))
+    rare = {word: name for word, name in rare.items() if word not in known}
+    orders = st.permutations([name[9:-1] for name in _OF_TAGS])
+    words_of = (*_WORDS, "owl", "dogs", "new")
+    tags = {word: draw(orders) for word in words_of} if tagged else None
+    classes = Classes(known, tuple(sorted(rare.items())), tags)
+    written = []
+    for place, name in enumerate(name_of[word] for word in words):
+        stand = [word for word in words_of if classes.name(word, place) == name]
+        named = name.replace("(", "-LRB-").replace(")", "-RRB-") if name in known else "new"
+        written.append(draw(st.sampled_from(stand or [named])))
+    return Case("classes", tuple(written), replace(grammar, lexical=lexical), classes)
+
+
 def _tiny(draw: st.DrawFn, size: int) -> list[Fraction]:
     """Probabilities that sum to one: of 10^-5 to 10^-300, but for one that is likely."""
     lowest = draw(st.sampled_from([20, 80, 300]))
@@ -100,7 +136,7 @@ def _treebank(draw: st.DrawFn) -> Case:
     if draw(st.integers(0, 2)) == 0:
         words = tuple(draw(st.lists(st.sampled_from("xy"), min_size=1, max_size=4)))
     weighting = draw(st.sampled_from(WEIGHTINGS))
-    return Case("dop", words, None, tuple(trees), weighting, draw(st.sampled_from((None, 1, 2, 3))))
+    return Case("dop", words, None, None, tuple(trees), weighting, draw(st.sampled_from((None, 1, 2, 3))))
 
 
 def _ballot(draw: st.DrawFn) -> Ballot:
@@ -141,6 +177,7 @@ def _models(draw: st.DrawFn) -> Models:
 
 
 _OTHERS: dict[str, Callable[[st.DrawFn], AnyCase]] = {
+    "classes": _classes,
     "dop": _treebank,
     "votes": _ballot,
     "several": _several,

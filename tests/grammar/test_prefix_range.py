@@ -14,6 +14,7 @@ from mpmath import log
 from naive_digits import Digits, Number
 from naive_prefix_digits import PrefixDigits
 
+import mbrparse as mp
 from mbrparse.decode.words.prefixes import Prefixes, PrefixValues
 from mbrparse.errors import GrammarError
 from mbrparse.grammar.pcfg import PCFG
@@ -60,7 +61,7 @@ def check(pcfg: PCFG, words: list[str], found: PrefixValues) -> None:
     after = [*prefixes[1:], total]
     for name, joint in {
         "surprisal": after,
-        "syntactic": [*(digits.symbol(k) for k in range(1, n + 1)), total],
+        "syntactic": [*map(digits.symbol, range(n), words), total],
     }.items():
         wanted = [bits(p, q) for p, q in zip(prefixes, joint, strict=True)]
         assert getattr(found, name).tolist() == pytest.approx(wanted, rel=1e-9, abs=1e-9, nan_ok=True)
@@ -174,6 +175,21 @@ def test_left_recursion_that_is_never_left(rules: dict[str, float]) -> None:
     with pytest.raises(GrammarError, match="never left") as caught:
         Prefixes(pcfg).read(pcfg.encode(["a", "b", "a"]))
     assert caught.value.remedy == REMEDY
+
+
+def test_ratios_of_words_that_are_hardly_a_number() -> None:
+    """Of 3.3e-322, of which a number has two digits, beside a word of nearly one."""
+    rules = {"S -> A": 1e-161, "S -> c": 1.0, "A -> a": 3.3e-161, "A -> c": 1.0}
+    row = mp.surprisal(PCFG.from_rules(rules_of(rules)), "a").iloc[0]
+    assert row["log_ratio"] == pytest.approx(322 * math.log(10) - math.log(3.3), rel=1e-12)
+    assert row["rank"] == 2
+
+
+def test_words_in_gaps_of_which_nothing_is_known_are_no_zeros() -> None:
+    """No sentence has two words, so that none of them is more or less probable, an unknown one neither."""
+    pcfg = PCFG.from_rules(rules_of({"S -> x": 1.0}))
+    for words in ("x x", "x ?", "? x"):
+        assert mp.masked_words(pcfg, words)["probability"].isna().all()
 
 
 def test_limits() -> None:

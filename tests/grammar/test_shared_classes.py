@@ -11,6 +11,7 @@ import pytest
 from commandline import Command
 from hypothesis import given
 from hypothesis import strategies as st
+from naive_classes import Classes, chain
 
 import mbrparse as mp
 from mbrparse.training.split_merge import SplitMerge, train_trees
@@ -34,14 +35,6 @@ def pets(folder: Path) -> None:
 
 
 # --- the twin: sentences of two words, tags A and B --------------------------------------
-
-
-def chain(word: str, initial: bool) -> list[str]:
-    """Its classes, for words such as those of WORDS."""
-    first = "Initial" if initial else "Capital"
-    shape = "number" if word.isdigit() else first if word[0].isupper() else "lower"
-    ending = [f"(UNKNOWN/{shape}/-s)"] if word.endswith("s") else []
-    return [*ending, f"(UNKNOWN/{shape})", "(UNKNOWN)"]
 
 
 class Twin:
@@ -68,23 +61,13 @@ class Twin:
                     name = "(UNKNOWN)" if replaced[name] % 10 == 1 else name
                 counts[TAGS[place]][name] += 1
         self.total, self.counts = len(sentences), counts
-        self.known = set().union(*counts.values())
-
-    def name(self, word: str, place: int) -> str:
-        if word in self.known:
-            return word
-        return next((one for one in chain(word, place == 0) if one in self.known), word)
-
-    def members(self, name: str, place: int) -> list[str]:
-        return [word for word in self.rare if self.name(word, place) == name]
+        known = frozenset[str]().union(*counts.values())
+        self.classes = Classes(known, tuple((word, word) for word in self.rare))
 
     def words(self, place: int) -> dict[str, float]:
         """The distribution over words of training, and classes that none stands for here."""
-        found = {}
-        for name, count in self.counts[TAGS[place]].items():
-            words = self.members(name, place) or [name]
-            found.update(dict.fromkeys(words, count / self.total / len(words)))
-        return found
+        shares = {name: count / self.total for name, count in self.counts[TAGS[place]].items()}
+        return {word: float(p) for word, p in self.classes.words(shares, place)}
 
 
 pairs = st.tuples(st.sampled_from(WORDS), st.sampled_from(WORDS))
@@ -104,8 +87,8 @@ def test_words_beside_counting(sentences: list[tuple[str, str]], more: tuple[str
         part, before = rows[rows["sentence"] == number], 1.0
         for place, word in enumerate(sentence):
             row, words = part.iloc[place], twin.words(place)
-            name = twin.name(word, place)
-            members = twin.members(name, place)
+            name = twin.classes.name(word, place)
+            members = twin.classes.members(name, place)
             kind = "" if name == word else "rare" if word in twin.rare else "unseen"
             assert (row["terminal"], row["class"]) == (name, kind)
             assert row["class_size"] == (len(members) if kind else 0)

@@ -108,7 +108,8 @@ class Distributions(NamedTuple):
         known = self.terminal_ids != pcfg.UNKNOWN_TERMINAL
         there = self.probabilities[np.arange(len(known)), self.terminal_ids]
         with np.errstate(divide="ignore"):
-            return np.asarray(-np.log2(np.where(known, there / self.shared, 0)) + 0.0)
+            # NaN stays NaN: nothing is known of any word there.
+            return np.asarray(-np.log2(np.where(known, there / self.shared, 0.0 * there)) + 0.0)
 
 
 class DistributionsFile:
@@ -237,17 +238,19 @@ class WordProbabilities:
         probabilities, known = values.distinct_words, values.vocabulary
         sizes = np.ones(probabilities.shape)
         sizes[0, :-1], sizes[1:, :-1] = np.maximum(known.sizes, 1)
-        here = np.where(np.isfinite(bits), np.exp2(-bits), np.nan)
-        each = probabilities / sizes
+        each, shared = probabilities / sizes, np.append(one.terminals.shared, 1)
+        here = probabilities[np.arange(len(bits)), np.append(known.column[one.tokens], -1)] / shared
         words = sizes * np.append(known.alike, 1.0)
         rank = 1.0 + np.where(each > here[:, None] * (1 + _TIE), words, 0).sum(axis=1)
-        rank[np.isnan(here)] = np.nan
+        bits = np.where(np.isfinite(bits), bits, np.nan)
+        rank[np.isnan(bits)] = np.nan
         other = self.grammar.encode([word[:1].swapcase() + word[1:] for word in one.words])
         some = np.flatnonzero((other != pcfg.UNKNOWN_TERMINAL) & (other != one.tokens))
         other_case = np.full(len(bits), np.nan)
         with np.errstate(divide="ignore", invalid="ignore"):
             other_case[some] = -np.log2(probabilities[some, known.column[other[some]]]) + 0.0
-            ratio = np.maximum(np.log(each.max(axis=1)) - np.log(here), 0)
+            # The probability here may be below the range of numbers.
+            ratio = np.maximum(np.log(each.max(axis=1)) + bits * math.log(2.0), 0)
         return {"rank": rank, "log_rank": np.log(rank), "log_ratio": ratio, "other_case": other_case}
 
     def _log_frequencies(self, one: _Read) -> pcfg.FloatArray:

@@ -11,6 +11,7 @@ from comparisons.charts import compare_charts
 from comparisons.dop import compare_dop
 from comparisons.mixtures import compare_mixed, compare_several
 from comparisons.objectives import Objectives
+from comparisons.prefixes import compare_prefixes, model_of
 from comparisons.truth import Comparison, Mismatch, Truth
 from comparisons.votes import compare_votes
 from mbrparse.charts.exhaustive.factory import ChartFactory
@@ -39,12 +40,8 @@ def compare(case: AnyCase, check: Comparison) -> None:
 
 def _compare_grammar(case: Case, grammar: Grammar, check: Comparison) -> None:
     rules = to_rules(grammar)
-    kind: TerminalKind = "words" if case.kind == "words" else "tags"
-    pcfg = PCFG.from_rules(RuleSet(kind, rules.start, rules.rules))
-    if (pcfg.encode(case.words) < 0).any():
-        [parse] = Parser(pcfg).parse([case.words])
-        check.true("refusals", (parse.reason or "").startswith("unknown terminal"), parse.reason)
-        return
+    kind: TerminalKind = "words" if case.kind in ("words", "classes") else "tags"
+    pcfg = PCFG.from_rules(RuleSet(kind, rules.start, rules.rules, model_of(case.classes)))
     try:
         _ = ChartFactory(pcfg).forests
     except GrammarError as error:
@@ -53,6 +50,13 @@ def _compare_grammar(case: Case, grammar: Grammar, check: Comparison) -> None:
         check.true("refusals", any(text in error.message for text in known), error)
         return
     true = Truth(grammar, case.words)
+    compare_prefixes(pcfg, case, true, check)
+    if case.classes is not None:
+        return
+    if (pcfg.encode(case.words) < 0).any():
+        [parse] = Parser(pcfg).parse([case.words])
+        check.true("refusals", (parse.reason or "").startswith("unknown terminal"), parse.reason)
+        return
     # Of tiny probabilities the twin makes fractions of thousands of digits.
     compare_charts(pcfg, case.words, true, check, cells=case.kind != "tiny")
     if not true.total:

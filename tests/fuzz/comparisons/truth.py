@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
@@ -38,6 +39,8 @@ class Comparison:
         """Compare two numbers, absolutely below one and relatively above."""
         self.counts[name] += 1
         wanted = float(wanted)
+        if found is not None and math.isnan(found) and math.isnan(wanted):
+            return
         if found is None or not (found == wanted or abs(found - wanted) <= digits * max(1.0, abs(wanted))):
             raise Mismatch(f"{name}: {found!r}, but by enumeration {wanted!r}")
 
