@@ -72,3 +72,19 @@ def test_what_comes_when_all_is_done_changes_nothing(number: signal.Signals) -> 
     )
     done = finished(sys.executable, "-c", program, "--version")
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("number", "line"), [(signal.SIGINT, LINE), (signal.SIGTERM, "mbrparse: interrupted (SIGTERM)\n")]
+)
+def test_a_signal_within_a_callback_from_c_is_not_lost(number: signal.Signals, line: str) -> None:
+    """Python ignores exceptions there, and would print a traceback."""
+    program = (
+        "import ctypes, signal, time; from mbrparse.cli import main\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        f"callback = ctypes.CFUNCTYPE(None)(lambda: signal.raise_signal({number:d}))\n"
+        "main._run = lambda: (callback(), time.sleep(20), (0, None))[-1]\n"
+        "main.main()\n"
+    )
+    done = finished(sys.executable, "-c", program)
+    assert (done.returncode, done.stderr) == (128 + number, line)

@@ -126,6 +126,7 @@ def main() -> NoReturn:
     # Trees have no cycles: to look for some each few hundred objects doubles the time of reading them.
     gc.set_threshold(100_000, 50, 100)
     failure: Exception | None = None
+    sys.unraisablehook = _interrupt_later
     try:
         for number in (signal.SIGTERM, signal.SIGHUP):
             if signal.getsignal(number) is signal.SIG_DFL:
@@ -156,6 +157,17 @@ def _terminate(number: int, _: object) -> NoReturn:
         # A closing terminal, or a manager of services, sends both: once is enough to leave.
         signal.signal(other, signal.SIG_IGN)
     raise KeyboardInterrupt(signal.Signals(number))
+
+
+def _interrupt_later(ignored: sys.UnraisableHookArgs) -> None:
+    """Repeat a signal that came where Python ignores exceptions, as in a callback of LLVM's."""
+    if not isinstance(ignored.exc_value, KeyboardInterrupt):
+        sys.__unraisablehook__(ignored)
+        return
+    number = next(iter(ignored.exc_value.args), signal.SIGINT)
+    if number != signal.SIGINT:
+        signal.signal(number, _terminate)
+    threading.Timer(0.001, os.kill, (os.getpid(), number)).start()
 
 
 def _run() -> tuple[int, Exception | None]:
