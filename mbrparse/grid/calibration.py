@@ -47,7 +47,7 @@ def calibration(
         As ``compare``.
     """
     settings: comparison.ComparisonSettings = {"resamples": 0, "criteria": ["coverage"], **how}
-    make = Details(parses.grammar, None)
+    make = Details(parses.grammar, parses.probability())
     with TemporaryDirectory() as folder:
         path = Path(folder) / "details.jsonl"
         with path.open("w", encoding="utf-8") as stream:

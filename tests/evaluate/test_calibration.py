@@ -158,6 +158,15 @@ def test_in_python_as_by_the_command(command: Command) -> None:
     assert str(found).startswith("Calibration\n")
 
 
+def test_trees_of_a_grammar_are_calibrated_as_wholes() -> None:
+    grammar = mp.grammar("S -> A 'b' [0.6] | 'a' B [0.4]\nA -> 'a' 'a' [1.0]\nB -> 'a' 'b' [1.0]")
+    parses = mp.Parser(grammar, "labelled-tree").parse(["a a b"] * 2)
+    gold = ["(S (A a a) b)", "(S a (B a b))"]
+    frame = mp.calibration(gold, parses, form="binarized").frames["calibration"]
+    [tree] = [row for row in frame.to_dict("records") if row["of"] == "tree"]
+    assert [tree[name] for name in ("number", "expected", "found")] == pytest.approx([2, 0.6, 0.5])
+
+
 def test_the_best_trees_of_scores_are_calibrated() -> None:
     """Sentences of two words, all labels and trees by hand: the model has the scores that it is tested by."""
     p = 0.8  # that the tree is (S a b), and not (X a b)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 from dop_strategies import WEIGHTINGS, dop_treebanks
@@ -12,9 +13,12 @@ from hypothesis import strategies as st
 from naive import Grammar
 from naive_classes import Classes
 from naive_dop import Node, words_of
+from naive_objectives import projection_of
 from naive_votes import Brackets, plain, sentence_trees
 from strategies import NONTERMINALS, UNKNOWN, WORDS, proper_grammars, shares
 from unary_strategies import FEW_LABELS, unary_cases
+
+from mbrparse.treebank.tree import Tree
 
 KINDS = (
     *("ordinary", "unary", "cyclic", "words", "markovized", "tiny"),
@@ -29,7 +33,10 @@ _WORDS = ("cat", "ant", "fox", "cats", "ants", "Ann", "Bob", "Eve", "77", "1990"
 
 @dataclass(frozen=True)
 class Case:
-    """A grammar (None: a treebank with its weighting and depth) and a sentence."""
+    """A grammar (None: a treebank with its weighting and depth) and a sentence.
+
+    With ``given``, a binarized tree and an n-ary one of the sentence, whatever the grammar.
+    """
 
     kind: str
     words: tuple[str, ...]
@@ -38,6 +45,7 @@ class Case:
     trees: tuple[Node, ...] = ()
     weighting: str = "plain"
     depth: int | None = None
+    given: tuple[Tree, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -91,7 +99,28 @@ def cases(draw: st.DrawFn, kind: str) -> AnyCase:
             shared=_tiny if kind == "tiny" else shares,
         )
     )
-    return Case(kind, tuple(words), grammar)
+    labels = [*sorted({*projection_of(grammar).values()} - grammar.terminals()), "X"]
+    bases = [label for label in labels if not label.endswith("_Cont")]
+    tags = bases if kind == "words" else ()
+    given = draw(_trees(words, labels, tags, 2)), draw(_trees(words, bases, tags, len(words)))
+    return Case(kind, tuple(words), grammar, given=given)
+
+
+@st.composite
+def _trees(
+    draw: st.DrawFn, words: Sequence[str], labels: Sequence[str], tags: Sequence[str], most: int
+) -> Tree:
+    """A tree of any of the labels, of at most so many children a node."""
+    if len(words) == 1:
+        tree = Tree(draw(st.sampled_from(tags)), word=words[0]) if tags else Tree(words[0])
+    else:
+        cuts = draw(st.sets(st.integers(1, len(words) - 1), min_size=1, max_size=most - 1))
+        parts = pairwise([0, *sorted(cuts), len(words)])
+        below = [draw(_trees(words[i:j], labels, tags, most)) for i, j in parts]
+        tree = Tree(draw(st.sampled_from(labels)), below)
+    for _ in range(draw(st.sampled_from([0, 0, 0, 0, 1, 2]))):
+        tree = Tree(draw(st.sampled_from(labels)), [tree])
+    return tree
 
 
 def _classes(draw: st.DrawFn) -> Case:

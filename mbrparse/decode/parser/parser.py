@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
@@ -23,6 +23,7 @@ from mbrparse.treebank.tree import Tree
 if TYPE_CHECKING:
     from mbrparse.decode.candidates.candidate_trees import Candidate
     from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors
+    from mbrparse.decode.tree_probability import Probability
 
 
 class ScoredTree(NamedTuple):
@@ -96,13 +97,20 @@ class Parse:
 
 
 class Parses(Sequence[Parse]):
-    """The parses of several sentences, in their order, and the grammar that they are of, if they are."""
+    """The parses of several sentences, in their order, and the grammar that they are of, if they are.
+
+    ``probability`` makes what knows the probability of trees, if anything does.
+    """
 
     def __init__(
-        self, objectives: tuple[Objective, ...], parses: Sequence[Parse], grammar: Grammar | None = None
+        self,
+        objectives: tuple[Objective, ...],
+        parses: Sequence[Parse],
+        grammar: Grammar | None = None,
+        probability: Callable[[], Probability | None] = lambda: None,
     ) -> None:
         self.objectives = objectives
-        self.grammar = grammar
+        self.grammar, self.probability = grammar, probability
         self._parses = tuple(parses)
 
     def __len__(self) -> int:
@@ -116,7 +124,7 @@ class Parses(Sequence[Parse]):
 
     def __getitem__(self, index: int | slice) -> Parse | Parses:
         if isinstance(index, slice):
-            return Parses(self.objectives, self._parses[index], self.grammar)
+            return Parses(self.objectives, self._parses[index], self.grammar, self.probability)
         return self._parses[index]
 
     def trees(self, objective: str | None = None) -> list[Tree | None]:
@@ -245,7 +253,8 @@ class Parser:
             lines = [Line(one, place, tokens, "<sentences>") for place, one in enumerate(listed)]
         self.source.check_end(len(lines), "<sentences>")
         grammar = self._origin if isinstance(self._origin, Grammar) else None
-        return Parses(self.options.objectives, list(map(self.parse_one, lines)), grammar)
+        parses = list(map(self.parse_one, lines))
+        return Parses(self.options.objectives, parses, grammar, self.source.probability)
 
     def parse_one(self, line: Line) -> Parse:
         """Parse one sentence; one that cannot be parsed falls back.

@@ -330,7 +330,7 @@ class Scorer:
         for name in ("expected_labelled", "expected_bracketed"):
             row[f"{name}_precision"] = row[name] / len(spans) if spans else 0.0
             both = len(spans) + constituents
-            row[f"{name}_f"] = 2 * row[name] / both if both else 0.0
+            row[f"{name}_f"] = 2 * row[name] / both if both else 1.0
         if self._crossing:
             cells = [cell_of(posteriors.length, *span[:2]) for span in spans]
             consistent = float(posteriors.consistent[cells].sum())

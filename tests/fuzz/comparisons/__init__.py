@@ -9,6 +9,7 @@ from naive import Grammar
 from comparisons.candidates import Candidates
 from comparisons.charts import compare_charts
 from comparisons.dop import compare_dop
+from comparisons.given_trees import GivenTrees
 from comparisons.mixtures import compare_mixed, compare_several
 from comparisons.objectives import Objectives
 from comparisons.prefixes import compare_prefixes, model_of
@@ -59,6 +60,7 @@ def _compare_grammar(case: Case, grammar: Grammar, check: Comparison) -> None:
         return
     # Of tiny probabilities the twin makes fractions of thousands of digits.
     compare_charts(pcfg, case.words, true, check, cells=case.kind != "tiny")
+    GivenTrees(pcfg, case.words, case.kind, true, check).compare(case.given)
     if not true.total:
         [parse] = Parser(pcfg).parse([case.words])
         check.true("refusals", parse.reason == "no parse", parse.reason)

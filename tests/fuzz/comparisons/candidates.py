@@ -1,9 +1,8 @@
-"""Whole trees: lists and samples of candidates, minimum risk, and what `score` says of given trees."""
+"""Whole trees: lists and samples of candidates, and minimum risk."""
 
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
@@ -13,10 +12,7 @@ from naive import P
 
 from comparisons.objectives import Sentence
 from comparisons.truth import Spans
-from mbrparse.charts.chart import TOO_IMPROBABLE
 from mbrparse.decode.candidates.k_best import LEAST_SHARE
-from mbrparse.decode.parser.score import score
-from mbrparse.decode.trees import build_tree
 from mbrparse.grammar.pcfg import FloatArray
 from mbrparse.treebank.outlines import constituents
 from mbrparse.treebank.tree import Tree
@@ -25,14 +21,10 @@ ALL = 100_000
 
 
 class Candidates(Sentence):
-    """Trees that are listed, drawn or given."""
+    """Trees that are listed or drawn."""
 
     def compare(self) -> None:
-        """Compare their probabilities, and what is expected of them."""
-        self._candidates()
-        self._scores()
-
-    def _candidates(self) -> None:
+        """Compare their probabilities, and which one is chosen."""
         if not self.true.is_acyclic:
             return
         for nary in (False, True):
@@ -77,34 +69,8 @@ class Candidates(Sentence):
         if parse is not None:
             self.check.close("minimum-risk", parse.expected_scores["minimum-risk"], best)
 
-    def _scores(self) -> None:
-        """Given trees: their probability, and what is expected to match."""
-        if not self.true.is_acyclic or self.n == 1:
-            return
-        looks = self.true.looks(nary=False)
-        chosen = sorted(looks, key=str)[:2]
-        leaves = [Tree(word) for word in self.words]
-        trees = [_tree(spans, leaves) for spans in chosen]
-        table = score(self.pcfg, trees, form="binarized", items=False)
-        for spans, (_, row) in zip(chosen, table.iterrows(), strict=True):
-            if row["reason"] == TOO_IMPROBABLE:
-                self.check.refused[TOO_IMPROBABLE] += 1
-                continue
-            self.check.close("score: posterior", row["posterior"], looks[spans] / self.true.total)
-            matches = sum(
-                self.true.at_least(k).get(span, 0.0)
-                for span, times in Counter(spans).items()
-                for k in range(1, times + 1)
-            )
-            self.check.close("score: labelled", row["expected_labelled"], matches)
-            self.check.rates({str(name): value for name, value in row.dropna().items()})
-
 
 def spans_of(tree: Tree | None) -> Spans:
     """The constituents of a candidate in preorder."""
     assert tree is not None
     return tuple((start, end, label) for start, end, label in constituents(tree))
-
-
-def _tree(spans: Spans, leaves: Sequence[Tree]) -> Tree:
-    return build_tree(spans, leaves)

@@ -129,6 +129,8 @@ class Truth(Known):
         self.total = naive_unary.sentence_probability(grammar, words)
         self.is_acyclic, self.has_chains = not grammar.has_unary_cycle(), bool(grammar.unary)
         self._copies: dict[int, dict[LabelledSpan, float]] = {}
+        self._looks: dict[bool, dict[Spans, P]] = {}
+        self._items: dict[tuple[str, int], dict[naive.Item, P]] = {}
 
     @cached_property
     def posteriors(self) -> dict[LabelledSpan, P]:
@@ -191,15 +193,26 @@ class Truth(Known):
             return {span: float(naive_crossing.consistent(trees, span)) for span in every}
         return {span: self.uncrossed([span]) for span in every}
 
+    def look(self, tree: Node, nary: bool) -> Spans:
+        """What a derivation looks like, by constituents in preorder; an n-ary root is no continuation."""
+        every = [(n.start, n.end, naive.project(n.symbol, self.projection)) for n in naive.constituents(tree)]
+        if nary and every:
+            root = (*every[0][:2], every[0][2].removesuffix("_Cont"))
+            every = [root, *(node for node in every[1:] if not node[2].endswith("_Cont"))]
+        return tuple(every)
+
     def looks(self, nary: bool) -> dict[Spans, P]:
-        """The probabilities of the trees that derivations look like, by constituents in preorder."""
-        found: dict[Spans, P] = defaultdict(int)
-        for tree, p in self.listed:
-            nodes = [
-                (n.start, n.end, naive.project(n.symbol, self.projection)) for n in naive.constituents(tree)
-            ]
-            if nary and nodes:
-                root = (*nodes[0][:2], nodes[0][2].removesuffix("_Cont"))
-                nodes = [root, *(node for node in nodes[1:] if not node[2].endswith("_Cont"))]
-            found[tuple(nodes)] += p
-        return dict(found)
+        """The probabilities of the trees that derivations look like."""
+        if nary not in self._looks:
+            found: dict[Spans, P] = defaultdict(int)
+            for tree, p in self.listed:
+                found[self.look(tree, nary)] += p
+            self._looks[nary] = dict(found)
+        return self._looks[nary]
+
+    def items(self, kind: naive.ItemKind, k: int) -> dict[naive.Item, P]:
+        """The probabilities of k items at least of each."""
+        if (kind, k) not in self._items:
+            found = naive_unary.item_posteriors(self.grammar, self.words, kind, self.projection, k)
+            self._items[kind, k] = dict(found)
+        return self._items[kind, k]
