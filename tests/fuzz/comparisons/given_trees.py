@@ -49,19 +49,23 @@ class GivenTrees(Sentence):
     """Trees that the grammar has or has not, binarized and n-ary ones."""
 
     def compare(self, given: Sequence[Tree]) -> None:
-        """Compare with what is true of a ``given`` binarized tree, an n-ary one, and two that are derived."""
-        for nary, tree in zip((False, True), given, strict=True):
-            self._compare_form(nary, tree)
+        """Compare a ``given`` binarized tree, an n-ary one, and two of each form that are derived."""
+        self._compare_form(given[:1], False)
+        self._compare_form(given[1:], True)
 
-    def _compare_form(self, nary: bool, tree: Tree) -> None:
+    def _compare_form(self, given: Sequence[Tree], nary: bool) -> None:
         derived = [] if self.true.total == 0 else self._derived(nary)
-        trees = [tree, *(one for one, _ in derived)]
+        trees = [*given, *(one for one, _ in derived)]
+        if not trees:
+            return
         form, n = "original" if nary else "binarized", self.n
         listed = [GivenTree(one, 0, line=place) for place, one in enumerate(trees, 1)]
         scorer = Scorer(self.pcfg, form, items=not nary, consistent=True)  # type: ignore[arg-type]
         rows = scorer.rows(listed)
         wanted = list[dict[str, Any]]()
-        for one, row, derivation in zip(trees, rows, [None, *(of for _, of in derived)], strict=True):
+        for one, row, derivation in zip(
+            trees, rows, [*(None for _ in given), *(of for _, of in derived)], strict=True
+        ):
             found = () if n == 1 and not self.unaries else spans_of(one)
             # Where chains have continuations, trees that derivations look like are not told.
             told = not (nary and self._continued)
@@ -87,7 +91,7 @@ class GivenTrees(Sentence):
         if wanted:
             self._rerank(trees, wanted, nary)
             if n > 1 and self.kind != "words":
-                self._calibrate([one for one, _ in derived] or [tree], nary)
+                self._calibrate([one for one, _ in derived] or trees, nary)
 
     def _derived(self, nary: bool) -> list[tuple[Tree, Node]]:
         """Two of the trees that derivations look like, with one of these each."""
