@@ -10,7 +10,6 @@
 
 from __future__ import annotations
 
-import argparse
 import tempfile
 from pathlib import Path
 
@@ -26,10 +25,7 @@ from samples import EMBEDDED, LARGE, SMALL, default_corpus, write_sample
 def main() -> None:
     """Run all parts, or those asked for."""
     parts = ("rates", "peers", "costs", "commands")
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--corpus", help="default: nltk:treebank if it is there, else embedded:flights")
+    parser = pinned.arguments(__doc__)
     parser.add_argument("--quick", action="store_true", help="fewer repetitions, shorter inputs")
     parser.add_argument(
         "--only", choices=parts, nargs="+", default=parts, metavar="PART", help=", ".join(parts)

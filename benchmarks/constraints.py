@@ -9,13 +9,12 @@ constituents, ``others`` of those over spans that are not given. Trees are un-bi
 
 from __future__ import annotations
 
-import argparse
 import random
 import time
 from collections import Counter
 from collections.abc import Sequence
 
-import pinned  # noqa: F401  (one thread)
+import pinned
 from pruning import sample
 
 import mbrparse as mp
@@ -50,9 +49,7 @@ def f_score(
 
 def main() -> None:
     """Print a line for each objective and kind of brackets."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = pinned.arguments(__doc__, corpus=False)
     parser.add_argument("--corpus", default="nltk:treebank")
     parser.add_argument("--sentences", type=int, default=1000)
     parser.add_argument("--share", type=float, default=0.1)

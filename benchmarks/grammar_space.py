@@ -133,10 +133,7 @@ def peak_of_another(chosen: Sample) -> str:
 
 def main() -> None:
     """Run all grammars, or those asked for."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--corpus", help="default: nltk:treebank if it is there, else embedded:flights")
+    parser = pinned.arguments(__doc__)
     parser.add_argument("--sentences", type=int, default=100, metavar="N")
     parser.add_argument("--repetitions", type=int, default=5, metavar="N")
     parser.add_argument("--only", choices=list(settings()), nargs="+", default=list(settings()))

@@ -17,7 +17,6 @@ thousand million words would cost at the rate that was measured.
 
 from __future__ import annotations
 
-import argparse
 import itertools
 import math
 import multiprocessing
@@ -235,11 +234,8 @@ def on_paper(folder: Path, measured: list[tuple[int, Run]]) -> None:
 def main() -> None:
     """Measure and print."""
     parts = ("length", "rules", "sentences")
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = pinned.arguments(__doc__)
     parser.add_argument("--quick", action="store_true", help="leave the largest points out")
-    parser.add_argument("--corpus", help="default: nltk:treebank if it is there, else embedded:flights")
     parser.add_argument(
         "--only", choices=parts, nargs="+", default=parts, metavar="PART", help=", ".join(parts)
     )

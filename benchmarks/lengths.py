@@ -10,7 +10,6 @@ without a parse, of which no posteriors are computed, are left out.
 
 from __future__ import annotations
 
-import argparse
 import gc
 import tempfile
 from pathlib import Path
@@ -33,10 +32,7 @@ THREE = ("labelled-tree", "labelled-recall", "bracketed-recall")
 
 def main() -> None:
     """Measure and print one row a length for each kind of work."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--corpus", help="default: nltk:treebank if it is there, else embedded:flights")
+    parser = pinned.arguments(__doc__)
     parser.add_argument("--quick", action="store_true", help="up to 200 terminals, fewer repetitions")
     options = parser.parse_args()
     pinned.pin()

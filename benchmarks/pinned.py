@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import platform
 from importlib.metadata import version
@@ -25,6 +26,16 @@ def unpin() -> None:
     """Allow all cores again (for --jobs)."""
     if CORES:
         os.sched_setaffinity(0, set(CORES))
+
+
+def arguments(description: str | None, corpus: bool = True) -> argparse.ArgumentParser:
+    """What reads a benchmark's arguments, perhaps ``--corpus``; help is laid out as the description is."""
+    parser = argparse.ArgumentParser(
+        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    if corpus:
+        parser.add_argument("--corpus", help="default: nltk:treebank if it is there, else embedded:flights")
+    return parser
 
 
 def machine() -> str:

@@ -12,7 +12,6 @@ CPU time of one thread; of ours medians of interleaved runs, after one that does
 
 from __future__ import annotations
 
-import argparse
 import gc
 import json
 import tempfile
@@ -37,8 +36,7 @@ CHARTS, KINDS = "the forests alone", ("prefixes", "next words")
 
 def main() -> None:
     """Print both parts."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--corpus", help="default: nltk:treebank if it is there, else embedded:flights")
+    parser = pinned.arguments(__doc__)
     parser.add_argument("--genlm", metavar="PYTHON", help="with genlm-grammar; part 2 is left out without")
     parser.add_argument(
         "--sentences", type=int, default=40, help="of part 2, about, evenly spaced (default 40)"

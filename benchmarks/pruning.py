@@ -143,9 +143,7 @@ def chosen(options: argparse.Namespace) -> Iterator[tuple[str, PCFG, list[Tree]]
 
 def main() -> None:
     """Measure, print and draw."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = pinned.arguments(__doc__, corpus=False)
     parser.add_argument("--treebanks", type=Path, help="the folder of CRAFT")
     parser.add_argument("--sentences", type=int, default=200, metavar="N")
     parser.add_argument("--only", choices=list(settings()), nargs="+", default=list(settings()))

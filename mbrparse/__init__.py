@@ -76,47 +76,10 @@ if TYPE_CHECKING:
     from mbrparse.treebank.splits import split as split
     from mbrparse.treebank.tree import Tree as Tree
 
-#: The public names, by the module that they come from.
-_NAMES = {
-    "decode.best_first.best_first": "BestFirst Until",
-    "decode.parser.explanation": "chart explain",
-    "decode.objectives": "Item OBJECTIVES Objective Space objective",
-    "decode.parser.mixed_source": "Grammars",
-    "decode.parser.parser": "Parser",
-    "decode.parser.score": "score",
-    "decode.parser.sentences": "tokenize",
-    "decode.parser.votes": "combine",
-    "decode.parser.reranking": "rerank",
-    "decode.posteriors.given_posteriors": "mix_posteriors",
-    "decode.posteriors.posteriors_file": "read_posteriors",
-    "decode.posteriors.span_arrays": "posteriors span_marginals span_scores",
-    "decode.span_posteriors": "Posteriors",
-    "decode.words.conditioned": "entropy sample",
-    "decode.words.incremental_page": "explain_incremental",
-    "decode.words.word_tables": "analyses masked_words next_words surprisal",
-    "errors": "MbrparseError",
-    "evaluate.compare.candidates": "TreeRates",
-    "evaluate.compare.comparison": "compare",
-    "evaluate.compare.profiles": "PROFILES",
-    "evaluate.report.pages": "report",
-    "grammar": "grammar",
-    "grammar.grammar_files": "read_any_grammar read_grammar write_grammar",
-    "grammar.pcfg": "PCFG",
-    "grid.calibration": "calibration",
-    "log": "MbrparseWarning",
-    "training.methods": "train",
-    "training.tag_statistics": "read_statistics",
-    "treebank.baselines": "baseline_trees",
-    "treebank.binarize": "Binarization binarize debinarize",
-    "treebank.brackets": "read_tree",
-    "treebank.corpora.prepare": "read_parses read_trees",
-    "treebank.corpora.treebank_statistics": "treebank_statistics",
-    "treebank.formats.conventions": "CorpusReading",
-    "treebank.labels": "LabelMarks",
-    "treebank.splits": "split",
-    "treebank.tree": "Tree",
-}
-_MODULES = {name: module for module, names in _NAMES.items() for name in names.split()}
+# The public names with their modules, each of which stands once, in the lines above.
+with open(__file__, encoding="utf-8") as _source:
+    _LINES = [line.split() for line in _source if line.startswith("    from mbrparse.")]
+_MODULES = {name: module for _, module, _, name, *_ in _LINES} | {"grammar": f"{__name__}.grammar"}
 
 
 if not TYPE_CHECKING:  # for a type checker there are the names above, and no others
@@ -126,7 +89,7 @@ if not TYPE_CHECKING:  # for a type checker there are the names above, and no ot
     def __getattr__(name: str) -> Any:
         if name not in _MODULES:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        value = getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)
+        value = getattr(importlib.import_module(_MODULES[name]), name)
         globals()[name] = value
         return value
 

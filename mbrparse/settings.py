@@ -26,8 +26,9 @@ import hashlib
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import msgspec
 import numpy as np
@@ -37,9 +38,6 @@ from mbrparse.files import PART, atomic_outputs, only_run, open_input, open_outp
 from mbrparse.jobs import WorkersError
 from mbrparse.log import counted
 from mbrparse.program import program
-
-if TYPE_CHECKING:
-    from io import BytesIO
 
 Content = TypeVar("Content")
 

@@ -1,5 +1,6 @@
 """The command line, run in this process: a new interpreter for each call would take seconds."""
 
+import csv
 import io
 import sys
 from collections.abc import Iterator
@@ -78,6 +79,11 @@ def grammar_text(rules: str, *, start: str = "S 1 -", terminals: str = "tags") -
     lines = [rule.strip() for rule in rules.split(";")]
     head = ["mbrparse-grammar 1", f"terminals {terminals}", f"start {start}", f"rules {len(lines)}"]
     return "\n".join([*head, *lines, "end\n"])
+
+
+def rows_of(text: str) -> list[dict[str, str]]:
+    """The rows of a table of comma-separated values, by the names of its columns."""
+    return list(csv.DictReader(io.StringIO(text)))
 
 
 def words(*arguments: object) -> list[str]:

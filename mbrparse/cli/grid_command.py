@@ -310,4 +310,5 @@ def grid(
         digests,
         call_stage,
     )
-    click.echo(run_grid(trial, resamples, jobs, recording.step(), note, with_progress))
+    with files.run_folder(trial.folder):
+        click.echo(run_grid(trial, resamples, jobs, recording.step(), note, with_progress))

@@ -163,6 +163,7 @@ def parse(
     if limits.constrain:
         options.refuse(("form", "tokenize", "tagged"), "no --constrain")
     source.check(foreign=trees.write_posteriors is not None)
+    options.check_outputs({}, {"INPUT": inputs, **source.files})  # before posteriors are read
     known: Any = source.given() if source.posteriors and not objectives.names else None
     objectives = objectives.filled(*(() if known is None else [known.objective]))
     paths = objective_options.output_paths(trees.output, objectives.names)

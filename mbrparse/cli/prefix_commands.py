@@ -217,7 +217,7 @@ def surprisal(
     if not analyses:
         options.refuse(["analyses_output"], "--analyses")
     outputs = {"--output": output, "--plot": plot, "--analyses-output": analyses_output}
-    words = known.probabilities(inputs, outputs, items, entropies, analyses)
+    words = known.probabilities(inputs if items is None else (), outputs, items, entropies, analyses)
     columns = list(surprisal.COLUMNS if per == "token" else written_words.JOINED_COLUMNS)
     columns += [*surprisal.more_columns(entropies, analyses), *written_words.spilled_columns(spillover)]
     given, regions = None, list["Row"]()

@@ -49,7 +49,7 @@ def step(context: click.Context | None = None) -> provenance.Step:
         for value in values:
             text = names.get(str(value), str(value))
             words.append(shlex.quote(text) if is_argument else _option(parameter, value, text))
-            for path in [str(value)] if is_argument else _files(parameter, str(value)):
+            for path in _files(parameter, str(value)):
                 if path != files.STANDARD and (digest := _digest(path)):
                     read[provenance.name_of(path) if path not in names else names[path]] = digest
     return provenance.Step(" ".join([context.command_path, *words]), read)
@@ -88,7 +88,9 @@ def _option(parameter: click.Parameter, value: Any, text: str) -> str:
 
 
 def _files(parameter: click.Parameter, value: str) -> list[str]:
-    """The files that an option reads: those of ``NAME=FILE,FILE``, too."""
+    """The files that an argument or an option reads: those of ``NAME=FILE,FILE``, too."""
+    if isinstance(parameter, click.Argument):
+        return [value]
     return re.split("[=,]", value) if isinstance(parameter.type, InputFile) else []
 
 
@@ -106,19 +108,12 @@ def _digest(path: str) -> str | None:
 def recorded(context: click.Context) -> Iterator[None]:
     """Keep beside the grammars and trees that are written within what made them."""
     this = step(context)
-    given = _given(context)
-    read = [
-        path
-        for parameter, values in given
-        for value in values
-        for path in ([value] if isinstance(parameter, click.Argument) else _files(parameter, str(value)))
-    ]
-    before = provenance.steps_of(read)
+    given = [(parameter, str(value)) for parameter, values in _given(context) for value in values]
+    before = provenance.steps_of([path for one in given for path in _files(*one)])
     others = {
-        str(value)
-        for parameter, values in given
+        value
+        for parameter, value in given
         if isinstance(parameter.type, PathName) and parameter.name not in _OUTPUTS
-        for value in values
     }
     with files.replaced_files() as written:
         try:

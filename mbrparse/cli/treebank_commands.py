@@ -68,10 +68,8 @@ def _describe(spec: str) -> None:
         lines[table] = ", ".join(items[:10] + ["..."] * (len(items) > 10)) or "none"
     if (first := statistics.first_tree(spec)) is not None:
         lines["format"] = first.format
-        lines["written"], lines["first"] = (
-            errors.shortened(first.written, 300),
-            errors.shortened(str(first.tree), 300),
-        )
+        lines["written"] = errors.shortened(first.written, 300)
+        lines["first"] = errors.shortened(str(first.tree), 300)
         lines["its words"] = errors.shortened(" ".join(first.tree.words()), 300)
     lines["cut"] = (
         f"functions, as {clean.PENN if corpus is None else corpus.functions} says, by --functions strip"

@@ -124,7 +124,7 @@ class ExactFDecoder:
     def decode(self, chart: Chart, posteriors: span_posteriors.Posteriors) -> list[trees.Decoded]:
         """The best trees; raises ChartOverflowError or MemoryError where memory does not suffice."""
         preterminals = best_preterminals(posteriors)
-        expected = posteriors.expected_nary_constituents()
+        expected = posteriors.expected_constituents(nary=True)
         if chart.length == 1:
             # No constituent on either side: all agrees.
             return [trees.Decoded([], preterminals, 1.0, constituents=expected) for _ in self._objectives]

@@ -275,7 +275,7 @@ class NaryDecoder:
 
     def _listed(self, posteriors: Posteriors) -> _Constituents:
         summary, entries = posteriors.constituents, posteriors.nary_entries
-        known = posteriors.length, posteriors.labels, posteriors.expected_nary_constituents()
+        known = posteriors.length, posteriors.labels, posteriors.expected_constituents(nary=True)
         if self._order is None:
             over = posteriors.brackets(1, nary=True)[0]
             return _Constituents(*known, np.arange(len(over), dtype=np.int32), *summary[:2], over)

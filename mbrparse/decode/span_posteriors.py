@@ -159,12 +159,6 @@ class Posteriors:
         starts, ends, label_ids, g = (column[chosen] for column in (*entries[:3], entries.constituents))
         return SpanEntries(starts, ends, label_ids, g.astype(np.float64), np.zeros(len(g)))
 
-    def expected_nary_constituents(self) -> float:
-        """The expected number of constituents of the n-ary tree: continuations are none."""
-        if self._counts is not None:
-            return self._counts.expected(nary=True)
-        return float(self.nary_entries.g.sum())
-
     @cached_property
     def _keys(self) -> npt.NDArray[np.int64]:
         """A number for the span and label of each entry; they ascend."""
@@ -285,11 +279,14 @@ class Posteriors:
         over = np.bincount(entries.starts[single], entries.constituents[single], self.length)
         return over.astype(np.float64)
 
-    def expected_constituents(self) -> float:
-        """The expected number of constituents; without unary rules the length less one."""
+    def expected_constituents(self, nary: bool = False) -> float:
+        """The expected number of constituents; without unary rules the length less one.
+
+        With ``nary`` of the n-ary tree: continuations are none.
+        """
         if self._counts is not None:
-            return self._counts.expected(nary=False)
-        return float(self.entries.constituents.sum())
+            return self._counts.expected(nary)
+        return float((self.nary_entries.g if nary else self.entries.constituents).sum())
 
     def expected_matches(
         self, constituents: Sequence[tuple[int, int, str]], nary: bool = False

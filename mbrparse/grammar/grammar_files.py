@@ -280,10 +280,8 @@ class _GrammarReader(HeaderReader):
         for rule, mass, number in rows:
             probability, known = mass, None
             if not math.isnan(number):
-                known, total = (
-                    number,
-                    totals[rule.parent],
-                )  # not a number where a count of the parent is unknown
+                known = number
+                total = totals[rule.parent]  # not a number where a count of the parent is unknown
                 share = number / total if total else math.nan
                 probability = share if math.isnan(mass) else mass
                 if math.isnan(probability) or abs(share - probability) > SUM_TOLERANCE:

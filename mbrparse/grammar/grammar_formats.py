@@ -354,11 +354,8 @@ def _without_empty_rules(rules: RuleSet, source: str, lines: Mapping[str, int], 
                     grown[kept] += mass * gone
             right = grown
             if len(right) > _MOST:
-                what, remedy = (
-                    f"too many symbols of the rule {rule} may be empty",
-                    "split it into shorter rules",
-                )
-                raise GrammarError(what, source=source, line=lines.get(rule.parent), remedy=remedy)
+                what, line = f"too many symbols of the rule {rule} may be empty", lines.get(rule.parent)
+                raise GrammarError(what, source=source, line=line, remedy="split it into shorter rules")
         for kept, mass in right.items():
             if kept:
                 totals[Rule(rule.parent, kept)] += mass

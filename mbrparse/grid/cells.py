@@ -187,10 +187,8 @@ class CellTrial:
             cell.train()
             cell.parse()
             trained = sum(1 for _ in read_lines(cell.path("train.mrg")))
-            settings, details = (
-                EvaluationSettings(COMPARISON, CRITERIA, resamples=0),
-                [cell.path("details.jsonl")],
-            )
+            settings = EvaluationSettings(COMPARISON, CRITERIA, resamples=0)
+            details = [cell.path("details.jsonl")]
             table = evaluate_files(cell.path("gold.mrg"), cell.parses, settings, details=details).counts
         rows = list(zip(*(table[name].tolist() for name in COUNTS), strict=True))
         counts = {

@@ -286,19 +286,11 @@ def run_grid(
 ) -> str:
     """Do the cells that are not there yet; write tables, plots and a page; return the table.
 
-    ``step`` is the command, for the signature.
+    ``step`` is the command, for the signature. The caller holds the folder (``run_folder``).
 
     The baseline is the first value of each axis, the first objective and the last size. Raises
-    InputMismatchError for a folder of another grid, FileError for one that another run is at work in, and
-    what the commands raise.
+    InputMismatchError for a folder of another grid, and what the commands raise.
     """
-    with run_folder(trial.folder):
-        return _grid(trial, resamples, jobs, step, log, progress)
-
-
-def _grid(
-    trial: CellTrial, resamples: int, jobs: Jobs, step: provenance.Step, log: Log, progress: Progress
-) -> str:
     total = len(trial.places)
     log(f"{total} cell{'s' * (total > 1)}, each for {', '.join(trial.objectives)}")
     results = dict(sorted(progress(done_cells(trial, jobs, log), "cells", total)))

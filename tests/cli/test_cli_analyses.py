@@ -1,13 +1,12 @@
 """Analyses on the command line and in Python: columns, their own table, the page; items in Python."""
 
-import csv
 import io
 import json
 from pathlib import Path
 
 import pandas as pd
 import pytest
-from commandline import Command
+from commandline import Command, rows_of
 
 import mbrparse as mp
 
@@ -31,8 +30,8 @@ def grammar(folder: Path) -> None:
 def test_columns_and_their_own_table(command: Command) -> None:
     found = command("surprisal -g toy.nltk --analyses 4 --analyses-output a.csv --format csv", TEXT)
     assert found.code == 0
-    words = list(csv.DictReader(io.StringIO(found.output)))
-    listed = list(csv.DictReader(Path("a.csv").read_text().splitlines()))
+    words = rows_of(found.output)
+    listed = rows_of(Path("a.csv").read_text())
     # After "man": the A N 0.5 * 0.5, the N V 0.5 * 0.25 * 0.5 with or without an object.
     man = [row for row in listed if row["word"] == "man"]
     assert [float(row["probability"]) for row in man] == pytest.approx([0.8, 0.1, 0.1])

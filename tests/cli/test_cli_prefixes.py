@@ -1,14 +1,12 @@
 """``mbrparse surprisal``, ``next`` and ``masked``, against figures by hand and sentences' probabilities."""
 
-import csv
-import io
 import json
 import math
 from pathlib import Path
 
 import numpy as np
 import pytest
-from commandline import Command
+from commandline import Command, rows_of
 
 import mbrparse as mp
 
@@ -30,10 +28,6 @@ def words(command: Command) -> str:
     return "words"
 
 
-def table(text: str) -> list[dict[str, str]]:
-    return list(csv.DictReader(io.StringIO(text)))
-
-
 def test_a_table_by_hand(command: Command, words: str) -> None:
     outcome = command(f"surprisal -g {words}", stdin=SENTENCE)
     assert outcome.output == (
@@ -50,7 +44,7 @@ def test_a_table_by_hand(command: Command, words: str) -> None:
 
 
 def test_the_forms_say_the_same(command: Command, words: str) -> None:
-    read = table(command(f"surprisal -g {words} trees --format csv").output)
+    read = rows_of(command(f"surprisal -g {words} trees --format csv").output)
     objects = list(map(json.loads, command(f"surprisal -g {words} trees --format json").output.splitlines()))
     frame = mp.surprisal(mp.read_grammar(words), TREES.splitlines())
     assert [list(row) for row in (read[0], objects[0])] == [list(frame.columns)] * 2
@@ -68,7 +62,7 @@ def test_the_forms_say_the_same(command: Command, words: str) -> None:
 
 def test_what_the_grammar_does_not_know(command: Command, words: str) -> None:
     outcome = command(f"surprisal -g {words} --format csv", stdin="the bird barks\n\ndog dog\nthe dog")
-    rows = table(outcome.output)
+    rows = rows_of(outcome.output)
     assert [row["reason"] for row in rows] == [
         *("", "unknown bird", "unknown bird", "unknown bird"),
         "impossible here: </s>",
@@ -130,7 +124,7 @@ def test_grammars_that_do_not_end(command: Command) -> None:
     assert noted.startswith(
         "mbrparse: grow: inconsistent (spectral radius 1.5): some of its trees are infinite"
     )
-    rows = table(outcome.output)
+    rows = rows_of(outcome.output)
     assert float(rows[0]["surprisal"]) == 0
     Path("left").write_text("S -> A 'b' [1.0]\nA -> A 'x' [1.0]\n")
     error = command("surprisal -g left", stdin="x b").error
@@ -158,7 +152,7 @@ def test_samples_that_begin_with_words_or_have_a_length(command: Command, words:
 
 def test_entropies(command: Command, words: str) -> None:
     """By hand: 4 of 8 sentences begin with "the", which leaves the noun and the verb; a word is the whole."""
-    read = table(command(f"surprisal -g {words} --entropies --format csv", stdin=SENTENCE).output)
+    read = rows_of(command(f"surprisal -g {words} --entropies --format csv", stdin=SENTENCE).output)
     names = ("syntactic_entropy", "lexical_entropy", "derivation_entropy", "entropy_reduction")
     found = [[round(float(row[name]), 9) for name in names] for row in read]
     assert found == [[1, 1, 2, 1.5], [0, 1, 1, 1], [0, 1, 0, 1], [0, 0, 0, 0]]

@@ -92,7 +92,7 @@ PARSING = [
     ("parse --posteriors p.npz t --grammar g", "give one of them"),
     ("parse --posteriors p.npz t --jobs 2", "--jobs needs --grammar"),
     ("parse --posteriors p.npz t --labels none", "--labels none needs"),
-    ("parse --posteriors -", "both be standard input"),
+    ("parse --posteriors -", "INPUT and --posteriors: <stdin> can be read only once"),
     *(
         (f"parse --posteriors p.npz t --objective {name}", f"--objective {name} needs a PCFG")
         for name in GRAMMAR_OBJECTIVES
@@ -101,14 +101,13 @@ PARSING = [
 
 EVALUATION = [
     ("evaluate t", "PARSES"),
-    ("evaluate - -", "standard input"),
+    ("evaluate - -", "GOLD and PARSES: <stdin> can be read only once"),
     ("evaluate t t --criteria labelled-f --all", "--all"),
     ("evaluate --strict t t", "--strict"),
     ("evaluate t --runs =t", "--runs"),
     ("evaluate t --runs a=t --runs a=g", "--runs"),
     ("evaluate t --runs a=t --by label", "--runs"),
     ("show t --differing", "--differing"),
-    ("report t t -o x.html --details -", "--details"),
     ("report t t -o x.html --about corpus", "--about"),
     ("reproduce t -o x --sections 02", "--sections"),
 ]

@@ -1,14 +1,12 @@
 """Surprisal of words and regions as people read them: sums over tokens, items, ranks, cases, ends."""
 
-import csv
-import io
 import json
 import math
 from pathlib import Path
 
 import numpy as np
 import pytest
-from commandline import Command
+from commandline import Command, rows_of
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -49,10 +47,6 @@ def grammar(folder: Path, command: Command) -> None:
     assert command("train trees --terminals words -o classes").code == 0
 
 
-def table(text: str) -> list[dict[str, str]]:
-    return list(csv.DictReader(io.StringIO(text)))
-
-
 def column(rows: list[dict[str, str]], name: str) -> list[float]:
     return [float(row[name]) for row in rows]
 
@@ -79,14 +73,14 @@ def test_every_token_has_its_place(text: str) -> None:
 
 def test_tokens_and_words_of_text(command: Command) -> None:
     text = "the  dog can't."
-    rows = table(command("surprisal -g g --tokenize --format csv", stdin=text).output)
+    rows = rows_of(command("surprisal -g g --tokenize --format csv", stdin=text).output)
     assert [row["word"] for row in rows] == ["the", "dog", "ca", "n't", ".", "</s>"]
     assert [row["word_number"] for row in rows] == ["1", "2", "3", "3", "3", "4"]
     assert [row["written"] for row in rows] == ["the", "dog", "can't.", "can't.", "can't.", "</s>"]
     assert [text[int(row["start"]) : int(row["end"])] for row in rows] == ["the", "dog", "ca", "n't", ".", ""]
     # DT or NN, the or a; dog of four NN; X or VB, ca or wo.
     np.testing.assert_allclose(column(rows, "surprisal"), [2, 2, 2, 0, 0, 0], atol=1e-12)
-    words = table(command("surprisal -g g --tokenize --per word --format csv", stdin=text).output)
+    words = rows_of(command("surprisal -g g --tokenize --per word --format csv", stdin=text).output)
     assert [row["word"] for row in words] == ["the", "dog", "can't.", "</s>"]
     assert [row["tokens"] for row in words] == ["1", "1", "3", "1"]
     assert [row["length"] for row in words] == ["3", "3", "6", "0"]
@@ -98,7 +92,7 @@ def test_tokens_and_words_of_text(command: Command) -> None:
     assert frame["surprisal"].tolist() == column(words, "surprisal")
     assert list(frame) == list(words[0])
     # The words of tokens are the tokens; those of trees have blanks between.
-    assert len(table(command("surprisal -g g --per word --format csv trees").output)) == 6 + 5 + 5 + 4
+    assert len(rows_of(command("surprisal -g g --per word --format csv trees").output)) == 6 + 5 + 5 + 4
 
 
 def test_details_have_the_places_of_tokens(command: Command) -> None:
@@ -125,16 +119,16 @@ def test_posteriors_have_the_places_of_spans(command: Command) -> None:
 
 
 def test_a_word_is_impossible_if_a_token_is(command: Command) -> None:
-    rows = table(command("surprisal -g g --tokenize --per word --format csv", stdin="Rex can't ca").output)
+    rows = rows_of(command("surprisal -g g --tokenize --per word --format csv", stdin="Rex can't ca").output)
     assert column(rows, "surprisal")[2] == math.inf
     assert [row["reason"] for row in rows[:2]] == ["", ""]
     assert rows[2]["reason"] == rows[3]["reason"] == "impossible here: ca"
-    outcome = table(command("surprisal -g g --tokenize --per word --format csv", stdin="Rex can'ts").output)
+    outcome = rows_of(command("surprisal -g g --tokenize --per word --format csv", stdin="Rex can'ts").output)
     assert column(outcome, "surprisal")[1] == math.inf
 
 
 def test_frequencies_and_the_words_before(command: Command) -> None:
-    rows = table(command("surprisal -g g --format csv --spillover 2", stdin="the dog sleeps .").output)
+    rows = rows_of(command("surprisal -g g --format csv --spillover 2", stdin="the dog sleeps .").output)
     words = [word for line in TREES.splitlines() for word in mp.read_tree(line).words()]
     for row in rows[:-1]:
         expected = math.log(words.count(row["word"]) / len(words))
@@ -152,7 +146,7 @@ def test_frequencies_and_the_words_before(command: Command) -> None:
 
 def test_items_with_a_row_a_sentence(command: Command) -> None:
     outcome = command("surprisal -g g --items items.csv --tokenize --per region")
-    rows = table(outcome.output)
+    rows = rows_of(outcome.output)
     assert list(rows[0])[:4] == ["item", "condition", "list", "region"]
     shown = [(row["item"], row["condition"], row["list"], row["region"], row["word"]) for row in rows]
     assert shown == [
@@ -167,11 +161,11 @@ def test_items_with_a_row_a_sentence(command: Command) -> None:
     ]
     np.testing.assert_allclose(column(rows, "surprisal"), [4, 2, 0, 3, 2, 4, 2, 3, 2, 0], atol=1e-12)
     assert "4 sentences: 1.3750 bits a word on average (perplexity 2.5937), over 16 words" in outcome.err
-    by_word = table(command("surprisal -g g --items items.csv --tokenize --per word --spillover 1").output)
+    by_word = rows_of(command("surprisal -g g --items items.csv --tokenize --per word --spillover 1").output)
     assert [row["word"] for row in by_word[:3]] == ["the", "dog", "can't."]
     assert [row["region"] for row in by_word[:3]] == ["1", "1", "2"]
     assert by_word[2]["surprisal_1"] == by_word[1]["surprisal"]
-    tokens = table(command("surprisal -g g --items items.csv --tokenize").output)
+    tokens = rows_of(command("surprisal -g g --items items.csv --tokenize").output)
     assert [row["region"] for row in tokens[:5]] == ["1", "1", "2", "3", "3"]
     assert "</s>" not in [row["word"] for row in tokens]
     assert command("surprisal -g g --items items.csv --tokenize --format table").output.startswith(
@@ -181,7 +175,7 @@ def test_items_with_a_row_a_sentence(command: Command) -> None:
 
 def test_items_with_a_row_a_region(command: Command) -> None:
     outcome = command("surprisal -g g --items long.csv --per region --plot means.svg")
-    rows = table(outcome.output)
+    rows = rows_of(outcome.output)
     assert list(rows[0])[:5] == ["item_number", "condition_name", "region_number", "region_name", "list"]
     assert [(row["region_number"], row["region_name"], row["word"]) for row in rows] == [
         *(("1", "subject", "the dog"), ("2", "verb", "ca"), ("3", "end", "n't .")),
@@ -238,6 +232,7 @@ def test_tables_that_are_none(command: Command, text: str, message: str) -> None
 
 def test_options_of_items(command: Command) -> None:
     assert "Give either INPUT or --items" in command("surprisal -g g trees --items items.csv").usage_error
+    assert command("surprisal -g - --items items.csv -o out", stdin=Path("g").read_text()).code == 0
     assert "--plot needs --items" in command("surprisal -g g trees --plot x.svg").usage_error
     assert "--per needs --items" in command("surprisal -g g trees --per region").usage_error
     assert "--plot FILE ends in" in command("surprisal -g g --items items.csv --plot x.gif").usage_error
@@ -248,8 +243,8 @@ def test_options_of_items(command: Command) -> None:
 
 def test_ranks_by_all_next_words(command: Command) -> None:
     text = "Rex sleeps ."
-    rows = table(command("surprisal -g classes --format csv", stdin=text).output)
-    every = table(command("next -g classes --format csv --top 999", stdin=text).output)
+    rows = rows_of(command("surprisal -g classes --format csv", stdin=text).output)
+    every = rows_of(command("next -g classes --format csv --top 999", stdin=text).output)
     for row in rows:
         here = 2 ** -float(row["surprisal"])
         there = [one for one in every if one["position"] == row["position"]]
@@ -262,22 +257,22 @@ def test_ranks_by_all_next_words(command: Command) -> None:
         assert float(row["log_ratio"]) == pytest.approx(ratio, abs=1e-12)
     frame = mp.next_words("classes", text, top=999)
     assert frame["candidate"].tolist() == [one["candidate"] for one in every]
-    masked = table(command("masked -g classes --format csv --top 1", stdin=text).output)
+    masked = rows_of(command("masked -g classes --format csv --top 1", stdin=text).output)
     assert mp.masked_words("classes", text, top=1)["candidate"].tolist() == [
         one["candidate"] for one in masked
     ]
     assert command("next -g classes --format csv -o next.csv", stdin=text).output == ""
-    assert len(table(Path("next.csv").read_text())) > 4
+    assert len(rows_of(Path("next.csv").read_text())) > 4
     assert "--format npz needs --output" in command("next -g classes --format npz", stdin=text).usage_error
 
 
 def test_words_in_the_other_case(command: Command) -> None:
-    rows = table(command("surprisal -g g --format csv", stdin="rex sleeps .").output)
+    rows = rows_of(command("surprisal -g g --format csv", stdin="rex sleeps .").output)
     assert column(rows, "surprisal")[0] == math.inf
     assert column(rows, "other_case")[0] == pytest.approx(3)
     assert [row["known"] for row in rows] == ["0", "1", "1", "1"]
     outcome = command("surprisal -g g --format csv --fold-case", stdin="rex SLEEPS .")
-    rows = table(outcome.output)
+    rows = rows_of(outcome.output)
     assert [(row["word"], row["terminal"], row["known"]) for row in rows[:2]] == [
         *(("rex", "Rex", "0"), ("SLEEPS", "sleeps", "0")),
     ]
@@ -305,7 +300,7 @@ def test_words_of_classes_are_counted(command: Command) -> None:
 
 def test_fragments_have_no_end(command: Command) -> None:
     outcome = command("surprisal -g g --no-end --format csv", stdin="the dog")
-    assert [row["word"] for row in table(outcome.output)] == ["the", "dog"]
+    assert [row["word"] for row in rows_of(outcome.output)] == ["the", "dog"]
     assert "1 sentence: 2.0000 bits a word on average (perplexity 4.0000), over 2 words\n" in outcome.err
     assert "probability zero" not in outcome.err
     assert "over 2 words\n" in command("next -g g --no-end", stdin="the dog").err

@@ -1,6 +1,5 @@
 """``--by length|label|confusions|depth|width|attachment``, and ``frames``: against their definitions."""
 
-import csv
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -8,7 +7,7 @@ from pathlib import Path
 import naive_spans
 import naive_tables
 import pytest
-from commandline import Command
+from commandline import Command, rows_of
 from evaluation_cases import bracketed_pairs, write
 from hypothesis import given
 from hypothesis import strategies as st
@@ -21,12 +20,8 @@ SAMPLE = ["--evalb", DATA / "sample.prm", DATA / "sample.gld", DATA / "sample.ts
 PAIRS = bracketed_pairs(["NN", "CC", "IN"], ["S", "NP", "PP", "VP", "NX", "<b>", '"'], longest=12, cuts=3)
 
 
-def read(text: str) -> list[dict[str, str]]:
-    return list(csv.DictReader(text.splitlines()))
-
-
 def test_by_length(command: Command) -> None:
-    rows = read(command("evaluate --by length --format csv", *SAMPLE).output)
+    rows = rows_of(command("evaluate --by length --format csv", *SAMPLE).output)
     assert [(row["length"], row["sentences"]) for row in rows] == [("1-10", "23"), ("41+", "1")]
     assert float(rows[0]["bracketing_recall"]) == pytest.approx(0.8125)
     assert float(rows[0]["coverage"]) == pytest.approx(16 / 23)
@@ -105,17 +100,12 @@ def test_tables_are_the_naive_ones(pairs: list[tuple[str, str | None]]) -> None:
 @given(pairs=st.lists(PAIRS, min_size=1, max_size=3))
 def test_a_span_counts_for_each_of_its_labels(pairs: list[tuple[str, str | None]]) -> None:
     """Where labels are ignored, as ON-LSTM's example_labeled_acc: of each (start, end, label) of the gold."""
-    gold, found = (
-        [mp.read_tree(one) for one, _ in pairs],
-        [mp.read_tree(other or one) for one, other in pairs],
-    )
+    gold = [mp.read_tree(one) for one, _ in pairs]
+    found = [mp.read_tree(other or one) for one, other in pairs]
     if all(len(naive_spans.tags(naive_spans.read(one))) > 10 for one, _ in pairs):
         return  # of which PRPN's script counts none
     table = mp.compare(gold, {"parses": found}, profile="prpn", frames=["label"]).frames["by_label"]
-    total, right = (
-        {"gold": Counter[str](), "guess": Counter[str]()},
-        {"gold": Counter[str](), "guess": Counter[str]()},
-    )
+    total, right = ({"gold": Counter[str](), "guess": Counter[str]()} for _ in range(2))
     for one, other in pairs:
         trees = {"gold": naive_spans.read(one), "guess": naive_spans.read(other or one)}
         whole = 0, len(naive_spans.tags(trees["gold"]))

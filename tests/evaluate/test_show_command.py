@@ -1,6 +1,5 @@
 """``mbrparse show``: drawings and marks, and with ``--compare A B`` two files of parses, gold aside."""
 
-import csv
 import io
 import re
 from collections import Counter
@@ -9,7 +8,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
-from commandline import Command
+from commandline import Command, rows_of
 from evaluation_cases import nary_trees, write
 from hypothesis import given
 from hypothesis import strategies as st
@@ -118,10 +117,6 @@ def compared_files() -> None:
     write(A=A, B=B)
 
 
-def rows(text: str) -> list[dict[str, str]]:
-    return list(csv.DictReader(io.StringIO(text)))
-
-
 def numbers(text: str) -> list[str]:
     return re.findall(r"^sentence (\d+)$", text, flags=re.MULTILINE)
 
@@ -152,10 +147,10 @@ def test_ids_of_the_corpus_as_csv(command: Command) -> None:
     write(one=f"{first}\n{second}\n", two=f"{first}\n{second.replace('(NP', '(QP')}\n")
     command_line = "show --compare one.mrg two.mrg --format csv"
     for options, expected in (("", ("one.mrg", "2", "")), ("--places test.mrg", ("a.psd", "3", "T,.3"))):
-        [row] = rows(command(f"{command_line} {options}").output)
+        [row] = rows_of(command(f"{command_line} {options}").output)
         assert (row["source"], row["line"], row["id"]) == expected
         assert row["words"] == "a cat sees"
-    [row] = rows(command("show --compare test.mrg two.mrg --format csv").output)
+    [row] = rows_of(command("show --compare test.mrg two.mrg --format csv").output)
     assert row["id"] == "T,.3"
     assert "one.mrg: no places beside it" in command(f"{command_line} --places one.mrg").error
     # In drawings too; without a sidecar there is nothing to tell.
@@ -208,7 +203,7 @@ def test_against_counting_every_constituent(pair: tuple[Tree, Tree]) -> None:
         named = [NamedTree(name, tree) for name, tree in zip("ab", pair, strict=True)]
         stream = io.StringIO()
         write_differences([Sentence(1, mark(named, kind), kind)], "a", stream)
-        [row] = rows(stream.getvalue())
+        [row] = rows_of(stream.getvalue())
         for mine, column in ((0, "first_only"), (1, "second_only")):
             alone, theirs = (Counter(trees[one]) - Counter(trees[1 - one]) for one in (mine, 1 - mine))
             told = Counter(

@@ -153,7 +153,7 @@ def test_copies_of_a_label_are_counted(case: tuple[naive.Grammar, list[str]], k:
     expected = naive_objectives.expected_constituents(grammar, words, projection)
     assert known.expected_constituents() == pytest.approx(float(sum(expected.values())))
     nary = sum(p for (_, _, x), p in expected.items() if not x.endswith("_Cont"))
-    assert known.expected_nary_constituents() == pytest.approx(float(nary), abs=1e-12)
+    assert known.expected_constituents(nary=True) == pytest.approx(float(nary), abs=1e-12)
 
 
 def log_prob(rules: str) -> float:

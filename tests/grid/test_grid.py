@@ -1,6 +1,5 @@
 """``mbrparse grid``: cells as commands typed by hand make them, resumed, in processes."""
 
-import csv
 import itertools
 import json
 import math
@@ -13,7 +12,7 @@ from random import Random
 
 import pytest
 from children import finished
-from commandline import Command
+from commandline import Command, rows_of
 from hypothesis import given
 from hypothesis import strategies as st
 from naive_holm import naive_holm
@@ -32,8 +31,7 @@ SMALL = "grid embedded:flights --max-length 5 --unary top,join-tags --train term
 
 
 def rows(path: str) -> list[dict[str, str]]:
-    with open(path, encoding="utf-8") as stream:
-        return list(csv.DictReader(stream))
+    return rows_of(Path(path).read_text("utf-8"))
 
 
 def contents(folder: str) -> dict[str, bytes]:
@@ -83,7 +81,7 @@ def test_a_cell_is_what_the_commands_make(command: Command) -> None:
     ):
         assert command(line).code == 0
     evaluated = "evaluate gold labelled-tree labelled-recall --form original --all --details d --resamples 0"
-    expected = list(csv.DictReader(command(f"{evaluated} --format csv").output.splitlines()))
+    expected = rows_of(command(f"{evaluated} --format csv").output)
     place = ("inf", "fold=2/2")
     found = [row for row in rows("grid/cells.csv") if (row["hmarkov"], row["division"]) == place]
     assert [row["objective"] for row in found] == [row["name"] for row in expected]

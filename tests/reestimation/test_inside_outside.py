@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import csv
 from pathlib import Path
 from typing import Any
 
 import pytest
-from commandline import Command
+from commandline import Command, rows_of
 
 import mbrparse as mp
 from mbrparse.errors import CorpusError, GrammarError
@@ -94,7 +93,7 @@ def test_curve_heldout_and_checkpoint(command: Command) -> None:
     done = command(f"{TRAIN} --iterations 4 --heldout trees.mrg --curve c.csv -o g")
     assert (done.code, done.out) == (0, "")
     assert "bits a terminal" in done.err
-    rows = list(csv.DictReader(Path("c.csv").open()))
+    rows = rows_of(Path("c.csv").read_text())
     assert [row["iteration"] for row in rows] == ["0", "1", "2", "3", "4"]
     likelihoods = [float(row["log_likelihood"]) for row in rows]
     assert likelihoods == sorted(likelihoods)
@@ -107,7 +106,7 @@ def test_no_cross_entropy_is_below_zero(command: Command) -> None:
     Path("ab").write_text("(S a b)\n")
     done = command("train ab --method inside-outside --init sure --iterations 1 --curve c.csv -o g")
     assert "log likelihood 0.0000  cross-entropy 0.0000 bits" in done.err
-    assert [row["cross_entropy"] for row in csv.DictReader(Path("c.csv").open())] == ["0.0", "0.0"]
+    assert [row["cross_entropy"] for row in rows_of(Path("c.csv").read_text())] == ["0.0", "0.0"]
 
 
 def test_improbable_rules_are_dropped(command: Command) -> None:

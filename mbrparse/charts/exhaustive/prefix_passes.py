@@ -145,11 +145,8 @@ def _fill_column(
             longest = begin
         if start == 0:
             break
-        before, partner_first, partner_last = (
-            memory.newest[start],
-            memory.partner_first[start],
-            memory.partner_last[start],
-        )
+        before = memory.newest[start]
+        partner_first, partner_last = memory.partner_first[start], memory.partner_last[start]
         for right in range(Index(begin), Index(count)):
             symbol = Index(node_symbol[right])
             if partner_first[symbol] < 0:

@@ -158,7 +158,7 @@ class RiskDecoder:
         expected = expected_scores(trees, log_probs, self._risk)
         best = first_best(expected, self._tie)
         chosen = candidates[best]
-        constituents = posteriors.expected_nary_constituents() if self._expectations else None
+        constituents = posteriors.expected_constituents(nary=True) if self._expectations else None
         score = float(expected[best])
         return [Decoded(chosen.spans, chosen.preterminals, score, constituents=constituents)]
 

@@ -201,13 +201,8 @@ def close_cell(state: _State, cell: int) -> None:
     """Fill ``best``, the values of a cell's nodes with the best chain below each; ``own`` are without."""
     graph, chains, own, best = state.graph, state.chains, state.own, state.best
     first, last = Index(graph.node_first[cell]), Index(graph.node_first[cell + 1])
-    foot, order, rank, symbol, label = (
-        state.gains.foot[cell],
-        chains.order,
-        chains.rank,
-        graph.node_symbol,
-        chains.label,
-    )
+    foot, symbol = state.gains.foot[cell], graph.node_symbol
+    order, rank, label = chains.order, chains.rank, chains.label
     chain, leaving, below, most = chains.chain, chains.leaving, chains.below, chains.most
     step_first, step, unary_child = graph.step_first, graph.step, graph.unary_child
     count = 0

@@ -14,7 +14,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
-from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -35,6 +34,7 @@ from mbrparse.decode.trees import LabelledSpans, build_tree
 from mbrparse.errors import MbrparseError, OptionsError, shortened, visible
 from mbrparse.files import open_output
 from mbrparse.grammar.pcfg import PCFG, UNKNOWN_TERMINAL, FloatArray, Grammar
+from mbrparse.page_frame import data_text, page_template
 from mbrparse.treebank.drawing import draw_tree
 from mbrparse.treebank.outlines import constituents
 from mbrparse.treebank.tree import Tree
@@ -254,20 +254,17 @@ class Page(ABC):
         return f'<iframe title="Explained" style="{style}" srcdoc="{escape(self.html())}"></iframe>'
 
 
-def rendered(package: str, name: str, **values: Any) -> str:
+def rendered(package: str, name: str, words: Sequence[str], **values: Any) -> str:
     """A page's template in a package's data, filled in, with its script and the style of all."""
-    import jinja2
-
-    environment = jinja2.Environment(
-        autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
-    )
-    environment.filters |= {"probability": probability, "number": _number, "drawn": draw_tree}
-    environment.filters["visible"] = lambda value: visible(str(value))
-    return environment.from_string((files(package) / f"data/{name}.html").read_text("utf-8")).render(
-        style=(files(__package__) / "data/explain.css").read_text("utf-8"),
-        script=(files(package) / f"data/{name}.js").read_text("utf-8"),
+    filters = {"probability": probability, "number": _number, "drawn": draw_tree}
+    page = page_template(package, f"{name}.html", **filters, visible=lambda value: visible(str(value)))
+    text: str = page.render(
+        title=" ".join(words),
+        style=data_text(__package__, "explain.css"),
+        script=data_text(package, f"{name}.js"),
         **values,
     )
+    return text.removesuffix("\n")
 
 
 @dataclass(frozen=True, repr=False)
@@ -318,12 +315,13 @@ class Explanation(Page):
             {"start": start, "end": end, "entries": list(map(_entry, entries))}
             for start, end, entries in self.cells
         ]
-        chart = {"words": list(map(visible, self.words)), "cells": cells}
+        words = list(map(visible, self.words))
+        chart = {"words": words, "cells": cells}
         return rendered(
             __package__,
             "explain",
+            words,
             found=self,
-            words=chart["words"],
             items=_items(self),
             hows=list(map(_how, self.results)),
             # As a script's text: what could end it is written as an escape.

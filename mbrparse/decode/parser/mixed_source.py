@@ -104,8 +104,7 @@ class _MeanCounts(NamedTuple):
 
     def expected(self, nary: bool) -> float:
         """The expected number of constituents."""
-        one, other = Posteriors.expected_nary_constituents, Posteriors.expected_constituents
-        return float(self.shares @ np.array([(one if nary else other)(member) for member in self.members]))
+        return float(self.shares @ np.array([one.expected_constituents(nary) for one in self.members]))
 
 
 class MixedSource(sources.GrammarSource):

@@ -318,10 +318,8 @@ class Scorer:
         self, evidence: sources.Evidence, posteriors: Posteriors, tree: Tree, spans: LabelledSpans
     ) -> Row:
         nary, constituents, chart = self._form == "original", float(posteriors.length - 1), evidence.chart
-        if nary:
-            constituents = posteriors.expected_nary_constituents()
-        elif self._unaries or self._probability is None:
-            constituents = posteriors.expected_constituents()
+        if nary or self._unaries or self._probability is None:
+            constituents = posteriors.expected_constituents(nary)
         row: Row = {
             "log_probability": None if chart is None else chart.log_prob + evidence.log_share,
             "constituents": constituents,

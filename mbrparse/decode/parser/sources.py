@@ -432,7 +432,7 @@ class BestTreeDecoder:
         """The best tree, once for each objective."""
         best: trees.Decoded | None = posteriors.best
         if best is not None and self._nary:
-            best = best._replace(constituents=posteriors.expected_nary_constituents())
+            best = best._replace(constituents=posteriors.expected_constituents(nary=True))
         return [best] * self._count
 
 

@@ -74,10 +74,8 @@ def posteriors(
     names = [str(label) for label in labels]
     if not names:
         refuse("labels", "there are none", "give the label of each number of the arrays' last axis")
-    arrays, known = (
-        SentenceArrays("marginals", marginals, lengths, ends, null, names),
-        checks.known_marks(marks),
-    )
+    arrays = SentenceArrays("marginals", marginals, lengths, ends, null, names)
+    known = checks.known_marks(marks)
     # Labels in the order of their texts: what is in order need not be sorted.
     columns = np.argsort(checks.translated(names, known)[1][1], kind="stable")
     columns = columns[~np.isin(columns, arrays.nulls)]

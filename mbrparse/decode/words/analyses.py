@@ -150,10 +150,8 @@ def _ways_of_expected(filled: FilledPass, at: int, symbol: int, nodes: int, ways
             for place in range(*_lanes(rules, pair)):
                 own, parent = rules.prob[place], rules.third[place // LANES] + place % LANES
                 if own > -np.inf:
-                    value, up = (
-                        own + expected[begin, parent] + memory.inside[node],
-                        nodes + begin * size + parent,
-                    )
+                    value = own + expected[begin, parent] + memory.inside[node]
+                    up = nodes + begin * size + parent
                     count = _offer(ways, count, value, own, parent, left, symbol, node, up)
             node = memory.older[node]
     rules = tables.by_left

@@ -8,9 +8,10 @@ from bisect import bisect
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 from scipy.special import stdtrit
 
 from mbrparse.decode.chart_picture import panels
@@ -18,9 +19,6 @@ from mbrparse.decode.parser.sentences import Line, line_of
 from mbrparse.decode.words.written_words import Per, Row, joined
 from mbrparse.errors import CorpusError, shortened, visible
 from mbrparse.files import read_lines, source_name
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 #: The number of a region, from 1, where the file has none.
 REGION = "region"

@@ -47,9 +47,7 @@ class IncrementalExplanation(Page):
             others = 1 - math.fsum(one["probability"] for one in listed)
             steps.append({**row, "analyses": shown, "died": died, "others": others})
         words = list(map(visible, self.words))
-        return rendered(
-            __package__, "incremental", words=words, steps=steps, most=max(map(len, self.analyses))
-        )
+        return rendered(__package__, "incremental", words, steps=steps, most=max(map(len, self.analyses)))
 
     def __repr__(self) -> str:
         return f"<analyses of {' '.join(self.words)!r}, word by word>"

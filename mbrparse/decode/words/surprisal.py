@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
@@ -22,9 +22,6 @@ from mbrparse.grammar import pcfg, rules, tree_statistics
 from mbrparse.grammar.unknown_words import is_unknown
 from mbrparse.treebank.labels import project, split_tag, unescape
 from mbrparse.treebank.tree import Tree, bracket_free
-
-if TYPE_CHECKING:
-    pass
 
 #: The word that stands for the end of a sentence.
 END = "</s>"

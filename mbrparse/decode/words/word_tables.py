@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import pandas as pd
 
 from mbrparse import arguments, errors, log
 from mbrparse.decode.parser import sentences as reading
@@ -21,9 +22,6 @@ from mbrparse.decode.words.surprisal import (
 from mbrparse.grammar import grammar_files, pcfg, rules
 from mbrparse.treebank.brackets import AnyTree, is_tree
 from mbrparse.treebank.tree import Tree
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Sentences = AnyTree | Iterable[AnyTree | Sequence[str | Tree]]
 
@@ -73,8 +71,6 @@ def surprisal(
     >>> surprisal(known, "DT NN VB")[["word", "surprisal", "entropy"]].round(3).to_dict("list")
     {'word': ['DT', 'NN', 'VB', '</s>'], 'surprisal': [1.0, 0.0, 0.0, 0.0], 'entropy': [1.0, 0.0, 0.0, 0.0]}
     """
-    import pandas as pd
-
     if not 0 <= spillover <= written_words.MOST_SPILLED:
         raise errors.ArgumentError(f"`spillover` is from 0 to {written_words.MOST_SPILLED}, not {spillover}")
     if (items is None) == (sentences == ()) or (items is None and per == "region"):
@@ -119,8 +115,6 @@ def analyses(
     >>> found[["word", "probability", "continued", "analysis"]].round(9).values.tolist()[:2]
     [['DT', 0.5, 0.0, '(S DT (VP ...))'], ['DT', 0.5, 1.0, '(S (NP DT (NN ...)) (VB ...))']]
     """
-    import pandas as pd
-
     words = WordProbabilities(_grammar(grammar), None, fold_case, end, analyses=most)
     lines = _lines(words, sentences, tokenize)
     found = zip(lines, words.surprisals(line.sentence for line in lines), strict=True)
@@ -173,8 +167,6 @@ def _others(
     lines: Sequence[Line],
     top: int,
 ) -> pd.DataFrame:
-    import pandas as pd
-
     if top < 1:
         raise errors.ArgumentError(f"`top` is one or more, not {top}")
     found = enumerate(find(line.sentence for line in lines), start=1)

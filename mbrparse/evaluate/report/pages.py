@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
-from importlib.resources import files
 from pathlib import Path
 from typing import Unpack
 
@@ -22,6 +21,7 @@ from mbrparse.evaluate.details import expectations
 from mbrparse.evaluate.report import figures, records
 from mbrparse.evaluate.report.marked_trees import KeptComparison, compare_sources
 from mbrparse.files import atomic_outputs, is_file, make_folder, open_output
+from mbrparse.page_frame import data_text, page_template
 from mbrparse.treebank.brackets import AnyTree
 
 #: More sentences than these make a folder.
@@ -165,24 +165,12 @@ def _page(
     compared: KeptComparison, sentences: records.SentenceRecords, options: ReportOptions, in_folder: bool
 ) -> Callable[..., Iterator[str]]:
     """The page's text as a function of its ``blocks`` of data."""
-    import jinja2
-
-    def text(name: str) -> str:
-        return (files(__package__) / "data" / name).read_text("utf-8")
-
-    environment = jinja2.Environment(
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-        undefined=jinja2.StrictUndefined,
-    )
     summary = compared.evaluation.summary
     shown = compared.settings.shown_criterion() or summary.criteria[0]
     names, gold = compared.names, summary.signature.partition("gold:")[2].partition("|")[0].rpartition("=")[0]
     frames = compared.evaluation.frames
     labelled = compared.settings.labelled
-    meanings = dict(line.split(": ", 1) for line in text("meanings.txt").splitlines())
+    meanings = dict(line.split(": ", 1) for line in data_text(__package__, "meanings.txt").splitlines())
     context = {
         "title": options.title or f"{len(names)} parser{'s' * (len(names) > 1)} on {gold}",
         "facts": facts(compared, options.about),
@@ -203,14 +191,14 @@ def _page(
             figures.calibration(*each) for each in sentences.calibrations.items() if each[1].kinds
         ],
         "json": tables.render(summary, "json"),
-        "style": text("page.css"),
-        "script": "\n".join(text(f"{name}.js") for name in _SCRIPTS),
+        "style": data_text(__package__, "page.css"),
+        "script": "\n".join(data_text(__package__, f"{name}.js") for name in _SCRIPTS),
         "has_posteriors": options.posteriors is not None,
         "threshold": records.THRESHOLD,
         "parts": records.PARTS,
         "in_folder": in_folder,
     }
-    return partial(environment.from_string(text("page.html")).generate, **context)
+    return partial(page_template(__package__, "page.html").generate, **context)
 
 
 def facts(compared: KeptComparison, about: Mapping[str, str]) -> list[tuple[str, str]]:

@@ -73,10 +73,8 @@ def _is_icepahc(text: str) -> bool:
 _has_functors = holding(r"\(<[^\s()]*[\\/][^\s()]*> ")
 
 
-_LEAF, _BRACKETED = (
-    re.compile(r"\([^\s()]+\s+[^\s()]+\s*\)"),
-    re.compile(r"\([^\s()]+\s+\([^\s()]+\s*\)\s*\)"),
-)
+_LEAF = re.compile(r"\([^\s()]+\s+[^\s()]+\s*\)")
+_BRACKETED = re.compile(r"\([^\s()]+\s+\([^\s()]+\s*\)\s*\)")
 
 
 def _has_bracketed_words(text: str) -> bool:
