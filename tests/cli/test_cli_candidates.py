@@ -68,7 +68,7 @@ def test_evaluation_has_an_oracle(command: Command) -> None:
     assert rates == {"c": rates["c"], "c:oracle": pytest.approx(sum(best) / 2)}
     assert rates["c"] < rates["c:oracle"]
     assert command(f"{evaluate} --form original").code == 0
-    assert "twice" in command("evaluate - c.tsv", stdin=GOLD).error
+    assert "to be read several times" in command("evaluate - c.tsv", stdin=GOLD).error
     shown = command("show gold c.tsv --line 2").output
     assert all(f"c.tsv {place}/9, log probability" in shown for place in range(1, 10))
 
