@@ -56,6 +56,7 @@ TABLE_2 = {
     "Bracket Recall": ("0.11", "4.51", "61.63", "68.17", "11.19"),
 }
 _ANOTHER = "give another folder: -o DIR"
+_AGAIN = f"delete it, so that it is made again, or {_ANOTHER}"
 _SETTINGS = "settings.json"
 
 
@@ -153,7 +154,7 @@ class Reproduction:
             files |= {stage: written[stage] for stage in done}
             check_files(
                 {str(self.cell.path(name)): one for stage in done for name, one in written[stage].items()},
-                f"delete it, so that it is made again, or {_ANOTHER}",
+                _AGAIN,
             )
         save(path, files, now)
         return files
@@ -248,9 +249,10 @@ def done_cells(trial: CellTrial, jobs: Jobs, log: Log) -> Iterator[tuple[int, Ce
     make_folder(folder)
     files = {run: folder / f"run-{run:02}.json" for run in range(1, len(trial.places) + 1)}
     missing = [run for run, path in files.items() if not path.exists()]
+    of_cells = {run: settings | {"cell": trial.name(run)} for run in files}
     for run, path in files.items():
         if run not in missing:
-            yield run, load(path, CellCounts, settings, _ANOTHER)
+            yield run, load(path, CellCounts, of_cells[run], _AGAIN)
     if missing:
         trial.binarize(missing, log)
         function = WorkerFunction(partial(partial, trial))
@@ -259,7 +261,7 @@ def done_cells(trial: CellTrial, jobs: Jobs, log: Log) -> Iterator[tuple[int, Ce
             done = len(files) - len(missing)
             for run, future in in_order(executor, function, missing):
                 counts = future.result()
-                save(files[run], counts, settings)
+                save(files[run], counts, of_cells[run])
                 done += 1
                 log(f"cell {run} ({trial.name(run)}), {done} of {len(files)}")
                 yield run, counts

@@ -260,7 +260,7 @@ def test_another_corpus_is_another_grid(command: Command) -> None:
     Path("map").write_text("NP N\n")
     assert command("binarize embedded:flights --max-length 5 -o c").code == 0
     whole = Path("c").read_text()
-    grid = "grid c -o out --resamples 0 --binarize label-map=map"
+    grid = "grid c -o out --resamples 0 --binarize label-map=map,without"
     table = command(grid).output
     assert command(grid).output == table
     for name, text in (("c", whole.split("\n", 1)[1]), ("map", "NP X\n")):
@@ -272,7 +272,14 @@ def test_another_corpus_is_another_grid(command: Command) -> None:
     trees = list(Path("out/trees").glob("*.mrg"))
     for path in trees:
         path.write_text("(S (A a) (B b))\n")
-    Path("out/cells/run-01.json").unlink()
+    first, second = (Path(f"out/cells/run-0{number}.json") for number in (1, 2))
+    kept = first.read_text()
+    for text, said in ((kept[:-9], "damaged"), (second.read_text(), "made with other settings (cell: ")):
+        first.write_text(text)
+        error = command(grid).last_error
+        assert f"run-01.json: {said}" in error
+        assert error.endswith("delete it, so that it is made again, or give another folder: -o DIR")
+    first.unlink()
     assert command(grid).output == table
     Path("c").unlink()
     assert command(grid).last_error == "mbrparse: c: no such file"
