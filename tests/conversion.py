@@ -24,6 +24,7 @@ from mbrparse.grammar.rules import (
     relative_frequencies,
     unquote,
 )
+from mbrparse.training.reestimation import Expectations
 from mbrparse.treebank.corpora.reading import SourceTree
 from mbrparse.treebank.tree import Tree
 
@@ -91,6 +92,19 @@ def to_naive(pcfg: PCFG) -> naive.Grammar:
 def names_of(pcfg: PCFG) -> list[str]:
     """The symbols as the naive twin names them: terminals without their quotes."""
     return [unquote(name) if is_terminal(name) else name for name in pcfg.symbols]
+
+
+def counted_rules(pcfg: PCFG, found: Expectations) -> dict[tuple[str, ...], float]:
+    """Counts above zero, under the names that the naive twin has for rules."""
+    names = names_of(pcfg)
+    binary = zip(pcfg.parent, pcfg.left, pcfg.right, strict=True)
+    lexical = zip(pcfg.lexical_symbol, pcfg.lexical_terminal, strict=True)
+    keys: list[tuple[str, ...]] = [(names[a], names[b], names[c]) for a, b, c in binary]
+    keys += [(names[a], pcfg.terminals[t]) for a, t in lexical]
+    keys += [(name,) for name in names]
+    return {
+        key: float(count) for key, count in zip(keys, np.concatenate(found.counts), strict=True) if count > 0
+    }
 
 
 def posteriors_of(entries: SpanEntries, labels: Sequence[str]) -> dict[tuple[int, int, str], float]:

@@ -62,6 +62,14 @@ def nodes(tree: Tree, words: bool) -> list[Node]:
     return found
 
 
+def words_of(tree: Sequence[Node], at: int = 0) -> tuple[str, ...]:
+    """The words below a node, or tags."""
+    inner, found = iter(tree[at].inner), list[str]()
+    for name in tree[at].rule[1:]:
+        found.extend([name[1:-1]] if name.startswith("'") else words_of(tree, next(inner)))
+    return tuple(found)
+
+
 def assignments(tree: Sequence[Node], states: States) -> Iterator[tuple[int, ...]]:
     """Each way to give each node a state."""
     return product(*(range(states[node.symbol]) for node in tree))

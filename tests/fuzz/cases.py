@@ -8,6 +8,8 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
+import naive_states
+from conversion import to_naive
 from dop_strategies import WEIGHTINGS, dop_treebanks
 from hypothesis import strategies as st
 from naive import Grammar
@@ -15,14 +17,17 @@ from naive_classes import Classes
 from naive_dop import Node, words_of
 from naive_objectives import projection_of
 from naive_votes import Brackets, plain, sentence_trees
+from state_strategies import Drawn, drawn
 from strategies import NONTERMINALS, UNKNOWN, WORDS, proper_grammars, shares
-from unary_strategies import FEW_LABELS, unary_cases
+from unary_strategies import FEW_LABELS, few_trees, unary_cases
 
+from mbrparse.grammar.pcfg import PCFG
+from mbrparse.grammar.rules import Rule, RuleSet, is_terminal, quote, unquote
 from mbrparse.treebank.tree import Tree
 
 KINDS = (
     *("ordinary", "unary", "cyclic", "words", "markovized", "tiny"),
-    *("classes", "dop", "votes", "several", "mixed"),
+    *("classes", "states", "dop", "votes", "several", "mixed"),
 )
 _PLAIN = ("A", "B", "S_Cont", "A_Cont")
 _ANNOTATED = ("S^A", "S~1", "A~1", "A^S", "S_Cont>A", "S_Cont>B", "A_Cont^S", "B")
@@ -79,7 +84,15 @@ class Models:
     weights: tuple[float, ...]
 
 
-AnyCase = Case | Ballot | Several | Models
+@dataclass(frozen=True)
+class States:
+    """Observed trees and a grammar with states, and the words of one by its rules if they have few trees."""
+
+    drawn: Drawn
+    case: Case | None
+
+
+AnyCase = Case | Ballot | Several | Models | States
 
 
 @st.composite
@@ -168,6 +181,33 @@ def _treebank(draw: st.DrawFn) -> Case:
     return Case("dop", words, None, None, tuple(trees), weighting, draw(st.sampled_from((None, 1, 2, 3))))
 
 
+def _exact(of: Grammar) -> Grammar:
+    """The same probabilities as fractions."""
+    return Grammar(
+        {a: Fraction(p) for a, p in of.start.items()},
+        {rule: Fraction(p) for rule, p in of.binary.items()},
+        {rule: Fraction(p) for rule, p in of.lexical.items()},
+        {rule: Fraction(p) for rule, p in of.unary.items()},
+    )
+
+
+def _states(draw: st.DrawFn) -> States:
+    sizes, zeros = draw(st.sampled_from([(2, 1, 3), (2, 4)])), draw(st.booleans())
+    found = draw(drawn(sizes=sizes, zeros=zeros))
+
+    def marked(name: str) -> str:  # the twins tell terminals from labels by their names
+        return quote(f"{unquote(name)}!") if is_terminal(name) else name
+
+    written = found.grammar.written("words")
+    rules = {Rule(a, tuple(map(marked, children))): p for (a, children), p in written.rules.items()}
+    grammar = _exact(to_naive(PCFG.from_rules(RuleSet("words", written.start, rules))))
+    words = [f"{word}!" for word in naive_states.words_of(draw(st.sampled_from(found.trees)))]
+    # States that are never used have no rules, and no treebank has a continuation as a root.
+    proper = not zeros and not any("_Cont" in a for a, p in grammar.start.items() if p)
+    listed = proper and len(words) < 4 and few_trees(grammar, words)
+    return States(found, Case("states", tuple(words), grammar) if listed else None)
+
+
 def _ballot(draw: st.DrawFn) -> Ballot:
     systems, sentences = draw(st.integers(1, 4)), []
     for length in draw(st.lists(st.integers(1, 4), min_size=1, max_size=2)):
@@ -207,6 +247,7 @@ def _models(draw: st.DrawFn) -> Models:
 
 _OTHERS: dict[str, Callable[[st.DrawFn], AnyCase]] = {
     "classes": _classes,
+    "states": _states,
     "dop": _treebank,
     "votes": _ballot,
     "several": _several,

@@ -7,13 +7,12 @@ import math
 import naive
 import numpy as np
 import pytest
-from conversion import to_rules
+from conversion import counted_rules, to_rules
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import grammars, sentences
 
 from mbrparse.grammar.pcfg import PCFG
-from mbrparse.grammar.rules import is_terminal, unquote
 from mbrparse.training import reestimation as expectation
 from mbrparse.training.bracketed_text import BracketedSentence, encode_corpus
 from mbrparse.training.reestimation import EStep, Expectations, probabilities
@@ -49,19 +48,6 @@ def expectations(grammar: naive.Grammar, corpus: Corpus, dense: bool) -> tuple[P
         return pcfg, EStep(pcfg, encode_corpus(pcfg, corpus)).expect(probabilities(pcfg))
 
 
-def by_name(pcfg: PCFG, found: Expectations) -> dict[tuple[str, ...], float]:
-    """Counts above zero, under the names that the naive twin has for rules."""
-    names = [unquote(name) if is_terminal(name) else name for name in pcfg.symbols]
-    binary = zip(pcfg.parent, pcfg.left, pcfg.right, strict=True)
-    lexical = zip(pcfg.lexical_symbol, pcfg.lexical_terminal, strict=True)
-    keys: list[tuple[str, ...]] = [(names[a], names[b], names[c]) for a, b, c in binary]
-    keys += [(names[a], pcfg.terminals[t]) for a, t in lexical]
-    keys += [(name,) for name in names]
-    return {
-        key: float(count) for key, count in zip(keys, np.concatenate(found.counts), strict=True) if count > 0
-    }
-
-
 @dense
 @given(data=corpora())
 def test_counts_and_likelihood_are_those_of_enumeration(
@@ -74,7 +60,7 @@ def test_counts_and_likelihood_are_those_of_enumeration(
     pcfg, found = expectations(grammar, corpus, dense)
     counts: dict[tuple[str, ...], float] = {(name,): float(p) for name, p in expected.start.items()}
     counts.update({rule: float(p) for rule, p in (*expected.binary.items(), *expected.lexical.items())})
-    assert by_name(pcfg, found) == pytest.approx(counts, abs=1e-9)
+    assert counted_rules(pcfg, found) == pytest.approx(counts, abs=1e-9)
     unparsed = [i for i, log_prob in enumerate(found.log_probs) if log_prob == -math.inf]
     assert unparsed == expected.unparsed
     likelihood = found.log_probs[np.isfinite(found.log_probs)].sum()

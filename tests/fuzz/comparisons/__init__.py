@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from cases import AnyCase, Ballot, Case, Models, Several
+from cases import AnyCase, Ballot, Case, Models, Several, States
 from conversion import to_rules
 from naive import Grammar
 
 from comparisons.candidates import Candidates
 from comparisons.charts import compare_charts
 from comparisons.dop import compare_dop
+from comparisons.expectation import compare_expectation, compare_states
 from comparisons.given_trees import GivenTrees
 from comparisons.mixtures import compare_mixed, compare_several
 from comparisons.objectives import Objectives
@@ -33,6 +34,10 @@ def compare(case: AnyCase, check: Comparison) -> None:
             compare_several(case, check)
         case Models():
             compare_mixed(case, check)
+        case States():
+            compare_states(case.drawn, check)
+            if case.case is not None:
+                compare(case.case, check)
         case Case(grammar=Grammar() as grammar):
             _compare_grammar(case, grammar, check)
         case Case():
@@ -65,5 +70,7 @@ def _compare_grammar(case: Case, grammar: Grammar, check: Comparison) -> None:
         [parse] = Parser(pcfg).parse([case.words])
         check.true("refusals", parse.reason == "no parse", parse.reason)
         return
+    if not pcfg.has_unaries:
+        compare_expectation(pcfg, case, true, check)
     for compared in (Objectives, Candidates):
         compared(pcfg, case.words, case.kind, true, check).compare()
