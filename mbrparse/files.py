@@ -206,7 +206,7 @@ def _descriptor(path: str | Path) -> Iterator[int]:
         return
     with atomic_outputs() as files:
         batch = _batch.get()
-        file = _Replacement(path, None if batch is None else batch[1])
+        file = _Replacement(path, batch is not None and batch[1])
         files.append(file)
         yield file.open()
         file.complete = True
@@ -215,7 +215,7 @@ def _descriptor(path: str | Path) -> Iterator[int]:
 def check_output(path: str | Path) -> None:
     """Raise FileError where an output could not be opened: before work is done for it."""
     if is_file(path):
-        _Replacement(path, None)
+        _Replacement(path, grows=False)
 
 
 def make_folder(folder: str | Path) -> None:
@@ -319,13 +319,12 @@ def _hold(path: str | Path, of: str | Path, mode: int = 0o666) -> int:
 class _Replacement:
     """A new file beside the one that it is to replace.
 
-    ``kept`` is the number of lines that an earlier run's part of it begins with; None: it is no such part,
-    and goes if the run fails. Raises FileError where it could not be written, and where the old one must not
-    be.
+    With ``grows`` it is PATH.part, goes on behind what is there, and stays if the run fails. Raises FileError
+    where it could not be written, and where the old one must not be.
     """
 
-    def __init__(self, path: str | Path, kept: int | None) -> None:
-        self.path, self._kept = path, kept
+    def __init__(self, path: str | Path, grows: bool) -> None:
+        self.path, self._grows = path, grows
         with as_file_errors(path):
             self._target = placed(path)
             folder, name = os.path.split(self._target)
@@ -346,24 +345,22 @@ class _Replacement:
             )
         begun, number = os.fsencode(name)[:_REPEATED].decode("utf-8", "ignore"), crc32(os.fsencode(name))
         hidden = os.path.join(folder, f".{begun}.{number:08x}")
-        self._beside = hidden if kept is None else self._target + PART
+        self._beside = self._target + PART if grows else hidden
         self._handle: int | None = None
         self.complete = False
 
     def open(self) -> int:
         """A descriptor to write to; the file gets the old one's permissions."""
-        mode, size = 0o666 if self._mode is None else self._mode, 0
+        mode = 0o666 if self._mode is None else self._mode
         with undisturbed(), as_file_errors(self.path):
-            if self._kept is None:
-                self._handle = handle = _hold(self._beside, self.path, mode)
-            else:
+            if self._grows:
                 self._handle = handle = os.open(self._beside, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, mode)
-                with open(self._beside, "rb") as lines:
-                    size = sum(len(line) for line, _ in zip(lines, range(self._kept), strict=False))
+                os.lseek(handle, 0, os.SEEK_END)
+            else:
+                self._handle = handle = _hold(self._beside, self.path, mode)
+                os.ftruncate(handle, 0)
             if self._mode is not None:
                 os.fchmod(handle, self._mode)
-            os.ftruncate(handle, size)
-            os.lseek(handle, 0, os.SEEK_END)
         return handle
 
     def place(self) -> None:
@@ -374,7 +371,7 @@ class _Replacement:
 
     def remove(self) -> None:
         """Remove the new file, if it was made and is no part."""
-        if self._kept is None and self._handle is not None:
+        if not self._grows and self._handle is not None:
             with suppress(OSError):
                 os.unlink(self._beside)
         self._close()
@@ -385,8 +382,8 @@ class _Replacement:
             self._handle = None
 
 
-#: The files of the innermost ``atomic_outputs``, and the lines of their parts that are kept.
-_batch: ContextVar[tuple[list[_Replacement], int | None] | None] = ContextVar("_batch", default=None)
+#: The files of the innermost ``atomic_outputs``, and whether they are parts that grow.
+_batch: ContextVar[tuple[list[_Replacement], bool] | None] = ContextVar("_batch", default=None)
 
 
 #: Where the paths of files that were replaced are noted.
@@ -404,19 +401,18 @@ def replaced_files() -> Iterator[list[str]]:
 
 
 @contextmanager
-def atomic_outputs(kept: int | None = None) -> Iterator[list[_Replacement]]:
+def atomic_outputs(grow: bool = False) -> Iterator[list[_Replacement]]:
     """Replace all files opened within this context together, at its end, and only if it succeeds.
 
-    Within another ``atomic_outputs`` they are replaced at the end of the outer one. With ``kept`` they are
-    written to PATH.part, behind that many lines that an earlier run has left there, and it stays if this one
-    fails, too.
+    Within another ``atomic_outputs`` they are replaced at the end of the outer one. With ``grow`` they are
+    written to PATH.part, behind what an earlier run has left there, and it stays if this one fails, too.
     """
     outer = _batch.get()
     if outer is not None:
         yield outer[0]
         return
     files: list[_Replacement] = []
-    token = _batch.set((files, kept))
+    token = _batch.set((files, grow))
     try:
         try:
             yield files

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import sys
+import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from typing import Protocol, TypeVar
+
+from mbrparse.errors import MbrparseError
 
 Item = TypeVar("Item")
 
@@ -28,6 +32,31 @@ def counted(number: int, noun: str) -> str:
     ('1 sentence', '2000 words')
     """
     return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+@contextmanager
+def meanwhile(work: Callable[[], object], seconds: float) -> Iterator[None]:
+    """Do this every so many seconds, in a thread, however long each part of what is done within takes.
+
+    What cannot be written now is written later, by whoever ends the work.
+    """
+    ended = threading.Event()
+
+    def run() -> None:
+        while not ended.wait(seconds):
+            with suppress(OSError, MbrparseError):
+                work()
+
+    thread, runs = threading.Thread(target=run, daemon=True), False
+    try:
+        with suppress(RuntimeError):  # no thread can be started
+            thread.start()
+            runs = True
+        yield
+    finally:
+        ended.set()
+        if runs:
+            thread.join()
 
 
 class MbrparseWarning(UserWarning):

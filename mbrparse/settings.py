@@ -24,9 +24,11 @@ from __future__ import annotations
 
 import hashlib
 import os
+import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from io import BytesIO
+from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -34,9 +36,9 @@ import msgspec
 import numpy as np
 
 from mbrparse.errors import FileError, InputMismatchError, shortened
-from mbrparse.files import PART, atomic_outputs, only_run, open_input, open_output, placed
+from mbrparse.files import PART, as_file_errors, atomic_outputs, only_run, open_input, open_output, placed
 from mbrparse.jobs import WorkersError
-from mbrparse.log import counted
+from mbrparse.log import counted, meanwhile
 from mbrparse.program import program
 
 Content = TypeVar("Content")
@@ -47,6 +49,9 @@ Settings = Mapping[str, Any]
 PROGRAM = "mbrparse"
 _SHOWN = 3
 _CHANGED = "it was changed since it was written"
+_DAMAGED = f"damaged, or of another run: {_CHANGED}"
+#: Seconds after which it is noted what outputs hold that a later run can go on with.
+EVERY = 30.0
 
 
 class _File(msgspec.Struct):
@@ -97,15 +102,49 @@ def load(path: str | Path, kind: type[Content], settings: Settings | None, other
         ) from None
 
 
+class _Parts(msgspec.Struct):
+    """The lines that outputs have, each at least these, and the digest of these lines of each."""
+
+    lines: int
+    digests: list[str]
+
+
+class _Part:
+    """What was read of an output that grows: so many lines, of this size, with their digest."""
+
+    def __init__(self, path: str) -> None:
+        self.path, self.lines, self.size, self._digest = path, 0, 0, hashlib.sha256()
+
+    @property
+    def digest(self) -> str:
+        return self._digest.hexdigest()[:16]
+
+    def whole(self) -> int:
+        """The number of its lines that are whole; raises OSError."""
+        with open(self.path, "rb") as stream:
+            stream.seek(self.size)
+            return self.lines + sum(line.endswith(b"\n") for line in stream)
+
+    def read(self, lines: int) -> None:
+        """Read up to so many lines; raises OSError."""
+        with open(self.path, "rb") as stream:
+            stream.seek(self.size)
+            for line in islice(stream, lines - self.lines):
+                self._digest.update(line)
+                self.size += len(line)
+        self.lines = lines
+
+
 @contextmanager
 def resumable_outputs(
     paths: Sequence[str], settings: Settings, resume: bool, headings: int = 0
 ) -> Iterator[int]:
     """Write these outputs, whose lines are about one sentence each, so that a later run can go on with them.
 
-    They grow in PATH.part, with the settings beside the first one, and are renamed when all are whole. Parts
-    and settings stay if the run is interrupted, killed or loses its workers; after other errors, which would
-    come again, they do not.
+    They grow in PATH.part and are renamed when all are whole. Beside the first one are the settings, and a
+    digest of what was written up to half a minute ago, or to the run's end: what is behind that is cut off.
+    All stay if the run is interrupted, killed or loses its workers, or goes on with an earlier one; after
+    other errors of a first run, which would come again, they do not.
 
     Parameters
     ----------
@@ -124,44 +163,58 @@ def resumable_outputs(
     InputMismatchError
         Where what is there was made with other settings.
     FileError
-        Where another run writes them.
+        Where another run writes them, or where what is there was damaged, or is no file.
     """
-    parts = [placed(path) + PART for path in paths]
-    beside = f"{parts[0]}.settings"
-    with only_run(parts[0]):
-        done = 0
-        if resume and os.path.exists(beside):
-            load(beside, list[str], settings, "leave `resume` out to begin anew")
-            done = _whole_sentences(parts, headings)
-        else:
-            save(beside, paths, settings)
-        try:
-            with atomic_outputs(done + headings if done else 0):
-                yield done
-        except (KeyboardInterrupt, WorkersError, MemoryError) as failure:
-            if there := _whole_sentences(parts, headings):
-                kept = f"after {counted(there, 'sentence')}: {paths[0]}{PART} keeps them, `resume` goes on"
-                if isinstance(failure, KeyboardInterrupt):
-                    raise KeyboardInterrupt(*failure.args, kept) from None
-                raise
-            _remove([beside, *parts])
-            raise
-        except BaseException:
-            _remove([beside, *parts])
-            raise
-        _remove([beside])
+    parts = [_Part(placed(path) + PART) for path in paths]
+    names = [part.path for part in parts]
+    beside, otherwise = f"{names[0]}.settings", "leave `resume` out to begin anew"
 
+    def note() -> int:
+        """Keep how far the parts were read; the number of sentences."""
+        save(beside, _Parts(parts[0].lines, [part.digest for part in parts]), settings)
+        return max(0, parts[0].lines - headings)
 
-def _whole_sentences(parts: Sequence[str], headings: int) -> int:
-    """The number of sentences whose lines are whole in all these files."""
-    counts = []
-    for part in parts:
+    def go_on() -> int:
+        """Read what is whole in all parts, and note it."""
         try:
-            with open(part, "rb") as lines:
-                counts.append(sum(line.endswith(b"\n") for line in lines))
-        except FileNotFoundError:
+            lines = min(part.whole() for part in parts)
+        except FileNotFoundError:  # not begun, or renamed
             return 0
-    return max(0, min(counts) - headings)
+        for part in parts if lines > headings else ():
+            part.read(lines)
+        return note()
+
+    if not resume:
+        _remove(filter(os.path.islink, names))
+    for name in filter(os.path.lexists, names):
+        if not stat.S_ISREG(os.lstat(name).st_mode):
+            raise FileError("is a link, or no file, and not what a run left", source=name, remedy=otherwise)
+    with only_run(names[0]):
+        if resume and os.path.isfile(beside):
+            noted = load(beside, _Parts, settings, otherwise)
+            for part, digest in zip(parts, noted.digests, strict=True):
+                with suppress(FileNotFoundError):
+                    part.read(noted.lines)
+                if part.digest != digest:
+                    raise FileError(_DAMAGED, source=part.path, remedy=otherwise)
+        done = note()
+        for part in parts:
+            with as_file_errors(part.path), suppress(FileNotFoundError):
+                os.truncate(part.path, part.size)
+        try:
+            with atomic_outputs(grow=True):
+                with meanwhile(go_on, EVERY):
+                    yield done
+                _remove([beside])  # when one is renamed, there is nothing to go on with
+        except BaseException as failure:
+            stopped = isinstance(failure, (KeyboardInterrupt, WorkersError, MemoryError))
+            there = go_on() if done or stopped else 0
+            if not there:
+                _remove([beside, *names])
+            elif isinstance(failure, KeyboardInterrupt):
+                kept = f"after {counted(there, 'sentence')}: {paths[0]}{PART} keeps them, `resume` goes on"
+                raise KeyboardInterrupt(*failure.args, kept) from None
+            raise
 
 
 def _remove(paths: Iterable[str]) -> None:
@@ -225,7 +278,7 @@ def check_files(digests: Mapping[str, str], otherwise: str) -> None:
     """Raise FileError where one of these files has not this digest (``file_digest``) any more."""
     for path, expected in digests.items():
         if file_digest(path) != expected:
-            raise FileError(f"damaged, or of another run: {_CHANGED}", source=path, remedy=otherwise)
+            raise FileError(_DAMAGED, source=path, remedy=otherwise)
 
 
 def _digest(settings: dict[str, Any], content: msgspec.Raw) -> str:

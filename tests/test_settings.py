@@ -108,3 +108,10 @@ def test_outputs_that_a_later_run_goes_on_with(folder: Path) -> None:
     with pytest.raises(ZeroDivisionError):
         write(5, False, ZeroDivisionError)
     assert sorted(path.name for path in folder.iterdir()) == ["a", "b"]
+    # What an earlier run has done stays, whatever ends the one that goes on with it.
+    with pytest.raises(KeyboardInterrupt):
+        write(5, False, KeyboardInterrupt)
+    with pytest.raises(ZeroDivisionError):
+        write(7, True, ZeroDivisionError)
+    assert write(9, True, None) == 6
+    assert Path("a").read_text() == "".join(f"a{line}\n" for line in range(9))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import sys
-import threading
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator
@@ -16,7 +15,7 @@ from typing import Any, TypeVar
 import click
 
 from mbrparse.errors import MbrparseError, visible
-from mbrparse.log import MbrparseWarning
+from mbrparse.log import MbrparseWarning, meanwhile
 
 Item = TypeVar("Item")
 #: Seconds between two lines about long work.
@@ -73,20 +72,9 @@ def with_progress(
             left = f", {found['seconds_left'] / 60:.0f} min left" if found["seconds_left"] else ""
             note(f"{title}: {done:,} done, {found['per_second']} a second{left}")
 
-    ended = threading.Event()
-
-    def run() -> None:  # however long each part of the work takes
-        while not ended.wait(EVERY):
-            with suppress(OSError):  # of the log, which is written again at the end
-                say()
-
-    thread = threading.Thread(target=run, daemon=True)
     with ExitStack() as stack:
         stack.callback(lambda: write(finished))
-        with suppress(RuntimeError):  # no thread can be started: no lines then
-            thread.start()
-            stack.callback(thread.join)
-        stack.callback(ended.set)
+        stack.enter_context(meanwhile(say, EVERY))
         if terminal:
             from rich.console import Console
             from rich.progress import Progress

@@ -4,12 +4,14 @@ import json
 import os
 import re
 import signal
+import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from pathlib import Path
 
 import pytest
-from children import started
+from children import finished, started
 from commandline import Command
 
 from mbrparse.cli import messages
@@ -54,51 +56,153 @@ def test_jobs_and_shards_write_the_same_bytes(command: Command, text: str) -> No
     parts = [written(f"shard{number}") for number in (1, 2, 3)]
     assert {name: b"".join(part[name] for part in parts) for name in parts[0]} == written("one")
     assert "I-th of N" in command("parse -g g tokens --shard 4/3").usage_error
-    assert "not standard input" in command("parse -g g --shard 1/3", stdin="x x\n").usage_error
+    assert "no standard input" in command("parse -g g --shard 1/3", stdin="x x\n").usage_error
 
 
-def cut(name: str, lines: int) -> None:
-    """What a run leaves that was killed in the midst of a line."""
-    for path in (f"{name}.labelled-recall", f"{name}.labelled-tree", f"{name}.d"):
-        whole = Path(path).read_text().splitlines(keepends=True)
-        Path(f"{path}.part").write_text("".join(whole[:lines]) + whole[lines][:5])
-        lines += 1
-        Path(path).unlink()
+def interrupted(command: Command, line: str, after: int) -> None:
+    """Run a command that is interrupted when so many sentences are done."""
+
+    def stops(items: Iterable[object], *_: object) -> Iterator[object]:
+        yield from islice(items, after)
+        raise KeyboardInterrupt
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("mbrparse.cli.work_options.with_progress", stops)
+        assert command(line).code == 130
 
 
-def test_resumed_runs(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_resumed_runs(command: Command) -> None:
     assert command(f"parse -g g tokens {outputs('one')}").code == 0
     two = f"parse -g g tokens {outputs('two')}"
     # Without something to go on with, --resume begins.
     assert command(f"{two} --resume").code == 0
-    # An interrupted run keeps its settings beside the first output.
-    kept: list[bytes] = []
-    unlink = os.unlink
-    with monkeypatch.context() as patch:
-
-        def keep(path: str) -> None:
-            if path.endswith(".settings"):
-                kept.append(Path(path).read_bytes())
-            unlink(path)
-
-        patch.setattr("mbrparse.settings.os.unlink", keep)
-        assert command(two).code == 0
     for jobs in (1, 2):
-        cut("two", 120)
-        Path("two.labelled-recall.part.settings").write_bytes(kept[0])
+        interrupted(command, two, 70)
+        interrupted(command, f"{two} --resume", 50)
+        # What nothing says the digest of is made again, whole or not.
+        for part, tail in zip(("labelled-recall", "d"), ("(S y)\n(S", "{"), strict=True):
+            with open(f"two.{part}.part", "a") as stream:
+                stream.write(tail)
         resumed = command(f"{two} --resume --jobs {jobs}")
         assert resumed.err.startswith(
             "mbrparse: 120 sentences of an earlier run are kept, and not counted below\n"
         )
         assert written("two") == written("one")
-    cut("two", 120)
-    Path("two.labelled-recall.part.settings").write_bytes(kept[0])
+    interrupted(command, two, 120)
     for changed, name in (("--fallback flat", "fallback"), ("--prune 0.5", "prune")):
         error = command(f"{two} --resume {changed}").error
         assert f"made with other settings ({name}: not given, now" in error
         assert error.endswith("give the same options and inputs, or leave --resume out to begin anew")
     Path("g").write_text(GRAMMAR.replace("- 5", "- 4"))
     assert "made with other settings (grammars: [" in command(f"{two} --resume").error
+
+
+def change_a_byte(part: Path) -> None:
+    """As a disk may: the text is as long as it was."""
+    part.write_bytes(part.read_bytes().replace(b"x", b"y", 1))
+
+
+def cut_a_line(part: Path) -> None:
+    """The last line has no end."""
+    part.write_bytes(part.read_bytes()[:-5])
+
+
+def leave_a_line_out(part: Path) -> None:
+    """The lines are whole, but one is missing."""
+    part.write_bytes(part.read_bytes().partition(b"\n")[2])
+
+
+def exchange(part: Path) -> None:
+    """Two outputs have each other's names."""
+    other = Path("two.labelled-tree.part" if part.suffixes[0] == ".d" else "two.d.part")
+    kept = part.read_bytes()
+    other.replace(part)
+    other.write_bytes(kept)
+
+
+def put_a_link(part: Path) -> None:
+    """To what the part was."""
+    part.symlink_to(part.rename("elsewhere"))
+
+
+def put_a_pipe(part: Path) -> None:
+    """Which nobody writes to."""
+    part.unlink()
+    os.mkfifo(part)
+
+
+@pytest.mark.parametrize(
+    "damage", [change_a_byte, cut_a_line, leave_a_line_out, exchange, put_a_link, put_a_pipe, Path.unlink]
+)
+def test_damaged_parts_are_refused_and_stay(command: Command, damage: Callable[[Path], object]) -> None:
+    def there() -> dict[str, bytes | None]:
+        return {path.name: path.read_bytes() if path.is_file() else None for path in Path().iterdir()}
+
+    assert command(f"parse -g g tokens {outputs('one')}").code == 0
+    two = f"parse -g g tokens {outputs('two')}"
+    for part in ("two.labelled-recall.part", "two.labelled-tree.part", "two.d.part"):
+        interrupted(command, two, 120)
+        damage(Path(part))
+        before = there()
+        error = command(f"{two} --resume").error
+        assert re.search(
+            r"/two\.[\w.-]+\.part: (damaged, or of another run: it was changed|is a link, or no file)", error
+        )
+        assert error.endswith("; leave --resume out to begin anew")
+        assert there() == before
+        if damage is not put_a_pipe:
+            elsewhere = before.get("elsewhere")
+            assert command(two).code == 0
+            assert written("two") == written("one")
+            assert there().get("elsewhere") == elsewhere
+        else:
+            Path(part).unlink()
+
+
+@pytest.mark.parametrize("layout", ["tsv", "json"])
+def test_parts_of_scores(command: Command, layout: str) -> None:
+    assert command(f"score -g g trees --format {layout} -o one").code == 0
+    two = f"score -g g trees --format {layout} -o two"
+    interrupted(command, two, 50)
+    Path("two.part").write_bytes(Path("two.part").read_bytes().replace(b"0", b"1", 1))
+    assert "two.part: damaged, or of another run" in command(f"{two} --resume").last_error
+    for after in (0, 30):
+        interrupted(command, f"{two}{' --resume' * (after > 0)}", after)
+    assert "30 sentences of an earlier run are kept" in command(f"{two} --resume").err
+    assert Path("two").read_bytes() == Path("one").read_bytes()
+
+
+def test_a_killed_run_loses_what_was_not_noted(command: Command) -> None:
+    """Here the digests are written all the time, not every half minute."""
+    Path("text").write_text(Path("tokens").read_text() * 5)
+    assert command(f"parse -g g text {outputs('one')}").code == 0
+    line = f"parse -g g text {outputs('two')}"
+    program = """
+import os, signal, sys, time
+from itertools import islice
+from pathlib import Path
+from mbrparse import settings
+from mbrparse.cli import main, work_options
+
+def killed(items, *_):
+    yield from islice(items, 900)
+    while '"lines":0' in Path("two.labelled-recall.part.settings").read_text():
+        time.sleep(0.01)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+settings.EVERY, work_options.with_progress = 0.01, killed
+main.main()
+"""
+    for resume in ("", " --resume"):
+        assert (
+            finished(sys.executable, "-c", program, *f"{line}{resume}".split()).returncode == -signal.SIGKILL
+        )
+    resumed = command(f"{line} --resume")
+    done = re.match(r"mbrparse: (\d+) sentences of an earlier run are kept", resumed.err)
+    assert done is not None
+    assert 0 < int(done[1]) <= 1000
+    assert written("two") == written("one")
+    assert not list(Path().glob(".two*"))
 
 
 def test_what_cannot_be_resumed_is_said(command: Command) -> None:
