@@ -72,7 +72,7 @@ CALLS: dict[str, tuple[Any, ...]] = {
 SETTINGS = {
     "Parser": "k_best samples seed prune fallback max_length risk max_error",
     "train": "init iterations nonterminals merge weights",
-    "report": "form by seed resamples profile evalb criteria",
+    "report": "form seed resamples profile evalb criteria",
 }
 NOT_CALLED = {
     "Item": "a table",

@@ -324,25 +324,25 @@ def evaluate(
     fell_back: FellBack | None = None,
     tallies: Mapping[str, Tally] | None = None,
     runs: Mapping[str, Sequence[TreeSource]] | None = None,
-    about: Mapping[str, object] | None = None,
 ) -> Evaluation:
     """Compare trees.
 
     ``fell_back`` tells, when all is read, for each parser's sentences whether they fell back; this becomes a
     column of the counts and a criterion of the table. ``tallies``, by each parser's name, get every sentence
     that counts. With ``runs``, several of each system, their means are shown and tested; ``parses`` are
-    systems of one run.
-    ``about`` is said in the signature, too.
+    systems of one run. What made the files that the trees are of is said in the signature, where it is known.
 
     Raises MbrparseError where trees or names do not allow it.
     """
     systems = _systems(parses, runs or {})
     baseline = next(iter(systems)) if settings.baseline is None else settings.baseline
     if baseline not in systems:
-        remedy = f"the baseline is one of {', '.join(systems)}"
-        raise MbrparseError(f"no parses are called {baseline!r}", remedy=remedy)
+        raise MbrparseError(
+            f"no parses are called {baseline!r}", remedy=f"the baseline is one of {', '.join(systems)}"
+        )
     everything = list(chain.from_iterable(systems.values()))
     names = [source.name for source in everything]
+    made = provenance.said(provenance.steps_of(source.source for source in (gold, *everything)))
     breakdowns = dict.fromkeys([*settings.frames, *([] if settings.by is None else [settings.by])])
     of_breakdowns = new_tallies(breakdowns, names)
     criteria, average = settings.criteria, settings.average
@@ -361,7 +361,7 @@ def evaluate(
         counts = _with_fallbacks(counts, fell_back({one.name: one.trees for one in others}), names)
         criteria = (*criteria, FELL_BACK)
         conventions["details"] = hashlib.sha256(bytes(counts["fell_back"].tolist())).hexdigest()[:10]
-    conventions |= {**settings.signature(), **(about or {})}
+    conventions |= {**settings.signature(), **made}
     if isinstance(settings.how, Comparison) and settings.by in (None, "length"):
         _warn_of_nary(counts, criteria)
     if words:
@@ -462,9 +462,7 @@ def evaluate_files(
         name: _with_our_labels(parse_files(paths, encoding, f"{name}/"), settings)
         for name, paths in (runs or {}).items()
     }
-    made = provenance.steps_of(map(str, (gold, *parses, *chain(*(runs or {}).values()))))
-    about = provenance.said(made)
-    return evaluate(correct, sources, settings, fell_back, None, several, about)
+    return evaluate(correct, sources, settings, fell_back, None, several)
 
 
 def file_sources(
