@@ -468,4 +468,6 @@ def test_search() -> None:
     assert counted[-1] == "total: trees 2, trees that fit 1, NP < NN 1"
     assert run("search XP a.mrg --svg none.svg").code == 1
     assert "no tree fits" in Path("none.svg").read_text()
+    Path("deep.mrg").write_text("(NP " * 1000 + "(NN dog)" + ")" * 1000 + "\n")
+    assert "too deep" in run("search NN deep.mrg --svg /dev/stdout").output
     assert "is not tgrep's at character" in run("search", "NP < (", "a.mrg").error
