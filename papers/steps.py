@@ -13,6 +13,7 @@ import hashlib
 import json
 import multiprocessing
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -37,9 +38,21 @@ def mbrparse(command: str, *inputs: object, **options: object) -> None:
     is ``train --statistics``.
     """
     words = [*command.split(), *_words(options), *(["--"] if inputs else []), *map(str, inputs)]
-    done = subprocess.run([sys.executable, "-m", "mbrparse", "--no-config", *words], check=False)
-    if done.returncode:
-        sys.exit(done.returncode)
+    with subprocess.Popen([sys.executable, "-m", "mbrparse", "--no-config", *words]) as child:
+        try:
+            code = child.wait()
+        except BaseException:
+            child.terminate()
+            raise
+    if code:
+        sys.exit(code)
+
+
+def _end(number: int, _: object) -> None:
+    """End the processes of ``Steps.values`` and this one; ``mbrparse`` ends its own."""
+    for child in multiprocessing.active_children():
+        child.terminate()
+    sys.exit(128 + number)
 
 
 def _words(options: Mapping[str, object]) -> list[str]:
@@ -217,6 +230,7 @@ def paper(function: Callable[..., None]) -> click.Command:
 
     @functools.wraps(function)
     def run(output: Path, jobs: int, **options: Any) -> None:
+        signal.signal(signal.SIGTERM, _end)
         try:
             with _held(output):
                 function(steps=Steps(output, jobs), **options)

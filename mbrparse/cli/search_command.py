@@ -76,9 +76,7 @@ def search(
             place, words = known.of(one.source, one.line, one.id), one.tree.words()
             if svg is not None and len(drawn) < 2 * _MOST_DRAWN:
                 marks = {match.constituent for match in matches if match.constituent is not None}
-                drawn.append(drawing.heading(errors.visible(str(place))))
-                deep = drawing.levels(one.tree) > drawing.MAX_DEPTH
-                drawn.append(drawing.heading("too deep") if deep else drawing.drawing(one.tree, marks))
+                drawn += [drawing.heading(errors.visible(str(place))), drawing.drawing(one.tree, marks)]
             if format == "csv" and not count:
                 for match in matches:
                     found = match.begin, match.end, str(match.node), " ".join(words)

@@ -159,7 +159,12 @@ def heading(text: str, bold: bool = True) -> Drawing:
 
 
 def drawing(tree: Drawable, marks: Collection[int] = ()) -> Drawing:
-    """A tree, in NLTK's layout: each column of its grid is as wide as its widest text."""
+    """A tree, in NLTK's layout: each column of its grid is as wide as its widest text.
+
+    A line stands for a tree that is too deep.
+    """
+    if levels(tree) > MAX_DEPTH:
+        return heading(f"too deep to be drawn: more than {MAX_DEPTH} levels")
     printer = _printer(tree, marks)
     names = {n: node if isinstance(node, str) else str(node.label()) for n, node in printer.nodes.items()}
     columns: defaultdict[int, float] = defaultdict(float)

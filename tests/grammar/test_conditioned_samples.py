@@ -79,6 +79,11 @@ def test_what_would_take_hours_is_refused() -> None:
     counts = {f"S -> S {name}": 1.0 for name in names} | {f"{name} -> a": 1.0 for name in [*names, "S"]}
     with pytest.raises(InputMismatchError, match="too long for 50 binary rules"):
         length_masses(PCFG.from_rules(rules_of(counts)), 100_000)
+    # Chains of unary rules alone, between all pairs of symbols.
+    cycle = {f"X{number} -> X{(number + 1) % 500}": 99.0 for number in range(500)}
+    counts = {"S -> X0": 1.0} | cycle | {f"X{number} -> a": 1.0 for number in range(500)}
+    with pytest.raises(InputMismatchError, match="too long for 0 binary rules and 250"):
+        length_masses(PCFG.from_rules(rules_of(counts)), 10_000)
 
 
 def test_no_such_sentence() -> None:

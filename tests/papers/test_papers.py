@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
+import os
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
+from children import LIMIT
 
 GOLDEN = Path(__file__).parent / "data"
 #: The figures of these scripts were those of the experiments that the package had before, to the last digit.
@@ -93,3 +100,25 @@ def test_jobs_change_nothing(tmp_path: Path) -> None:
     arguments = [*SCRIPTS["goodman1996_table1"].split(), "--jobs", "2", "-o", str(tmp_path / "two")]
     module.main(arguments, standalone_mode=False)
     assert without_times(tmp_path / "one") == without_times(tmp_path / "two")
+
+
+def test_a_script_that_is_ended_ends_its_command(tmp_path: Path) -> None:
+    """SIGTERM comes to the script alone, while its command waits for a pipe's end."""
+    corpus = tmp_path / "corpus"
+    os.mkfifo(corpus)
+    text = (
+        "import steps as s\n@s.paper\ndef main(corpus, steps): s.mbrparse('check', corpus)\n"
+        f"main([{str(corpus)!r}, '-o', 'o'])"
+    )
+    paths = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    child = subprocess.Popen([sys.executable, "-c", text], cwd=tmp_path, env=paths)
+    pipe = -1
+    while pipe < 0 and child.poll() is None:
+        with contextlib.suppress(OSError):  # until the command reads it
+            pipe = os.open(corpus, os.O_WRONLY | os.O_NONBLOCK)
+        time.sleep(0.05)
+    child.send_signal(signal.SIGTERM)
+    assert child.wait(LIMIT) == 128 + signal.SIGTERM
+    with pytest.raises(BrokenPipeError):  # nobody reads it any longer
+        os.write(pipe, b"(S (A a))")
+    os.close(pipe)

@@ -469,5 +469,6 @@ def test_search() -> None:
     assert run("search XP a.mrg --svg none.svg").code == 1
     assert "no tree fits" in Path("none.svg").read_text()
     Path("deep.mrg").write_text("(NP " * 1000 + "(NN dog)" + ")" * 1000 + "\n")
-    assert "too deep" in run("search NN deep.mrg --svg /dev/stdout").output
+    assert run("search NN deep.mrg --svg deep.svg").output == "deep.mrg:1: [dog]\n"
+    assert "too deep to be drawn: more than 200 levels" in Path("deep.svg").read_text()
     assert "is not tgrep's at character" in run("search", "NP < (", "a.mrg").error

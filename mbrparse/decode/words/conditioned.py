@@ -19,6 +19,8 @@ from mbrparse.treebank.tree import Tree
 
 # Pairs of a binary rule and two spans that are looked at, at most: minutes.
 MOST_PAIRS = 2e10
+# As many take as long as one pair of symbols in a unary chain.
+_CHAIN = 10
 # As many are looked at together.
 _TOGETHER = 1 << 14
 # The ways to make a symbol over a span are kept while there are no more of them.
@@ -38,9 +40,12 @@ class SpanMasses:
         self.given, self.is_open = len(given), longest is None
         self.last = len(given) if longest is None else longest
         size, spans = len(grammar.symbols), range(self.given + 1)
-        if len(grammar.left) * sum((self.last - start) ** 2 for start in spans) / 2 > MOST_PAIRS:
+        closure = rule_tables.unary_closure(grammar)
+        widths = np.array([self.last - start for start in spans], np.float64)
+        if len(grammar.left) * (widths**2).sum() / 2 + _CHAIN * len(closure.top) * widths.sum() > MOST_PAIRS:
             raise errors.InputMismatchError(
-                f"sentences of {self.last} words are too long for {len(grammar.left)} binary rules",
+                f"sentences of {self.last} words are too long for {len(grammar.left)} binary rules and "
+                f"{len(closure.top)} pairs of symbols in unary chains",
                 remedy="ask for shorter ones: it would take hours",
             )
         words = rule_tables.lexicon(rule_tables.chart_rules(grammar), len(grammar.terminals))
@@ -48,7 +53,6 @@ class SpanMasses:
         #: The lexical rules of each given word; at last those of any word.
         self.lexical = [(place, grammar.lexical_log_prob[place]) for place in places]
         entered = [_gathered(words.symbol[place], logs, size) for place, logs in self.lexical]
-        closure = rule_tables.unary_closure(grammar)
         below, chains = np.arange(size).repeat(np.diff(closure.start)), np.log(closure.value)
         corners = left_corner.left_corners(grammar, logs=True) if self.is_open else None
         pairs, pair_of = np.unique(np.stack([grammar.left, grammar.right]), axis=1, return_inverse=True)
