@@ -167,7 +167,8 @@ def _interrupt_later(ignored: sys.UnraisableHookArgs) -> None:
     number = next(iter(ignored.exc_value.args), signal.SIGINT)
     if number != signal.SIGINT:
         signal.signal(number, _terminate)
-    threading.Timer(0.001, os.kill, (os.getpid(), number)).start()
+    # Late enough to find this function left, on a busy machine too.
+    threading.Timer(0.2, os.kill, (os.getpid(), number)).start()
 
 
 def _run() -> tuple[int, Exception | None]:

@@ -232,7 +232,7 @@ def test_progress_counts_no_sentences_of_a_pipe(command: Command, monkeypatch: p
     ("line", "both"),
     [
         ("parse -g PIPE -g PIPE t", "--grammar"),
-        ("parse -g - -", "--grammar and INPUT"),
+        ("parse -g - -", "INPUT and --grammar"),
         ("surprisal -g - -", "--grammar and INPUT"),
         ("score --posteriors - /dev/stdin", "--posteriors and TREES"),
         ("evaluate - /dev/stdin", "GOLD and PARSES"),
