@@ -145,7 +145,8 @@ def _unsafe(option: click.Option, text: str) -> str:
     if not isinstance(option.type, InputFile):
         return "outputs and schedulers"
     here = Path().resolve()
-    paths = [here / part for part in (text, *re.split("[=,:;]", text))]
+    # A bundle's options have blanks between, and may be quoted.
+    paths = [here / part for part in (text, *re.split(r"[=,:;\s]", re.sub(r"[\\'\"]", "", text)))]
     return "" if all(path.resolve().is_relative_to(here) for path in paths) else "paths outside of its folder"
 
 

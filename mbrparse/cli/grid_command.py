@@ -244,7 +244,7 @@ def grid(
     ),
     bundles: tuple[str, ...] = commands.option(
         "--bundle",
-        type=commands.Text("NAME='OPTION=VALUE ...'"),
+        type=commands.InputFile("NAME='OPTION=VALUE|FILE ...'"),
         multiple=True,
         help="Options that go together, as one value of an axis (repeatable).",
     ),

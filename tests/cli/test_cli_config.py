@@ -203,6 +203,9 @@ def test_bash_completes(folder: Path) -> None:
     [
         '[grid]\nbinarize = ["head-rules=/etc/passwd"]',
         '[grid]\nbinarize = ["hmarkov=0", "head-rules=collins;../rules"]',
+        '[grid]\nbundle = ["a=hmarkov=0 head-rules=/etc/passwd"]',
+        "[grid]\nbundle = [\"a='head-rules=/etc/passwd'\"]",
+        """[grid]\nbundle = ['a=head-rules=.\\./rules']""",
         '[reproduce]\nbinarize = ["label-map=/etc/passwd"]',
         '[reproduce]\nlabel-map = "/etc/passwd"',
     ],
