@@ -137,7 +137,7 @@ COMMANDS = _weighed("""
 2 parse bin.mrg -g tags.txt --write-posteriors out.npz --label-style supar -o out
 6 parse bin.mrg -g tags.txt --engine best-first --statistics bin.stat -o out
 3 parse bin.mrg -g words.txt --engine best-first --merit prefix --until mass:0.9 -o out
-4 --config options.toml parse tokens.txt -g tags.txt -o out.{objective}
+1 --config options.toml parse tokens.txt -g tags.txt -o out.{objective}
 4 --config options.toml evaluate bin.mrg one.mrg
 2 --no-config binarize trees.mrg -o out
 5 rerank --candidates candidates.tsv -g tags.txt --objective labelled-f --details out.jsonl -o out

@@ -11,6 +11,7 @@ and a script that repeats it.
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import re
 import resource
@@ -29,7 +30,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT), str(ROOT / "tests"), str(Path(__file__).parent)]
 
 from commandline import run  # noqa: E402
-from pebble import ProcessExpired, ProcessPool  # noqa: E402
+from pebble import ProcessExpired, ProcessFuture, ProcessPool  # noqa: E402
 from seeds import Files, make_seeds  # noqa: E402
 from trials import Trial, drawn, trials  # noqa: E402
 from verdicts import Result, failure  # noqa: E402
@@ -48,9 +49,11 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=2)
     given = parser.parse_args()
     folder = new_folder(given.folder.resolve())
+    os.environ.setdefault("XDG_CACHE_HOME", str(Path.home() / ".cache"))  # kernels are not compiled again
     for name in ("HOME", "MPLCONFIGDIR", "NLTK_DATA"):
         os.environ[name] = str(folder / "home")
     seeds = make_seeds(folder / "seeds")
+    gc.freeze()  # the workers do not look again at all that is imported
     began = time.monotonic()
     tried, found = campaign(folder, seeds, given.seed, given.seconds, given.inputs, given.jobs)
     seconds = time.monotonic() - began
@@ -80,14 +83,22 @@ def campaign(
 ) -> tuple[int, Counter[str]]:
     """Try inputs 0, 1, ... until time or inputs are spent; how many were tried, and the kinds of failure."""
     end, first, found = time.monotonic() + seconds, 0, Counter[str]()
+    waiting: list[tuple[int, Trial, ProcessFuture[str | None]]] = []
     with ProcessPool(
         jobs, initializer=limit, initargs=(str(folder / "work"),), context=get_context("fork")
     ) as pool:
-        while time.monotonic() < end and (inputs is None or first < inputs):
-            last = first + AT_ONCE if inputs is None else min(first + AT_ONCE, inputs)
-            row = drawn(trials(seeds), seed * 1_000_000 + first, last - first)
-            futures = [pool.schedule(attempt, [trial], timeout=SECONDS) for trial in row]
-            for number, (trial, future) in enumerate(zip(row, futures, strict=True), first):
+        while True:
+            count = AT_ONCE if inputs is None else min(AT_ONCE, inputs - first)
+            row = (
+                drawn(trials(seeds), seed * 1_000_000 + first, count)
+                if count and time.monotonic() < end
+                else []
+            )
+            tried, waiting = waiting, []
+            for number, trial in enumerate(row, first):
+                waiting.append((number, trial, pool.schedule(attempt, [trial], timeout=SECONDS)))
+            first += len(row)
+            for number, trial, future in tried:  # while the workers try the next row
                 try:
                     kind = future.result()
                 except TimeoutError:
@@ -97,8 +108,8 @@ def campaign(
                 if kind is not None:
                     found[kind] += 1
                     keep(kept(folder, kind), trial, f"{kind} (input {seed}:{number})")
-            first = last
-    return first, found
+            if not waiting:
+                return first, found
 
 
 def limit(work: str) -> None:

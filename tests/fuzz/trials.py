@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from random import Random
 from typing import TypeVar
@@ -25,6 +26,8 @@ SLOW_SHARE = 0.01
 CONFIGS = ("mbrparse.toml", "pyproject.toml")
 #: Their time or memory grows with the number, so that a large one in the range is no mistake of the program.
 COSTLY = "count samples resamples iterations runs nonterminals jobs train test sentences"
+#: They start processes, which takes as long as a hundred other inputs: drawn less often.
+STARTING_PROCESSES = ("jobs", "max_seconds")
 ENCODINGS = "utf-8 latin-1 utf-16 rot13 base64 idna unicode_escape none utf-7 cp037"
 OUTPUTS = "out out2 - /dev/null /dev/full . none/out ./out out/ {objective} {seed}"
 #: Options that name an output; --details may be given several times where it is read.
@@ -100,9 +103,7 @@ def _trial(seeds: Files, rng: Random) -> Trial:
     commands = SLOW_COMMANDS if rng.random() < SLOW_SHARE else COMMANDS
     [line] = rng.choices([line for _, line in commands], [weight for weight, _ in commands])
     arguments = line.split()
-    trial = Trial(
-        arguments.copy(), files={name: data for name, data in seeds.items() if _needed(name, arguments)}
-    )
+    trial = Trial(arguments.copy(), files={name: seeds[name] for name in _needed(line, tuple(seeds))})
     if rng.random() < 0.02:
         name = rng.choice(CONFIGS)
         table = b"[" if name == "mbrparse.toml" else b"[tool.mbrparse."
@@ -127,10 +128,15 @@ def _trial(seeds: Files, rng: Random) -> Trial:
     return trial
 
 
-def _needed(name: str, arguments: list[str]) -> bool:
-    """Whether the command reads this file: it is named, or beside or in what is named."""
-    parts = [part for word in arguments for part in re.split("[=,:]", word)]
-    return any(name == part or name.startswith((f"{part}.", f"{part}/")) for part in parts)
+@cache
+def _needed(line: str, names: tuple[str, ...]) -> list[str]:
+    """The files that a command reads: those that it names, and what is beside or in what it names."""
+    parts = {part for word in line.split() for part in re.split("[=,:]", word)}
+    return [
+        name
+        for name in names
+        if any(name == part or name.startswith((f"{part}.", f"{part}/")) for part in parts)
+    ]
 
 
 def called(arguments: list[str]) -> click.Command:
@@ -155,6 +161,8 @@ def _option(rng: Random, command: click.Command, files: list[str]) -> list[str]:
     if not options:
         return ["--help"]
     parameter = rng.choice(options)
+    if parameter.name in STARTING_PROCESSES and rng.random() < 0.8:
+        parameter = rng.choice(options)
     name = rng.choice([*parameter.opts, *parameter.secondary_opts])
     if parameter.is_flag:
         return [name]
