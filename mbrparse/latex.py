@@ -16,11 +16,12 @@ _NAMED = {
     "-": "-{}",
     "'": "'{}",
     "`": "{}`",
-    "\N{MINUS SIGN}": "$-$",
-    "\N{EN DASH}": "--",
-    "\N{PLUS-MINUS SIGN}": r"$\pm$",
+    # Minus, en dash, plus-minus: by number, as a signal while Python compiles names makes a SyntaxError.
+    "\u2212": "$-$",
+    "\u2013": "--",
+    "\u00b1": r"$\pm$",
 }
-_SPECIAL = re.compile(r"[\\~^&%$#_{}<>|\"\N{MINUS SIGN}\N{EN DASH}\N{PLUS-MINUS SIGN}]|-(?=-)|`|'(?=')")
+_SPECIAL = re.compile(r"[\\~^&%$#_{}<>|\"\u2212\u2013\u00b1]|-(?=-)|`|'(?=')")
 
 
 def latex(text: str) -> str:

@@ -140,8 +140,8 @@ def typeset(text: str) -> str:
     >>> typeset("-0.16..1.46"), typeset("1.00..2.00"), typeset("a-1")
     ('−0.16 – 1.46', '1.00–2.00', 'a-1')
     """
-    dash = " \N{EN DASH} " if "-" in text else "\N{EN DASH}"
-    return _MINUS.sub("\N{MINUS SIGN}", _INTERVAL.sub(rf"{dash}\1", text))
+    dash = " \u2013 " if "-" in text else "\u2013"
+    return _MINUS.sub("\u2212", _INTERVAL.sub(rf"{dash}\1", text))
 
 
 def csv_of(table: pd.DataFrame) -> str:

@@ -284,11 +284,11 @@ STYLES = {
     "supar": LabelMarks("::", ("*", "|<"), ("", "*", "|<>")),
     "benepar": LabelMarks("::", (), ""),
     "nltk": LabelMarks("+", "|<"),
-    "torch-struct": LabelMarks(None, (), ("NULL", "\N{EMPTY SET}", "")),
+    "torch-struct": LabelMarks(None, (), ("NULL", "\u2205", "")),
 }
 _FOREIGN = re.compile(
     r"\w(?P<nltk>\|<(?!>|%3E))|(?P<supar>\|<|^[^*]*\w\*$)|\w(?P<benepar>::)\w|(?P<mark>^(@|%40)(?=\w)|(?<=\w)('|[-_]BAR)$)"
-    "|(?P<null>^(NULL|\N{EMPTY SET})$)"
+    "|(?P<null>^(NULL|\u2205)$)"
 )
 
 

@@ -158,10 +158,10 @@ def _by_name(table: pd.DataFrame, column: str) -> Mapping[str, float]:
 
 
 def _range(text: object) -> str:
-    return str(text).replace("-", "\N{EN DASH}")
+    return str(text).replace("-", "\u2013")
 
 
-_MINUS = "\N{MINUS SIGN}"
+_MINUS = "\u2212"
 
 
 def calibration(name: str, found: records.Calibration) -> dict[str, Any]:
@@ -191,7 +191,7 @@ def _bins(bins: records.Reliability, of: str, name: str | None = None) -> Table:
             Figure(percent(expected), share=100 * expected),
             Figure(percent(found), where, share=100 * found),
         ]
-        rows.append(Row([records.BOUNDS[place].replace("-", "\N{EN DASH}"), f"{number:,}"], figures))
+        rows.append(Row([records.BOUNDS[place].replace("-", "\u2013"), f"{number:,}"], figures))
     return Table(["expected, %", of, "mean", "found"], rows)
 
 
