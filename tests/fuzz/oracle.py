@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import itertools
+import math
 import resource
 import sys
 import time
@@ -44,7 +45,7 @@ def main() -> None:
     for row, kind in ((row, kind) for row in itertools.count() for kind in KINDS):
         if time.monotonic() > end:
             break
-        drawn[kind] += try_row(kind, given.seed * 1_000_000 + row, check)
+        drawn[kind] += try_row(kind, given.seed * 1_000_000 + row, check, end)
     print(f"oracle: seed {given.seed}")
     for title, counts in (("cases", drawn), ("comparisons", check.counts), ("refused", check.refused)):
         print(f"{title}: {sum(counts.values()):,}")
@@ -52,8 +53,11 @@ def main() -> None:
             print(f"  {count:>12,}  {name}")
 
 
-def try_row(kind: str, number: int, check: Comparison) -> int:
-    """Compare a row of cases of a kind; returns how many. Raises Mismatch with the smallest that differs."""
+def try_row(kind: str, number: int, check: Comparison, end: float = math.inf) -> int:
+    """Compare a row of cases of a kind, until ``end``; returns how many.
+
+    Raises Mismatch with the smallest that differs.
+    """
     tried = 0
 
     @seed(number)
@@ -68,8 +72,9 @@ def try_row(kind: str, number: int, check: Comparison) -> int:
     @given(cases(kind))
     def try_case(case: Case) -> None:
         nonlocal tried
-        tried += 1
-        compare(case, check)
+        if time.monotonic() < end:
+            tried += 1
+            compare(case, check)
 
     try_case()
     return tried
