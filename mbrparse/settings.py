@@ -48,6 +48,8 @@ Settings = Mapping[str, Any]
 #: The setting that says which program made a file.
 PROGRAM = "mbrparse"
 _SHOWN = 3
+#: What msgspec raises for bytes that are no JSON of a type.
+_UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 _CHANGED = "it was changed since it was written"
 _DAMAGED = f"damaged, or of another run: {_CHANGED}"
 #: Seconds after which it is noted what outputs hold that a later run can go on with.
@@ -96,7 +98,7 @@ def load(path: str | Path, kind: type[Content], settings: Settings | None, other
         if settings is not None:
             check_settings(path, found.settings, _described(settings), otherwise)
         return msgspec.json.decode(found.content, type=kind)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+    except _UNREADABLE as error:
         raise FileError(
             f"damaged, or no file of this program ({error})", source=str(path), remedy=otherwise
         ) from None
@@ -225,7 +227,7 @@ def _remove(paths: Iterable[str]) -> None:
 
 def settings_of(path: str | Path) -> dict[str, Any] | None:
     """The settings of a file that ``save`` wrote, without the program's; None if it is none."""
-    with suppress(FileError, msgspec.MsgspecError):
+    with suppress(FileError, *_UNREADABLE):
         with open_input(path) as stream:
             found = msgspec.json.decode(stream.read(), type=_File)
         return {name: value for name, value in found.settings.items() if name != PROGRAM}

@@ -44,6 +44,14 @@ def test_what_is_saved_is_loaded(tmp_path: Path) -> None:
         load(tmp_path / "d", Checkpoint, MADE_FROM, "begin anew")
 
 
+@pytest.mark.parametrize("data", [b"", b"x", b'{"settings":{"a":"\xe4"}}', b"[" * 100_000])
+def test_what_is_none_of_these_files(tmp_path: Path, data: bytes) -> None:
+    (tmp_path / "c").write_bytes(data)
+    assert settings.settings_of(tmp_path / "c") is None
+    with pytest.raises(FileError, match="no file of this program"):
+        load(tmp_path / "c", Checkpoint, MADE_FROM, "begin anew")
+
+
 @given(st.data())
 def test_damage_is_noticed(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
     path = tmp_path_factory.getbasetemp() / "checkpoint"
