@@ -54,6 +54,9 @@ _MARKS = {
     codecs.BOM_UTF16_BE: "utf-16",
 }
 
+# /dev/zero, /dev/full, /dev/random and /dev/urandom of Linux.
+_ENDLESS = [os.makedev(1, minor) for minor in (5, 7, 8, 9)]
+
 _DESCRIPTOR = re.compile(r"/(?:dev|proc/self)/fd/(\d+)")
 _STREAMS = {"/dev/stdin": 0, "/dev/stdout": 1, "/dev/stderr": 2}
 
@@ -65,6 +68,11 @@ def source_name(path: str | Path) -> str:
     ('<stdin>', 'a.mrg')
     """
     return "<stdin>" if str(path) == STANDARD else str(path)
+
+
+def encodable(text: str) -> str:
+    """Text whose half characters, which file names that are not UTF-8 are made of, are escaped."""
+    return text.encode(errors=_ERRORS).decode()
 
 
 @contextmanager
@@ -80,6 +88,8 @@ def open_input(path: str | Path) -> Iterator[BinaryIO]:
             yield sys.stdin.buffer
         else:
             with open(path, "rb") as stream:
+                if os.fstat(stream.fileno()).st_rdev in _ENDLESS:
+                    raise FileError("is a device without an end, not a file", source=str(path))
                 yield stream
     except FileNotFoundError:
         raise FileError("no such file", source=str(path)) from None
@@ -124,14 +134,14 @@ def decode_lines(
     With ``bad``, bytes that are no text become half characters, and the numbers of their lines are appended.
     """
     name = "utf-8" if encoding is None else encoding
-    with suppress(LookupError):
+    with suppress(LookupError, ValueError):
         if codecs.lookup(name).name in ("utf-8", "utf-8-sig"):
             peek = getattr(stream, "peek", None)
             begun = peek(4) if peek is not None else b""
             name = next((marked for mark, marked in _MARKS.items() if begun.startswith(mark)), name)
     try:
         text = io.TextIOWrapper(stream, name, errors=_MARK, newline="\n")
-    except (LookupError, ValueError):  # ValueError: a name with a zero in it
+    except (LookupError, ValueError):  # ValueError: a name with a zero or half a character in it
         raise FileError(f"there is no encoding {encoding!r}", remedy="e.g. `encoding=latin-1`") from None
     number = 0
     try:

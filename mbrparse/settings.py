@@ -36,7 +36,16 @@ import msgspec
 import numpy as np
 
 from mbrparse.errors import FileError, InputMismatchError, shortened
-from mbrparse.files import PART, as_file_errors, atomic_outputs, only_run, open_input, open_output, placed
+from mbrparse.files import (
+    PART,
+    as_file_errors,
+    atomic_outputs,
+    encodable,
+    only_run,
+    open_input,
+    open_output,
+    placed,
+)
 from mbrparse.jobs import WorkersError
 from mbrparse.log import counted, meanwhile
 from mbrparse.program import program
@@ -272,8 +281,17 @@ def file_digest(path: str | Path) -> str:
 
 def _described(settings: Settings) -> dict[str, Any]:
     """Settings as JSON has them, with the program's."""
-    described: dict[str, Any] = msgspec.to_builtins({PROGRAM: program(), **settings})
+    described: dict[str, Any] = _escaped(msgspec.to_builtins({PROGRAM: program(), **settings}))
     return described
+
+
+def _escaped(value: Any) -> Any:
+    """A value whose texts are ``encodable``."""
+    if isinstance(value, str):
+        return encodable(value)
+    if isinstance(value, dict):
+        return {_escaped(name): _escaped(one) for name, one in value.items()}
+    return list(map(_escaped, value)) if isinstance(value, (list, tuple)) else value
 
 
 def check_files(digests: Mapping[str, str], otherwise: str) -> None:

@@ -12,7 +12,7 @@ import mbrparse as mp
 from mbrparse.cli import messages, model_options, options
 from mbrparse.cli.commands import InputFile, Text, argument, command, count_option, group, option
 from mbrparse.errors import GrammarError, visible
-from mbrparse.files import STANDARD, atomic_outputs, read_lines, source_name
+from mbrparse.files import STANDARD, atomic_outputs, encodable, read_lines, source_name
 
 FORMATS = ["mbrparse", "bitpar", "nltk"]
 
@@ -84,7 +84,9 @@ def _states(files: Sequence[str], label: str, top: int, format: str, images: opt
     from mbrparse.grammar.grammar_files import read_any_grammar
 
     options.check_outputs({"the list": STANDARD, **images.files}, {"FILE": files})
-    tables = {file: state_table(read_any_grammar(file).pcfg, label, source_name(file)) for file in files}
+    tables = {
+        encodable(file): state_table(read_any_grammar(file).pcfg, label, source_name(file)) for file in files
+    }
     with atomic_outputs():
         images.write(partial(draw_states, tables))
     found = distinctive(tables, top)

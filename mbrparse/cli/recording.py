@@ -47,11 +47,11 @@ def step(context: click.Context | None = None) -> provenance.Step:
     for parameter, values in given:
         is_argument = isinstance(parameter, click.Argument)
         for value in values:
-            text = names.get(str(value), str(value))
+            text = files.encodable(names.get(str(value), str(value)))
             words.append(shlex.quote(text) if is_argument else _option(parameter, value, text))
             for path in _files(parameter, str(value)):
                 if path != files.STANDARD and (digest := _digest(path)):
-                    read[provenance.name_of(path) if path not in names else names[path]] = digest
+                    read[files.encodable(names.get(path) or provenance.name_of(path))] = digest
     return provenance.Step(" ".join([context.command_path, *words]), read)
 
 

@@ -320,8 +320,7 @@ def distinct_names(paths: Sequence[str | Path]) -> list[str]:
         names = [longer(path) if name in clashes else name for name, path in zip(names, known, strict=True)]
     seen: Counter[str] = Counter()
     numbered = []
-    # Bytes of a file name that are no text cannot be written.
-    for name in (name.encode("utf-8", "backslashreplace").decode() for name in names):
+    for name in map(files.encodable, names):
         seen[name] += 1
         numbered.append(name if seen[name] == 1 else f"{name}#{seen[name]}")
     return numbered

@@ -94,3 +94,10 @@ def test_weights_are_of_numbers_that_can_be_added(command: Command, weight: str)
     command("train t -o g")
     done = command(f"parse t -g g -o o --objective general-recall --weight labelled={weight}")
     assert (done.code, "a weight that is no number of at most 1,000,000,000" in done.err) == (2, True)
+
+
+def test_devices_without_an_end(command: Command) -> None:
+    for name in ("/dev/zero", "/dev/full", "/dev/urandom"):
+        for line in ("train trees -o o --method inside-outside --init", "binarize -o o", "check"):
+            assert command(line, name).error.startswith(f"{name}: is a device without an end, not a file")
+    assert not Path("o").exists()

@@ -34,6 +34,7 @@ def test_trees_of_several_lines_and_empty_parses(command: Command) -> None:
         ("--fold 1/11", TREES, "11 folds asked for, but there are 10 trees"),
         ("--test-last 1 --train-size 10", TREES, "10 training trees asked for, but there are 9"),
         ("--test-last 1 --train-size .01", TREES, "0 training trees asked for"),
+        (f"--test-last 1 --train-size {'9' * 5000}", TREES, "a part is a number of sentences, or a fraction"),
         ("--test-last 1 --train-size 1.5", TREES, "a part is a number of sentences, or a fraction"),
         ("--test-last 1", "", "<stdin>: no trees in the input"),
         ("--test-last 1", "(())\n", "<stdin>: no trees in the input"),

@@ -1,5 +1,7 @@
 """Text that breaks programs: control characters, line separators, strange spaces."""
 
+import json
+import os
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -81,3 +83,28 @@ def test_words_come_back_one_to_one(words: list[str]) -> None:
         assert holds_only_line_ends(run("show binarized parses").output)
     parser = Parser(read_grammar("g"))
     assert [tree and tree.words() for tree in parser.parse("\t".join(words)).trees()] == [tuple(words)]
+
+
+def test_names_of_files_that_are_no_text(command: Command) -> None:
+    r"""Folders of Latin-1 have such names; what is kept of them is escaped."""
+    name = os.fsdecode(b"caf\xe9")
+    Path(f"{name}.mrg").write_text("(S (A x) (B y))\n" * 2)
+    assert command("binarize", f"{name}.mrg", "-o", f"{name}.bin").code == 0
+    assert r"caf\\udce9.mrg" in Path(f"{name}.bin.made").read_text()
+    training = ("train --method split-merge --terminals words --cycles 1 -o", name, f"{name}.bin")
+    assert command(*training).code == 0
+    assert command(*training, "--resume").code == 0
+    done = command("parse", f"{name}.bin", "-g", name, "--details", f"{name}.json", "-o", f"{name}.out")
+    assert (done.code, Path(f"{name}.out").read_text()) == (0, "(S (A x) (B y))\n" * 2)
+    table = json.loads(command("grammar info --states S --format json", name).output.splitlines()[0])
+    assert table["grammar"] == r"caf\udce9"
+    shown = command("evaluate", f"{name}.bin", f"{name}.out").output
+    assert r"caf\udce9" in shown
+    assert r"made:mbrparse binarize" in shown
+
+
+def test_an_encoding_whose_name_is_no_text(command: Command) -> None:
+    Path("t").write_text("(S (A x) (B y))\n")
+    assert command("binarize t -o out --encoding", os.fsdecode(b"\xe9")).error == (
+        r"there is no encoding '\udce9'; e.g. --encoding latin-1"
+    )
