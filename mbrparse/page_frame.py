@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from importlib.resources import files
 from typing import Any
 
@@ -11,6 +12,7 @@ def data_text(package: str, name: str) -> str:
     return (files(package) / "data" / name).read_text("utf-8")
 
 
+@cache  # compiling one takes longer than filling it in
 def page_template(package: str, name: str, **filters: Any) -> Any:
     """A jinja template of a package, which extends ``frame.html``: it takes title, style, script."""
     import jinja2

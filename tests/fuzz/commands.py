@@ -92,7 +92,7 @@ COMMANDS = _weighed("""
 4 surprisal tokens.txt -g tags.txt --format csv -o out
 3 surprisal words.tokens -g words.txt --by tags --format json
 3 surprisal words.tokens -g states.txt --tokenize --per word --spillover 1 --fold-case --no-end
-3 surprisal -g words.txt --items items.csv --per region --plot out.svg -o out
+1 surprisal -g words.txt --items items.csv --per region --plot out.svg -o out
 3 surprisal tokens.txt -g tags.txt --analyses 3 --analyses-output out.csv -o out
 2 surprisal bin.mrg -g unary.txt --analyses 2 --format json --per word --entropies
 2 masked words.tokens -g words.txt --format csv --top 1
@@ -151,7 +151,7 @@ COMMANDS = _weighed("""
 3 score bin.mrg --posteriors posteriors.npz
 3 score bin.mrg -g collins.txt --items --consistent
 3 score bin.mrg --jackknife 2 --terminals words --form binarized -o out
-3 posteriors tokens.txt -g tags.txt --normalize --line 2 --svg out.svg
+1 posteriors tokens.txt -g tags.txt --normalize --line 2 --svg out.svg
 2 explain -g unary.txt --incremental --readings 3 --file bin.mrg -o out
 2 explain -g tags.txt --normalize --file bin.mrg --objective productions --objective general-recall -o out
 2 baseline bin.mrg --kind random --runs 2 -o out-{seed}
@@ -167,15 +167,15 @@ COMMANDS = _weighed("""
 4 evaluate bin.mrg one.mrg --details details.jsonl --calibration --format json
 4 evaluate unary.mrg three.mrg --unaries --details details.jsonl --resamples 10
 5 evaluate bin.mrg candidates.tsv --criterion bracketed-recall --resamples 10
-4 evaluate bin.mrg --runs a=one.mrg,two.mrg --runs b=three.mrg,random.mrg --resamples 10 --significance
+2 evaluate bin.mrg --runs a=one.mrg,two.mrg --runs b=three.mrg,random.mrg --resamples 10 --significance
 3 evaluate bin.mrg one.mrg two.mrg --criteria labelled-f,leaf-ancestor,tagging-accuracy --resamples 10
 3 evaluate bin.mrg one.mrg two.mrg --baseline two --average sentence --resamples 9 --correction holm
 4 evaluate gold.orig one.orig --profile spmrl
 3 evaluate gold.orig one.orig --profile compound-pcfg --keep-punctuation
 6 evaluate --evalb rules.prm gold.orig one.orig
 3 evaluate --evalb rules.prm gold.orig one.orig two.mrg --format csv --resamples 10
-4 report bin.mrg one.mrg two.mrg --resamples 10 --posteriors posteriors.npz -o out.html
-3 report bin.mrg one.mrg --details details.jsonl --title T --about corpus=x --resamples 10 -o pages
+2 report bin.mrg one.mrg two.mrg --resamples 10 --posteriors posteriors.npz -o out.html
+2 report bin.mrg one.mrg --details details.jsonl --title T --about corpus=x --resamples 10 -o pages
 2 report bin.mrg candidates.tsv --resamples 10 -o out.html
 2 report gold.orig one.orig --profile spmrl --resamples 10 -o out.html
 4 show bin.mrg one.mrg two.mrg --line 2 --svg out.svg
@@ -194,10 +194,10 @@ COMMANDS = _weighed("""
 SLOW_COMMANDS = [
     *((2, line) for line in RECIPES if line.startswith(("grid", "reproduce"))),
     *_weighed("""
-2 grammar info states.txt --states NP --format csv --svg out.svg --png out.png --pdf out.pdf
+1 grammar info states.txt --states NP --format csv --svg out.svg --png out.png --pdf out.pdf
 6 parse bin.mrg -g tags.txt --max-seconds 5 --details out.json -o out.{objective}
 1 parse bin.mrg -g tags.txt --jobs 2 --log out.log -o out
-2 posteriors bin.mrg -g depth.txt --prune 0.01 --threshold 0.1 --png out.png --pdf out.pdf
+1 posteriors bin.mrg -g depth.txt --prune 0.01 --threshold 0.1 --png out.png --pdf out.pdf
 3 score bin.mrg -g tags.txt --resume --jobs 2 --log out.log -o out
 """),
 ]

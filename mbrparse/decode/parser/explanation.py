@@ -256,8 +256,8 @@ class Page(ABC):
 
 def rendered(package: str, name: str, words: Sequence[str], **values: Any) -> str:
     """A page's template in a package's data, filled in, with its script and the style of all."""
-    filters = {"probability": probability, "number": _number, "drawn": draw_tree}
-    page = page_template(package, f"{name}.html", **filters, visible=lambda value: visible(str(value)))
+    filters = {"probability": probability, "number": _number, "drawn": draw_tree, "visible": _visible}
+    page = page_template(package, f"{name}.html", **filters)
     text: str = page.render(
         title=" ".join(words),
         style=data_text(__package__, "explain.css"),
@@ -345,6 +345,10 @@ def probability(log_prob: float) -> str:
 
 def _number(value: float) -> str:
     return f"{round(value, 9):.4g}"
+
+
+def _visible(value: object) -> str:
+    return visible(str(value))
 
 
 def _entry(entry: Entry) -> dict[str, Any]:
