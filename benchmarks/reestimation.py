@@ -25,10 +25,11 @@ from collections.abc import Callable
 import numpy as np
 
 from mbrparse.grammar.pcfg import PCFG
-from mbrparse.training import reestimation as expectation
+from mbrparse.training import expectation
 from mbrparse.training.bracketed_text import BracketedSentence, encode_corpus
+from mbrparse.training.expectation import EStep, probabilities
 from mbrparse.training.expectation_kernels import BracketedCorpus
-from mbrparse.training.reestimation import EStep, probabilities, random_grammar
+from mbrparse.training.reestimation import random_grammar
 
 TAGS = [f"t{number:02}" for number in range(48)]
 SENTENCES = 700

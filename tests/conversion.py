@@ -24,7 +24,7 @@ from mbrparse.grammar.rules import (
     relative_frequencies,
     unquote,
 )
-from mbrparse.training.reestimation import Expectations
+from mbrparse.training.expectation import Expectations
 from mbrparse.treebank.corpora.reading import SourceTree
 from mbrparse.treebank.tree import Tree
 

@@ -300,6 +300,14 @@ def expected_matches(
     return labelled, bracketed
 
 
+def log(value: Fraction) -> float:
+    """The natural logarithm of a fraction of any size."""
+    if not value:
+        return -math.inf
+    shift = value.numerator.bit_length() - value.denominator.bit_length()
+    return math.log(value / Fraction(2) ** shift) + shift * math.log(2)
+
+
 def expected_counts(
     grammar: Grammar,
     corpus: Iterable[Sequence[str]],
@@ -326,7 +334,7 @@ def expected_counts(
         if not allowed:
             counts.unparsed.append(index)
             continue
-        log_likelihood += math.log(total)
+        log_likelihood += log(Fraction(total))
         for tree, p in allowed:
             counts.start[tree.symbol] += p / total
             for node in nodes(tree):

@@ -14,7 +14,6 @@ span in a derivation of the sentence, lexical nodes and terminals included; it e
 a label comes twice in a chain. Posteriors of the other items are the probabilities that the tree has them.
 """
 
-import math
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
@@ -175,14 +174,6 @@ def best_probability(grammar: Grammar, sentence: Sequence[str]) -> Fraction:
     return max(
         (Fraction(p) * best[0, len(sentence), a] for a, p in grammar.start.items()), default=Fraction(0)
     )
-
-
-def log(value: Fraction) -> float:
-    """The natural logarithm of a fraction of any size."""
-    if not value:
-        return -math.inf
-    shift = value.numerator.bit_length() - value.denominator.bit_length()
-    return math.log(value / Fraction(2) ** shift) + shift * math.log(2)
 
 
 # --- posteriors ------------------------------------------------------------------------

@@ -192,7 +192,8 @@ def scaled_entries(words: Lexicon) -> tuple[Ints, NDArray[np.float64]]:
     """
     shift: Ints = words.shift + words.token_shift
     terminal = np.repeat(np.arange(len(shift)), np.diff(words.start))
-    return shift, np.ldexp(words.prob, shift[terminal])
+    with np.errstate(over="ignore"):  # charts see what left the range
+        return shift, np.ldexp(words.prob, shift[terminal])
 
 
 def lexical_entries(start: Ints, tokens: IntArray) -> tuple[Ints, Ints]:

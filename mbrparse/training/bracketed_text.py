@@ -58,18 +58,18 @@ def bracketed_sentences(
             yield BracketedSentence(terminals, spans, source, line)
 
 
-def local_charts(sentence: BracketedSentence) -> list[tuple[int, list[int]]]:
+def local_charts(sentence: BracketedSentence) -> list[tuple[Span, int, list[int]]]:
     """The charts of a sentence's brackets, the whole sentence included, children before parents.
 
     Cells are numbered: 0 to n - 1 are the terminals; then come, chart after chart, its spans of two or
-    more children, by width and start. Each chart is the number of its first cell and the cells of its
-    children. The last cell is the sentence's.
+    more children, by width and start. Each chart is its bracket, the number of its first cell and the cells
+    of its children. The last cell is the sentence's.
 
     >>> local_charts(BracketedSentence(("a", "b", "c", "d"), frozenset({(1, 3)})))
-    [(4, [1, 2]), (5, [0, 4, 3])]
+    [((1, 3), 4, [1, 2]), ((0, 4), 5, [0, 4, 3])]
     """
     length = len(sentence.terminals)
-    charts: list[tuple[int, list[int]]] = []
+    charts: list[tuple[Span, int, list[int]]] = []
     if length < 2:
         return charts
     cells = length
@@ -84,7 +84,7 @@ def local_charts(sentence: BracketedSentence) -> list[tuple[int, list[int]]]:
             children[:0] = [cell, *range(child_end, reached)]
             reached = child_start
         children[:0] = range(start, reached)
-        charts.append((cells, children))
+        charts.append(((start, end), cells, children))
         cells += len(children) * (len(children) - 1) // 2
         done.append((start, end, cells - 1))
     return charts
@@ -100,19 +100,19 @@ def encode_corpus(grammar: pcfg.PCFG, sentences: Sequence[BracketedSentence]) ->
     """The arrays of sentences."""
     words: list[pcfg.IntArray] = [np.zeros(0, np.int32)]
     chart_first, child_first, child_cell, first_cell, cells = [0], [0], [], [], []
+    spans: list[int] = []
     for sentence in sentences:
         words.append(grammar.encode(sentence.terminals))
         count = len(sentence.terminals)
-        for first, children in local_charts(sentence):
+        for span, first, children in local_charts(sentence):
+            spans.extend(span)
             first_cell.append(first)
             child_cell.extend(children)
             child_first.append(len(child_cell))
             count += len(children) * (len(children) - 1) // 2
         chart_first.append(len(first_cell))
         cells.append(count)
-    columns = chart_first, child_first, child_cell, first_cell, cells
-    return BracketedCorpus(
-        np.concatenate(words),
-        np.cumsum([*map(len, words)], dtype=np.int32),
-        *(np.array(column, np.int32) for column in columns),
-    )
+    columns = chart_first, child_first, child_cell, first_cell, cells, spans
+    *arrays, bracket = (np.array(column, np.int32) for column in columns)
+    word_first = np.cumsum([*map(len, words)], dtype=np.int32)
+    return BracketedCorpus._make((np.concatenate(words), word_first, *arrays, bracket.reshape(-1, 2)))

@@ -11,6 +11,9 @@ Cells are scaled by powers of two, which rounds nothing and lets no length under
 probabilities are its values times 2**exponent, the largest value between 1/2 and 1. Its outside values are
 its outside probabilities times 2**exponent / P(sentence), so that inside value times outside value is a
 posterior as it stands, and the outside pass needs no exponents.
+
+Beside each other in a cell, values have the range of numbers. Sentences that need some that are too small for
+that are told (``expect_sentences``).
 """
 
 from __future__ import annotations
@@ -33,6 +36,9 @@ Splits = tuple[IntArray, IntArray, IntArray]
 DEAD = -(2**30)
 #: Values below this share of their cell's largest are dropped: a posterior never divides by less.
 TINY = 2.0**-1000
+# Binary logarithms. Values that lie further below the largest products of their cell are perhaps not exact,
+# what lies _LEAST below is perhaps zero, and what is _NEGLIGIBLE beside a sentence's probability is nothing.
+_FAR, _LEAST, _NEGLIGIBLE = 450, 890, 80
 
 
 class BracketedCorpus(NamedTuple):
@@ -45,6 +51,7 @@ class BracketedCorpus(NamedTuple):
     child_cell    [children] the cell of each child, numbered within its sentence
     first_cell    [charts] the first cell of each chart's own
     cells         [sentences] the number of cells
+    bracket       [charts, 2] where the span of each chart begins and ends
     """
 
     words: IntArray
@@ -54,6 +61,7 @@ class BracketedCorpus(NamedTuple):
     child_cell: IntArray
     first_cell: IntArray
     cells: IntArray
+    bracket: IntArray
 
     @property
     def sentences(self) -> int:
@@ -80,6 +88,7 @@ class RuleTables(NamedTuple):
     lexical_symbol        int32 [lexical rules]
     lexical_probability   [lexical rules]
     start                 [symbols]
+    least                 the exponent of the least probability, DEAD where less was left out
     """
 
     by_pair: FloatArray
@@ -93,6 +102,7 @@ class RuleTables(NamedTuple):
     lexical_symbol: IntArray
     lexical_probability: FloatArray
     start: FloatArray
+    least: int
 
 
 @kernel
@@ -109,18 +119,26 @@ def expect_sentences(
 
     ``binary`` gets the counts of listed rules [binary rules, 1], or those of all pairs and parents divided
     by the rules' probabilities [symbols * width, width]; ``lexical`` [lexical rules] and ``start`` [symbols]
-    get counts. Returns each sentence's natural log probability, -inf where it has none (it adds nothing).
+    get counts. Returns each sentence's natural log probability, -inf where it has none, and nan where values
+    lack digits for it; neither adds anything.
     """
     log_probs = np.full(last - first, -np.inf)
     for sentence in range(first, last):
         words = corpus.words[corpus.word_first[sentence] : corpus.word_first[sentence + 1]]
         parts = splits(corpus, sentence)
-        inside, exponents = _inside(words, parts, rules)
+        if words.min() < 0:
+            continue
+        inside, exponents, least = _inside(words, parts, rules)
+        lacking = _lacking(len(words), parts, exponents, least, rules.least)
         root = len(inside) - 1
-        mass = 0.0
+        mass, derived = 0.0, False
         for a in range(len(start)):
             mass += rules.start[a] * inside[root, a]
-        if mass == 0.0:
+            derived |= rules.start[a] > 0.0 and inside[root, a] > 0.0
+        if not derived and lacking == 2 * DEAD:
+            continue
+        if mass < 2.0**-_FAR or exponents[root] + math.frexp(mass)[1] - _NEGLIGIBLE < lacking:
+            log_probs[sentence - first] = np.nan
             continue
         log_probs[sentence - first] = np.log(mass) + exponents[root] * np.log(2.0)
         outside = np.zeros_like(inside)
@@ -174,19 +192,19 @@ def splits(corpus: BracketedCorpus, sentence: int) -> Splits:
 
 
 @kernel
-def _inside(words: IntArray, parts: Splits, rules: RuleTables) -> tuple[FloatArray, IntArray]:
-    """Inside values [cells, columns of by_pair] and exponents [cells]."""
+def _inside(words: IntArray, parts: Splits, rules: RuleTables) -> tuple[FloatArray, IntArray, IntArray]:
+    """Inside values [cells, columns of by_pair], exponents [cells], and those of the least values."""
     first, left, right = parts
     cells = max(len(first) - 1, len(words))
     inside = np.zeros((cells, rules.by_pair.shape[1]))
-    exponents = np.full(cells, DEAD, np.int32)
+    exponents, least = np.full(cells, DEAD, np.int32), np.full(cells, -DEAD, np.int32)
     pairs = np.zeros((len(rules.by_pair) // inside.shape[1], inside.shape[1]))
     flat_pairs = pairs.ravel()
     for position, word in enumerate(words):
         if word >= 0:
             for rule in range(rules.lexical_first[word], rules.lexical_first[word + 1]):
                 inside[position, rules.lexical_symbol[rule]] = rules.lexical_probability[rule]
-            exponents[position] = rescale(inside[position], 0)
+            exponents[position], least[position] = rescale(inside[position], 0)
     for cell in range(len(words), cells):
         top = 2 * DEAD
         for x in range(first[cell], first[cell + 1]):
@@ -215,8 +233,37 @@ def _inside(words: IntArray, parts: Splits, rules: RuleTables) -> tuple[FloatArr
             if value > 0.0:
                 for a in range(len(values)):
                     values[a] += value * rules.by_pair[pair, a]
-        exponents[cell] = rescale(values, top)
-    return inside, exponents
+        exponents[cell], least[cell] = rescale(values, top)
+    return inside, exponents, least
+
+
+@kernel
+def _lacking(words: int, parts: Splits, exponents: IntArray, least: IntArray, of_rules: int) -> int:
+    """The binary logarithm of more than what values that are not exact add to the sentence's probability.
+
+    2 * DEAD where all are exact. In all trees together the words outside of a cell are less probable than
+    4**words times the product of their most probable lexical rules, and than one. ``of_rules`` is the
+    exponent of the least probability of a rule.
+    """
+    first, left, right = parts
+    bits = np.zeros(len(exponents), np.int32)
+    bits[:words] = 2 + np.maximum(exponents[:words], -_LEAST)
+    total, most = bits[:words].sum(), 2 * DEAD
+    for cell in range(len(exponents)):
+        top, product = exponents[cell], 2 * -DEAD
+        if cell >= words:
+            top = 2 * DEAD
+            bits[cell] = bits[left[first[cell]]] + bits[right[first[cell]]]
+        for x in range(first[cell], first[cell + 1]):
+            if exponents[left[x]] != DEAD and exponents[right[x]] != DEAD:
+                top = max(top, exponents[left[x]] + exponents[right[x]])
+                product = min(product, least[left[x]] + least[right[x]])
+        beyond = min(0, total - bits[cell])
+        if of_rules == DEAD or product + of_rules < top - _LEAST:
+            most = max(most, (top if cell >= words else 0) - _LEAST + beyond)
+        if least[cell] < top - _FAR:
+            most = max(most, top - _FAR + beyond)
+    return most
 
 
 @kernel
@@ -285,17 +332,22 @@ def _outside(
 
 
 @inner_kernel
-def rescale(values: FloatArray, exponent: int) -> int:
-    """Scale a cell whose values count in 2**exponent, in place; return its exponent, or DEAD."""
-    top = 0.0
+def rescale(values: FloatArray, exponent: int) -> tuple[int, int]:
+    """Scale a cell whose values count in 2**exponent, in place; return its exponent, or DEAD.
+
+    And the exponent of its least value, even if that is dropped; without values it is -DEAD.
+    """
+    top, low = 0.0, np.inf
     for value in values:
         top = max(top, value)
+        low = min(low, value if value > 0.0 else np.inf)
+    least = exponent + math.frexp(low)[1] if top > 0.0 else -DEAD
     if top < TINY:
         values[:] = 0.0
-        return DEAD
+        return DEAD, least
     shift = math.frexp(top)[1]
     factor = math.ldexp(1.0, -shift)
     for position in range(len(values)):
         value = values[position] * factor
         values[position] = value if value >= TINY else 0.0
-    return exponent + shift
+    return exponent + shift, least

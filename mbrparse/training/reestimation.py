@@ -14,17 +14,15 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
 from mbrparse import files
 from mbrparse.errors import CorpusError, FileError, GrammarError, InputMismatchError
 from mbrparse.grammar import grammar_files
-from mbrparse.grammar.pcfg import PCFG, FloatArray, IntArray
+from mbrparse.grammar.pcfg import PCFG, FloatArray
 from mbrparse.grammar.rules import (
     Key,
     Rule,
@@ -35,81 +33,13 @@ from mbrparse.grammar.rules import (
     is_terminal,
     quote,
 )
-from mbrparse.jobs import Inline, Jobs, open_executor, share
+from mbrparse.jobs import Jobs, open_executor
 from mbrparse.log import Log, Progress, counted, no_log, no_progress
 from mbrparse.settings import Settings, digest, save
 from mbrparse.training import bracketed_text, iterations
-from mbrparse.training.expectation_kernels import BracketedCorpus, RuleTables, expect_sentences
+from mbrparse.training.expectation import EStep, Expectations, RuleValues, probabilities
 from mbrparse.training.tag_statistics import expect_statistics, write_statistics
 from mbrparse.treebank.corpora.reading import read_inputs
-
-#: Sentences per block. Blocks are added in order, so that sums are bitwise the same for any number of jobs.
-BLOCK = 32
-#: Probabilities below this count as zero: counts divided by them would overflow.
-SMALLEST = 2.0**-900
-
-
-class RuleValues(NamedTuple):
-    """A number for each rule of a grammar, in its order: probabilities, or counts.
-
-    binary [binary rules], lexical [lexical rules], start [symbols]
-    """
-
-    binary: FloatArray
-    lexical: FloatArray
-    start: FloatArray
-
-
-class Expectations(NamedTuple):
-    """Expected counts, and each sentence's natural log probability with its brackets.
-
-    A sentence that the grammar cannot derive has log probability -inf, and is in no count.
-    """
-
-    counts: RuleValues
-    log_probs: FloatArray
-
-
-def probabilities(grammar: PCFG) -> RuleValues:
-    """The probabilities of a grammar's rules."""
-    return RuleValues(
-        np.exp(grammar.log_prob), np.exp(grammar.lexical_log_prob), np.exp(grammar.root_log_prob)
-    )
-
-
-class EStep:
-    """The E step for one corpus; an executor's workers share its blocks of sentences."""
-
-    def __init__(self, grammar: PCFG, corpus: BracketedCorpus, executor: Executor | None = None) -> None:
-        self.grammar = grammar
-        self._corpus = corpus
-        self._executor = executor or Inline()
-        self._shared = share(self._executor, (grammar, corpus))
-
-    def expect(self, rules: RuleValues) -> Expectations:
-        """The expected counts with these probabilities; raises WorkersError if workers die."""
-        kept = RuleValues(*(np.where(values < SMALLEST, 0.0, values) for values in rules))
-        tables = share(self._executor, rule_tables(self.grammar, kept))
-        blocks = range(0, self._corpus.sentences, BLOCK)
-        futures = [self._executor.submit(_sums, self._shared, tables, first) for first in blocks]
-        total, log_probs = RuleValues(*map(np.zeros_like, kept)), [np.zeros(0)]
-        for future in futures:
-            counts, more = future.result()
-            for sums, values in zip(total, counts, strict=True):
-                np.add(sums, values, out=sums)
-            log_probs.append(more)
-        return Expectations(total, np.concatenate(log_probs))
-
-    def figures(self, log_probs: FloatArray) -> iterations.Row:
-        """How well a grammar fits the sentences that it derives; without any it has no cross-entropy."""
-        derived = np.isfinite(log_probs)
-        log_likelihood = math.fsum(log_probs[derived].tolist())
-        terminals = int(self._corpus.lengths[derived].sum())
-        return {
-            "log_likelihood": log_likelihood,
-            "cross_entropy": max(0.0, -log_likelihood / math.log(2) / terminals) if terminals else None,
-            "left_out": int(np.count_nonzero(~derived)),
-        }
 
 
 def maximize(grammar: PCFG, counts: RuleValues, old: RuleValues) -> RuleValues:
@@ -160,63 +90,6 @@ def to_rules(grammar: PCFG, rules: RuleValues, counts: RuleValues | None = None)
     # A tag in binary rules is its own symbol; files do not list its lexical rule.
     kept |= {rule: weight for rule, weight in words.items() if not is_terminal(rule.parent)}
     return RuleSet(grammar.terminal_kind, weights(names, 2), kept)
-
-
-def is_dense(grammar: PCFG) -> bool:
-    """Whether to multiply matrices over all pairs of symbols: few symbols, and many of all possible rules."""
-    symbols = len(grammar.symbols)
-    return symbols <= 64 and 8 * len(grammar.parent) >= symbols**3
-
-
-def rule_tables(grammar: PCFG, rules: RuleValues) -> RuleTables:
-    """Lay the probabilities of a grammar's rules out for the kernels."""
-    symbols, terminals = len(grammar.symbols), len(grammar.terminals)
-    order = np.zeros(0, np.int32)
-    if is_dense(grammar):
-        width = -(-symbols // 8) * 8
-        by_parent = np.zeros((symbols, symbols * width))
-        by_parent[grammar.parent, grammar.left * width + grammar.right] = rules.binary
-        by_pair = np.zeros((symbols * width, width))
-        by_pair[:, :symbols] = by_parent.T
-    else:
-        by_parent, by_pair = np.zeros((symbols, 0)), np.zeros((0, symbols))
-        order = np.lexsort((grammar.parent, grammar.right, grammar.left)).astype(np.int32)
-        order = order[rules.binary[order] > 0]
-    return RuleTables(
-        by_pair,
-        by_parent,
-        _starts(grammar.left[order], symbols),
-        grammar.parent[order],
-        grammar.right[order],
-        order,
-        rules.binary[order],
-        _starts(grammar.lexical_terminal, terminals),
-        np.array(grammar.lexical_symbol),
-        rules.lexical,
-        rules.start,
-    )
-
-
-def _starts(values: IntArray, count: int) -> IntArray:
-    """Where each of the numbers 0 to ``count`` begins in ascending values."""
-    return np.searchsorted(values, np.arange(count + 1)).astype(np.int32)
-
-
-def _sums(shared: tuple[PCFG, BracketedCorpus], tables: RuleTables, first: int) -> Expectations:
-    """The sums of the block of sentences from ``first`` on."""
-    grammar, corpus = shared
-    is_list = not len(tables.by_pair)
-    binary = np.zeros((len(grammar.parent), 1)) if is_list else np.zeros_like(tables.by_pair)
-    lexical, start = np.zeros_like(tables.lexical_probability), np.zeros_like(tables.start)
-    last = min(first + BLOCK, corpus.sentences)
-    log_probs = expect_sentences(corpus, tables, first, last, binary, lexical, start)
-    if is_list:
-        return Expectations(RuleValues(binary[:, 0], lexical, start), log_probs)
-    pairs = grammar.left * tables.by_pair.shape[1] + grammar.right, grammar.parent
-    # Where a rule has probability zero the sum is meaningless.
-    probability = tables.by_pair[pairs]
-    counts = np.where(probability > 0, binary[pairs], 0.0) * probability
-    return Expectations(RuleValues(counts, lexical, start), log_probs)
 
 
 #: Rules of a lower re-estimated probability are left out of trained grammars: products of such numbers would

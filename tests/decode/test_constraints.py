@@ -31,7 +31,7 @@ from mbrparse.decode.trees import LabelledSpans
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import TerminalKind
 from mbrparse.training.bracketed_text import BracketedSentence, encode_corpus
-from mbrparse.training.reestimation import EStep, probabilities
+from mbrparse.training.expectation import EStep, probabilities
 from mbrparse.treebank.outlines import constituents
 
 TERMINALS = ("x", "y", "z")

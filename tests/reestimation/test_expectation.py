@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import naive
 import numpy as np
@@ -13,9 +14,9 @@ from hypothesis import strategies as st
 from strategies import grammars, sentences
 
 from mbrparse.grammar.pcfg import PCFG
-from mbrparse.training import reestimation as expectation
+from mbrparse.training import expectation
 from mbrparse.training.bracketed_text import BracketedSentence, encode_corpus
-from mbrparse.training.reestimation import EStep, Expectations, probabilities
+from mbrparse.training.expectation import EStep, Expectations, probabilities
 
 Corpus = list[BracketedSentence]
 dense = pytest.mark.parametrize("dense", [True, False])
@@ -65,6 +66,31 @@ def test_counts_and_likelihood_are_those_of_enumeration(
     assert unparsed == expected.unparsed
     likelihood = found.log_probs[np.isfinite(found.log_probs)].sum()
     assert likelihood == pytest.approx(expected.log_likelihood, abs=1e-9)
+
+
+@dense
+@pytest.mark.parametrize("words", ["xx", "xyx", "yy", "yyx", "xyxyz", "z", "zz"])
+@pytest.mark.parametrize("spans", [[], [(0, 2)]])
+def test_sentences_beyond_the_range_of_numbers(words: str, spans: list[naive.Span], dense: bool) -> None:
+    binary: dict[tuple[str, str, str], naive.P] = {
+        ("S", "S", "S"): Fraction(1, 10**160),
+        ("S", "A", "S"): Fraction(1, 10**80),
+    }
+    lexical: dict[tuple[str, str], naive.P] = {
+        ("S", "y"): Fraction(1, 10**170),
+        ("A", "x"): Fraction(1),
+        ("S", "z"): Fraction(1, 10**300),
+    }
+    lexical["S", "x"] = 1 - sum(binary.values()) - lexical["S", "y"] - lexical["S", "z"]
+    grammar, spans = naive.Grammar({"S": Fraction(1)}, binary, lexical), spans[: len(words) // 2]
+    pcfg, found = expectations(grammar, [BracketedSentence(tuple(words), frozenset(spans))], dense)
+    wanted = naive.expected_counts(grammar, [words], [spans])
+    counts: dict[tuple[str, ...], naive.P] = {("S",): 1}
+    counts.update([*wanted.binary.items(), *wanted.lexical.items()])
+    assert {rule: count for rule, count in counted_rules(pcfg, found).items() if count} == pytest.approx(
+        counts
+    )
+    assert found.log_probs == pytest.approx([wanted.log_likelihood], rel=1e-12)
 
 
 CATALAN = naive.Grammar({"S": 1.0}, {("S", "S", "S"): 0.4}, {("S", "x"): 0.6})

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
-import naive_unary
+import naive
 import numpy as np
 from naive import P
 
@@ -35,7 +35,7 @@ class Candidates(Sentence):
             probable = sum(p / self.true.total > LEAST_SHARE * 10 for p in looks.values())
             name = f"candidates{', n-ary' if nary else ''}"
             self.check.true(name, probable <= len(parse.candidates) <= len(looks), parse.candidates)
-            listed = [math.exp(one.log_prob - naive_unary.log(self.true.total)) for one in parse.candidates]
+            listed = [math.exp(one.log_prob - naive.log(self.true.total)) for one in parse.candidates]
             best = sorted((float(p / self.true.total) for p in looks.values()), reverse=True)
             for mine, theirs in zip(listed, best, strict=False):
                 self.check.close(name, mine, theirs)
@@ -44,11 +44,11 @@ class Candidates(Sentence):
             lacking = nary and self.unaries
             drawn = () if sampled is None or lacking else sampled.candidates
             # Of a tree near the end of the list, derivations may be beyond it.
-            least = naive_unary.log(self.true.total) + math.log(LEAST_SHARE) + 30
+            least = naive.log(self.true.total) + math.log(LEAST_SHARE) + 30
             for one in (*parse.candidates, *drawn) if self.n > 1 else ():  # a tree of one word has a root
                 if one.log_prob < least:
                     continue
-                self.check.close(name, one.log_prob, naive_unary.log(Fraction(looks[spans_of(one.tree)])))
+                self.check.close(name, one.log_prob, naive.log(Fraction(looks[spans_of(one.tree)])))
             self._risk(looks, nary)
 
     def _risk(self, looks: Mapping[Spans, P], nary: bool) -> None:

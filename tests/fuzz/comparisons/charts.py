@@ -27,14 +27,14 @@ BEST_FIRST = BestFirst("beta", Until("exhausted"))
 def compare_charts(pcfg: PCFG, words: Sequence[str], true: Truth, check: Comparison, cells: bool) -> None:
     """Compare a sentence's chart of each kind; ``cells``: each cell of it too."""
     ids = pcfg.encode(words)
-    best = naive_unary.log(naive_unary.best_probability(true.grammar, words))
+    best = naive.log(naive_unary.best_probability(true.grammar, words))
     for chart_name, chart in _charts(pcfg, ids):
         digits = 1e-9
         name = f"chart, {chart_name}"
         check.true(name, chart.has_parse == (true.total > 0), chart.failure)
         if not true.total:
             continue
-        check.close(name, chart.log_prob, naive_unary.log(true.total), digits)
+        check.close(name, chart.log_prob, naive.log(true.total), digits)
         found = posteriors_of(chart.span_posteriors(), pcfg.labels)
         named = {(i, j, unquote(x) if is_terminal(x) else x): g for (i, j, x), g in found.items()}
         check.table(name, named, true.posteriors, digits)
@@ -47,7 +47,7 @@ def _compare_cells(name: str, pcfg: PCFG, chart: Chart, true: Truth, check: Comp
     """Inside and outside values, what a summary says of each span, and the best derivation."""
     names, n = names_of(pcfg), true.n
     inside, outside = (of(true.grammar, true.words) for of in (naive_unary.inside, naive_unary.outside))
-    log, summary = naive_unary.log, chart.span_summary()
+    log, summary = naive.log, chart.span_summary()
     for start, end in ((i, j) for i in range(n) for j in range(i + 1, n + 1)):
         ids, logs = chart.inside(start, end)
         found = {names[x]: value for x, value in zip(ids, logs, strict=True)}

@@ -13,7 +13,7 @@ from state_strategies import Drawn, counts_of, table
 
 from comparisons.truth import Comparison, Truth
 from mbrparse.grammar.pcfg import PCFG
-from mbrparse.training import reestimation
+from mbrparse.training import expectation
 from mbrparse.training.bracketed_text import BracketedSentence, encode_corpus
 from mbrparse.training.split_merge import merge_losses
 from mbrparse.training.states import Layout, ObservedEStep
@@ -29,9 +29,9 @@ def compare_expectation(pcfg: PCFG, case: Case, true: Truth, check: Comparison) 
     counts.update([*wanted.binary.items(), *wanted.lexical.items()])
     for dense in (True, False):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(reestimation, "is_dense", lambda _, dense=dense: dense)
-            step = reestimation.EStep(pcfg, encode_corpus(pcfg, corpus))
-            found = step.expect(reestimation.probabilities(pcfg))
+            patch.setattr(expectation, "is_dense", lambda _, dense=dense: dense)
+            step = expectation.EStep(pcfg, encode_corpus(pcfg, corpus))
+            found = step.expect(expectation.probabilities(pcfg))
         name = f"expected counts, {'dense' if dense else 'sparse'}"
         derived = [log_prob for log_prob in found.log_probs.tolist() if log_prob > -math.inf]
         check.true(name, len(corpus) - len(derived) == len(wanted.unparsed), found.log_probs)

@@ -7,8 +7,8 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from typing import Any
 
+import naive
 import naive_objectives
-import naive_unary
 from naive import Node, nodes, tree_items
 from naive_lacking import lacking
 
@@ -118,7 +118,7 @@ class GivenTrees(Sentence):
         count = true.expected(nary) if nary or self.unaries else self.n - 1
         row: dict[str, Any] = {
             "length": self.n,
-            "log_probability": naive_unary.log(true.total),
+            "log_probability": naive.log(true.total),
             "constituents": count,
             "tree_constituents": size,
         }
@@ -140,7 +140,7 @@ class GivenTrees(Sentence):
         if told and true.is_acyclic:
             p = true.looks(nary).get(spans, 0)
             row["posterior"] = p / true.total
-            row["tree_log_probability"] = naive_unary.log(p) if p else None
+            row["tree_log_probability"] = naive.log(p) if p else None
         return row
 
     @property

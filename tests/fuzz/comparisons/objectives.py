@@ -255,9 +255,9 @@ class Objectives(Sentence):
             if found is None:
                 self.check.true(f"{name}, {items}", best == 0, best)
                 continue
-            score = float(best) if name == "max-rule-sum" else naive_unary.log(best)  # type: ignore[arg-type]
+            score = float(best) if name == "max-rule-sum" else naive.log(best)  # type: ignore[arg-type]
             self.check.close(f"{name}, {items}", found.score, score)
         found = parse.decoded[-1]
         assert found is not None
-        best_log = naive_unary.log(naive_unary.best_probability(true.grammar, self.words))
+        best_log = naive.log(naive_unary.best_probability(true.grammar, self.words))
         self.check.close(f"labelled-tree, {items}", found.log_prob, best_log)
