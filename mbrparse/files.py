@@ -222,9 +222,12 @@ def _descriptor(path: str | Path) -> Iterator[int]:
         file.complete = True
 
 
-def check_output(path: str | Path) -> None:
+def check_output(path: str | Path, appended: bool = False) -> None:
     """Raise FileError where an output could not be opened: before work is done for it."""
-    if is_file(path):
+    if appended and os.path.exists(path):  # its folder may be closed
+        with as_file_errors(path):
+            open(path, "ab").close()
+    elif is_file(path):
         _Replacement(path, grows=False)
 
 
@@ -340,12 +343,14 @@ class _Replacement:
             folder, name = os.path.split(self._target)
             if os.path.basename(path) == "" or os.path.isdir(self._target):  # "" and "folder/"
                 raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-            # Asked now, not when all the work is done: whether the name is too long, and the folder there.
+            # Asked now, not when all the work is done: whether the name is too long, the folder ours.
             self._mode: int | None = None
             with suppress(FileNotFoundError):
                 mode = os.lstat(self._target).st_mode
                 self._mode = None if stat.S_ISLNK(mode) else stat.S_IMODE(mode)
             os.stat(folder)
+            if not os.access(folder, os.W_OK):
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
         # As root, the system would allow it.
         if self._mode is not None and not (self._mode & 0o222 and os.access(self._target, os.W_OK)):
             raise FileError(

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 import click
 
 from mbrparse.errors import MbrparseError, visible
+from mbrparse.files import as_file_errors
 from mbrparse.log import MbrparseWarning, meanwhile
 
 Item = TypeVar("Item")
@@ -62,7 +63,7 @@ def with_progress(
     def write(finished: bool = False) -> None:
         if log is not None:
             now = datetime.now(UTC).isoformat(timespec="seconds")
-            with open(log, "a", encoding="utf-8") as stream:
+            with as_file_errors(log), open(log, "a", encoding="utf-8") as stream:
                 stream.write(json.dumps({"time": now, "what": title, **row(), "done": finished}) + "\n")
 
     def say() -> None:

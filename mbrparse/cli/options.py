@@ -132,7 +132,7 @@ def check_outputs(outputs: Paths, read: Paths | None = None, rewritten: Paths | 
     """
     written: dict[tuple[object, ...], tuple[str, str]] = {}
     for name, path in _each(outputs):
-        files.check_output(path)
+        files.check_output(path, appended=name == "--log")
         if (place := files.output_identity(path)) is None:
             continue
         if place in written:

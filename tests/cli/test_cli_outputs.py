@@ -223,6 +223,27 @@ def test_a_protected_file_is_not_replaced(command: Command) -> None:
     assert Path("x").read_text() == "old"
 
 
+def test_a_folder_closed_to_us_is_found_before_the_work(
+    command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("closed").mkdir()
+    Path("closed/log").write_text("old\n")
+    monkeypatch.setattr(os, "access", lambda path, _: not str(path).endswith("closed"))
+    for words in (
+        "train t --method inside-outside --nonterminals 2 --iterations 1 -o io --curve",
+        "train t --method split-merge --cycles 1 -o",
+        "parse t -g g --log",
+    ):
+        assert "closed/x: cannot be written (Permission denied)" in command(words, "closed/x").error
+    assert not list(Path().glob("io*"))
+    # A log grows where it is.
+    assert command("parse t -g g --log closed/log").code == 0
+    assert Path("closed/log").read_text().startswith("old\n{")
+    assert command("parse t -g g -o p --log /dev/full").error.startswith(
+        "/dev/full: cannot be written (No space"
+    )
+
+
 def test_a_link_is_replaced_and_not_followed(command: Command) -> None:
     """Of files that nobody named, too: places, checkpoints."""
     for name in ("precious", "other"):
