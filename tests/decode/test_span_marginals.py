@@ -1,5 +1,6 @@
 """Marginals from scores of spans: every tree listed, extreme scores, torch-struct's where it is installed."""
 
+import math
 from typing import Any
 
 import naive_span_trees as naive
@@ -38,6 +39,60 @@ def test_as_by_listing_all_trees(data: st.DataObject) -> None:
             for (start, end, label), g in naive.marginals(known, length, labels, null).items():
                 expected[start, end - inclusive, label] = g
         assert found[index] == pytest.approx(expected, abs=1e-9)
+
+
+@given(
+    length=st.integers(1, 4),
+    null=st.sampled_from([None, 2]),
+    large=st.sampled_from([-1e308, 1e308, 1e12]),
+    seed=st.integers(0, 2**32 - 1),
+)
+def test_scores_of_any_size_over_what_all_trees_have(
+    length: int, null: int | None, large: float, seed: int
+) -> None:
+    """The same as without what all trees have in common."""
+    plain = np.random.default_rng(seed).choice([0.0, 1.0, -np.inf], (length, length, 3), p=[0.5, 0.3, 0.2])
+    plain[..., 0] = 0
+    plain[..., 2] = -np.inf if null is None else 0
+    if null is None and seed % 2:
+        plain[plain == 1] = 0
+        scores = plain + large
+    else:
+        words = range(length) if null is None or length == 1 else ()
+        scores = plain.copy()
+        for start, end in {(0, length - 1), *((word, word) for word in words)}:
+            plain[start, end, :2] = np.minimum(plain[start, end, :2], 0)
+            scores[start, end, :2] = plain[start, end, :2] + large
+    found = mp.span_marginals([scores], [length], "inclusive", null)[0]
+    known = {(i, j + 1, a): float(p) for (i, j, a), p in np.ndenumerate(plain) if i <= j}
+    expected = naive.marginals(known, length, 3, null)
+    assert {(i, j + 1, a): p for (i, j, a), p in np.ndenumerate(found) if p} == pytest.approx(
+        {item: p for item, p in expected.items() if p}, abs=1e-9
+    )
+    best = mp.span_scores([scores], [length], ["A", "B", "N"], "inclusive", null and "N")
+    total = max(log for log, _ in naive.weighed(known, length, 3, null))
+    logs = [log - total for log, _ in naive.weighed(known, length, 3, null)]
+    [parse] = mp.Parser(best, "viterbi").parse([["w"] * length])
+    assert parse.expected_scores["labelled-tree"] == pytest.approx(1 / sum(map(math.exp, logs)))
+
+
+@pytest.mark.parametrize("large", [1e308, 1e11])
+def test_differences_that_are_lost(large: float) -> None:
+    """Each binary tree has a bracket of two words; n-ary trees have none that costs so much."""
+    scores = np.zeros((1, 4, 4, 2))
+    scores[0, [0, 1, 2], [1, 2, 3]] = -large
+    with (
+        pytest.raises(mp.MbrparseError, match="differences are lost"),
+        np.errstate(all="raise", under="ignore"),
+    ):
+        mp.span_marginals(scores, [4], "inclusive")
+    scores[..., 0] = 0
+    assert mp.span_marginals(scores, [4], "inclusive", 0)[0, 0, 1].tolist() == [0, 0]
+    with (
+        pytest.raises(mp.MbrparseError, match="differences are lost"),
+        np.errstate(all="raise", under="ignore"),
+    ):
+        mp.span_marginals(-scores, [4], "inclusive", 0)
 
 
 @pytest.mark.parametrize("null", [None, 0])

@@ -25,6 +25,8 @@ from mbrparse.treebank.labels import LabelMarks
 _Array = npt.NDArray[Any]
 # What stands for -inf where scores are added: less than any sum of others, and no sum of it overflows.
 _FORBIDDEN = -1e30
+# Larger numbers that all trees have are taken off first; sums beyond the second have lost their differences.
+_LARGE, _LOST = 1e6, 1e10
 _NUMBERS = 1 << 20  # scores that are looked at together
 _LEAST = -1e-6  # of a posterior that rounding brought below zero
 
@@ -309,8 +311,8 @@ def _best_spans(gains: FloatArray, length: int, binary: bool) -> npt.NDArray[np.
 def _by_length(given: SentenceArrays) -> Iterator[tuple[Any, ...]]:
     """Of some sentences of one length: which, the places of their spans, the scores, and what follows.
 
-    Scores [sentence, span, label], of which those of null are -inf and were taken off; probabilities of the
-    same shape; and by sentence the logarithm of the sum over trees.
+    Scores [sentence, span, label], of which those of null are -inf and were taken off, as was what is large
+    in all trees; probabilities of the same shape; and by sentence the logarithm of the sum over trees.
     """
     for length in np.unique(given.lengths[given.lengths > 0]).tolist():
         same = np.flatnonzero(given.lengths == length)
@@ -320,20 +322,38 @@ def _by_length(given: SentenceArrays) -> Iterator[tuple[Any, ...]]:
         for group in np.split(same, range(together, len(same), together)):
             rows = np.stack([given[index][cells] for index in group]).astype(np.float64)
             for null in given.nulls:
-                with np.errstate(invalid="ignore"):  # between infinite scores
+                with np.errstate(invalid="ignore", over="ignore"):  # between infinite scores
                     rows -= rows[..., [null]]
             if not (rows < np.inf).all():
                 wrong = group[np.argmin((rows < np.inf).all(axis=(1, 2)))] + 1
                 says = f"sentence {wrong} has nan or an infinite score"
                 refuse("scores", says, "forbid labels, not null, by -inf")
             rows[..., given.nulls] = -np.inf
+            _take_off(rows, starts, lasts, bool(given.nulls))
             sums = np.logaddexp.reduce(rows, axis=-1)
             weights = np.full((len(group), length + 1, length + 1), -np.inf)
-            weights[:, starts, lasts + 1] = sums
+            weights[:, starts, lasts + 1] = np.where(
+                sums == -np.inf, sums, sums.clip(_FORBIDDEN, -_FORBIDDEN)
+            )
             of_spans, log_total = _probabilities(weights, bool(given.nulls))
             found = np.exp(rows - np.where(sums == -np.inf, 0, sums)[..., None])
             found *= of_spans[:, starts, lasts + 1, None]
             yield group, cells, rows, found, log_total
+
+
+def _take_off(rows: FloatArray, starts: _Array, lasts: _Array, nary: bool) -> None:
+    """Take large scores that all trees have off: the largest of a span that is in all trees.
+
+    And the largest of all other spans, of which binary trees have the same number.
+    """
+    always = lasts - starts == lasts.max()
+    if not nary or lasts.max() == 0:
+        always |= starts == lasts
+    top = rows.max(axis=-1)
+    rest = top[:, ~always].max(axis=1, keepdims=True, initial=-np.inf)
+    common = np.where(always, top, 0 if nary else rest)
+    with np.errstate(over="ignore"):
+        rows -= np.where((np.abs(common) > _LARGE) & np.isfinite(common), common, 0)[..., None]
 
 
 def _probabilities(weights: FloatArray, nary: bool) -> tuple[FloatArray, FloatArray]:
@@ -357,6 +377,9 @@ def _probabilities(weights: FloatArray, nary: bool) -> tuple[FloatArray, FloatAr
     of_words, free = weights[:, words, words + 1], nary and size > 1
     if (log_total == -np.inf).any() or (not free and (of_words == -np.inf).any()):
         refuse("scores", f"-inf forbids all trees of a sentence of {size} words", "forbid less")
+    if max(np.abs(log_total).max(), weights.max() * size) > _LOST:
+        says = f"add up to more than 1e10 in each tree of a sentence of {size} words: differences are lost"
+        refuse("scores", says, "take off what is the same in all trees, and forbid labels by -inf")
     found = np.zeros_like(weights)
     # A word has a label with probability w / (1 + w), but for a sentence of one.
     found[:, words, words + 1] = np.exp(-np.logaddexp(0, -of_words if free else -np.inf))
