@@ -27,6 +27,7 @@ import os
 import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from io import BytesIO
 from itertools import islice
 from pathlib import Path
@@ -245,6 +246,7 @@ def settings_of(path: str | Path) -> dict[str, Any] | None:
 
 def check_settings(source: object, kept: Settings, now: Settings, otherwise: str) -> None:
     """Raise InputMismatchError where what is kept in ``source`` was made with other settings."""
+    now = _escaped(now)
     names = [name for name in {**kept, **now} if kept.get(name) != now.get(name)]
     if not names:
         return
@@ -269,7 +271,11 @@ def digest(value: Any) -> str:
     >>> digest(("a", 1)) == digest(["a", 1]), digest((1, 2)) == digest((12,))
     (True, False)
     """
-    encoded = msgspec.msgpack.encode(value, enc_hook=_of_array, order="deterministic")
+    encode = partial(msgspec.msgpack.encode, enc_hook=_of_array, order="deterministic")
+    try:
+        encoded = encode(value)
+    except UnicodeEncodeError:
+        encoded = encode(_escaped(value))
     return hashlib.sha256(encoded).hexdigest()[:16]
 
 
@@ -295,8 +301,10 @@ def _escaped(value: Any) -> Any:
 
 
 def check_files(digests: Mapping[str, str], otherwise: str) -> None:
-    """Raise FileError where one of these files has not this digest (``file_digest``) any more."""
+    """Raise FileError where one of these files is gone, or has not this digest (``file_digest``) any more."""
     for path, expected in digests.items():
+        if not os.path.exists(path):
+            raise FileError("no such file", source=path, remedy=otherwise)
         if file_digest(path) != expected:
             raise FileError(_DAMAGED, source=path, remedy=otherwise)
 

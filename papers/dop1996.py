@@ -226,7 +226,10 @@ def speed(trees: Path, folder: Path, how: How, most: int, sentences: int) -> dic
 
 def part_size(text: str, trees: int) -> int:
     """A number of trees, or a share of them (as text, exactly)."""
-    number = Fraction(text)
+    try:
+        number = Fraction(text)
+    except (ValueError, ZeroDivisionError):
+        raise click.ClickException(f"{text!r} is no number of trees, and no share of them") from None
     return int(number) if number >= 1 and "." not in text else math.floor(number * trees)
 
 

@@ -246,11 +246,13 @@ def paper(function: Callable[..., None]) -> click.Command:
     command = click.command(context_settings={"show_default": True})(run)
     for option in command.params:
         if option.type is click.INT:
-            option.type = click.IntRange(0, _MOST.get(str(option.name), 10**9))
+            name = str(option.name)
+            option.type = click.IntRange(int(name not in _FROM_ZERO), _MOST.get(name, 10**9))
         elif option.type is click.FLOAT:
             option.type = click.FloatRange(0, 1)
     return command
 
 
+_FROM_ZERO = ("cycles", "iterations", "min_length", "resamples", "seed")
 #: What some numbers are at most.
 _MOST = {"cycles": 16, "seed": 2**63 - 1, "nonterminals": 200}

@@ -101,14 +101,14 @@ def _words(stage: str, name: str, value: str) -> list[str]:
 def _digests(corpus: str, words: Mapping[str, Sequence[str]]) -> dict[str, str]:
     """The digests of a corpus, and of the files that options of stages name."""
     files.refuse_stream(corpus_path(corpus))
-    found = {corpus: reading.corpus_digest(corpus)}
+    found = {files.encodable(corpus): reading.corpus_digest(corpus)}
     for stage, given in words.items():
         for word in given:
             name, _, value = word.removeprefix("--").partition("=")
             if (stage, name) in _FILES:
                 files.refuse_stream(value)
                 if Path(value).is_file():
-                    found[value] = file_digest(value)
+                    found[files.encodable(value)] = file_digest(value)
     return found
 
 

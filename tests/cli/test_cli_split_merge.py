@@ -114,5 +114,9 @@ def test_a_cycle_of_another_run_is_not_gone_on_with(command: Command) -> None:
         "mbrparse: g.txt.cycle-1: damaged, or of another run: it was changed since it was written; "
         "leave --resume out to begin anew"
     )
+    Path("g.txt.cycle-1").unlink()
+    assert command(f"{train} --cycles 2 --seed 1 --resume").last_error == (
+        "mbrparse: g.txt.cycle-1: no such file; leave --resume out to begin anew"
+    )
     # Of no cycle there is no file.
     assert command(f"{train} --cycles 0 -o h").code == command(f"{train} --cycles 0 --resume").code == 0

@@ -103,6 +103,17 @@ def test_names_of_files_that_are_no_text(command: Command) -> None:
     assert r"made:mbrparse binarize" in shown
 
 
+def test_a_table_of_a_corpus_whose_name_is_no_text(command: Command) -> None:
+    name = os.fsdecode(b"caf\xe9")
+    Path(name).write_text("(S (NP (A x) (B y)) (C z))\n(S (A x) (VP (B y) (C z)))\n" * 3)
+    line = "grid --test-fraction 0.4 --resamples 9 -o table --binarize", f"drop={name}", name
+    table = command(*line).output
+    assert command(*line).output == table
+    assert r"caf\udce9" in table
+    again = command("reproduce --test-fraction 0.5 -o table/x", name)
+    assert (again.code, command("reproduce --test-fraction", name, name, "-o", "table/x").code) == (0, 1)
+
+
 def test_an_encoding_whose_name_is_no_text(command: Command) -> None:
     Path("t").write_text("(S (A x) (B y))\n")
     assert command("binarize t -o out --encoding", os.fsdecode(b"\xe9")).error == (

@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import click
 import pandas as pd
 import pytest
 from children import LIMIT
@@ -50,6 +51,16 @@ def run(name: str, folder: Path) -> None:
 def without_times(folder: Path) -> dict[str, str]:
     tables = [path for path in folder.glob("*.csv") if path.name not in ("models.csv", "speed.csv")]
     return {path.name: path.read_text("utf-8") for path in tables}
+
+
+@pytest.mark.parametrize(
+    "options", ["dop1996 --train x", "dop1996 --test 1/0", "dop1996 --runs 0", "goodman1996_table1 --runs 0"]
+)
+def test_numbers_out_of_range_are_refused(options: str, tmp_path: Path) -> None:
+    name, *words = options.split()
+    main = importlib.import_module(name).main
+    with pytest.raises(click.ClickException, match=r"is no number of trees|is not in the range 1<="):
+        main(["embedded:flights", "-o", str(tmp_path), *words], standalone_mode=False)
 
 
 def test_table_1_is_the_golden_one(tmp_path: Path) -> None:
