@@ -213,7 +213,7 @@ class Posteriors:
         """How many of ``k`` constituents of a label over a span are expected to be right."""
         places = list(self._places(start, end, label))
         shared = len({*self.entries.label_ids[places].tolist()}) > 1
-        if self._counts is not None and (k > 1 or shared):
+        if self._counts is not None and (k > 1 or shared or end - start == 1):
             return self._counts.matches(cell_of(self.length, start, end), label, k)
         g = np.sort(self.entries.constituents[places])[::-1]
         # Of symbols that share a name one is there; what one lists again is there once, twice, and so on.
@@ -305,10 +305,7 @@ class Posteriors:
     def expected_recalls(
         self, spans: Sequence[tuple[int, int, str]], constituents: float, nary: bool = False
     ) -> dict[str, float]:
-        """``expected_matches``, and their shares of the ``constituents`` of the true tree.
-
-        These numbers are exact to the last digit of one: tiny ones may not fit, and a share is one at most.
-        """
+        """``expected_matches``, and their shares of the ``constituents`` of the true tree."""
         matches = dict(zip(("labelled", "bracketed"), self.expected_matches(spans, nary), strict=True))
         return {f"expected_{name}": number for name, number in matches.items()} | {
             f"expected_{name}_recall": min(number / constituents, 1.0) if constituents else 0.0

@@ -99,3 +99,13 @@ def test_shares_of_tiny_numbers_are_none_above_one() -> None:
     [found] = Parser(known, "general-recall").parse([["x"]])
     shares = Details(known, None).row(found)["trees"]["general-recall"]
     assert 0.999 < shares["expected_labelled_recall"] <= 1
+
+
+@pytest.mark.parametrize("least", [1e-15, 1e-250])
+def test_shares_of_next_to_no_constituents(least: float) -> None:
+    """Where a word is nearly always a preterminal: B over A with ``least``, A alone three times as often."""
+    rules = f"S -> 'x' [1.0] | A [{3 * least}] | B [{least}]\nA -> 'x' [1.0]\nB -> A [1.0]"
+    rows = score(grammar(rules), map(read_tree, ["(S (B (A x)))", "(S (A x))"]))
+    assert rows["constituents"].tolist() == pytest.approx([5 * least] * 2, rel=1e-12, abs=0)
+    for column in ("expected_labelled_recall", "expected_bracketed_recall"):
+        assert rows[column].tolist() == pytest.approx([1.0, 0.8])

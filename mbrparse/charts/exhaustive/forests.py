@@ -114,10 +114,16 @@ class Forests:
         forest, n = self._forest, chart.length
         nodes = slice(int(forest.node_first[n * (n + 1) // 2]))
         cell = cell_of(n, forest.node_start[nodes], packed.node_ends(forest, n))
+        steps = slice(int(forest.unary_first[n * (n + 1) // 2]))
+        parent, child = forest.unary_parent[steps], forest.unary_child[steps]
         if self._logarithms is not None:
-            values = self._logarithms.by_cell(cell)
+            inside, chained, outside = self._logarithms.by_cell(cell, parent, child, forest.unary_rule[steps])
         else:
-            values = forest.inside[nodes] - forest.lexical[nodes], forest.outside[nodes].copy()
+            inside, outside = forest.inside[nodes], forest.outside[nodes].copy()
+            chained = self.unaries.rule_prob[forest.unary_rule[steps]] * inside[child]
+        # No difference to what is lexical, which would leave few digits of what is small beside it.
+        over_words = np.bincount(parent, chained, len(cell)).astype(np.float64)
+        values = np.where(forest.lexical[nodes] > 0, over_words, inside), outside
         return Occurrences(self._sets, cell, forest.node_symbol[nodes].copy(), *values)
 
     @cached_property

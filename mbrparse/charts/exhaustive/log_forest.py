@@ -80,13 +80,15 @@ class LogForest:
             log_unit=inside,
         )
 
-    def by_cell(self, cell: Ints) -> tuple[Floats, Floats]:
-        """Inside values of constituents, and outside values, scaled by cell: products are posteriors."""
+    def by_cell(self, cell: Ints, parent: Ints, child: Ints, rule: Ints) -> tuple[Floats, Floats, Floats]:
+        """Inside values, their parts by unary, outside values; scaled by cell: products are posteriors."""
         most = np.full(int(cell.max(initial=0)) + 1, -np.inf)
         np.maximum.at(most, cell, self.inside)
         scale = np.where(np.isfinite(most), most, 0.0)[cell]
-        inside = np.exp(self.inside - scale) - np.exp(self._lexical - scale)
-        return inside, np.exp(np.minimum(self.outside + scale - self.log_prob, _MOST_LOG))
+        with np.errstate(divide="ignore"):
+            chained = np.exp(np.log(self._unary.rule_prob)[rule] + self.inside[child] - scale[parent])
+        outside = np.exp(np.minimum(self.outside + scale - self.log_prob, _MOST_LOG))
+        return np.exp(self.inside - scale), chained, outside
 
     def derivation(self, chains: BestChains, tie: float) -> chart.Derivation:
         """The most probable derivation."""

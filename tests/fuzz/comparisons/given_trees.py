@@ -127,8 +127,7 @@ class GivenTrees(Sentence):
             if name == "expected_consistent":
                 row[f"{name}_recall"] = value / size if size else 0
                 continue
-            if count == 0 or count > 1e-3:  # expected numbers are exact beside one
-                row[f"{name}_recall"] = value / count if count else 0
+            row[f"{name}_recall"] = value / count if count else 0
             row[f"{name}_precision"] = value / size if size else 0
             row[f"{name}_f"] = 2 * value / (size + count) if size + count else 1
         times, each = Counter[Any](), []
@@ -217,7 +216,7 @@ class GivenTrees(Sentence):
                 left[span] -= 1
             pairs["precision"].append((row["expected_labelled_precision"], right / len(spans)))
             pairs["f"].append((row["expected_labelled_f"], 2 * right / (len(spans) + size)))
-            if "expected_labelled_recall" in row and row["constituents"]:
+            if row["constituents"]:
                 pairs["recall"].append((row["expected_labelled_recall"], right / size))
             if not nary and "posterior" in row:
                 pairs["tree"].append((float(row["posterior"]), right == size == len(spans)))
