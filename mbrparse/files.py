@@ -46,6 +46,9 @@ _LONGEST_NAME = 255  # bytes
 _MARK = "mbrparse-mark"
 codecs.register_error(_MARK, lambda error: ("\udcff", error.end))  # type: ignore[attr-defined]
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_GZIP = b"\x1f\x8b"
+#: What to do about a text with zeros in it.
+ZEROS = "this is no text, or UTF-16 without a mark, which `encoding=utf-16-le` reads"
 # Byte-order marks that no UTF-8 text begins with, the longer before those that they begin with.
 _MARKS = {
     codecs.BOM_UTF32_LE: "utf-32",
@@ -110,9 +113,11 @@ def read_lines(path: str | Path, encoding: str | None = None) -> Iterator[str]:
         yield from decode_lines(stream, source_name(path), encoding)
 
 
-def bad_bytes(source: str, line: int, encoding: str | None = None) -> FileError:
-    """The error for a line that is no text."""
+def bad_bytes(source: str, line: int, encoding: str | None = None, text: str = "") -> FileError:
+    """The error for a line that is no text; ``text`` is what was made of it."""
     remedy = "name the file's encoding, e.g. `encoding=latin-1`"
+    if "\0" in text:
+        remedy = ZEROS
     return FileError(
         f"bytes that are not {encoding or 'utf-8'}",
         source=source,
@@ -134,11 +139,14 @@ def decode_lines(
     With ``bad``, bytes that are no text become half characters, and the numbers of their lines are appended.
     """
     name = "utf-8" if encoding is None else encoding
+    begun = b""
     with suppress(LookupError, ValueError):
         if codecs.lookup(name).name in ("utf-8", "utf-8-sig"):
             peek = getattr(stream, "peek", None)
             begun = peek(4) if peek is not None else b""
             name = next((marked for mark, marked in _MARKS.items() if begun.startswith(mark)), name)
+    if begun.startswith(_GZIP):
+        raise FileError("is compressed", source=source, remedy="unpack it: gunzip")
     try:
         text = io.TextIOWrapper(stream, name, errors=_MARK, newline="\n")
     except (LookupError, ValueError):  # ValueError: a name with a zero or half a character in it
@@ -148,7 +156,7 @@ def decode_lines(
         for number, line in enumerate(text, start=1):
             if holds_bad_bytes(line):
                 if bad is None:
-                    raise bad_bytes(source, number, encoding)
+                    raise bad_bytes(source, number, encoding, line)
                 bad.append(number)
             yield line.removeprefix("\ufeff") if number == 1 else line
     except UnicodeError:  # of decoders that mark nothing: UTF-16 without a byte-order mark

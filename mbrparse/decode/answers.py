@@ -196,7 +196,7 @@ def _check_rules(options: ParserOptions, source: SourceKind | None = None) -> No
         ),
         "risk": (
             Kind.RISK in kinds and not options.has_candidates,
-            "needs candidates: `k_best` or `samples`",
+            "needs candidates: `k_best` or `samples`, beside `risk`",
         ),
         "max_error": (
             source == "dop" and options.max_error is not None and Kind.WHOLE not in kinds,
@@ -210,7 +210,8 @@ def _check_rules(options: ParserOptions, source: SourceKind | None = None) -> No
     }
     for option, (is_wrong, message) in rules.items():
         if is_wrong:
-            raise OptionsError(f"{_named(options, option)} {message}")
+            named = "`objective=minimum-risk`" if option == "risk" else _named(options, option)
+            raise OptionsError(f"{named} {message}")
     check_risk(options.objectives, options.risk)
 
 

@@ -242,9 +242,10 @@ class _GrammarReader(HeaderReader):
         """The rules of a text."""
         rows = self.rows(io.StringIO(text))
         if next(rows, []) != [MAGIC, str(VERSION)]:
+            others = "mbrparse grammar convert reads other formats, and a newer mbrparse its own"
             raise self.error(
                 f"not a grammar file (its first line is not '{MAGIC} {VERSION}')",
-                "mbrparse grammar convert reads other formats, and a newer mbrparse its own",
+                "mbrparse train makes one of trees" if text.lstrip().startswith("(") else others,
             )
         starts: list[_Row] = []
         rules: list[_Row] = []

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any, NamedTuple, TextIO, TypeAlias
 
-from mbrparse import arguments, errors
+from mbrparse import arguments, errors, files
 from mbrparse.treebank.tree import Tree
 
 EMPTY_PARSE = "(())"
@@ -33,8 +33,6 @@ _EDGE = re.compile(r"(?<![^ \t\n()])\r+|\r+(?![^ \t\n()])")
 # Allowed between trees, as at the ends of pages.
 _BETWEEN = "\f\v\ufeff"
 _NAMED = re.compile(r"[ \ufeff]*([^\s()]+)\t[ \t]*(?=\()")
-# A number, and nine more fields.
-_CONLLU = re.compile(r"\d+([-.]\d+)?(\t[^\t]+){9}\s*$")
 SGML = "line or tag of SGML between trees"
 
 
@@ -195,6 +193,16 @@ def write_tree(tree: Tree | None, stream: TextIO) -> None:
 
 LEAVE_OUT = "leave such trees out with: mbrparse binarize --on-error skip"
 _MEND = f"mend the brackets, or {LEAVE_OUT}"
+WRITTEN = "trees are written in brackets: (S (NP ...) ...)"
+#: What the first line of a file without trees looks like, and is.
+_NO_TREES = {
+    ".*\0": files.ZEROS,
+    r"\d+([-.]\d+)?(\t[^\t]+){9}\s*$": "this is CoNLL-U: dependencies, which have no constituents",
+    r"mbrparse-grammar |.* -+> ": "this is a grammar",
+    r"\d+\t[^\t]+\t\(": "these are candidates: evaluate, report and rerank read their file, not a pipe",
+    r"\s*\[": f"brackets are round; {WRITTEN}",
+    r"[^(]* [^(]*$": f"these are plain words; {WRITTEN}",
+}
 
 
 class _Reader:
@@ -288,11 +296,9 @@ class _Reader:
         elif token.strip(_BETWEEN):
             # Without any tree before it is likely no file of trees, of which some could be left out.
             is_first = not (after_tree or self.has_trees)
-            remedy = "trees are written in brackets: (S (NP ...) ...)" if is_first else _MEND
-            if is_first and _CONLLU.match(self.since[-1][1]):
-                remedy = "this is CoNLL-U: dependencies, which have no constituents"
-            elif is_first and self.since[-1][1].count(" ") and "(" not in self.since[-1][1]:
-                remedy = f"these are plain words; {remedy}"
+            line = self.since[-1][1]
+            likely = next((said for look, said in _NO_TREES.items() if re.match(look, line)), WRITTEN)
+            remedy = likely if is_first or "\0" in line else _MEND
             raise self._error(number, f"text outside of brackets: {token[:40]!r}", remedy)
 
     def _close(self, number: int) -> Tree | None:

@@ -95,3 +95,20 @@ def test_trees_keep_their_words_and_lose_their_traces(command: Command) -> None:
 def test_input_that_cannot_be_parsed(command: Command, line: str, stdin: str, message: str) -> None:
     assert message in command(f"parse -o out {line}", stdin=stdin).error
     assert not Path("out").exists()
+
+
+def test_what_is_no_grammar_is_told_as_what_it_is(command: Command) -> None:
+    Path("t").write_text("(S (A x) (B y))\n")
+    Path("g").write_text(grammar_text("1 - S -> S S", terminals="words"))
+    assert command("parse t -g t").error.endswith("; mbrparse train makes one of trees")
+    for line in ("parse t -g g", "surprisal t -g g", "score t -g g"):
+        assert (
+            command(line).last_error
+            == "mbrparse: the grammar has no terminals; add rules such as NN -> 'dog'"
+        )
+    assert command("explain x -g g").last_error == "mbrparse: the grammar has no 'x'; it has no terminals"
+    Path("rows.jsonl").write_text('{"a": 1}\n')
+    assert command("binarize rows.jsonl").error == (
+        "rows.jsonl:1: no tree in this row (none of its fields holds a tree: a); "
+        "trees are written in brackets: (S (NP ...) ...), in one field of each row"
+    )

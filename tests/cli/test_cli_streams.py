@@ -1,5 +1,6 @@
 """What all commands share: standard streams, pipes, bad files, and no half-written output."""
 
+import gzip
 import os
 import re
 import shlex
@@ -78,6 +79,16 @@ def test_bytes_in_another_encoding(words: str, command: Command) -> None:
         "<stdin>:2: bytes that are not utf-8; name the file's encoding, e.g. --encoding latin-1"
     )
     assert not Path("out").exists()
+    wide = latin.decode("latin-1").encode("utf-16-le")
+    assert command(f"{words} out -", stdin=wide).error.endswith(
+        "this is no text, or UTF-16 without a mark, which --encoding utf-16-le reads"
+    )
+    assert command(f"{words} out - --encoding utf-16-le", stdin=wide).code == 0
+    Path("out").unlink()
+    assert (
+        command(f"{words} out -", stdin=gzip.compress(latin)).error
+        == "<stdin>: is compressed; unpack it: gunzip"
+    )
     assert command(f"{words} out - --encoding latin-1", stdin=latin).code == 0
     assert "café" in Path("out").read_text("utf-8")
     assert "latin-l" in command(f"{words} out - --encoding latin-l", stdin=latin).error

@@ -85,7 +85,7 @@ PARSING = [
     ("parse -g g t --candidates c.tsv", "--candidates needs --k-best or --samples"),
     ("parse -g g t --k-best 2 --samples 2", "give one"),
     ("parse -g g t --k-best 2 --seed 1", "--seed needs --samples, or"),
-    ("parse -g g t --objective minimum-risk", "needs candidates"),
+    ("parse -g g t --objective minimum-risk", "Error: --objective minimum-risk needs candidates"),
     ("parse -g g t --k-best 2 --objective minimum-risk --risk beauty", "no criterion"),
     ("parse --posteriors p.npz t --k-best 2", "--k-best needs a PCFG or a DOP grammar, not given posteriors"),
     # Posteriors from elsewhere.

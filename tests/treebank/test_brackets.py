@@ -88,6 +88,11 @@ def test_brackets_as_they_come(source: str, expected: list[str]) -> None:
         ("(S x y)\nhello there\n", 2, "text outside of brackets: 'hello'"),
         ("# text = a b\n1\ta\ta" + "\t_" * 7 + "\n", 2, "outside of brackets: '1'; this is CoNLL-U"),
         ("hello there\n", 1, "outside of brackets: 'hello'; these are plain words; trees are"),
+        ("mbrparse-grammar 1\nterminals tags\n", 1, "'mbrparse-grammar'; this is a grammar$"),
+        ("S -> NP VP [1]\n", 1, "'S'; this is a grammar$"),
+        ("[S x y]\n", 1, "brackets are round; trees are"),
+        ("1\t-2.5\t(S x y)\n", 1, "these are candidates: .* not a pipe"),
+        ("(\0S\0 \0x\0)\0\n\0", 1, "no text, or UTF-16"),
         ("\n\n(S x\n  (NP))\n", 4, "constituent 'NP' without children"),
     ],
 )

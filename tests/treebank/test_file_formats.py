@@ -472,3 +472,5 @@ def test_search() -> None:
     assert run("search NN deep.mrg --svg deep.svg").output == "deep.mrg:1: [dog]\n"
     assert "too deep to be drawn: more than 200 levels" in Path("deep.svg").read_text()
     assert "is not tgrep's at character" in run("search", "NP < (", "a.mrg").error
+    for unbound in ("NP=n", "/./=n < =n", "@X"):
+        assert "a name that stands for nothing; write" in run("search", unbound, "a.mrg").last_error

@@ -483,7 +483,9 @@ def explain(
         raise MbrparseError(
             f"the grammar has no {' and no '.join(dict.fromkeys(repr(shortened(word)) for word in unknown))}",
             remedy=f"its terminals are {pcfg.terminal_kind} such as "
-            f"{', '.join(map(shortened, pcfg.terminals[:5]))}",
+            f"{', '.join(map(shortened, pcfg.terminals[:5]))}"
+            if pcfg.terminals
+            else "it has no terminals",
         )
     text = repr(shortened(" ".join(words), 200))
     if parse.reason == "no parse":

@@ -324,6 +324,8 @@ def check_fit(grammar: pcfg.PCFG, sentences: Sequence[Sentence], *others: pcfg.P
         if not sentences or any(known.intersection(terminals_of(one, each).names) for each in sentences):
             return
     first = terminals_of(grammar, sentences[0]).names[0]
+    if not grammar.terminals:
+        raise errors.GrammarError("the grammar has no terminals", remedy="add rules such as NN -> 'dog'")
     raise errors.InputMismatchError(
         f"grammar and input do not fit: the grammar's terminals are {grammar.terminal_kind} (such as "
         f"{', '.join(grammar.terminals[:3])}), and none of the first {len(sentences)} sentences "

@@ -25,7 +25,7 @@ from typing import Any, BinaryIO, NamedTuple, NoReturn, cast
 
 from mbrparse import files
 from mbrparse.errors import CorpusError, FileError, MbrparseError
-from mbrparse.treebank.brackets import tokens_of
+from mbrparse.treebank.brackets import WRITTEN, tokens_of
 from mbrparse.treebank.corpora import known_corpora
 from mbrparse.treebank.formats import formats, styles
 from mbrparse.treebank.formats.conventions import AS_USUAL, CorpusReading, Reading, Removals, conformed
@@ -425,9 +425,7 @@ def read_inputs(specs: Sequence[str], encoding: str = "utf-8", tokens: bool = Fa
 
 def no_trees(source: str | None) -> CorpusError:
     """The error for an input without trees."""
-    return CorpusError(
-        "no trees in the input", source=source, remedy="trees are written in brackets: (S (NP ...) ...)"
-    )
+    return CorpusError("no trees in the input", source=source, remedy=WRITTEN)
 
 
 def find_corpora(paths: Iterable[str]) -> dict[str, list[str]]:

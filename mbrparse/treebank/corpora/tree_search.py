@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from mbrparse.errors import MbrparseError
@@ -50,8 +51,18 @@ def compiled(patterns: Sequence[str]) -> list[Pattern]:
             if not hasattr(error, "loc"):
                 raise
             raise _no_pattern(text, error) from None
-        found.append(lambda node, fits=fits: bool(fits(node)))  # type: ignore[misc]
+        found.append(partial(_fits, text, fits))
     return found
+
+
+def _fits(text: str, fits: Pattern, node: Any) -> bool:
+    from nltk.tgrep import TgrepException
+
+    try:
+        return bool(fits(node))
+    except (TgrepException, TypeError):  # a name that is not defined, and one for a node, which NLTK fails at
+        remedy = "write the pattern without =NAME, and @NAME below its definition only: '@ X /^N/; @X < DT'"
+        raise MbrparseError(f"pattern {text!r} has a name that stands for nothing", remedy=remedy) from None
 
 
 def _no_pattern(text: str, error: Exception) -> MbrparseError:

@@ -162,7 +162,7 @@ class Reading:
         self.dropped = fitting((*self.conventions.drop, *self.conventions.ids))
 
     @contextmanager
-    def refusing(self, what: str, source: str, line: int) -> Iterator[None]:
+    def refusing(self, what: str, source: str, line: int, remedy: str = brackets.LEAVE_OUT) -> Iterator[None]:
         """What fails within is a malformed tree: BracketError, raised or passed to ``on_error``."""
         try:
             yield
@@ -170,7 +170,7 @@ class Reading:
             raise
         except (ValueError, KeyError, RecursionError, SyntaxError) as error:  # SyntaxError: of XML
             why = f"{error} is missing" if isinstance(error, KeyError) else error
-            malformed = BracketError(f"{what} ({why})", source=source, line=line, remedy=brackets.LEAVE_OUT)
+            malformed = BracketError(f"{what} ({why})", source=source, line=line, remedy=remedy)
             if self.on_error is None:
                 raise malformed from None
             self.on_error(malformed)

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain, islice
 from typing import Any
 
-from mbrparse.treebank.brackets import ReadTree, is_tree, read_trees
+from mbrparse.treebank.brackets import LEAVE_OUT, WRITTEN, ReadTree, is_tree, read_trees
 from mbrparse.treebank.formats.conventions import Reading
 from mbrparse.treebank.formats.unlabelled import is_unlabelled, nested, tree_of
 from mbrparse.treebank.formats.xml_formats import xml_elements
@@ -78,7 +78,8 @@ def _read(rows: Iterator[tuple[int, Any]], source: str, reading: Reading) -> Ite
     unlabelled: bool | None = None
     first = list(islice(rows, _SEVERAL))
     for number, row in chain(first, rows):
-        with reading.refusing("no tree in this row", source, number):
+        remedy = f"{WRITTEN}, in one field of each row" if not field else LEAVE_OUT
+        with reading.refusing("no tree in this row", source, number, remedy):
             if row is None or isinstance(row, list):
                 yield ReadTree(number, None if row is None else tree_of(row))
                 continue
