@@ -85,10 +85,8 @@ def test_bytes_in_another_encoding(words: str, command: Command) -> None:
     )
     assert command(f"{words} out - --encoding utf-16-le", stdin=wide).code == 0
     Path("out").unlink()
-    assert (
-        command(f"{words} out -", stdin=gzip.compress(latin)).error
-        == "<stdin>: is compressed; unpack it: gunzip"
-    )
+    Path("packed").write_bytes(gzip.compress(latin))
+    assert command(f"{words} out packed").error == "packed: is compressed; unpack it: gunzip"
     assert command(f"{words} out - --encoding latin-1", stdin=latin).code == 0
     assert "café" in Path("out").read_text("utf-8")
     assert "latin-l" in command(f"{words} out - --encoding latin-l", stdin=latin).error
