@@ -82,6 +82,7 @@ def test_lists_and_flags(command: Command) -> None:
         ("[split]\ntest-last = -1\n", "[split] test-last: -1 is not in the range 0<=x<=1000000000."),
         ("[split]\ntest-last = [1]\n", "[split] test-last is [1]: it takes text or a number"),
         ("[split]\ntest-output = true\n", "[split] test-output is True: it takes text or a number"),
+        ('[experiment.grid]\nbinarize = ["head-rules=/etc/passwd"]\n', "[experiment] is not a command"),
         ("split = 1\n", "split is a command: write its options in a table; [split]"),
         ("[split\n", "not TOML: "),
     ],
@@ -208,6 +209,12 @@ def test_bash_completes(folder: Path) -> None:
         """[grid]\nbundle = ['a=head-rules=.\\./rules']""",
         '[reproduce]\nbinarize = ["label-map=/etc/passwd"]',
         '[reproduce]\nlabel-map = "/etc/passwd"',
+        '[grid]\ntrain = ["init=/etc/passwd"]',
+        '[binarize]\nhead-rules = "/etc/passwd"',
+        '[train]\ninit = "../g"',
+        '[evaluate]\nruns = ["a=gold,/etc/passwd"]',
+        '[report]\ndetails = ["a=../details"]',
+        '[score]\nposteriors = "../p.npz"',
     ],
 )
 def test_a_file_within_the_text_of_an_option_is_one(command: Command, table: str) -> None:
