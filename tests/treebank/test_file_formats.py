@@ -474,3 +474,16 @@ def test_search() -> None:
     assert "is not tgrep's at character" in run("search", "NP < (", "a.mrg").error
     for unbound in ("NP=n", "/./=n < =n", "@X"):
         assert "a name that stands for nothing; write" in run("search", unbound, "a.mrg").last_error
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("t.jsonl", '{"tree": "(S a b)"}\n\n{"tree": "(S (A a) b"}\n'),
+        ("t.csv", "id,tree\na,(S a b)\nb,(S (A a) b\n"),
+    ],
+)
+def test_a_malformed_tree_in_a_row_is_at_the_row(name: str, text: str, tmp_path: Path) -> None:
+    path = tmp_path / name
+    path.write_text(text)
+    assert run("binarize", path, "-o", tmp_path / "out").error.startswith(f"{path}:3: unbalanced brackets")

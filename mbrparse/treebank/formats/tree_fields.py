@@ -101,7 +101,7 @@ def _read(rows: Iterator[tuple[int, Any]], source: str, reading: Reading) -> Ite
             elif not value:
                 yield ReadTree(number, None, _id(row, field))
             elif isinstance(value, str):
-                for one in _trees(value, source, reading):
+                for one in _trees(value, source, reading, number):
                     yield ReadTree(number, one.tree, _id(row, field))
             else:
                 raise ValueError(f"field {field!r} holds {value!r}")
