@@ -15,10 +15,10 @@ probability that the next use of one of the set below A is one that leads to B, 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,21 +32,29 @@ if TYPE_CHECKING:
     from mbrparse.grammar.pcfg import PCFG
 
 
-class Returns(NamedTuple):
-    """The matrix R of the sets of symbols that share a label.
+class Links(NamedTuple):
+    """A sparse matrix by bottom row: entries start[row] .. start[row + 1]."""
 
-    ``stays`` [symbol] is 1 - R[A, A]. What R has beside its diagonal is listed by bottom symbol.
-    """
-
-    stays: NDArray[np.float64]
     start: Ints
     top: Ints
     value: NDArray[np.float64]
 
+
+class Returns(NamedTuple):
+    """The matrix R of the sets of symbols that share a label.
+
+    ``stays`` [symbol] is 1 - R[A, A], and ``links`` are what R has beside its diagonal. For symbols of a set
+    of several ``ends`` are the chains that do not come to the set again, by the symbol where they end.
+    """
+
+    stays: NDArray[np.float64]
+    links: Links
+    ends: Links
+
     @property
     def are_none(self) -> bool:
         """Whether no chain of unary rules comes to a set twice."""
-        return not len(self.top) and bool((self.stays == 1.0).all())
+        return not len(self.links.top) and bool((self.stays == 1.0).all())
 
 
 def returns(grammar: PCFG, closure: UnaryTables, label: Ints) -> Returns:
@@ -116,7 +124,8 @@ def _returns(
     """The rest of R, of ``sets`` of several rows: the rules that lead to it, and the row [symbol] or -1."""
     count = len(grammar.symbols)
     probs, final = np.exp(grammar.unary_log_prob), np.array(list(other_rules(grammar, None).values()))
-    tops, bottoms, values = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)], [np.zeros(0)]
+    none = np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0)
+    links, last = [none], [none]
     for into, row in sets:
         # Chains up to where they come to the set again, and the rules that bring them there.
         between = unary_closure(grammar, ~into)
@@ -126,17 +135,23 @@ def _returns(
         chosen = (row[above] >= 0) & (above != below)
         key, place = np.unique(above[chosen] * count + below[chosen], return_inverse=True)
         above, below = np.divmod(key, count)
-        tops.append(row[above])
-        bottoms.append(row[below])
-        values.append(np.bincount(place, value[chosen], len(key)).astype(np.float64))
-        ends = between.value * np.repeat(final, np.diff(between.start))
-        leaves = np.bincount(between.top, ends, count) + np.bincount(above, values[-1], count)
+        links.append((row[above], row[below], np.bincount(place, value[chosen], len(key)).astype(np.float64)))
+        bottom, held = np.repeat(np.arange(count), np.diff(between.start)), row[between.top] >= 0
+        last.append((row[between.top[held]], bottom[held], between.value[held]))
+        leaves = np.bincount(between.top, between.value * final[bottom], count)
+        leaves += np.bincount(above, links[-1][2], count)
         cyclic = np.flatnonzero(row >= 0)
         cyclic = cyclic[stays[row[cyclic]] < 1.0]
         stays[row[cyclic]] = leaves[cyclic]
-    order = np.argsort(np.concatenate(bottoms), kind="stable")
-    start = np.searchsorted(np.concatenate(bottoms)[order], np.arange(len(stays) + 1)).astype(np.int32)
-    return Returns(stays, start, np.concatenate(tops)[order].astype(np.int32), np.concatenate(values)[order])
+    return Returns(stays, _linked(links, len(stays)), _linked(last, count))
+
+
+def _linked(parts: Sequence[tuple[Any, ...]], count: int) -> Links:
+    """The entries of all parts: tops, bottoms and values."""
+    tops, bottoms, values = (np.concatenate(column) for column in zip(*parts, strict=True))
+    order = np.argsort(bottoms, kind="stable")
+    start = np.searchsorted(bottoms[order], np.arange(count + 1)).astype(np.int32)
+    return Links(start, tops[order].astype(np.int32), values[order])
 
 
 class LabelSets:
@@ -196,13 +211,16 @@ class LabelSets:
 class Occurrences:
     """The nodes of a sentence's forest, of which constituents are counted.
 
-    ``inside`` [node] values are those of constituents, ``outside`` those of nodes, divided by the sentence's
-    probability; both may be scaled, cell by cell. Cells are those of ``spans.cell_of``.
+    ``inside`` [node] values are those of constituents, ``own`` of those over no other, ``outside`` those of
+    nodes, divided by the sentence's probability; all may be scaled, cell by cell. Cells are those of
+    ``spans.cell_of``.
     """
 
-    def __init__(self, sets: LabelSets, cell: Ints, symbol: Ints, inside: Floats, outside: Floats) -> None:
+    def __init__(
+        self, sets: LabelSets, cell: Ints, symbol: Ints, inside: Floats, own: Floats, outside: Floats
+    ) -> None:
         self._sets, self._cell, self._symbol = sets, cell, symbol
-        self._inside, self._outside = inside, outside
+        self._inside, self._own, self._outside = inside, own, outside
 
     def by_label(self) -> NDArray[np.float64]:
         """By node its part of the probability that its label is there."""
@@ -214,18 +232,17 @@ class Occurrences:
 
     def matches(self, cell: int, label: str, k: int) -> float:
         """How many of ``k`` constituents of a projected label over a span are expected to be right."""
-        over = np.flatnonzero(self._cell == cell)
-        here = over[self._sets.projected[self._symbol[over]] == self._sets.ids.get(label, NO_LABEL)]
-        if not len(here):
-            return 0.0
-        parts = self._of(here)._parts(self._sets.by_projected)
-        return float(sum(part.sum() for part in islice(parts, k)))
+        over = self._of(np.flatnonzero(self._cell == cell))
+        here = self._sets.projected[over._symbol] == self._sets.ids.get(label, NO_LABEL)
+        parts = over._parts(self._sets.by_projected)
+        return float(sum(part[here].sum() for part in islice(parts, k))) if here.any() else 0.0
 
     def brackets(self, n_cells: int, most: int, nary: bool) -> NDArray[np.float64]:
         """[most, cell]: the probabilities of one constituent at least over each span, of two, and so on."""
-        chosen = self._of(np.flatnonzero(self._sets.counted[self._symbol])) if nary else self
-        parts = islice(chosen._parts(self._sets.of_all(nary)), most)
-        return np.array([np.bincount(chosen._cell, part, n_cells) for part in parts]).reshape(most, n_cells)
+        counted = self._sets.counted[self._symbol] | (not nary)
+        parts = islice(self._parts(self._sets.of_all(nary)), most)
+        found = [np.bincount(self._cell, part * counted, n_cells) for part in parts]
+        return np.array(found, np.float64).reshape(most, n_cells)
 
     def expected(self, nary: bool) -> float:
         """The expected number of constituents."""
@@ -233,36 +250,45 @@ class Occurrences:
         return float(g[self._sets.counted[self._symbol]].sum() if nary else g.sum())
 
     def _of(self, nodes: NDArray[np.int64]) -> Occurrences:
-        columns = self._cell, self._symbol, self._inside, self._outside
+        columns = self._cell, self._symbol, self._inside, self._own, self._outside
         return Occurrences(self._sets, *(column[nodes] for column in columns))
 
     def _parts(self, chains: Returns) -> Iterator[NDArray[np.float64]]:
         """Yield by node its part of the probability of one of its set over its span, of two, and so on."""
-        return (self._outside * found for found in last_ones(chains, self._cell, self._symbol, self._inside))
+        found = last_ones(chains, self._cell, self._symbol, self._inside, self._own)
+        return (self._outside * one for one in found)
 
 
-def last_ones(chains: Returns, cell: Ints, row: Ints, inside: Floats) -> Iterator[NDArray[np.float64]]:
+def last_ones(
+    chains: Returns, cell: Ints, row: Ints, inside: Floats, own: Floats | None = None
+) -> Iterator[NDArray[np.float64]]:
     """Yield of the ``inside`` value of each row in a cell what has it as the last one of its set.
 
-    Then what has it as the last but one, and so on. The rows of a cell follow each other.
+    Then what has it as the last but one, and so on. The rows of a cell follow each other. With the ``own``
+    values of all rows nothing is subtracted for the first.
     """
     stays, slot = chains.stays[row], np.full(len(chains.stays), -1, np.int32)
 
-    def above(values: Floats) -> Floats:
+    def above(values: Floats, links: Links = chains.links) -> Floats:
         total = np.zeros(len(values))
-        if len(chains.top):
-            pass_on(chains, cell, row, values, slot, total)
+        if len(links.top):
+            pass_on(links, cell, row, values, slot, total)
         return total
 
-    found = np.maximum(stays * inside - above(inside), 0.0)
+    if own is None:
+        found = np.maximum(stays * inside - above(inside), 0.0)
+    else:
+        several = np.zeros(len(chains.stays), np.bool_)
+        several[chains.ends.top] = True
+        found = np.where(several[row], above(own, chains.ends), stays * inside)
     while True:
         yield found
         found = (1.0 - stays) * found + above(found)
 
 
 @kernel
-def pass_on(chains: Returns, cell: Ints, row: Ints, values: Floats, slot: Ints, total: Floats) -> None:
-    """Add to ``total`` what R, beside its diagonal, takes there of the values of rows of the same cell.
+def pass_on(links: Links, cell: Ints, row: Ints, values: Floats, slot: Ints, total: Floats) -> None:
+    """Add to ``total`` what the links take there of the values of rows of the same cell.
 
     ``slot`` [row] is -1 before and after.
     """
@@ -273,10 +299,10 @@ def pass_on(chains: Returns, cell: Ints, row: Ints, values: Floats, slot: Ints, 
             slot[row[last]] = last
             last += 1
         for place in range(first, last):
-            for entry in range(chains.start[row[place]], chains.start[row[place] + 1]):
-                top = slot[chains.top[entry]]
+            for entry in range(links.start[row[place]], links.start[row[place] + 1]):
+                top = slot[links.top[entry]]
                 if top >= 0:
-                    total[top] += chains.value[entry] * values[place]
+                    total[top] += links.value[entry] * values[place]
         for place in range(first, last):
             slot[row[place]] = -1
         first = last

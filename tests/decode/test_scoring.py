@@ -109,3 +109,13 @@ def test_shares_of_next_to_no_constituents(least: float) -> None:
     assert rows["constituents"].tolist() == pytest.approx([5 * least] * 2, rel=1e-12, abs=0)
     for column in ("expected_labelled_recall", "expected_bracketed_recall"):
         assert rows[column].tolist() == pytest.approx([1.0, 0.8])
+
+
+def test_cycles_near_one_leave_every_digit() -> None:
+    """The root is an S, and so is some bracket over the sentence, however often the cycle is gone around."""
+    a, b = 7e-12, 3e-12
+    roots = f"S^1 -> S^2 [{1 - 3 * a}] | A [{a}] | 'x' 'y' [{a}] | 'x' 'x' [{a}]"
+    rules = f"{roots}\nS^2 -> S^1 [{1 - b}] | 'x' 'y' [{b}]\nA -> 'x' 'y' [1.0]"
+    rows = score(grammar(rules), map(read_tree, ["(S x y)", "(S x x)"]))
+    for column in ("expected_labelled", "expected_bracketed"):
+        assert rows[column].tolist() == pytest.approx([1.0, 1.0], rel=1e-12)

@@ -114,17 +114,28 @@ class Forests:
         forest, n = self._forest, chart.length
         nodes = slice(int(forest.node_first[n * (n + 1) // 2]))
         cell = cell_of(n, forest.node_start[nodes], packed.node_ends(forest, n))
-        steps = slice(int(forest.unary_first[n * (n + 1) // 2]))
-        parent, child = forest.unary_parent[steps], forest.unary_child[steps]
+        rules, steps = (
+            slice(int(first[n * (n + 1) // 2])) for first in (forest.cell_production, forest.unary_first)
+        )
+        parent, above, below = (
+            forest.production_parent[rules],
+            forest.unary_parent[steps],
+            forest.unary_child[steps],
+        )
         if self._logarithms is not None:
-            inside, chained, outside = self._logarithms.by_cell(cell, parent, child, forest.unary_rule[steps])
+            made, inside, lexical, outside = self._logarithms.by_cell(cell, rules, steps)
         else:
-            inside, outside = forest.inside[nodes], forest.outside[nodes].copy()
-            chained = self.unaries.rule_prob[forest.unary_rule[steps]] * inside[child]
-        # No difference to what is lexical, which would leave few digits of what is small beside it.
-        over_words = np.bincount(parent, chained, len(cell)).astype(np.float64)
-        values = np.where(forest.lexical[nodes] > 0, over_words, inside), outside
-        return Occurrences(self._sets, cell, forest.node_symbol[nodes].copy(), *values)
+            by_rule = self.unaries.rule_prob[forest.unary_rule[steps]]
+            inside, lexical = by_rule * forest.inside[below], by_rule * forest.lexical[below]
+            made = (
+                self.tables.rule_prob[forest.production_rule[rules]]
+                * forest.group_sum[forest.production_group[rules]]
+            )
+            outside = forest.outside[nodes].copy()
+        # Without what is lexical from the start: a difference to it would leave few digits of what is small.
+        base = np.bincount(parent, made, len(cell))
+        own, inside = (base + np.bincount(above, part, len(cell)) for part in (lexical, inside))
+        return Occurrences(self._sets, cell, forest.node_symbol[nodes].copy(), inside, own, outside)
 
     @cached_property
     def _sets(self) -> LabelSets:

@@ -80,15 +80,22 @@ class LogForest:
             log_unit=inside,
         )
 
-    def by_cell(self, cell: Ints, parent: Ints, child: Ints, rule: Ints) -> tuple[Floats, Floats, Floats]:
-        """Inside values, their parts by unary, outside values; scaled by cell: products are posteriors."""
-        most = np.full(int(cell.max(initial=0)) + 1, -np.inf)
+    def by_cell(self, cell: Ints, rules: slice, steps: slice) -> tuple[Floats, Floats, Floats, Floats]:
+        """Values of productions, of unaries, of these over what is lexical, and outside values by node.
+
+        They are scaled by cell, so that products are posteriors.
+        """
+        most, forest = np.full(int(cell.max(initial=0)) + 1, -np.inf), self._forest
         np.maximum.at(most, cell, self.inside)
         scale = np.where(np.isfinite(most), most, 0.0)[cell]
+        made = self._rule[forest.production_rule[rules]] + self._group[forest.production_group[rules]]
+        made = np.exp(made - scale[forest.production_parent[rules]])
         with np.errstate(divide="ignore"):
-            chained = np.exp(np.log(self._unary.rule_prob)[rule] + self.inside[child] - scale[parent])
-        outside = np.exp(np.minimum(self.outside + scale - self.log_prob, _MOST_LOG))
-        return np.exp(self.inside - scale), chained, outside
+            step = np.log(self._unary.rule_prob)[forest.unary_rule[steps]] - scale[forest.unary_parent[steps]]
+        inside, lexical = (
+            np.exp(step + of[forest.unary_child[steps]]) for of in (self.inside, self._lexical)
+        )
+        return made, inside, lexical, np.exp(np.minimum(self.outside + scale - self.log_prob, _MOST_LOG))
 
     def derivation(self, chains: BestChains, tie: float) -> chart.Derivation:
         """The most probable derivation."""

@@ -224,8 +224,8 @@ def unary_uses(forest: Forest, sets: RuleSets) -> Iterator[FloatArray]:
     """
     expected = forest.unary_prob * forest.outside[forest.unary_parent] * forest.inside[forest.unary_child]
     row, chains = sets.place[forest.unary_rule], sets.returns
-    again = (chains.stays < 1.0) | (np.diff(chains.start) > 0)
-    again[chains.top] = True
+    again = (chains.stays < 1.0) | (np.diff(chains.links.start) > 0)
+    again[chains.links.top] = True
     several = np.flatnonzero(again[row])  # all others are used once at most
     cells = np.repeat(np.arange(len(forest.unary_first) - 1), np.diff(forest.unary_first))[several]
     keys = cells * len(again) + row[several]
