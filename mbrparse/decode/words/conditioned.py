@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
 from mbrparse import arguments, errors
 from mbrparse.charts import left_corner, rule_tables
@@ -40,14 +42,22 @@ class SpanMasses:
         self.given, self.is_open = len(given), longest is None
         self.last = len(given) if longest is None else longest
         size, spans = len(grammar.symbols), range(self.given + 1)
-        closure = rule_tables.unary_closure(grammar)
         widths = np.array([self.last - start for start in spans], np.float64)
-        if len(grammar.left) * (widths**2).sum() / 2 + _CHAIN * len(closure.top) * widths.sum() > MOST_PAIRS:
-            raise errors.InputMismatchError(
-                f"sentences of {self.last} words are too long for {len(grammar.left)} binary rules and "
-                f"{len(closure.top)} pairs of symbols in unary chains",
-                remedy="ask for shorter ones: it would take hours",
-            )
+
+        def refuse_longer(chains: int) -> None:
+            if len(grammar.left) * (widths**2).sum() / 2 + _CHAIN * chains * widths.sum() > MOST_PAIRS:
+                raise errors.InputMismatchError(
+                    f"sentences of {self.last} words are too long for {len(grammar.left)} binary rules and "
+                    f"{chains} pairs of symbols in unary chains",
+                    remedy="ask for shorter ones: it would take hours",
+                )
+
+        # First the pairs in cycles alone, whose closure takes long.
+        rules = np.ones(len(grammar.unary_parent)), (grammar.unary_parent, grammar.unary_child)
+        cycles = connected_components(coo_array(rules, (size, size)), connection="strong")[1]
+        refuse_longer(int((np.bincount(cycles) ** 2).sum()))
+        closure = rule_tables.unary_closure(grammar)
+        refuse_longer(len(closure.top))
         words = rule_tables.lexicon(rule_tables.chart_rules(grammar), len(grammar.terminals))
         places = [*(slice(*words.start[word : word + 2]) for word in given), slice(None)]
         #: The lexical rules of each given word; at last those of any word.
