@@ -204,7 +204,7 @@ SLOW_COMMANDS = [
 
 #: Values that fit, of options whose type does not say them.
 VALUES = {
-    "--also": "NP NP<NN /^N/ ( S!<NP",
+    "--also": "NP NP=n @X NP<NN /^N/ ( S!<NP",
     "--about": "corpus=x split=a=b",
     "--annotate": "parent head-tag parent,head-tag",
     "--baseline": "one two",

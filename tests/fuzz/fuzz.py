@@ -166,7 +166,9 @@ def keep(folder: Path, trial: Trial, what: str) -> None:
         f"export PYTHONPATH={shlex.quote(str(ROOT))}\n"
         f"{shlex.join([sys.executable, '-m', 'mbrparse', *trial.arguments])} "
         f"< {shlex.quote(trial.stdin or '/dev/null')}\n"
-        "echo exit code $?\n"
+        "echo exit code $?\n",
+        "utf-8",
+        "surrogateescape",
     )
 
 

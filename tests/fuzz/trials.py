@@ -29,7 +29,7 @@ COSTLY = "count samples resamples iterations runs nonterminals jobs train test s
 #: They start processes, which takes as long as a hundred other inputs: drawn less often.
 STARTING_PROCESSES = ("jobs", "max_seconds")
 ENCODINGS = "utf-8 latin-1 utf-16 rot13 base64 idna unicode_escape none utf-7 cp037"
-OUTPUTS = "out out2 - /dev/null /dev/full . none/out ./out out/ {objective} {seed}"
+OUTPUTS = "out out2 - /dev/null /dev/full . none/out ./out out/ {objective} {seed} caf\udce9"
 #: Options that name an output; --details may be given several times where it is read.
 WRITTEN = (
     "curve",
@@ -43,7 +43,7 @@ WRITTEN = (
     "write_posteriors",
     "log",
 )
-ODD = "- . none collins first-parse exhausted mass:0.5 mass:2 inf 0.5"
+ODD = "- . caf\udce9 /dev/zero none collins first-parse exhausted mass:0.5 mass:2 inf 0.5"
 
 
 @dataclass
