@@ -12,7 +12,7 @@ from mbrparse.charts import packed_forest as packed
 from mbrparse.charts import rule_tables
 from mbrparse.charts.chart import TOO_LARGE, Cell, Chart, Derivation
 from mbrparse.charts.exhaustive.best import Maxima, best_derivation, fill_maxima
-from mbrparse.charts.exhaustive.inside_outside import forest_inside, forest_outside
+from mbrparse.charts.exhaustive.inside_outside import add_productions, forest_inside, forest_outside
 from mbrparse.charts.exhaustive.log_forest import LogForest
 from mbrparse.charts.occurrences import LabelSets, Occurrences
 from mbrparse.charts.packed_forest import Forest, SpanFilter, forest_cell
@@ -117,23 +117,16 @@ class Forests:
         rules, steps = (
             slice(int(first[n * (n + 1) // 2])) for first in (forest.cell_production, forest.unary_first)
         )
-        parent, above, below = (
-            forest.production_parent[rules],
-            forest.unary_parent[steps],
-            forest.unary_child[steps],
-        )
+        above, below = forest.unary_parent[steps], forest.unary_child[steps]
+        # Without what is lexical from the start: a difference to it would leave few digits of what is small.
         if self._logarithms is not None:
             made, inside, lexical, outside = self._logarithms.by_cell(cell, rules, steps)
+            base = np.bincount(forest.production_parent[rules], made, len(cell))
         else:
             by_rule = self.unaries.rule_prob[forest.unary_rule[steps]]
             inside, lexical = by_rule * forest.inside[below], by_rule * forest.lexical[below]
-            made = (
-                self.tables.rule_prob[forest.production_rule[rules]]
-                * forest.group_sum[forest.production_group[rules]]
-            )
-            outside = forest.outside[nodes].copy()
-        # Without what is lexical from the start: a difference to it would leave few digits of what is small.
-        base = np.bincount(parent, made, len(cell))
+            base, outside = np.zeros(len(cell)), forest.outside[nodes].copy()
+            add_productions(self.tables.rule_prob, forest, rules.stop, base)
         own, inside = (base + np.bincount(above, part, len(cell)) for part in (lexical, inside))
         return Occurrences(self._sets, cell, forest.node_symbol[nodes].copy(), inside, own, outside)
 

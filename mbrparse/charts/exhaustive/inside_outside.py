@@ -381,3 +381,11 @@ def forest_outside(
                 passed = rule_prob[Index(production_rule[place])] * outside[Index(production_parent[place])]
                 weight[Index(production_group[place])] += passed
     return total
+
+
+@kernel
+def add_productions(rule_prob: Floats, forest: Forest, count: int, total: Floats) -> None:
+    """Add the values of the first productions to their parents' in ``total`` [node]."""
+    parent, rule, group = forest.production_parent, forest.production_rule, forest.production_group
+    for place in range(count):
+        total[parent[place]] += rule_prob[rule[place]] * forest.group_sum[group[place]]
