@@ -118,3 +118,12 @@ def test_no_rate_of_an_improbable_sentence_is_above_one(p: float) -> None:
     assert product == 0
     assert best == pytest.approx(0.8, rel=1e-12)
     assert parse.log_prob == pytest.approx(2 * math.log(p) + math.log(0.625), rel=1e-14)
+
+
+def test_a_tree_is_found_however_improbable_it_is_beside_others() -> None:
+    """All others have a chain S over S~1 at the last word, and so the label S twice over it."""
+    rules = "TOP -> S [0.5] | S~1 [0.5]\nS -> S~1 S [1e-5] | S~1 [0.99999]\n"
+    rules += "S~1 -> S~1 S~1 [1e-170] | 'z' [1]"
+    ones = [OBJECTIVES["labelled-recall"].within(mp.Space.GRAMMAR)]
+    [parse] = mp.Parser(mp.grammar(rules), *ones).parse("z z z")
+    assert [str(tree) for tree in parse.trees] == ["(TOP (S (S z) (S (S z) (S z))))"]

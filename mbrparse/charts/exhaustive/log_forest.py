@@ -56,7 +56,9 @@ class LogForest:
         """Make the forest's own values such that their products are the posteriors: inside values are one."""
         forest, nodes = self._forest, slice(self._nodes)
         forest.inside[nodes] = 1.0
-        forest.outside[nodes] = np.exp(self.inside + self.outside - self.log_prob)
+        posterior = self.inside + self.outside - self.log_prob
+        # What is there stays above zero: the best tree may have it, however improbable.
+        forest.outside[nodes] = np.where(posterior > -np.inf, np.maximum(np.exp(posterior), 5e-324), 0.0)
         with np.errstate(invalid="ignore"):
             share = np.exp(self._lexical - self.inside)
         forest.lexical[nodes] = np.where(self._lexical == -np.inf, 0.0, share)
