@@ -42,15 +42,17 @@ def main() -> None:
     # A case that takes all memory is an error, with its grammar, and does not end the machine's other work.
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, resource.getrlimit(resource.RLIMIT_AS)[1]))
     check, drawn, end = Comparison(), Counter[str](), time.monotonic() + given.seconds
-    for row, kind in ((row, kind) for row in itertools.count() for kind in KINDS):
-        if time.monotonic() > end:
-            break
-        drawn[kind] += try_row(kind, given.seed * 1_000_000 + row, check, end)
-    print(f"oracle: seed {given.seed}")
-    for title, counts in (("cases", drawn), ("comparisons", check.counts), ("refused", check.refused)):
-        print(f"{title}: {sum(counts.values()):,}")
-        for name, count in sorted(counts.items()):
-            print(f"  {count:>12,}  {name}")
+    try:
+        for row, kind in ((row, kind) for row in itertools.count() for kind in KINDS):
+            if time.monotonic() > end:
+                break
+            drawn[kind] += try_row(kind, given.seed * 1_000_000 + row, check, end)
+    finally:
+        print(f"oracle: seed {given.seed}")
+        for title, counts in (("cases", drawn), ("comparisons", check.counts), ("refused", check.refused)):
+            print(f"{title}: {sum(counts.values()):,}")
+            for name, count in sorted(counts.items()):
+                print(f"  {count:>12,}  {name}")
 
 
 def try_row(kind: str, number: int, check: Comparison, end: float = math.inf) -> int:
