@@ -124,7 +124,7 @@ class TreeProbability:
         for place in range(len(spans) - 1, -1, -1):
             start, end, label = spans[place]
             label_ids = {self._label_ids.get(label, -1)}
-            if nary and end - start == len(tops):
+            if nary and place == 0:
                 label_ids.add(self._label_ids.get(continuation_of(label), -1))
             starts, position = [start], ends[start]
             while position < end:

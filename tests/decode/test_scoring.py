@@ -57,6 +57,9 @@ def test_the_columns_of_what_is_suspicious() -> None:
     assert found == ["S -> VB VB", "VB -> 'a'"]
     original = score(GRAMMAR, read_tree("(S DT NN (NP VB VB))"), form="original")["never_seen"][1]
     assert original == ["S -> 'DT' 'NN' NP", "NP -> 'VB' 'VB'"]
+    # A continuation may stand for a root, and for no child of one.
+    original = score(GRAMMAR, read_tree("(X (S NN VB))"), form="original")["never_seen"][1]
+    assert original == ["start X", "X -> S", "S -> 'NN' 'VB'"]
 
 
 def test_trees_without_constituents_agree() -> None:
