@@ -21,6 +21,7 @@ for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 import random
 import time
 from collections.abc import Callable
+from unittest.mock import patch
 
 import numpy as np
 
@@ -113,7 +114,6 @@ def against_nonterminals() -> None:
     """All rules: the dense kernel's ground."""
     source = random.Random(0)
     sentences = [sentence(source, 10, True) for _ in range(100)]
-    choose = expectation.is_dense
     print("\nms for 100 bracketed sentences of length 10 against the number of nonterminals, all rules")
     print(f"{'symbols':>8}{'dense':>12}{'sparse':>12}")
     for symbols in (5, 10, 15, 20, 30):
@@ -121,10 +121,9 @@ def against_nonterminals() -> None:
         corpus = encode_corpus(grammar, sentences)
         figures = []
         for dense in (True, False):
-            expectation.is_dense = lambda _, dense=dense: dense  # type: ignore
-            figures.append(1e3 * iteration(grammar, corpus, 3))
+            with patch.object(expectation, "is_dense", return_value=dense):
+                figures.append(1e3 * iteration(grammar, corpus, 3))
         print(f"{symbols:>8}{figures[0]:>12.1f}{figures[1]:>12.1f}")
-    expectation.is_dense = choose
 
 
 if __name__ == "__main__":

@@ -74,7 +74,7 @@ class _File(msgspec.Struct):
 
 def save(path: str | Path, content: Any, settings: Settings) -> None:
     """Write a content with its settings, complete or not at all; raises FileError."""
-    kept = _described(settings)
+    kept = _escaped(_described(settings))
     encoded = msgspec.Raw(msgspec.json.encode(content))
     with open_output(path) as stream:
         stream.write(msgspec.json.encode(_File(kept, encoded, _digest(kept, encoded))).decode() + "\n")
@@ -287,7 +287,7 @@ def file_digest(path: str | Path) -> str:
 
 def _described(settings: Settings) -> dict[str, Any]:
     """Settings as JSON has them, with the program's."""
-    described: dict[str, Any] = _escaped(msgspec.to_builtins({PROGRAM: program(), **settings}))
+    described: dict[str, Any] = msgspec.to_builtins({PROGRAM: program(), **settings})
     return described
 
 

@@ -297,8 +297,9 @@ class _Reader:
             # Without any tree before it is likely no file of trees, of which some could be left out.
             is_first = not (after_tree or self.has_trees)
             line = self.since[-1][1]
-            likely = next((said for look, said in _NO_TREES.items() if re.match(look, line)), WRITTEN)
-            remedy = likely if is_first or "\0" in line else _MEND
+            remedy = _MEND
+            if is_first or "\0" in line:
+                remedy = next((said for look, said in _NO_TREES.items() if re.match(look, line)), WRITTEN)
             raise self._error(number, f"text outside of brackets: {token[:40]!r}", remedy)
 
     def _close(self, number: int) -> Tree | None:
