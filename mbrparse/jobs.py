@@ -20,9 +20,11 @@ A function that takes long to make, such as a parser with its grammar, is made o
 from __future__ import annotations
 
 import json
+import math
 import pickle
 import signal
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, ThreadPoolExecutor
@@ -30,7 +32,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from multiprocessing import resource_tracker
-from multiprocessing.context import SpawnContext
+from multiprocessing.context import SpawnContext, SpawnProcess
 from pathlib import Path
 from typing import Any, Generic, ParamSpec, TypeAlias, TypeVar
 
@@ -158,8 +160,29 @@ class Inline(Executor):
         return future
 
 
+class _Process(SpawnProcess):
+    """Counts as alive for a moment after its end: pebble reads first that it had taken a task."""
+
+    moment = 0.2
+    _ended = math.inf
+
+    def is_alive(self) -> bool:
+        """Whether it runs, or ended by itself a moment ago."""
+        if super().is_alive():
+            return True
+        self._ended = min(self._ended, time.monotonic())
+        return time.monotonic() < self._ended + self.moment
+
+    def terminate(self) -> None:
+        """End it; then nobody waits for what it said."""
+        self.moment = 0.0
+        super().terminate()
+
+
 class _Spawning(SpawnContext):
     """Keeps its locks, which pebble lets go before it ends processes: those that begin look for them."""
+
+    Process = _Process
 
     def __init__(self) -> None:
         super().__init__()

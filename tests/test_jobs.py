@@ -71,6 +71,28 @@ def test_a_worker_that_dies_ends_its_own_task() -> None:
     assert not multiprocessing.active_children()
 
 
+@pytest.mark.parametrize("others", [0, 1])
+def test_a_worker_that_dies_before_anyone_read_that_it_took_a_task(
+    others: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The thread that reads what workers say is late, as on a busy machine."""
+    from pebble.pool.process import PoolManager
+
+    on_time = PoolManager.process_next_message
+
+    def late(self: Any, timeout: float) -> None:
+        time.sleep(0.1)
+        on_time(self, timeout)
+
+    with open_executor(2, WorkerFunction(partial(make, ""))) as executor:
+        executor.submit(os.getpid).result()
+        waiting = [executor.submit(time.sleep, 1) for _ in range(others)]
+        monkeypatch.setattr(PoolManager, "process_next_message", late)
+        with pytest.raises(WorkerDied, match="exit code 3"):
+            executor.submit(os._exit, 3).result(60)
+        assert [future.result() for future in waiting] == [None] * others
+
+
 @pytest.mark.long
 def test_a_worker_that_is_too_slow_ends_its_own_task() -> None:
     """The limit is one that no other task needs, however busy the machine is."""
