@@ -109,7 +109,7 @@ def counted_rules(pcfg: PCFG, found: Expectations) -> dict[tuple[str, ...], floa
 
 def posteriors_of(entries: SpanEntries, labels: Sequence[str]) -> dict[tuple[int, int, str], float]:
     """What is expected of each (start, end, label)."""
-    starts, ends, ids, g = (column.tolist() for column in entries[:4])
+    starts, ends, ids, g = (column.tolist() for column in (*entries[:3], entries.g))
     return {(i, j, labels[x]): value for i, j, x, value in zip(starts, ends, ids, g, strict=True)}
 
 

@@ -128,13 +128,13 @@ class SpanFilter(NamedTuple):
         """The labels whose posterior is more than a threshold.
 
         >>> one, two = np.ones(1, np.int32), np.zeros(1, np.int32)
-        >>> entries = SpanEntries(two, one, 70 * one, np.ones(1), np.ones(1))
+        >>> entries = SpanEntries(two, one, 70 * one, np.zeros(1), np.ones(1))
         >>> SpanFilter.of_posteriors(1, entries, 0.5, one, 71).bits[1, 0].tolist()
         [0, 64]
         """
         bits = np.zeros((length + 1, length, (n_labels + 63) // 64), np.uint64)
-        starts, ends, label_ids, g, _ = entries
-        kept = np.flatnonzero(g > threshold)
+        starts, ends, label_ids, *_ = entries
+        kept = np.flatnonzero(entries.g > threshold)
         marks = np.uint64(1) << (label_ids[kept] & 63).astype(np.uint64)
         np.bitwise_or.at(bits, (ends[kept], starts[kept], label_ids[kept] >> 6), marks)
         return cls(bits, label, label)

@@ -65,20 +65,19 @@ class SpanSummary(NamedTuple):
 class SpanEntries(NamedTuple):
     """Posteriors above zero in the order of start, end, label; parallel arrays.
 
-    ``lexical`` is the part of ``g`` whose nodes are rewritten as the word itself: preterminals, which are no
-    constituents. The rest is the probability that the label is a constituent over the span, once or more.
+    Preterminals are rewritten as the word itself, and no constituents.
     """
 
     starts: Ints
     ends: Ints
     label_ids: Ints
-    g: Floats
-    lexical: Floats  # 0 but at width one, never above g
+    constituents: Floats  # that the label is a constituent over the span, once or more
+    preterminals: Floats  # that it is the word's preterminal; 0 but at width one
 
     @property
-    def constituents(self) -> Floats:
-        """The posteriors of constituents."""
-        return self.g - self.lexical
+    def g(self) -> Floats:
+        """That the label is over the span, as one or the other."""
+        return self.constituents + self.preterminals
 
 
 def entries_without_unaries(starts: Ints, ends: Ints, label_ids: Ints, g: Floats) -> SpanEntries:
@@ -88,7 +87,8 @@ def entries_without_unaries(starts: Ints, ends: Ints, label_ids: Ints, g: Floats
     >>> entries_without_unaries(one, one + [1, 2], one, np.ones(2)).constituents.tolist()
     [0.0, 1.0]
     """
-    return SpanEntries(starts, ends, label_ids, g, np.where(ends - starts == 1, g, 0.0))
+    single = ends - starts == 1
+    return SpanEntries(starts, ends, label_ids, np.where(single, 0.0, g), np.where(single, g, 0.0))
 
 
 # Sums by so many keys take less time than sorting them.
@@ -96,21 +96,20 @@ _FEW_KEYS = 1 << 18
 
 
 def summed_entries(
-    n: int, starts: Ints, ends: Ints, label_ids: Ints, g: Floats, lexical: Floats
+    n: int, starts: Ints, ends: Ints, label_ids: Ints, constituents: Floats, preterminals: Floats
 ) -> SpanEntries:
-    """The entries of nodes in any order, summed by span and label, in order; ``lexical`` as there."""
-    some = np.flatnonzero(g > 0)
+    """The entries of nodes in any order, summed by span and label, in order."""
+    some = np.flatnonzero((constituents > 0) | (preterminals > 0))
     count = int(label_ids.max(initial=0)) + 1
     keys = cell_of(n, starts[some], ends[some]).astype(np.int64) * count + label_ids[some]
     known = None
     if n * (n + 1) // 2 * count > _FEW_KEYS:
         known, keys = np.unique(keys, return_inverse=True)
-    total = np.bincount(keys, g[some]).astype(np.float64)
-    there = np.flatnonzero(total)
-    own = np.minimum(np.bincount(keys, lexical[some])[there], total[there])
+    sums = np.array([np.bincount(keys, part[some]) for part in (constituents, preterminals)])
+    there = np.flatnonzero(sums.any(0))
     cells, label = np.divmod(there if known is None else known[there], count)
     first, last = (column.astype(np.int32) for column in np.triu_indices(n))
-    return SpanEntries(first[cells], last[cells] + np.int32(1), label.astype(np.int32), total[there], own)
+    return SpanEntries(first[cells], last[cells] + np.int32(1), label.astype(np.int32), *sums[:, there])
 
 
 def no_entries() -> SpanEntries:
@@ -129,16 +128,17 @@ def empty_summary(n: int) -> SpanSummary:
 
 
 def summarize_entries(n: int, entries: SpanEntries, tolerance: float) -> SpanSummary:
-    """The summary of a list of posteriors, from whatever model.
+    """The summary of a list of posteriors, from whatever model; over single terminals of preterminals.
 
     The best label of a span is the first within ``tolerance`` (relative) of the largest.
     """
     label, best, total = empty_summary(n)
     cell = cell_of(n, entries.starts, entries.ends)
-    np.add.at(total, cell, entries.g)
-    np.maximum.at(best, cell, entries.g)
-    chosen = np.flatnonzero((entries.g > 0) & (entries.g * (1 + tolerance) >= best[cell]))[::-1]
-    label[cell[chosen]], best[cell[chosen]] = entries.label_ids[chosen], entries.g[chosen]
+    g = np.where(entries.ends - entries.starts > 1, entries.constituents, entries.preterminals)
+    np.add.at(total, cell, g)
+    np.maximum.at(best, cell, g)
+    chosen = np.flatnonzero((g > 0) & (g * (1 + tolerance) >= best[cell]))[::-1]
+    label[cell[chosen]], best[cell[chosen]] = entries.label_ids[chosen], g[chosen]
     return SpanSummary(label, best, total)
 
 

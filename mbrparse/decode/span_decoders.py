@@ -281,13 +281,13 @@ class NaryDecoder:
             return _Constituents(*known, np.arange(len(over), dtype=np.int32), *summary[:2], over)
         cell = cell_of(posteriors.length, entries.starts, entries.ends)
         # Of labels that are as probable the one that is best alone comes first, then as they are listed.
-        order = np.lexsort((entries.label_ids != summary.label[cell], -entries.g, cell))
+        order = np.lexsort((entries.label_ids != summary.label[cell], -entries.constituents, cell))
         cells = cell[order].astype(np.int32)
         over = np.zeros(len(cells))
         if any(objective.weight(Item.SPAN) for objective in self._objectives):
             rank = np.arange(len(cells)) - np.searchsorted(cells, cells)
             over = posteriors.brackets(int(rank.max(initial=0)) + 1, nary=True)[rank, cells]
-        return _Constituents(*known, cells, entries.label_ids[order], entries.g[order], over)
+        return _Constituents(*known, cells, entries.label_ids[order], entries.constituents[order], over)
 
     def _best_f(self, objective: Objective, constituents: _Constituents) -> tuple[float, _Tree]:
         """The tree with the largest 2 sum of gains / (its constituents + those expected), and that F."""

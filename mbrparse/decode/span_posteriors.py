@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from mbrparse.charts.spans import SpanEntries, SpanSummary, cell_of, rows, summarize_entries, word_cells
+from mbrparse.charts.spans import SpanEntries, SpanSummary, cell_of, rows, summarize_entries
 from mbrparse.errors import PosteriorsError
 from mbrparse.grammar import pcfg, projection
 from mbrparse.treebank.labels import JOIN, is_continuation_label, project
@@ -113,9 +113,7 @@ class Posteriors:
     ) -> Posteriors:
         """Those that are listed, in the order of start, end, label id; ``consistent`` by cell, if known."""
         known = None if consistent is None else lambda: consistent
-        # At width one a summary speaks of preterminals.
-        g = np.where(entries.ends - entries.starts > 1, entries.g, entries.lexical)
-        summary = partial(summarize_entries, length, entries._replace(g=g), tie)
+        summary = partial(summarize_entries, length, entries, tie)
         return cls(length, labels, summary, lambda: entries, tie, known, lambda: counts, chains)
 
     @cached_property
@@ -145,7 +143,9 @@ class Posteriors:
     @cached_property
     def constituents(self) -> SpanSummary:
         """The same of constituents of n-ary trees: no continuations, over one terminal no preterminals."""
-        return summarize_entries(self.length, self.nary_entries, self._tie)
+        entries = self.nary_entries
+        over_words = entries._replace(preterminals=entries.constituents)
+        return summarize_entries(self.length, over_words, self._tie)
 
     @cached_property
     def _counts(self) -> Counts | None:
@@ -156,8 +156,8 @@ class Posteriors:
         """The posteriors of constituents of n-ary trees."""
         entries = self.entries
         chosen = (entries.constituents > 0) & ~continuations(self.labels)[entries.label_ids]
-        starts, ends, label_ids, g = (column[chosen] for column in (*entries[:3], entries.constituents))
-        return SpanEntries(starts, ends, label_ids, g.astype(np.float64), np.zeros(len(g)))
+        starts, ends, label_ids, g = (column[chosen] for column in entries[:4])
+        return SpanEntries(starts, ends, label_ids, g, np.zeros(len(g)))
 
     @cached_property
     def _keys(self) -> npt.NDArray[np.int64]:
@@ -178,7 +178,7 @@ class Posteriors:
         import pandas as pd
 
         entries, table = self.entries, dict[tuple[int, int, str], float]()
-        for start, end, label_id, g in rows(*entries[:3], entries.constituents):
+        for start, end, label_id, g in rows(*entries[:4]):
             one = start, end, self.labels[label_id]
             table[one] = self.labelled(*one) if one in table else g
         return pd.DataFrame(
@@ -199,7 +199,7 @@ class Posteriors:
         return ChartPicture(cells(self, threshold), words)
 
     def __repr__(self) -> str:
-        return f"<posteriors of {len(self.entries.g)} labelled spans over {self.length} terminals>"
+        return f"<posteriors of {len(self.entries.starts)} labelled spans over {self.length} terminals>"
 
     def labelled(self, start: int, end: int, label: str) -> float:
         """g of a constituent: the probability that the label is over the span (0 for one that is not listed).
@@ -213,7 +213,7 @@ class Posteriors:
         """How many of ``k`` constituents of a label over a span are expected to be right."""
         places = list(self._places(start, end, label))
         shared = len({*self.entries.label_ids[places].tolist()}) > 1
-        if self._counts is not None and (k > 1 or shared or end - start == 1):
+        if self._counts is not None and (k > 1 or shared):
             return self._counts.matches(cell_of(self.length, start, end), label, k)
         g = np.sort(self.entries.constituents[places])[::-1]
         # Of symbols that share a name one is there; what one lists again is there once, twice, and so on.
@@ -231,8 +231,8 @@ class Posteriors:
 
     def preterminal(self, position: int, label: str) -> float:
         """The posterior of a label as a terminal's preterminal; raises PosteriorsError as ``labelled``."""
-        lexical = self.entries.lexical
-        return sum((float(lexical[one]) for one in self._places(position, position + 1, label)), 0.0)
+        tags = self.entries.preterminals
+        return sum((float(tags[one]) for one in self._places(position, position + 1, label)), 0.0)
 
     def bracketed(self, start: int, end: int) -> float:
         """The probability that a constituent is over the span; raises PosteriorsError as ``labelled``."""
@@ -252,12 +252,10 @@ class Posteriors:
     def _brackets_of(self, most: int, nary: bool) -> pcfg.FloatArray:
         if self._counts is not None:
             return self._counts.brackets(self.length * (self.length + 1) // 2, most, nary)
-        if nary:
-            total = self.constituents.total
-        else:
-            total = self.spans.total.copy()
-            total[word_cells(self.length)] = self._over_one
-        found = np.clip(total - np.arange(most)[:, None], 0.0, 1.0).astype(np.float64)
+        entries = self.nary_entries if nary else self.entries
+        cells = cell_of(self.length, entries.starts, entries.ends)
+        total = np.bincount(cells, entries.constituents, self.length * (self.length + 1) // 2)
+        found: pcfg.FloatArray = np.clip(total - np.arange(most)[:, None], 0.0, 1.0)
         if self._chains is not None:
             found[1:] = 0.0
         for span, levels in (self._chains or {}).items():
@@ -271,14 +269,6 @@ class Posteriors:
                 remedy="spans are half-open and begin at 0",
             )
 
-    @cached_property
-    def _over_one(self) -> pcfg.FloatArray:
-        """By terminal, the expected number of constituents over it alone."""
-        entries = self.entries
-        single = entries.ends - entries.starts == 1
-        over = np.bincount(entries.starts[single], entries.constituents[single], self.length)
-        return over.astype(np.float64)
-
     def expected_constituents(self, nary: bool = False) -> float:
         """The expected number of constituents; without unary rules the length less one.
 
@@ -286,7 +276,7 @@ class Posteriors:
         """
         if self._counts is not None:
             return self._counts.expected(nary)
-        return float((self.nary_entries.g if nary else self.entries.constituents).sum())
+        return float((self.nary_entries if nary else self.entries).constituents.sum())
 
     def expected_matches(
         self, constituents: Sequence[tuple[int, int, str]], nary: bool = False

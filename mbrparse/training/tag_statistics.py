@@ -118,9 +118,9 @@ def expect_statistics(grammar: PCFG, sentences: Iterable[Sequence[str]]) -> Stat
             if not chart.has_parse:
                 continue
             padded = np.concatenate([[boundary], chart.terminal_ids, [boundary]])
-            starts, ends, symbols, g, _ = chart.span_posteriors()
-            np.add.at(left, (symbols, padded[starts]), g)
-            np.add.at(right, (symbols, padded[ends + 1]), g)
+            entries = chart.span_posteriors()
+            np.add.at(left, (entries.label_ids, padded[entries.starts]), entries.g)
+            np.add.at(right, (entries.label_ids, padded[entries.ends + 1]), entries.g)
     if not left.any():
         raise errors.GrammarError(
             "the grammar parses none of the sentences that statistics are to come from",

@@ -186,7 +186,8 @@ def test_entries_are_those_of_the_array(data: st.DataObject) -> None:
     found = mp.posteriors(values, lengths, ["X", "Y"], ends)
     listed = []
     for index in range(len(lengths)):
-        starts, stops, ids, g, _ = (column.tolist() for column in found.entries(index))
+        entries = found.entries(index)
+        starts, stops, ids, g = (column.tolist() for column in (*entries[:3], entries.g))
         listed += [
             (index, *row) for row in zip(starts, stops, [found.labels[one] for one in ids], g, strict=True)
         ]

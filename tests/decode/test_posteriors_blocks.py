@@ -19,9 +19,9 @@ LABELS = ["S", "VP|<>", "NP", "VP|<NP>", "NN", "∅"]
 def entries_of(found: GivenPosteriors) -> list[tuple[Any, ...]]:
     listed = []
     for place in range(len(found.lengths)):
-        starts, ends, ids, g, lexical = (column.tolist() for column in found.entries(place))
+        starts, ends, ids, *both = (column.tolist() for column in found.entries(place))
         names = [found.labels[one] for one in ids]
-        listed += [(place, *row) for row in zip(starts, ends, names, g, lexical, strict=True)]
+        listed += [(place, *row) for row in zip(starts, ends, names, *both, strict=True)]
     return listed
 
 
@@ -66,7 +66,7 @@ def test_parts_change_nothing(
         if label < 5:
             key = sentence, start, end, shown[label], not tag
             sums[key] = sums.get(key, 0.0) + g
-    expected = [(*key[:4], g, 0.0 if key[4] else g) for key, g in sorted(sums.items())]
+    expected = [(*key[:4], *((g, 0.0) if key[4] else (0.0, g))) for key, g in sorted(sums.items())]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(given_posteriors, "TOGETHER", together)
         found = mp.read_posteriors(path, mp.LabelMarks("::", "|<", "∅"))

@@ -40,7 +40,8 @@ def refused(path: Path) -> str:
 
 
 def listed(found: GivenPosteriors, sentence: int) -> list[tuple[int, int, str, float]]:
-    starts, ends, label_ids, g, _ = (values.tolist() for values in found.entries(sentence))
+    entries = found.entries(sentence)
+    starts, ends, label_ids, g = (values.tolist() for values in (*entries[:3], entries.g))
     names = [found.labels[label] for label in label_ids]
     return list(zip(starts, ends, names, g, strict=True))
 

@@ -16,6 +16,7 @@ from mbrparse.charts.exhaustive.factory import TIE, ChartFactory, left_out
 from mbrparse.charts.spans import (
     SpanEntries,
     SpanSummary,
+    entries_without_unaries,
     summarize_entries,
     summed_entries,
 )
@@ -108,8 +109,7 @@ class DopCharts:
         if filled.log_prob > -math.inf:
             outside_pass(self._tables, forest, values)
         label_ids, g = self._label_of_group[forest.group], values.posterior
-        lexical = np.where(forest.end - forest.start == 1, g, 0.0)
-        return summed_entries(forest.n, forest.start, forest.end, label_ids, g, lexical)
+        return summed_entries(forest.n, *entries_without_unaries(forest.start, forest.end, label_ids, g))
 
     def summary(self, chart: DopChart) -> SpanSummary:
         """The best label of each cell, its posterior, and the sum of all."""
@@ -147,11 +147,11 @@ class DopCharts:
             return Pruned(0.0, 0.0)
         entries = chart.of_pcfg.span_posteriors()
         # Labels over one terminal are always left.
-        wide = np.where(entries.ends - entries.starts > 1, entries.g, math.inf)
+        always = np.where(entries.ends - entries.starts > 1, 0.0, math.inf)
         labels = self._filter.grammar.label_ids
         count = len(self._filter.grammar.labels)
         spans = packed_forest.SpanFilter.of_posteriors(
-            chart.length, entries._replace(g=wide), chart.threshold, labels, count
+            chart.length, entries._replace(preterminals=always), chart.threshold, labels, count
         )
         lost = left_out(self._within, chart.terminal_ids, spans, chart.of_pcfg.log_prob)
         return Pruned(chart.threshold, lost)
@@ -169,7 +169,7 @@ class DopCharts:
         The forest is that of the labels that are left; where it has no parse, that of a lower threshold.
         """
         self._held = None
-        starts, ends, label_ids, g, _ = chart.of_pcfg.span_posteriors()
+        starts, ends, label_ids, g, _ = chart.of_pcfg.span_posteriors()  # of constituents
         threshold = self._prune
         while True:
             chosen = (ends - starts > 1) & (g > threshold)

@@ -79,11 +79,7 @@ class Forests:
 
     def summary(self, chart: Chart) -> SpanSummary:
         """The best label of each cell, its posterior, and the sum of all."""
-        entries = chart.span_posteriors()
-        # Over single terminals preterminals alone count.
-        wide = entries.ends - entries.starts > 1
-        own = np.where(wide, entries.constituents, entries.lexical)
-        summary = summarize_entries(chart.length, entries._replace(g=own), self._tie)
+        summary = summarize_entries(chart.length, chart.span_posteriors(), self._tie)
         occurrences = chart.occurrences()
         if occurrences is not None:
             over_words = summary.total[word_cells(chart.length)]
@@ -99,12 +95,11 @@ class Forests:
             return no_entries()
         forest, n = self._forest, chart.length
         nodes = slice(int(forest.node_first[n * (n + 1) // 2]))
-        outside = forest.outside[nodes]
-        g, lexical = forest.inside[nodes] * outside, forest.lexical[nodes] * outside
-        if occurrences is not None and not self._sets.by_label.are_none:
-            g = occurrences.by_label() + lexical
+        inside, lexical, outside = forest.inside[nodes], forest.lexical[nodes], forest.outside[nodes]
+        # Without unary rules a symbol over a word is all lexical.
+        constituents = (inside - lexical) * outside if occurrences is None else occurrences.by_label()
         ends, label_ids = packed.node_ends(forest, n), self._label[forest.node_symbol[nodes]]
-        return summed_entries(n, forest.node_start[nodes], ends, label_ids, g, lexical)
+        return summed_entries(n, forest.node_start[nodes], ends, label_ids, constituents, lexical * outside)
 
     def occurrences(self, chart: Chart) -> Occurrences | None:
         """What counts constituents over a span; None without unary rules, where there is one at most."""

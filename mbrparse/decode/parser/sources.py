@@ -383,12 +383,10 @@ class PosteriorsSource(Source):
         if length > self._max_length:
             return self.refused(sentence, f"longer than {self._max_length} terminals")
         posteriors = given.of_sentence(line.place, self._labels)
-        entries = posteriors.entries
         if line.tokens:  # they get the most probable tags
             sentence = _with_tags(sentence, best_preterminals(posteriors))
         # One word has only one tree, whatever the posteriors.
-        constituents = (entries.ends - entries.starts > 1) | (entries.g > entries.lexical)
-        if length > 1 and not constituents.any():
+        if length > 1 and not posteriors.entries.constituents.any():
             return self.refused(sentence, "no posteriors")
         summary, whole = posteriors.spans, cell_of(length, 0, length)
         if length > 1 and summary.label[whole] == NO_LABEL:

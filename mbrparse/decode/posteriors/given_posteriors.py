@@ -220,8 +220,8 @@ class GivenPosteriors(Sequence["Posteriors"]):
         starts, ends, label_ids = (
             column[rows].astype(np.int32) for column in (self.starts, self.ends, self.label_ids)
         )
-        g = self.g[rows].astype(np.float64)
-        return SpanEntries(starts, ends, label_ids, g, np.where(self.phrase[rows], 0.0, g))
+        g, phrase = self.g[rows].astype(np.float64), self.phrase[rows]
+        return SpanEntries(starts, ends, label_ids, np.where(phrase, g, 0.0), np.where(phrase, 0.0, g))
 
     def usual_root(self) -> str | None:
         """The most probable label of roots, in place of a grammar's start symbol; None without roots."""

@@ -189,9 +189,6 @@ def _mapped(archive: Any, name: str) -> npt.NDArray[Any] | None:
     return np.frombuffer(bytes_of, dtype, shape[0], header.tell())
 
 
-_ROUNDED = 1e-12  # of a tag, what rounding leaves beside it
-
-
 class PosteriorsWriter:
     """Collects the posteriors of all sentences and writes them.
 
@@ -252,10 +249,8 @@ class PosteriorsWriter:
             if entries is not None:
                 if self._ids is not None:
                     entries = self._renamed(entries, self._ids[entries.label_ids])
-                # By constituents and tags; what rounding leaves beside a tag is no constituent.
-                g = np.stack([entries.constituents, entries.lexical], axis=1)
+                g = np.stack(entries[3:], axis=1)
                 listed = (g > 0) & (g >= self._least)
-                listed[:, 0] &= g[:, 0] > _ROUNDED * entries.lexical
                 rows, tag = np.nonzero(listed)
                 columns["sentence"].add(np.full(len(rows), self._sentences))
                 columns["start"].add(entries.starts[rows])
@@ -271,8 +266,8 @@ class PosteriorsWriter:
         key = packed([entries.starts, entries.ends, np.maximum(label_ids, 0)])
         order = np.argsort(key, kind="stable")
         order = order[label_ids[order] >= 0]
-        (first, g), (_, lexical) = (added_up(order, key, of) for of in (entries.g, entries.lexical))
-        return SpanEntries(entries.starts[first], entries.ends[first], label_ids[first], g, lexical)
+        (first, phrases), (_, tags) = (added_up(order, key, g) for g in entries[3:])
+        return SpanEntries(entries.starts[first], entries.ends[first], label_ids[first], phrases, tags)
 
     def write(self, stream: BinaryIO) -> None:
         """Write the file, once, as ``numpy.savez_compressed`` writes it."""
