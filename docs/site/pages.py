@@ -61,9 +61,11 @@ def on_files(files: Files, config: Any) -> Files:
 
 
 def _interface() -> str:
-    """The public names of ``mbrparse/__init__.py``, each where it is defined."""
-    source = (ROOT / "mbrparse" / "__init__.py").read_text("utf-8")
-    imports = re.findall(r"^    from (mbrparse[\w.]+) import (\w+) as \2$", source, flags=re.MULTILINE)
-    names = [f"## {name}\n\n::: {module}.{name}" for name, module in sorted((n, m) for m, n in imports)]
+    """The public names of ``mbrparse/__init__.pyi``, each where it is defined."""
+    source = (ROOT / "mbrparse" / "__init__.pyi").read_text("utf-8")
+    imports = re.findall(r"^from ([\w.]+) import ([a-zA-Z]\w*) as \2$", source, flags=re.MULTILINE)
+    names = [
+        f"## {name}\n\n::: mbrparse{module}.{name}" for name, module in sorted((n, m) for m, n in imports)
+    ]
     about = "`import mbrparse as mp`; [In Python](python.md) shows how they go together."
     return "\n\n".join(["# The Python interface", about, *names, ""])
