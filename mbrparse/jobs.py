@@ -147,6 +147,17 @@ def share(executor: Executor, value: Any) -> Any:
     return executor.share(value) if isinstance(executor, Cluster) else value
 
 
+def interruptible(
+    function: Callable[Arguments, Result], *task: Arguments.args, **named: Arguments.kwargs
+) -> Result:
+    """Call a function in a thread, which an interruption leaves at its work, in a kernel perhaps."""
+    executor = ThreadPoolExecutor(1)
+    try:
+        return executor.submit(function, *task, **named).result()
+    finally:
+        executor.shutdown(wait=False)
+
+
 class Inline(Executor):
     """This process."""
 

@@ -46,6 +46,7 @@ from mbrparse.files import (
     open_input,
     open_output,
     placed,
+    undisturbed,
 )
 from mbrparse.jobs import WorkersError
 from mbrparse.log import counted, meanwhile
@@ -220,10 +221,11 @@ def resumable_outputs(
                 _remove([beside])  # when one is renamed, there is nothing to go on with
         except BaseException as failure:
             stopped = isinstance(failure, (KeyboardInterrupt, WorkersError, MemoryError))
-            there = go_on() if done or stopped else 0
-            if not there:
-                _remove([beside, *names])
-            elif isinstance(failure, KeyboardInterrupt):
+            with undisturbed():  # by a second Ctrl-C
+                there = go_on() if done or stopped else 0
+                if not there:
+                    _remove([beside, *names])
+            if there and isinstance(failure, KeyboardInterrupt):
                 kept = f"after {counted(there, 'sentence')}: {paths[0]}{PART} keeps them, `resume` goes on"
                 raise KeyboardInterrupt(*failure.args, kept) from None
             raise

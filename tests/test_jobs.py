@@ -173,6 +173,20 @@ def test_an_interruption_ends_processes_at_once() -> None:
     assert not multiprocessing.active_children()
 
 
+def test_an_interruption_leaves_a_function_at_its_work() -> None:
+    """The function would take an hour, and looks at no signals."""
+    done = finished(
+        sys.executable,
+        "-c",
+        "import hashlib, os, threading; from mbrparse.jobs import interruptible\n"
+        "print(interruptible(int, '7', base=8))\n"
+        "threading.Timer(0.5, os.kill, (os.getpid(), 2)).start()\n"
+        "try: interruptible(hashlib.pbkdf2_hmac, 'sha256', b'', b'', 2**31 - 1)\n"
+        "except KeyboardInterrupt: print('left', flush=True); os._exit(5)\n",
+    )
+    assert (done.returncode, done.stdout) == (5, "7\nleft\n")
+
+
 def test_processes_do_not_hear_of_ctrl_c() -> None:
     """From their first moment on: they would print a traceback of what they import."""
     with open_executor(2, WorkerFunction(partial(make, ""))) as executor:

@@ -28,7 +28,15 @@ from mbrparse.decode.posteriors.given_posteriors import GivenPosteriors
 from mbrparse.decode.trees import Decoded, LabelledSpans
 from mbrparse.errors import ChartOverflowError, OptionsError
 from mbrparse.grammar.pcfg import FloatArray, Grammar
-from mbrparse.jobs import Jobs, Scheduler, WorkerDied, WorkerFunction, in_order, open_executor
+from mbrparse.jobs import (
+    Jobs,
+    Scheduler,
+    WorkerDied,
+    WorkerFunction,
+    in_order,
+    interruptible,
+    open_executor,
+)
 from mbrparse.log import Log, counted, no_log
 from mbrparse.treebank import outlines
 from mbrparse.treebank.brackets import EMPTY_PARSE, marked_fallback, read_trees
@@ -42,6 +50,8 @@ Given_contra = TypeVar("Given_contra", bound=Line | GivenTree, contravariant=Tru
 
 #: Sentences that are sent to a process together.
 TOGETHER = 16
+#: From how many terminals on a chart may take so long that nobody would wait for it to interrupt a run.
+LONG = 100
 #: The number of fall-backs that are reported one by one.
 REPORTED = 5
 
@@ -115,7 +125,7 @@ def run(
         places, size = chosen(), 1 if function is None or seconds is not None else TOGETHER
         tasks = iter(lambda: list(itertools.islice(places, size)), [])
         with open_executor(jobs, function, seconds) as executor:
-            yield from _in_order(executor, function or worker, worker, tasks)
+            yield from _in_order(executor, function or partial(_here, worker), worker, tasks)
         if last is not None:
             worker.source.check_end(count, last.source)
 
@@ -137,6 +147,13 @@ def _in_order(
                 yield from _in_order(executor, function, worker, ([item] for item in task))
             else:
                 yield worker.fallen_back(task[0], failure.message)
+
+
+def _here(worker: Worker[Item, Result], items: Sequence[Item]) -> list[Result]:
+    """Work at sentences in this process."""
+    if max(len(item.sentence) for item in items) < LONG:
+        return worker(items)
+    return interruptible(worker, items)
 
 
 def _begin(make: Callable[[], Worker[Item, Result]], short: Item) -> Worker[Item, Result]:
