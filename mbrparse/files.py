@@ -115,15 +115,11 @@ def read_lines(path: str | Path, encoding: str | None = None) -> Iterator[str]:
 
 def bad_bytes(source: str, line: int, encoding: str | None = None, text: str = "") -> FileError:
     """The error for a line that is no text; ``text`` is what was made of it."""
-    remedy = "name the file's encoding, e.g. `encoding=latin-1`"
-    if "\0" in text:
-        remedy = ZEROS
-    return FileError(
-        f"bytes that are not {encoding or 'utf-8'}",
-        source=source,
-        line=line,
-        remedy="convert it: iconv -f latin1 -t utf-8" if encoding is None else remedy,
-    )
+    if encoding is None:
+        remedy = "this is no text" if "\0" in text else "convert it: iconv -f latin1 -t utf-8"
+    else:
+        remedy = ZEROS if "\0" in text else "name the file's encoding, e.g. `encoding=latin-1`"
+    return FileError(f"bytes that are not {encoding or 'utf-8'}", source=source, line=line, remedy=remedy)
 
 
 def holds_bad_bytes(text: str) -> bool:
@@ -156,7 +152,8 @@ def decode_lines(
         for number, line in enumerate(text, start=1):
             if holds_bad_bytes(line):
                 if bad is None:
-                    raise bad_bytes(source, number, encoding, line)
+                    # The first line of a picture may have no zero.
+                    raise bad_bytes(source, number, encoding, line + begun.decode("latin-1"))
                 bad.append(number)
             yield line.removeprefix("\ufeff") if number == 1 else line
     except UnicodeError:  # of decoders that mark nothing: UTF-16 without a byte-order mark

@@ -83,6 +83,16 @@ def test_what_is_no_text_encoding(encoding: str) -> None:
     assert str(error) == f"there is no encoding {encoding!r}; e.g. `encoding=latin-1`"
 
 
+@pytest.mark.parametrize(
+    ("words", "advice"), [("stats", "this is no text, or UTF-16"), ("grammar info", "this is no text")]
+)
+def test_pictures(words: str, advice: str, command: Command, folder: Path) -> None:
+    """Their first line has bytes that are not UTF-8, and no zero."""
+    (folder / "it.png").write_bytes(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR")
+    error = command(f"{words} it.png").error
+    assert error.startswith(f"it.png:1: bytes that are not utf-8; {advice}")
+
+
 def test_a_kind_of_file_in_no_other_encoding(command: Command, folder: Path) -> None:
     """Grammars are in UTF-8: no option reads another encoding, so that none is named."""
     (folder / "grammar").write_text(grammar_text("1 - S -> 'é' 'x'", terminals="words"), "latin-1")
