@@ -39,8 +39,8 @@ def calibrated(grammar: mp.PCFG, name: str, gold: Sequence[mp.Tree]) -> Iterator
         table = counts[counts["name"] == objective][parsed]
         total = table["gold"].sum()
         for (measure, column), expected in zip(MEASURES.items(), np.transpose(matches), strict=True):
-            difference = table[column].to_numpy() - expected
-            half = NormalDist().inv_cdf(0.995) * difference.std(ddof=1) * len(table) ** 0.5 / total
+            difference = table[column] - expected
+            half = NormalDist().inv_cdf(0.995) * difference.std() * len(table) ** 0.5 / total
             mean, measured = expected.sum() / total, table[column].sum() / total
             yield {
                 "sentences": name,
@@ -51,7 +51,7 @@ def calibrated(grammar: mp.PCFG, name: str, gold: Sequence[mp.Tree]) -> Iterator
                 "measured": measured,
                 "low": mean - half,
                 "high": mean + half,
-                "inside": abs(measured - mean) <= half,
+                "inside": abs(measured - mean) <= half if len(table) > 1 else None,
             }
 
 
