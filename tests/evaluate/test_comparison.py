@@ -12,6 +12,7 @@ import pytest
 from commandline import Command
 from evaluation_cases import GOLD, ORIGINAL_GOLD, PARSE, write
 
+from mbrparse import provenance
 from mbrparse.errors import MbrparseError
 from mbrparse.evaluate.compare.comparison import compare
 from mbrparse.treebank.brackets import read_trees
@@ -56,6 +57,13 @@ def test_the_command_lines_table(command: Command, options: str, arguments: dict
         printed = command(f"evaluate {options} --format {form}", *files).output
         assert found.render(form).replace("gold:memory=", "gold:memory.mrg=") == printed
     assert f"{found}\n" == f"{found!r}\n" == found.render("text")
+
+
+def test_trees_in_memory_are_not_of_a_file_with_their_name(folder: Path) -> None:
+    Path("one").write_text(PARSE)
+    provenance.write("one", [provenance.Step("mbrparse parse", {})])
+    assert "|made:" not in compare(trees(GOLD), {"one": parses(PARSE)}).render("csv")
+    assert provenance.steps_of(["one"])
 
 
 def test_where_parses_may_come_from() -> None:
