@@ -342,8 +342,7 @@ def evaluate(
         )
     everything = list(chain.from_iterable(systems.values()))
     names = [source.name for source in everything]
-    files = (source.source for source in (gold, *everything) if source.file_lines is not None)
-    made = provenance.said(provenance.steps_of(files))
+    made = provenance.said(provenance.steps_of(one.source for one in (gold, *everything) if one.file_lines))
     breakdowns = dict.fromkeys([*settings.frames, *([] if settings.by is None else [settings.by])])
     of_breakdowns = new_tallies(breakdowns, names)
     criteria, average = settings.criteria, settings.average
