@@ -94,7 +94,7 @@ def _commands(found: Sequence[str]) -> list[str]:
     commands = list[str]()
     for signature in found:
         parts = dict(part.split(":", 1) for part in signature.replace("%7C", "|").split("|") if ":" in part)
-        commands += filter(None, parts.get("made", "").split("; "))
+        commands += filter(None, re.split(f"; (?={provenance.BEGINS})", parts.get("made", "")))
         if "gold" in parts and "parses" in parts:
             commands.append(_evaluation(parts))
     begins = f"{provenance.BEGINS}grid "
@@ -135,7 +135,13 @@ def _evaluation(parts: Mapping[str, str]) -> str:
 
 def _wrapped(command: str) -> str:
     """A command on several lines, none of which ends within a word."""
-    words = [shlex.quote(word).replace(" ", "\0") for word in shlex.split(command)]
+    try:
+        words = [shlex.quote(word).replace(" ", "\0") for word in shlex.split(command)]
+    except ValueError:
+        remedy = "make the table again, or leave out what was changed"
+        raise errors.MbrparseError(
+            f"a command with an open quotation mark: {command}", remedy=remedy
+        ) from None
     lines = _filled(" ".join(words), _WIDTH - 10, subsequent_indent="    ")
     return lines.replace("\n", " \\\n").replace("\0", " ")
 

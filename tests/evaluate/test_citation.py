@@ -10,6 +10,7 @@ import pytest
 from children import finished
 from commandline import Command, run
 
+from mbrparse.errors import MbrparseError
 from mbrparse.evaluate.citation import citation
 from mbrparse.evaluate.compare.profiles import PROFILES
 from mbrparse.program import signature, sources
@@ -92,6 +93,14 @@ def test_corpora_are_cited_as_they_are_known(corpus: Corpus) -> None:
     if corpus.takes_path:
         other = f"mbrparse binarize {corpus.name}.mrg"
         assert keys(citation([signature({"table": "x", "made": other})])) == ["mbrparse"]
+
+
+def test_commands_with_what_separates_them_and_open_quotation_marks() -> None:
+    made = "mbrparse binarize 'a; b.mrg' --output=c; mbrparse train c"
+    said = citation([signature({"table": "x", "made": made})])
+    assert said.endswith(":\n\n    mbrparse binarize 'a; b.mrg' --output=c\n    mbrparse train c\n")
+    with pytest.raises(MbrparseError, match="open quotation mark: mbrparse train c'"):
+        citation([signature({"table": "x", "made": f"{made}'"})])
 
 
 SIGNED = (
