@@ -212,15 +212,22 @@ class Occurrences:
     """The nodes of a sentence's forest, of which constituents are counted.
 
     ``inside`` [node] values are those of constituents, ``own`` of those over no other, ``outside`` those of
-    nodes, divided by the sentence's probability; all may be scaled, cell by cell. Cells are those of
-    ``spans.cell_of``.
+    nodes, divided by the sentence's probability; all may be scaled, cell by cell, or as ``unit`` says
+    (``last_ones``). Cells are those of ``spans.cell_of``.
     """
 
     def __init__(
-        self, sets: LabelSets, cell: Ints, symbol: Ints, inside: Floats, own: Floats, outside: Floats
+        self,
+        sets: LabelSets,
+        cell: Ints,
+        symbol: Ints,
+        inside: Floats,
+        own: Floats,
+        outside: Floats,
+        unit: Floats,
     ) -> None:
         self._sets, self._cell, self._symbol = sets, cell, symbol
-        self._inside, self._own, self._outside = inside, own, outside
+        self._inside, self._own, self._outside, self._unit = inside, own, outside, unit
 
     def by_label(self) -> NDArray[np.float64]:
         """By node its part of the probability that its label is there."""
@@ -250,29 +257,30 @@ class Occurrences:
         return float(g[self._sets.counted[self._symbol]].sum() if nary else g.sum())
 
     def _of(self, nodes: NDArray[np.int64]) -> Occurrences:
-        columns = self._cell, self._symbol, self._inside, self._own, self._outside
-        return Occurrences(self._sets, *(column[nodes] for column in columns))
+        columns = self._cell, self._symbol, self._inside, self._own, self._outside, self._unit
+        return Occurrences(self._sets, *(column[nodes] if len(column) else column for column in columns))
 
     def _parts(self, chains: Returns) -> Iterator[NDArray[np.float64]]:
         """Yield by node its part of the probability of one of its set over its span, of two, and so on."""
-        found = last_ones(chains, self._cell, self._symbol, self._inside, self._own)
+        found = last_ones(chains, self._cell, self._symbol, self._inside, self._unit, self._own)
         return (self._outside * one for one in found)
 
 
 def last_ones(
-    chains: Returns, cell: Ints, row: Ints, inside: Floats, own: Floats | None = None
+    chains: Returns, cell: Ints, row: Ints, inside: Floats, unit: Floats, own: Floats | None = None
 ) -> Iterator[NDArray[np.float64]]:
     """Yield of the ``inside`` value of each row in a cell what has it as the last one of its set.
 
-    Then what has it as the last but one, and so on. The rows of a cell follow each other. With the ``own``
-    values of all rows nothing is subtracted for the first.
+    Then what has it as the last but one, and so on. The rows of a cell follow each other. Where ``unit`` is
+    not empty, values are multiplied by its exponential, and so is what is yielded. With the ``own`` values of
+    all rows nothing is subtracted for the first.
     """
     stays, slot = chains.stays[row], np.full(len(chains.stays), -1, np.int32)
 
     def above(values: Floats, links: Links = chains.links) -> Floats:
         total = np.zeros(len(values))
         if len(links.top):
-            pass_on(links, cell, row, values, slot, total)
+            pass_on(links, cell, row, values, unit, slot, total)
         return total
 
     if own is None:
@@ -287,10 +295,12 @@ def last_ones(
 
 
 @kernel
-def pass_on(links: Links, cell: Ints, row: Ints, values: Floats, slot: Ints, total: Floats) -> None:
+def pass_on(
+    links: Links, cell: Ints, row: Ints, values: Floats, unit: Floats, slot: Ints, total: Floats
+) -> None:
     """Add to ``total`` what the links take there of the values of rows of the same cell.
 
-    ``slot`` [row] is -1 before and after.
+    ``unit`` is as in ``last_ones``; ``slot`` [row] is -1 before and after.
     """
     first = 0
     while first < len(cell):
@@ -301,8 +311,11 @@ def pass_on(links: Links, cell: Ints, row: Ints, values: Floats, slot: Ints, tot
         for place in range(first, last):
             for entry in range(links.start[row[place]], links.start[row[place] + 1]):
                 top = slot[links.top[entry]]
-                if top >= 0:
-                    total[top] += links.value[entry] * values[place]
+                if top >= 0 and values[place] > 0:
+                    value = links.value[entry]
+                    if len(unit):
+                        value = np.exp(np.log(value) + unit[top] - unit[place])
+                    total[top] += value * values[place]
         for place in range(first, last):
             slot[row[place]] = -1
         first = last

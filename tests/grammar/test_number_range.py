@@ -127,3 +127,13 @@ def test_a_tree_is_found_however_improbable_it_is_beside_others() -> None:
     ones = [OBJECTIVES["labelled-recall"].within(mp.Space.GRAMMAR)]
     [parse] = mp.Parser(mp.grammar(rules), *ones).parse("z z z")
     assert [str(tree) for tree in parse.trees] == ["(TOP (S (S z) (S (S z) (S z))))"]
+
+
+def test_constituents_over_what_is_next_to_impossible_beside_others_of_its_span() -> None:
+    """The word is T's, but a sentence of it alone is S's, which chains of S are over."""
+    rules = f"S -> S [1e-60] | 'x' [1e-300] | 'z' [{1 - 1e-9}] | T T [1e-9]\nT -> 'x' [1]"
+    [parse] = mp.Parser(mp.grammar(rules)).parse("x")
+    assert parse.posteriors is not None
+    assert parse.posteriors.of_each([(0, 1, "S")] * 2) == pytest.approx([1e-60, 1e-120], rel=1e-12)
+    assert parse.posteriors.expected_constituents() == pytest.approx(1e-60, rel=1e-12)
+    assert parse.posteriors.preterminal(0, "S") == 1

@@ -114,17 +114,18 @@ class Forests:
         )
         above, below = forest.unary_parent[steps], forest.unary_child[steps]
         # Without what is lexical from the start: a difference to it would leave few digits of what is small.
-        base = np.zeros(len(cell))
+        base, unit = np.zeros(len(cell)), np.zeros(0)
         if self._logarithms is not None:
-            made, inside, lexical, outside = self._logarithms.by_cell(cell, rules, steps)
+            made, inside, lexical, unit = self._logarithms.expected(rules, steps)
             base += np.bincount(forest.production_parent[rules], made, len(cell))
+            outside = np.ones(len(cell))
         else:
             by_rule = self.unaries.rule_prob[forest.unary_rule[steps]]
             inside, lexical = by_rule * forest.inside[below], by_rule * forest.lexical[below]
             outside = forest.outside[nodes].copy()
             add_productions(self.tables.rule_prob, forest, rules.stop, base)
         own, inside = (base + np.bincount(above, part, len(cell)) for part in (lexical, inside))
-        return Occurrences(self._sets, cell, forest.node_symbol[nodes].copy(), inside, own, outside)
+        return Occurrences(self._sets, cell, forest.node_symbol[nodes].copy(), inside, own, outside, unit)
 
     @cached_property
     def _sets(self) -> LabelSets:

@@ -15,11 +15,8 @@ import numpy as np
 from mbrparse.charts import chart, rule_tables
 from mbrparse.charts.exhaustive.best import Maxima, best_derivation
 from mbrparse.charts.packed_forest import Forest, forest_cell
-from mbrparse.charts.rule_tables import BestChains, Floats, Ints, UnaryTables, Words
+from mbrparse.charts.rule_tables import BestChains, Floats, UnaryTables, Words
 from mbrparse.grammar.pcfg import IntArray
-
-# What is larger stands for posteriors of nodes that are as good as zero.
-_MOST_LOG = 700.0
 
 
 class _LogValues(NamedTuple):
@@ -82,22 +79,19 @@ class LogForest:
             log_unit=inside,
         )
 
-    def by_cell(self, cell: Ints, rules: slice, steps: slice) -> tuple[Floats, Floats, Floats, Floats]:
-        """Values of productions, of unaries, of these over what is lexical, and outside values by node.
+    def expected(self, rules: slice, steps: slice) -> tuple[Floats, Floats, Floats, Floats]:
+        """Expected numbers of productions, of unaries, and of these over what is lexical.
 
-        They are scaled by cell, so that products are posteriors.
+        At last the logarithms of outside values by node, divided by the sentence's probability.
         """
-        most, forest = np.full(int(cell.max(initial=0)) + 1, -np.inf), self._forest
-        np.maximum.at(most, cell, self.inside)
-        scale = np.where(np.isfinite(most), most, 0.0)[cell]
+        forest, outside = self._forest, self.outside - self.log_prob
         made = self._rule[forest.production_rule[rules]] + self._group[forest.production_group[rules]]
-        made = np.exp(made - scale[forest.production_parent[rules]])
+        made = np.exp(made + outside[forest.production_parent[rules]])
         with np.errstate(divide="ignore"):
-            step = np.log(self._unary.rule_prob)[forest.unary_rule[steps]] - scale[forest.unary_parent[steps]]
-        inside, lexical = (
-            np.exp(step + of[forest.unary_child[steps]]) for of in (self.inside, self._lexical)
-        )
-        return made, inside, lexical, np.exp(np.minimum(self.outside + scale - self.log_prob, _MOST_LOG))
+            step = np.log(self._unary.rule_prob)[forest.unary_rule[steps]]
+        step = step + outside[forest.unary_parent[steps]]
+        whole, lexical = (np.exp(step + of[forest.unary_child[steps]]) for of in (self.inside, self._lexical))
+        return made, whole, lexical, outside
 
     def derivation(self, chains: BestChains, tie: float) -> chart.Derivation:
         """The most probable derivation."""
