@@ -7,7 +7,9 @@ With the inside and outside values of L over a span, and Z the sentence's probab
 
     P(k symbols of L at least) = outside_L (I - R) R^(k-1) inside_L / Z.
 
-Preterminals are no constituents: over a word inside values are those of symbols that are not rewritten as it.
+Values are kept as inside * outside / Z, which no number is too small for, and R[A, B] takes with it what is
+outside of A in place of B. Preterminals are no constituents: over a word inside values are those of symbols
+that are not rewritten as it.
 
 Uses of unary rules are counted in the same way: L are then the children of a set of rules, R[A, B] is the
 probability that the next use of one of the set below A is one that leads to B, and inside values are whole.
@@ -33,11 +35,11 @@ if TYPE_CHECKING:
 
 
 class Links(NamedTuple):
-    """A sparse matrix by bottom row: entries start[row] .. start[row + 1]."""
+    """A sparse matrix by bottom row: entries start[row] .. start[row + 1], and their logarithms."""
 
     start: Ints
     top: Ints
-    value: NDArray[np.float64]
+    log: NDArray[np.float64]
 
 
 class Returns(NamedTuple):
@@ -151,7 +153,8 @@ def _linked(parts: Sequence[tuple[Any, ...]], count: int) -> Links:
     tops, bottoms, values = (np.concatenate(column) for column in zip(*parts, strict=True))
     order = np.argsort(bottoms, kind="stable")
     start = np.searchsorted(bottoms[order], np.arange(count + 1)).astype(np.int32)
-    return Links(start, tops[order].astype(np.int32), values[order])
+    with np.errstate(divide="ignore"):
+        return Links(start, tops[order].astype(np.int32), np.log(values[order]))
 
 
 class LabelSets:
@@ -211,23 +214,15 @@ class LabelSets:
 class Occurrences:
     """The nodes of a sentence's forest, of which constituents are counted.
 
-    ``inside`` [node] values are those of constituents, ``own`` of those over no other, ``outside`` those of
-    nodes, divided by the sentence's probability; all may be scaled, cell by cell, or as ``unit`` says
-    (``last_ones``). Cells are those of ``spans.cell_of``.
+    ``whole`` [node] is the expected number of constituents, ``own`` of those over no other, and ``outside``
+    the logarithms of outside values, up to a term of the cell's. Cells are those of ``spans.cell_of``.
     """
 
     def __init__(
-        self,
-        sets: LabelSets,
-        cell: Ints,
-        symbol: Ints,
-        inside: Floats,
-        own: Floats,
-        outside: Floats,
-        unit: Floats,
+        self, sets: LabelSets, cell: Ints, symbol: Ints, whole: Floats, own: Floats, outside: Floats
     ) -> None:
         self._sets, self._cell, self._symbol = sets, cell, symbol
-        self._inside, self._own, self._outside, self._unit = inside, own, outside, unit
+        self._whole, self._own, self._outside = whole, own, outside
 
     def by_label(self) -> NDArray[np.float64]:
         """By node its part of the probability that its label is there."""
@@ -253,26 +248,24 @@ class Occurrences:
 
     def expected(self, nary: bool) -> float:
         """The expected number of constituents."""
-        g = self._inside * self._outside
-        return float(g[self._sets.counted[self._symbol]].sum() if nary else g.sum())
+        return float(self._whole[self._sets.counted[self._symbol]].sum() if nary else self._whole.sum())
 
     def _of(self, nodes: NDArray[np.int64]) -> Occurrences:
-        columns = self._cell, self._symbol, self._inside, self._own, self._outside, self._unit
-        return Occurrences(self._sets, *(column[nodes] if len(column) else column for column in columns))
+        columns = self._cell, self._symbol, self._whole, self._own, self._outside
+        return Occurrences(self._sets, *(column[nodes] for column in columns))
 
     def _parts(self, chains: Returns) -> Iterator[NDArray[np.float64]]:
         """Yield by node its part of the probability of one of its set over its span, of two, and so on."""
-        found = last_ones(chains, self._cell, self._symbol, self._inside, self._unit, self._own)
-        return (self._outside * one for one in found)
+        return last_ones(chains, self._cell, self._symbol, self._outside, self._whole, self._own)
 
 
 def last_ones(
-    chains: Returns, cell: Ints, row: Ints, inside: Floats, unit: Floats, own: Floats | None = None
+    chains: Returns, cell: Ints, row: Ints, outside: Floats, whole: Floats, own: Floats | None = None
 ) -> Iterator[NDArray[np.float64]]:
-    """Yield of the ``inside`` value of each row in a cell what has it as the last one of its set.
+    """Yield of the ``whole`` value of each row in a cell what has it as the last one of its set.
 
-    Then what has it as the last but one, and so on. The rows of a cell follow each other. Where ``unit`` is
-    not empty, values are multiplied by its exponential, and so is what is yielded. With the ``own`` values of
+    Then what has it as the last but one, and so on. The rows of a cell follow each other; ``outside`` are
+    the logarithms of what values were multiplied with, up to a term of the cell's. With the ``own`` values of
     all rows nothing is subtracted for the first.
     """
     stays, slot = chains.stays[row], np.full(len(chains.stays), -1, np.int32)
@@ -280,15 +273,15 @@ def last_ones(
     def above(values: Floats, links: Links = chains.links) -> Floats:
         total = np.zeros(len(values))
         if len(links.top):
-            pass_on(links, cell, row, values, unit, slot, total)
+            pass_on(links, cell, row, outside, values, slot, total)
         return total
 
     if own is None:
-        found = np.maximum(stays * inside - above(inside), 0.0)
+        found = np.maximum(stays * whole - above(whole), 0.0)
     else:
         several = np.zeros(len(chains.stays), np.bool_)
         several[chains.ends.top] = True
-        found = np.where(several[row], above(own, chains.ends), stays * inside)
+        found = np.where(several[row], above(own, chains.ends), stays * whole)
     while True:
         yield found
         found = (1.0 - stays) * found + above(found)
@@ -296,11 +289,11 @@ def last_ones(
 
 @kernel
 def pass_on(
-    links: Links, cell: Ints, row: Ints, values: Floats, unit: Floats, slot: Ints, total: Floats
+    links: Links, cell: Ints, row: Ints, outside: Floats, values: Floats, slot: Ints, total: Floats
 ) -> None:
     """Add to ``total`` what the links take there of the values of rows of the same cell.
 
-    ``unit`` is as in ``last_ones``; ``slot`` [row] is -1 before and after.
+    ``outside`` is as in ``last_ones``; ``slot`` [row] is -1 before and after.
     """
     first = 0
     while first < len(cell):
@@ -312,10 +305,7 @@ def pass_on(
             for entry in range(links.start[row[place]], links.start[row[place] + 1]):
                 top = slot[links.top[entry]]
                 if top >= 0 and values[place] > 0:
-                    value = links.value[entry]
-                    if len(unit):
-                        value = np.exp(np.log(value) + unit[top] - unit[place])
-                    total[top] += value * values[place]
+                    total[top] += np.exp(links.log[entry] + outside[top] - outside[place]) * values[place]
         for place in range(first, last):
             slot[row[place]] = -1
         first = last

@@ -129,11 +129,14 @@ def test_a_tree_is_found_however_improbable_it_is_beside_others() -> None:
     assert [str(tree) for tree in parse.trees] == ["(TOP (S (S z) (S (S z) (S z))))"]
 
 
-def test_constituents_over_what_is_next_to_impossible_beside_others_of_its_span() -> None:
+@pytest.mark.parametrize(("word", "chain"), [(1e-300, 1e-60), (1e-100, 1e-290), (1e-250, 1e-150)])
+def test_constituents_over_what_is_next_to_impossible_beside_others_of_its_span(
+    word: float, chain: float
+) -> None:
     """The word is T's, but a sentence of it alone is S's, which chains of S are over."""
-    rules = f"S -> S [1e-60] | 'x' [1e-300] | 'z' [{1 - 1e-9}] | T T [1e-9]\nT -> 'x' [1]"
+    rules = f"S -> S [{chain}] | 'x' [{word}] | 'z' [{1 - 1e-9}] | T T [1e-9]\nT -> 'x' [1]"
     [parse] = mp.Parser(mp.grammar(rules)).parse("x")
     assert parse.posteriors is not None
-    assert parse.posteriors.of_each([(0, 1, "S")] * 2) == pytest.approx([1e-60, 1e-120], rel=1e-12)
-    assert parse.posteriors.expected_constituents() == pytest.approx(1e-60, rel=1e-12)
+    assert parse.posteriors.of_each([(0, 1, "S")] * 2) == pytest.approx([chain, chain**2], rel=1e-12)
+    assert parse.posteriors.expected_constituents() == pytest.approx(chain, rel=1e-12)
     assert parse.posteriors.preterminal(0, "S") == 1

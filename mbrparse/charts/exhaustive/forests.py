@@ -114,18 +114,18 @@ class Forests:
         )
         above, below = forest.unary_parent[steps], forest.unary_child[steps]
         # Without what is lexical from the start: a difference to it would leave few digits of what is small.
-        base, unit = np.zeros(len(cell)), np.zeros(0)
+        base = np.zeros(len(cell))
         if self._logarithms is not None:
-            made, inside, lexical, unit = self._logarithms.expected(rules, steps)
+            made, whole, lexical, outside = self._logarithms.expected(rules, steps)
             base += np.bincount(forest.production_parent[rules], made, len(cell))
-            outside = np.ones(len(cell))
         else:
-            by_rule = self.unaries.rule_prob[forest.unary_rule[steps]]
-            inside, lexical = by_rule * forest.inside[below], by_rule * forest.lexical[below]
-            outside = forest.outside[nodes].copy()
+            step = self.unaries.rule_prob[forest.unary_rule[steps]] * forest.outside[above]
+            whole, lexical = step * forest.inside[below], step * forest.lexical[below]
+            with np.errstate(divide="ignore"):
+                outside = np.log(forest.outside[nodes])
             add_productions(self.tables.rule_prob, forest, rules.stop, base)
-        own, inside = (base + np.bincount(above, part, len(cell)) for part in (lexical, inside))
-        return Occurrences(self._sets, cell, forest.node_symbol[nodes].copy(), inside, own, outside, unit)
+        own, whole = (base + np.bincount(above, part, len(cell)) for part in (lexical, whole))
+        return Occurrences(self._sets, cell, forest.node_symbol[nodes].copy(), whole, own, outside)
 
     @cached_property
     def _sets(self) -> LabelSets:

@@ -385,7 +385,8 @@ def forest_outside(
 
 @kernel
 def add_productions(rule_prob: Floats, forest: Forest, count: int, total: Floats) -> None:
-    """Add the values of the first productions to their parents' in ``total`` [node]."""
+    """Add the expected numbers of the first productions to their parents' in ``total`` [node]."""
     parent, rule, group = forest.production_parent, forest.production_rule, forest.production_group
     for place in range(count):
-        total[parent[place]] += rule_prob[rule[place]] * forest.group_sum[group[place]]
+        above = rule_prob[rule[place]] * forest.outside[parent[place]]
+        total[parent[place]] += above * forest.group_sum[group[place]]

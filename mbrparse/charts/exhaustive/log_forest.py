@@ -82,7 +82,7 @@ class LogForest:
     def expected(self, rules: slice, steps: slice) -> tuple[Floats, Floats, Floats, Floats]:
         """Expected numbers of productions, of unaries, and of these over what is lexical.
 
-        At last the logarithms of outside values by node, divided by the sentence's probability.
+        At last the logarithms of outside values by node.
         """
         forest, outside = self._forest, self.outside - self.log_prob
         made = self._rule[forest.production_rule[rules]] + self._group[forest.production_group[rules]]

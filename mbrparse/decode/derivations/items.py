@@ -231,12 +231,11 @@ def unary_uses(forest: Forest, sets: RuleSets) -> Iterator[FloatArray]:
     keys = cells * len(again) + row[several]
     _, first, same = np.unique(keys, return_index=True, return_inverse=True)
     cell, child = cells[first], forest.unary_child[several[first]]
-    inside, unit = forest.inside[child], np.zeros(0)
-    if forest.log_unit.any():
-        unit = -forest.log_unit[child]
-    share = np.ones_like(expected)
-    for found in last_ones(chains, cell.astype(np.int32), row[several[first]], inside, unit):
-        share[several] = np.divide(found, inside, out=np.zeros_like(found), where=inside > 0)[same]
+    # By child: what is used over it, of one.
+    above = -np.log(np.maximum(forest.inside[child], _SMALL)) - forest.log_unit[child]
+    one, share = np.ones(len(child)), np.ones_like(expected)
+    for found in last_ones(chains, cell.astype(np.int32), row[several[first]], above, one):
+        share[several] = found[same]
         yield expected * share
         share = np.zeros_like(expected)
 
