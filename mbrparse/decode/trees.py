@@ -85,10 +85,14 @@ def sentence_of(one: Tree | str | Sequence[str | Tree]) -> Sentence:
     What is joined with tags is left out: it is to be found.
     """
     if isinstance(one, Tree):
-        plain = [leaf if leaf.tag == leaf.label else Tree(leaf.tag, word=leaf.word) for leaf in one.leaves()]
-        return tuple([leaf for leaf in plain if leaf.label != TRACE])
+        return tuple([leaf for leaf in map(untagged, one.leaves()) if leaf.label != TRACE])
     parts = tokens_of(one.replace("\n", " ")) if isinstance(one, str) else one
     return tuple([part if isinstance(part, Tree) else Tree(part) for part in parts])
+
+
+def untagged(leaf: Tree) -> Tree:
+    """A leaf without what is joined with its tag."""
+    return leaf if leaf.tag == leaf.label else Tree(leaf.tag, word=leaf.word)
 
 
 def words_of(sentence: Sentence) -> list[str]:

@@ -222,9 +222,9 @@ def clean(tree: Tree, unary: UnaryPolicy = "top", functions: str = STRIP) -> Tre
     return None if bare is None else simplify(bare, unary, categories(functions))
 
 
-def without_traces(tree: Tree) -> Tree | None:
+def without_traces(tree: Tree, may_be: Callable[[Tree], bool] = bool) -> Tree | None:
     """The first half of cleaning: the tree without traces and wrapper, or None if that is nothing."""
-    kept = prune(tree, lambda leaf: leaf.label == TRACE)
+    kept = prune(tree, lambda leaf: leaf.label == TRACE and may_be(leaf))
     return None if kept is None else unwrap(kept)
 
 

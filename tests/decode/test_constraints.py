@@ -307,6 +307,12 @@ def test_the_command_reads_a_sentence_a_line(tmp_path: Path) -> None:
     assert rows[0]["trees"]["labelled-recall"]["posterior"] == pytest.approx(1)
 
 
+def test_a_trace_has_its_brackets(tmp_path: Path) -> None:
+    """A word that is called like one is a word, as it is without --constrain."""
+    outcome = run_on("I (VP saw -NONE- (-NONE- *)) stars", tmp_path)
+    assert mp.read_tree(outcome.output).words() == ("I", "saw", "-NONE-", "stars")
+
+
 def test_the_bracket_that_excludes_all_parses_is_named(tmp_path: Path) -> None:
     outcome = run_on("I (VP saw stars) (* with telescopes)\nI (* saw (NP stars with) telescopes)\n", tmp_path)
     assert "1 fell back (no parse within these brackets: (NP stars with) is the first" in outcome.err

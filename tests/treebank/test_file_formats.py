@@ -19,7 +19,7 @@ from mbrparse.treebank.formats.conventions import CorpusReading, Reading, Remova
 from mbrparse.treebank.formats.discontinuous import LOWERED, RAISED
 from mbrparse.treebank.formats.formats import FORMATS, looked_at, recognized
 from mbrparse.treebank.formats.styles import STYLES, marked_style
-from mbrparse.treebank.formats.unlabelled import lists_of, without_labels
+from mbrparse.treebank.formats.unlabelled import without_labels
 from mbrparse.treebank.tree import Tree
 
 
@@ -250,7 +250,16 @@ def test_unlabelled_trees_come_back(trees: list[object]) -> None:
         if form == "json" and any(isinstance(one, str) for one in trees):
             continue  # a sentence of one word is no list
         found = [one.tree for one in read_again(lines, "a", reading)]
-        assert [lists_of(one) for one in found if one is not None] == trees
+        again = [without_labels(one, "json") for one in found if one is not None]
+        assert again == [json.dumps(one) for one in trees]
+
+
+def test_deep_trees_without_labels() -> None:
+    deep = Tree("a")
+    for _ in range(5000):
+        deep = Tree("X", [Tree("b"), deep])
+    for form in ("unlabelled", "json"):
+        assert without_labels(deep, form).count("b") == 5000
 
 
 # --- gaps ------------------------------------------------------------------------------------

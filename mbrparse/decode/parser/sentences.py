@@ -147,15 +147,14 @@ def bracketed_line(given: str | Tree, place: int, source: str, number: int = 0) 
             line = number or None
             raise BracketError(error.message, source=source, line=line, remedy=_BRACKETED) from None
         tree = read[0].tree
-    if tree is not None:
-        tree = clean.without_traces(tree)
+    if tree is not None:  # a trace has its brackets, or is a tree's tag: alone it is a word
+        tree = clean.without_traces(tree, lambda leaf: leaf.word is not None or isinstance(given, Tree))
     if tree is None:
         return Line((), place, True, source, number=number)
     if len(tree.children) == 1:
         tree = Tree(ANY, [clean.unwrap(tree.children[0])])
     leaves = [Tree(leaf.word) if leaf.word and leaf.label == ANY else leaf for leaf in tree.leaves()]
-    words = trees.sentence_of(Tree(ANY, leaves))
-    asked = outlines.constituents(tree)[1:]
+    words, asked = tuple(map(trees.untagged, leaves)), outlines.constituents(tree)[1:]
     return Line(words, place, all(leaf.word is None for leaf in words), source, "", False, asked, number)
 
 

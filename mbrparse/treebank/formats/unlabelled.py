@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Any
 
 from mbrparse.treebank.brackets import EMPTY_PARSE, ReadTree, is_comment
@@ -107,15 +108,6 @@ def is_unlabelled(text: str) -> bool:
     return begins and not all(map(str.isupper, first))
 
 
-def lists_of(tree: Tree) -> Nested:
-    """Nested lists of a tree's words; a constituent with one child is that child."""
-
-    def inner(_: Tree, children: list[Nested]) -> Nested:
-        return children[0] if len(children) == 1 else children
-
-    return tree.fold(lambda leaf: leaf.label if leaf.word is None else leaf.word, inner)
-
-
 def without_labels(tree: Tree | None, form: str) -> str:
     """A tree, None being an empty parse, in one of ``FORMS``.
 
@@ -124,12 +116,15 @@ def without_labels(tree: Tree | None, form: str) -> str:
     >>> without_labels(tree, "unlabelled"), without_labels(tree, "json")
     ('( ( the dog ) barks )', '[["the", "dog"], "barks"]')
     """
+    word: Callable[[str], str] = str
+    opening, between, closing = "( ", " ", " )"
     if form == "json":
-        return json.dumps(None if tree is None else lists_of(tree), ensure_ascii=False)
+        word = partial(json.dumps, ensure_ascii=False)
+        opening, between, closing = "[", ", ", "]"
     if tree is None:
-        return EMPTY_PARSE
+        return "null" if form == "json" else EMPTY_PARSE
 
     def inner(_: Tree, children: list[str]) -> str:
-        return children[0] if len(children) == 1 else f"( {' '.join(children)} )"
+        return children[0] if len(children) == 1 else f"{opening}{between.join(children)}{closing}"
 
-    return tree.fold(lambda leaf: leaf.label if leaf.word is None else leaf.word, inner)
+    return tree.fold(lambda leaf: word(leaf.label if leaf.word is None else leaf.word), inner)
