@@ -37,7 +37,7 @@ from pathlib import Path
 from typing import Any, Generic, ParamSpec, TypeAlias, TypeVar
 
 from mbrparse.errors import MbrparseError
-from mbrparse.files import undisturbed
+from mbrparse.one_run import undisturbed
 from mbrparse.program import program
 
 Arguments = ParamSpec("Arguments")

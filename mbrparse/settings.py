@@ -37,19 +37,10 @@ import msgspec
 import numpy as np
 
 from mbrparse.errors import FileError, InputMismatchError, shortened
-from mbrparse.files import (
-    PART,
-    as_file_errors,
-    atomic_outputs,
-    encodable,
-    only_run,
-    open_input,
-    open_output,
-    placed,
-    undisturbed,
-)
+from mbrparse.files import PART, atomic_outputs, encodable, open_input, open_output, placed
 from mbrparse.jobs import WorkersError
 from mbrparse.log import counted, meanwhile
+from mbrparse.one_run import as_file_errors, only_run, undisturbed
 from mbrparse.program import program
 
 Content = TypeVar("Content")

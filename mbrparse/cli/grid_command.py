@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from mbrparse import files
+from mbrparse import files, one_run
 from mbrparse.arguments import MOST_RESAMPLES
 from mbrparse.cli import (
     binarize_command,
@@ -310,5 +310,5 @@ def grid(
         digests,
         call_stage,
     )
-    with files.run_folder(trial.folder):
+    with one_run.run_folder(trial.folder):
         click.echo(run_grid(trial, resamples, jobs, recording.step(), note, with_progress))

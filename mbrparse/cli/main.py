@@ -15,7 +15,7 @@ from typing import NoReturn
 
 import click
 
-from mbrparse import files, version
+from mbrparse import files, one_run, version
 from mbrparse.cli.messages import note, warnings_noted
 from mbrparse.errors import FileError, MbrparseError, visible
 
@@ -142,7 +142,7 @@ def main() -> NoReturn:
     if isinstance(lost, BrokenPipeError):
         failure = None
     elif lost is not None and failure is None:
-        failure, code = files.unwritable("<stdout>", lost), code or 1
+        failure, code = one_run.unwritable("<stdout>", lost), code or 1
     if failure is not None:
         note(str(failure))
         flush_output()
@@ -198,7 +198,7 @@ def _run() -> tuple[int, Exception | None]:
             # If files were to be written too, FileError says that they are not (``atomic_outputs``).
             return 0, None
         if error.filename is None and error.errno in files.UNWRITTEN:
-            return 1, files.unwritable("<stdout>", error)
+            return 1, one_run.unwritable("<stdout>", error)
         remedy = None
         if error.filename is not None:
             remedy = "is it there, and may you read and write it and its folder?"

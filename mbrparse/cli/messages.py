@@ -15,8 +15,8 @@ from typing import Any, TypeVar
 import click
 
 from mbrparse.errors import MbrparseError, visible
-from mbrparse.files import as_file_errors
 from mbrparse.log import MbrparseWarning, meanwhile
+from mbrparse.one_run import as_file_errors
 
 Item = TypeVar("Item")
 #: Seconds between two lines about long work.

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from mbrparse import files, log
+from mbrparse import files, log, one_run
 from mbrparse.cli import commands, options
 from mbrparse.cli.messages import compilation_noted, note, with_progress
 from mbrparse.treebank.corpora.reading import SourceTree, read_inputs
@@ -194,7 +194,7 @@ def train(
         {"INPUT": inputs, "--init": estimation.init, "--heldout": estimation.heldout},
     )
     if checkpoint is not None:  # which one run has at a time
-        click.get_current_context().with_resource(files.only_run(f"{output}{files.PART}"))
+        click.get_current_context().with_resource(one_run.only_run(f"{output}{files.PART}"))
     trees = read_inputs(inputs, encoding)
     if method == "inside-outside":
         from mbrparse.training.reestimation import InsideOutside, train_files

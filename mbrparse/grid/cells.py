@@ -21,9 +21,10 @@ import msgspec
 from mbrparse.evaluate.compare.evaluation import EvaluationSettings, evaluate_files
 from mbrparse.evaluate.counts import Comparison, SentenceCounts
 from mbrparse.evaluate.criteria import CONSISTENT, FELL_BACK, MORE, PAPER, blocks_of
-from mbrparse.files import make_folder, read_lines
+from mbrparse.files import read_lines
 from mbrparse.jobs import Jobs, Scheduler
 from mbrparse.log import Log
+from mbrparse.one_run import make_folder
 from mbrparse.settings import digest
 
 #: Calls one of the program's commands with arguments.

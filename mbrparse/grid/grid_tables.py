@@ -32,17 +32,11 @@ from mbrparse.evaluate.counts import Comparison
 from mbrparse.evaluate.criteria import COVERAGE, DASH, FELL_BACK, MORE, PAPER, Criterion, rates, totals
 from mbrparse.evaluate.report import pages, records
 from mbrparse.evaluate.significance import LEVEL, holm, significance
-from mbrparse.files import (
-    atomic_outputs,
-    make_folder,
-    open_output,
-    open_output_bytes,
-    read_lines,
-    run_folder,
-)
+from mbrparse.files import atomic_outputs, open_output, open_output_bytes, read_lines
 from mbrparse.grid.cells import COMPARISON, COUNTS, CRITERIA, CellCounts, CellTrial, GridCell
 from mbrparse.jobs import Jobs, WorkerFunction, in_order, open_executor
 from mbrparse.log import Log, Progress, no_log, no_progress
+from mbrparse.one_run import make_folder, run_folder
 from mbrparse.program import program, signature
 from mbrparse.settings import check_files, check_settings, digest, file_digest, load, save, settings_of
 from mbrparse.treebank.formats.formats import read_parse_file

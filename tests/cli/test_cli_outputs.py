@@ -17,7 +17,8 @@ from children import started
 from commandline import Command
 
 from mbrparse.errors import FileError
-from mbrparse.files import atomic_outputs, only_run, open_output, open_output_bytes
+from mbrparse.files import atomic_outputs, open_output, open_output_bytes
+from mbrparse.one_run import only_run
 
 TREES = "(S (A x y) z)\n(S x (A y z))\n(S (A x y) z)\n"
 TWO = "--objective labelled-recall --objective labelled-tree"

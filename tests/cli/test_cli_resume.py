@@ -15,7 +15,8 @@ from children import finished, started
 from commandline import Command
 
 from mbrparse.cli import messages
-from mbrparse.files import make_folder, read_lines
+from mbrparse.files import read_lines
+from mbrparse.one_run import make_folder
 
 GRAMMAR = (Path(__file__).parents[1] / "data" / "ambiguous.grammar").read_text()
 TREES = "# a comment\n(S (A x x)\n   (A x x))\n(S x x)\n(())\n\n(S y x)\n"

@@ -19,7 +19,7 @@ from naive_holm import naive_holm
 
 from mbrparse.cli.grid_command import COMMANDS
 from mbrparse.evaluate.significance import holm
-from mbrparse.files import only_run
+from mbrparse.one_run import only_run
 
 pytestmark = pytest.mark.usefixtures("folder")
 

@@ -20,7 +20,8 @@ from mbrparse.evaluate.compare.comparison import ComparisonSettings, Parses
 from mbrparse.evaluate.details import expectations
 from mbrparse.evaluate.report import figures, records
 from mbrparse.evaluate.report.marked_trees import KeptComparison, compare_sources
-from mbrparse.files import atomic_outputs, is_file, make_folder, open_output
+from mbrparse.files import atomic_outputs, is_file, open_output
+from mbrparse.one_run import make_folder
 from mbrparse.page_frame import data_text, page_template
 from mbrparse.treebank.brackets import AnyTree
 
