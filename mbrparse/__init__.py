@@ -10,12 +10,10 @@ From a treebank to a table, in a notebook::
     parses = mp.Parser(grammar, "labelled-recall", "labelled-tree").parse(test)
     mp.compare(test, parses)
 
-Names are imported on first use, so that importing the package loads no library.
+Names are imported on first use, so that importing the package loads no large library.
 """
 
 import lazy_loader
-
-from mbrparse.version import __version__ as __version__
 
 # The public names with their modules are in __init__.pyi.
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

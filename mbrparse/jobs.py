@@ -153,7 +153,11 @@ def interruptible(
     """Call a function in a thread, which an interruption leaves at its work, in a kernel perhaps."""
     executor = ThreadPoolExecutor(1)
     try:
-        return executor.submit(function, *task, **named).result()
+        future = executor.submit(function, *task, **named)
+    except RuntimeError:  # no thread can be started
+        return function(*task, **named)
+    try:
+        return future.result()
     finally:
         executor.shutdown(wait=False)
 
@@ -172,9 +176,9 @@ class Inline(Executor):
 
 
 class _Process(SpawnProcess):
-    """Counts as alive for a moment after its end: pebble reads first that it had taken a task."""
+    """Counts as alive for a moment after its end, in which pebble reads that it had taken a task."""
 
-    moment = 0.2
+    moment = 1.0  # seconds; a thread of this process reads all the time
     _ended = math.inf
 
     def is_alive(self) -> bool:

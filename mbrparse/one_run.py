@@ -27,6 +27,9 @@ def undisturbed() -> Iterator[None]:
         for number in handlers:
             signal.signal(number, lambda came, _: waiting.append(came))
         yield
+    except KeyboardInterrupt:  # which ends the run: another signal would do no more
+        waiting.clear()
+        raise
     finally:
         for number, handler in handlers.items():
             signal.signal(number, handler)

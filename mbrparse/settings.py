@@ -216,9 +216,10 @@ def resumable_outputs(
                 there = go_on() if done or stopped else 0
                 if not there:
                     _remove([beside, *names])
-            if there and isinstance(failure, KeyboardInterrupt):
-                kept = f"after {counted(there, 'sentence')}: {paths[0]}{PART} keeps them, `resume` goes on"
-                raise KeyboardInterrupt(*failure.args, kept) from None
+                elif isinstance(failure, KeyboardInterrupt):
+                    kept = f"{paths[0]}{PART} keeps them, `resume` goes on"
+                    after = f"after {counted(there, 'sentence')}: {kept}"
+                    raise KeyboardInterrupt(*failure.args, after) from None
             raise
 
 

@@ -53,11 +53,6 @@ class Returns(NamedTuple):
     links: Links
     ends: Links
 
-    @property
-    def are_none(self) -> bool:
-        """Whether no chain of unary rules comes to a set twice."""
-        return not len(self.links.top) and bool((self.stays == 1.0).all())
-
 
 def returns(grammar: PCFG, closure: UnaryTables, label: Ints) -> Returns:
     """Those of the sets of symbols that have the same ``label`` (NO_LABEL: of none).
@@ -214,15 +209,15 @@ class LabelSets:
 class Occurrences:
     """The nodes of a sentence's forest, of which constituents are counted.
 
-    ``whole`` [node] is the expected number of constituents, ``own`` of those over no other, and ``outside``
-    the logarithms of outside values, up to a term of the cell's. Cells are those of ``spans.cell_of``.
+    ``whole`` [node] is the expected number of constituents, ``own`` of those over no other;
+    ``log_outside`` is known up to a term of the cell's. Cells are those of ``spans.cell_of``.
     """
 
     def __init__(
-        self, sets: LabelSets, cell: Ints, symbol: Ints, whole: Floats, own: Floats, outside: Floats
+        self, sets: LabelSets, cell: Ints, symbol: Ints, whole: Floats, own: Floats, log_outside: Floats
     ) -> None:
         self._sets, self._cell, self._symbol = sets, cell, symbol
-        self._whole, self._own, self._outside = whole, own, outside
+        self._whole, self._own, self._log_outside = whole, own, log_outside
 
     def by_label(self) -> NDArray[np.float64]:
         """By node its part of the probability that its label is there."""
@@ -251,20 +246,20 @@ class Occurrences:
         return float(self._whole[self._sets.counted[self._symbol]].sum() if nary else self._whole.sum())
 
     def _of(self, nodes: NDArray[np.int64]) -> Occurrences:
-        columns = self._cell, self._symbol, self._whole, self._own, self._outside
+        columns = self._cell, self._symbol, self._whole, self._own, self._log_outside
         return Occurrences(self._sets, *(column[nodes] for column in columns))
 
     def _parts(self, chains: Returns) -> Iterator[NDArray[np.float64]]:
         """Yield by node its part of the probability of one of its set over its span, of two, and so on."""
-        return last_ones(chains, self._cell, self._symbol, self._outside, self._whole, self._own)
+        return last_ones(chains, self._cell, self._symbol, self._log_outside, self._whole, self._own)
 
 
 def last_ones(
-    chains: Returns, cell: Ints, row: Ints, outside: Floats, whole: Floats, own: Floats | None = None
+    chains: Returns, cell: Ints, row: Ints, log_outside: Floats, whole: Floats, own: Floats | None = None
 ) -> Iterator[NDArray[np.float64]]:
     """Yield of the ``whole`` value of each row in a cell what has it as the last one of its set.
 
-    Then what has it as the last but one, and so on. The rows of a cell follow each other; ``outside`` are
+    Then what has it as the last but one, and so on. The rows of a cell follow each other; ``log_outside`` are
     the logarithms of what values were multiplied with, up to a term of the cell's. With the ``own`` values of
     all rows nothing is subtracted for the first.
     """
@@ -273,7 +268,7 @@ def last_ones(
     def above(values: Floats, links: Links = chains.links) -> Floats:
         total = np.zeros(len(values))
         if len(links.top):
-            pass_on(links, cell, row, outside, values, slot, total)
+            pass_on(links, cell, row, log_outside, values, slot, total)
         return total
 
     if own is None:
@@ -289,11 +284,11 @@ def last_ones(
 
 @kernel
 def pass_on(
-    links: Links, cell: Ints, row: Ints, outside: Floats, values: Floats, slot: Ints, total: Floats
+    links: Links, cell: Ints, row: Ints, log_outside: Floats, values: Floats, slot: Ints, total: Floats
 ) -> None:
     """Add to ``total`` what the links take there of the values of rows of the same cell.
 
-    ``outside`` is as in ``last_ones``; ``slot`` [row] is -1 before and after.
+    ``log_outside`` is as in ``last_ones``; ``slot`` [row] is -1 before and after.
     """
     first = 0
     while first < len(cell):
@@ -305,7 +300,8 @@ def pass_on(
             for entry in range(links.start[row[place]], links.start[row[place] + 1]):
                 top = slot[links.top[entry]]
                 if top >= 0 and values[place] > 0:
-                    total[top] += np.exp(links.log[entry] + outside[top] - outside[place]) * values[place]
+                    log_share = links.log[entry] + log_outside[top] - log_outside[place]
+                    total[top] += np.exp(log_share) * values[place]
         for place in range(first, last):
             slot[row[place]] = -1
         first = last

@@ -241,7 +241,8 @@ def unary_rules(grammar: PCFG, kept: NDArray[np.bool_] | None = None) -> dict[in
 def unary_closure(grammar: PCFG, kept: NDArray[np.bool_] | None = None) -> Closure:
     """U* of a grammar; raises GrammarError for a cycle of probability one.
 
-    With ``kept`` [unary rules] it sums over the chains of these alone. Symbols without unary rules cost their
+    And for a chain less probable than any number. With ``kept`` [unary rules] it sums over the chains of
+    these alone, of which such a chain counts nothing. Symbols without unary rules cost their
     diagonal entry and no more.
 
     >>> from mbrparse.grammar.pcfg import PCFG
@@ -253,7 +254,7 @@ def unary_closure(grammar: PCFG, kept: NDArray[np.bool_] | None = None) -> Closu
     """
     rules = unary_rules(grammar, kept)
     count = len(grammar.symbols)
-    rows = _rows(rules, other_rules(grammar, kept), grammar.symbols)
+    rows = _rows(rules, other_rules(grammar, kept), grammar.symbols, refuses=kept is None)
     plain = np.setdiff1d(np.arange(count), np.fromiter(rows, np.int64, len(rows)))
     sizes = [len(row) for row in rows.values()]
     bottom = np.concatenate([plain, np.array([b for row in rows.values() for b in row], np.int64)])
@@ -280,7 +281,7 @@ def other_rules(grammar: PCFG, kept: NDArray[np.bool_] | None) -> dict[int, floa
 
 
 def _rows(
-    rules: UnaryRules[int], others: dict[int, float], names: tuple[str, ...]
+    rules: UnaryRules[int], others: dict[int, float], names: tuple[str, ...], refuses: bool
 ) -> dict[int, dict[int, float]]:
     """U* of the symbols that unary rules speak of, by top symbol."""
     rows: dict[int, dict[int, float]] = {}
@@ -291,11 +292,11 @@ def _rows(
             row = {symbol: 1.0}
             for child, prob in rules.get(symbol, {}).items():
                 for bottom, below in rows.get(child, {}).items():
-                    if min(prob, below) > 0.0 and prob * below < sys.float_info.min:
+                    if refuses and min(prob, below) > 0.0 and prob * below < sys.float_info.min:
                         raise GrammarError(
                             f"a chain of unary rules from {names[symbol]} down to {names[bottom]} is less "
                             "probable than any number",
-                            remedy="leave rules out that are less probable than 1e-150",
+                            remedy="leave its least probable rules out",
                         )
                     row[bottom] = row.get(bottom, 0.0) + prob * below
             leaving.append(row)

@@ -76,7 +76,7 @@ class SpanEntries(NamedTuple):
 
     @property
     def g(self) -> Floats:
-        """That the label is over the span, as one or the other."""
+        """Their sum; above one where the label is over a word as both."""
         return self.constituents + self.preterminals
 
 

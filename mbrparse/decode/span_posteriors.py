@@ -156,7 +156,7 @@ class Posteriors:
         """The posteriors of constituents of n-ary trees."""
         entries = self.entries
         chosen = (entries.constituents > 0) & ~continuations(self.labels)[entries.label_ids]
-        starts, ends, label_ids, g = (column[chosen] for column in entries[:4])
+        starts, ends, label_ids, g = (column[chosen] for column in (*entries[:3], entries.constituents))
         return SpanEntries(starts, ends, label_ids, g, np.zeros(len(g)))
 
     @cached_property
@@ -178,7 +178,7 @@ class Posteriors:
         import pandas as pd
 
         entries, table = self.entries, dict[tuple[int, int, str], float]()
-        for start, end, label_id, g in rows(*entries[:4]):
+        for start, end, label_id, g in rows(*entries[:3], entries.constituents):
             one = start, end, self.labels[label_id]
             table[one] = self.labelled(*one) if one in table else g
         return pd.DataFrame(

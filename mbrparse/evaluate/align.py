@@ -121,6 +121,7 @@ class TreeSource:
     trees: Callable[[], Iterator[brackets.ReadTree]]
     file_lines: Callable[[], Iterator[str]] | None = None
     chosen: bool = False  #: among candidates
+    is_file: bool = False
 
     def lines(self) -> Iterator[str]:
         """The lines of the file, or of one that would hold these trees."""
@@ -144,6 +145,7 @@ def tree_file(name: str, path: str | Path, encoding: str = "utf-8") -> TreeSourc
         "line",
         lambda: map(brackets.without_mark, read_parse_file(path, encoding)),
         lambda: files.read_lines(path, encoding),
+        is_file=True,
     )
 
 

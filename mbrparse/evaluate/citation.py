@@ -11,7 +11,8 @@ import os
 import re
 import shlex
 import textwrap
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Literal
@@ -93,12 +94,26 @@ def _commands(found: Sequence[str]) -> list[str]:
     """The commands that make the tables again, each once."""
     commands = list[str]()
     for signature in found:
-        parts = dict(part.split(":", 1) for part in signature.replace("%7C", "|").split("|") if ":" in part)
-        commands += filter(None, re.split(f"; (?={provenance.BEGINS})", parts.get("made", "")))
+        listed = (part.replace("%7C", "|").partition(":") for part in signature.split("|"))
+        parts = {name: value for name, _, value in listed}
+        commands += _parted(parts.get("made", ""))
         if "gold" in parts and "parses" in parts:
             commands.append(_evaluation(parts))
     begins = f"{provenance.BEGINS}grid "
     return list(dict.fromkeys(f"{one} --output=grid" if one.startswith(begins) else one for one in commands))
+
+
+def _parted(made: str) -> Iterator[str]:
+    """The commands of a text; a semicolon within quotation marks parts none."""
+    command = ""
+    for part in made.split("; ") if made else ():
+        command = f"{command}; {part}" if command else part
+        with suppress(ValueError):
+            shlex.split(command)
+            yield command
+            command = ""
+    if command:
+        yield command
 
 
 def _evaluation(parts: Mapping[str, str]) -> str:

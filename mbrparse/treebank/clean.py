@@ -222,9 +222,14 @@ def clean(tree: Tree, unary: UnaryPolicy = "top", functions: str = STRIP) -> Tre
     return None if bare is None else simplify(bare, unary, categories(functions))
 
 
-def without_traces(tree: Tree, may_be: Callable[[Tree], bool] = bool) -> Tree | None:
+def is_trace(leaf: Tree) -> bool:
+    """Whether a leaf is a trace, or stands for one."""
+    return leaf.label == TRACE
+
+
+def without_traces(tree: Tree, is_empty: Callable[[Tree], bool] = is_trace) -> Tree | None:
     """The first half of cleaning: the tree without traces and wrapper, or None if that is nothing."""
-    kept = prune(tree, lambda leaf: leaf.label == TRACE and may_be(leaf))
+    kept = prune(tree, is_empty)
     return None if kept is None else unwrap(kept)
 
 

@@ -96,9 +96,11 @@ def test_corpora_are_cited_as_they_are_known(corpus: Corpus) -> None:
 
 
 def test_commands_with_what_separates_them_and_open_quotation_marks() -> None:
-    made = "mbrparse binarize 'a; b.mrg' --output=c; mbrparse train c"
+    made = "mbrparse binarize 'a; mbrparse b|c.mrg' --output=c; mbrparse train c"
     said = citation([signature({"table": "x", "made": made})])
-    assert said.endswith(":\n\n    mbrparse binarize 'a; b.mrg' --output=c\n    mbrparse train c\n")
+    assert said.endswith(
+        ":\n\n    mbrparse binarize 'a; mbrparse b|c.mrg' --output=c\n    mbrparse train c\n"
+    )
     with pytest.raises(MbrparseError, match="open quotation mark: mbrparse train c'"):
         citation([signature({"table": "x", "made": f"{made}'"})])
 

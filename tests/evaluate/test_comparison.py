@@ -64,6 +64,7 @@ def test_trees_in_memory_are_not_of_a_file_with_their_name(command: Command) -> 
     Path("gold").write_text(GOLD)
     provenance.write("one", [provenance.Step("mbrparse parse", {})])
     assert "|made:" in command("evaluate gold one").output
+    assert "|made:" in command("evaluate gold one --joiner ::").output
     assert "|made:" not in str(compare(trees(GOLD), {"one": parses(PARSE)}))
 
 

@@ -10,6 +10,7 @@ from test_number_range_at_random import Case, check_charts
 
 import mbrparse as mp
 from mbrparse.charts.exhaustive.factory import ChartFactory
+from mbrparse.charts.rule_tables import unary_closure
 from mbrparse.decode.best_first.best_first import BestFirst, Until
 from mbrparse.decode.best_first.best_first_chart import BestFirstCharts
 from mbrparse.decode.objectives import OBJECTIVES
@@ -137,6 +138,15 @@ def test_constituents_over_what_is_next_to_impossible_beside_others_of_its_span(
     rules = f"S -> S [{chain}] | 'x' [{word}] | 'z' [{1 - 1e-9}] | T T [1e-9]\nT -> 'x' [1]"
     [parse] = mp.Parser(mp.grammar(rules)).parse("x")
     assert parse.posteriors is not None
-    assert parse.posteriors.of_each([(0, 1, "S")] * 2) == pytest.approx([chain, chain**2], rel=1e-12)
-    assert parse.posteriors.expected_constituents() == pytest.approx(chain, rel=1e-12)
+    assert parse.posteriors.labelled(0, 1, "S") == pytest.approx(chain, rel=1e-12, abs=0)
+    assert parse.posteriors.expected_constituents() == pytest.approx(chain, rel=1e-12, abs=0)
     assert parse.posteriors.preterminal(0, "S") == 1
+
+
+def test_chains_that_are_too_improbable_without_a_rule_count_nothing() -> None:
+    """With A -> C all chains are probable enough."""
+    rules = f"S -> A [1e-120] | 'x' [{1 - 1e-120}]\nA -> B [1e-120] | C [0.5] | 'x' [0.5]\n"
+    pcfg = mp.grammar(f"{rules}B -> C [1e-120] | 'x' [1]\nC -> 'x' [1]").pcfg
+    kept = pcfg.unary_log_prob < -1
+    assert unary_closure(pcfg, kept).value.min() == 0
+    assert unary_closure(pcfg).value.min() > 0

@@ -116,16 +116,16 @@ class Forests:
         # Without what is lexical from the start: a difference to it would leave few digits of what is small.
         base = np.zeros(len(cell))
         if self._logarithms is not None:
-            made, whole, lexical, outside = self._logarithms.expected(rules, steps)
+            made, whole, lexical, log_outside = self._logarithms.expected(rules, steps)
             base += np.bincount(forest.production_parent[rules], made, len(cell))
         else:
             step = self.unaries.rule_prob[forest.unary_rule[steps]] * forest.outside[above]
             whole, lexical = step * forest.inside[below], step * forest.lexical[below]
             with np.errstate(divide="ignore"):
-                outside = np.log(forest.outside[nodes])
+                log_outside = np.log(forest.outside[nodes])
             add_productions(self.tables.rule_prob, forest, rules.stop, base)
         own, whole = (base + np.bincount(above, part, len(cell)) for part in (lexical, whole))
-        return Occurrences(self._sets, cell, forest.node_symbol[nodes].copy(), whole, own, outside)
+        return Occurrences(self._sets, cell, forest.node_symbol[nodes].copy(), whole, own, log_outside)
 
     @cached_property
     def _sets(self) -> LabelSets:

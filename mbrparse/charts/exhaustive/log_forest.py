@@ -80,10 +80,7 @@ class LogForest:
         )
 
     def expected(self, rules: slice, steps: slice) -> tuple[Floats, Floats, Floats, Floats]:
-        """Expected numbers of productions, of unaries, and of these over what is lexical.
-
-        At last the logarithms of outside values by node.
-        """
+        """Expected numbers of productions, of unaries, of these over what is lexical; log outside by node."""
         forest, outside = self._forest, self.outside - self.log_prob
         made = self._rule[forest.production_rule[rules]] + self._group[forest.production_group[rules]]
         made = np.exp(made + outside[forest.production_parent[rules]])

@@ -232,9 +232,9 @@ def unary_uses(forest: Forest, sets: RuleSets) -> Iterator[FloatArray]:
     _, first, same = np.unique(keys, return_index=True, return_inverse=True)
     cell, child = cells[first], forest.unary_child[several[first]]
     # By child: what is used over it, of one.
-    above = -np.log(np.maximum(forest.inside[child], _SMALL)) - forest.log_unit[child]
+    log_above = -np.log(np.maximum(forest.inside[child], _SMALL)) - forest.log_unit[child]
     one, share = np.ones(len(child)), np.ones_like(expected)
-    for found in last_ones(chains, cell.astype(np.int32), row[several[first]], above, one):
+    for found in last_ones(chains, cell.astype(np.int32), row[several[first]], log_above, one):
         share[several] = found[same]
         yield expected * share
         share = np.zeros_like(expected)

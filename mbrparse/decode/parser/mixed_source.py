@@ -142,8 +142,8 @@ class MixedSource(sources.GrammarSource):
         parts = [one.posteriors for one in found if one.posteriors is not None]
         labels = (self._label_ids[place] for place in np.flatnonzero(known))
         columns = [
-            (starts, ends, ids[label_ids].astype(np.int32), share * phrases, share * tags)
-            for share, ids, (starts, ends, label_ids, phrases, tags) in zip(
+            (starts, ends, own[label_ids].astype(np.int32), share * phrases, share * tags)
+            for share, own, (starts, ends, label_ids, phrases, tags) in zip(
                 chart.shares, labels, (one.entries for one in parts), strict=True
             )
         ]

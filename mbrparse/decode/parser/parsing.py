@@ -119,13 +119,14 @@ def run(
         if jobs != 1 or seconds is not None:
             # Kernels are compiled here once; processes load them by the same sentence before their tasks.
             short = min(spoken or first, key=lambda item: (len(item.sentence) == 1, len(item.sentence)))
+            warming = [short] if len(short.sentence) < LONG else []
             if not isinstance(jobs, Scheduler):
-                worker([short])
-            function = WorkerFunction(partial(_begin, make, short))
+                worker(warming)
+            function = WorkerFunction(partial(_begin, make, warming))
         places, size = chosen(), 1 if function is None or seconds is not None else TOGETHER
         tasks = iter(lambda: list(itertools.islice(places, size)), [])
         with open_executor(jobs, function, seconds) as executor:
-            yield from _in_order(executor, function or partial(_here, worker), worker, tasks)
+            yield from _in_order(executor, function or partial(_interruptibly, worker), worker, tasks)
         if last is not None:
             worker.source.check_end(count, last.source)
 
@@ -149,16 +150,15 @@ def _in_order(
                 yield worker.fallen_back(task[0], failure.message)
 
 
-def _here(worker: Worker[Item, Result], items: Sequence[Item]) -> list[Result]:
-    """Work at sentences in this process."""
-    if max(len(item.sentence) for item in items) < LONG:
-        return worker(items)
-    return interruptible(worker, items)
+def _interruptibly(worker: Worker[Item, Result], items: Sequence[Item]) -> list[Result]:
+    """Work at a sentence in this process."""
+    [item] = items
+    return worker(items) if len(item.sentence) < LONG else interruptible(worker, items)
 
 
-def _begin(make: Callable[[], Worker[Item, Result]], short: Item) -> Worker[Item, Result]:
+def _begin(make: Callable[[], Worker[Item, Result]], warming: Sequence[Item]) -> Worker[Item, Result]:
     worker = make()
-    worker([short])
+    worker(warming)
     return worker
 
 

@@ -147,8 +147,12 @@ def bracketed_line(given: str | Tree, place: int, source: str, number: int = 0) 
             line = number or None
             raise BracketError(error.message, source=source, line=line, remedy=_BRACKETED) from None
         tree = read[0].tree
-    if tree is not None:  # a trace has its brackets, or is a tree's tag: alone it is a word
-        tree = clean.without_traces(tree, lambda leaf: leaf.word is not None or isinstance(given, Tree))
+    if tree is not None:
+        # What is called as traces are is a word, where it has no brackets.
+        bare = isinstance(given, str)
+        tree = clean.without_traces(
+            tree, lambda leaf: clean.is_trace(leaf) and not (bare and leaf.word is None)
+        )
     if tree is None:
         return Line((), place, True, source, number=number)
     if len(tree.children) == 1:

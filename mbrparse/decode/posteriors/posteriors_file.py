@@ -249,7 +249,7 @@ class PosteriorsWriter:
             if entries is not None:
                 if self._ids is not None:
                     entries = self._renamed(entries, self._ids[entries.label_ids])
-                g = np.stack(entries[3:], axis=1)
+                g = np.stack([entries.constituents, entries.preterminals], axis=1)
                 listed = (g > 0) & (g >= self._least)
                 rows, tag = np.nonzero(listed)
                 columns["sentence"].add(np.full(len(rows), self._sentences))
@@ -266,7 +266,8 @@ class PosteriorsWriter:
         key = packed([entries.starts, entries.ends, np.maximum(label_ids, 0)])
         order = np.argsort(key, kind="stable")
         order = order[label_ids[order] >= 0]
-        (first, phrases), (_, tags) = (added_up(order, key, g) for g in entries[3:])
+        both = entries.constituents, entries.preterminals
+        (first, phrases), (_, tags) = (added_up(order, key, g) for g in both)
         return SpanEntries(entries.starts[first], entries.ends[first], label_ids[first], phrases, tags)
 
     def write(self, stream: BinaryIO) -> None:

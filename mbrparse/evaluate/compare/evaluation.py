@@ -342,7 +342,7 @@ def evaluate(
         )
     everything = list(chain.from_iterable(systems.values()))
     names = [source.name for source in everything]
-    made = provenance.said(provenance.steps_of(one.source for one in (gold, *everything) if one.file_lines))
+    made = provenance.said(provenance.steps_of(one.source for one in (gold, *everything) if one.is_file))
     breakdowns = dict.fromkeys([*settings.frames, *([] if settings.by is None else [settings.by])])
     of_breakdowns = new_tallies(breakdowns, names)
     criteria, average = settings.criteria, settings.average
