@@ -76,7 +76,7 @@ def test_ambiguous_long_sentences_in_closed_form(n: int, kernel: Kernel | None) 
         # A span of this width counts as one word of those around it.
         share = math.exp(log_catalan(width) + log_catalan(n - width + 1) - log_catalan(n))
         starts = np.arange(n - width + 1)
-        assert total[cell_of(n, starts, starts + width)] == pytest.approx(share, rel=1e-9)
+        assert total[cell_of(n, starts, starts + width)] == pytest.approx(share, rel=1e-9, abs=0)
 
 
 def test_kernels_agree_on_derivations_and_labels() -> None:
