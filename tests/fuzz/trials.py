@@ -21,7 +21,8 @@ from mbrparse.cli.main import cli
 
 Drawn = TypeVar("Drawn")
 
-SLOW_SHARE = 0.01
+#: They take some hundred times as long as others.
+SLOW_SHARE = 0.004
 #: Files of options that are read because they are there.
 CONFIGS = ("mbrparse.toml", "pyproject.toml")
 #: Their time or memory grows with the number, so that a large one in the range is no mistake of the program.
