@@ -167,7 +167,7 @@ _TYPES = ("?", "i1", "u1", "i2", "u8", "i8", "f2", "f4", "f8", "c16", "U", "S3",
 
 def _retyped(rng: Random, array: np.ndarray) -> np.ndarray:
     try:
-        with np.errstate(all="ignore"):
+        with np.errstate(all="ignore"), warnings.catch_warnings(action="ignore"):
             return array.astype(rng.choice(_TYPES))
     except (ValueError, TypeError):
         return array
