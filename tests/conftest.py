@@ -1,6 +1,7 @@
 """Fixtures that all rooms share: real treebanks, and the command line in this process."""
 
 import os
+import signal
 from pathlib import Path
 from typing import NoReturn
 
@@ -19,6 +20,10 @@ _COMMON = settings(deadline=None, database=None, suppress_health_check=[HealthCh
 settings.register_profile("short", _COMMON, max_examples=12, derandomize=True)
 settings.register_profile("long", _COMMON, max_examples=100, print_blob=True)
 settings.load_profile("short")
+
+# A shell in the background (``make test &``) lets its children ignore Ctrl-C.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def missing_data(what: str) -> NoReturn:
