@@ -239,11 +239,11 @@ def unary_rules(grammar: PCFG, kept: NDArray[np.bool_] | None = None) -> dict[in
 
 
 def unary_closure(grammar: PCFG, kept: NDArray[np.bool_] | None = None) -> Closure:
-    """U* of a grammar; raises GrammarError for a cycle of probability one.
+    """U* of a grammar.
 
-    And for a chain less probable than any number. With ``kept`` [unary rules] it sums over the chains of
-    these alone, of which such a chain counts nothing. Symbols without unary rules cost their
-    diagonal entry and no more.
+    With ``kept`` [unary rules] it sums over the chains of these alone. Symbols without unary rules cost their
+    diagonal entry and no more. Raises GrammarError for a cycle of probability one, and for a chain less
+    probable than any number, which counts nothing where rules are left out.
 
     >>> from mbrparse.grammar.pcfg import PCFG
     >>> from mbrparse.grammar.rules import Rule, relative_frequencies

@@ -144,8 +144,8 @@ class Posteriors:
     def constituents(self) -> SpanSummary:
         """The same of constituents of n-ary trees: no continuations, over one terminal no preterminals."""
         entries = self.nary_entries
-        over_words = entries._replace(preterminals=entries.constituents)
-        return summarize_entries(self.length, over_words, self._tie)
+        shown = entries._replace(preterminals=entries.constituents)  # over words a summary has no others
+        return summarize_entries(self.length, shown, self._tie)
 
     @cached_property
     def _counts(self) -> Counts | None:

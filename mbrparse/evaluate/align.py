@@ -121,7 +121,7 @@ class TreeSource:
     trees: Callable[[], Iterator[brackets.ReadTree]]
     file_lines: Callable[[], Iterator[str]] | None = None
     chosen: bool = False  #: among candidates
-    is_file: bool = False
+    is_file: bool = False  #: the source is a file's name, and not of trees in memory
 
     def lines(self) -> Iterator[str]:
         """The lines of the file, or of one that would hold these trees."""

@@ -95,7 +95,7 @@ def _commands(found: Sequence[str]) -> list[str]:
     commands = list[str]()
     for signature in found:
         listed = (part.replace("%7C", "|").partition(":") for part in signature.split("|"))
-        parts = {name: value for name, _, value in listed}
+        parts = {name: value for name, colon, value in listed if colon}
         commands += _parted(parts.get("made", ""))
         if "gold" in parts and "parses" in parts:
             commands.append(_evaluation(parts))
